@@ -1,0 +1,62 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+
+let package = Package(
+    name: "rollcall",
+    products: [
+        .executable(name: "rollcall", targets: ["rollcall-cli"]),
+        .executable(name: "rollcall-bench", targets: ["rollcall-bench"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CMicroHTTPD",
+            pkgConfig: "libmicrohttpd",
+            providers: [.apt(["libmicrohttpd-dev"])]
+        ),
+        .systemLibrary(
+            name: "CSQLite",
+            pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"])]
+        ),
+        .target(name: "RollcallCore", swiftSettings: strict),
+        .target(
+            name: "Rollcall",
+            dependencies: [
+                "RollcallCore", "CMicroHTTPD", "CSQLite",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "rollcall-cli",
+            dependencies: [
+                "Rollcall", "RollcallCore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "rollcall-bench",
+            dependencies: ["Rollcall", "RollcallCore", "CMicroHTTPD", "CSQLite"],
+            path: "Tests/Performance",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RollcallCoreTests", dependencies: ["RollcallCore"], swiftSettings: strict),
+        .testTarget(
+            name: "RollcallTests", dependencies: ["Rollcall", "RollcallCore"],
+            swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

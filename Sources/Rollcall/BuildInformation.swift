@@ -1,0 +1,9 @@
+/// What this program is.
+package enum BuildInformation {
+    /// The version of the product.
+    package static let version = "0.1.0"
+    /// The compiler's language version that it was made with.
+    package static let swift = "6.3"
+    /// What `--version` prints.
+    package static let text = "rollcall, version \(version) (swift \(swift))"
+}

@@ -1,0 +1,115 @@
+import RollcallCore
+
+/// The settings of a server. Source: design §11, as far as they exist.
+package struct Configuration: Sendable {
+    /// Where to listen, `host:port`; port 0 picks a free one.
+    package var listenAddress = "127.0.0.1:10112"
+    /// The database.
+    package var storagePath = "./rollcall.db"
+    /// The settings that decide; they are journaled as `policy` events.
+    package var policy = Policy()
+    /// Items and depth of a body.
+    package var scanLimits = ScanLimits()
+    /// Bytes of a body at most.
+    package var bodyBytesMax = 8 << 20
+    /// Connections at most.
+    package var connectionsMax = 512
+
+    package init() {}
+
+    /// Reads a configuration file's text.
+    ///
+    /// Errors: `ConfigurationError` with the line, the setting and what to do. `ignoringSections`
+    /// lets top-level sections pass unread that this version does not know how to use: a replay
+    /// may carry a whole tree (fine print F5).
+    package init(
+        yaml: String, ignoringSections: Set<String> = []
+    ) throws(ConfigurationError) {
+        var tree = try ConfigurationTree(yaml: yaml)
+        for section in ignoringSections { tree.drop(section) }
+        try tree.section("web") { (web) throws(ConfigurationError) in
+            try web.text("listen_address", &listenAddress)
+        }
+        try tree.section("storage") { (storage) throws(ConfigurationError) in
+            try storage.text("path", &storagePath)
+        }
+        try tree.section("liveness") { (liveness) throws(ConfigurationError) in
+            try readLiveness(&liveness)
+        }
+        try tree.section("feed") { (feed) throws(ConfigurationError) in
+            try feed.integer("min_active", in: 1...1_000_000, &policy.feedMinActive)
+            try feed.duration("stall_after", &policy.feedStallAfter)
+        }
+        try tree.section("limits") { (limits) throws(ConfigurationError) in
+            try readLimits(&limits)
+        }
+        try tree.section("coverage") { (coverage) throws(ConfigurationError) in
+            try coverage.names("regions", &policy.coverageRegions)
+        }
+        try tree.finish()
+    }
+
+    /// Sections of design §11 that later versions read.
+    package static let laterSections: Set<String> = [
+        "alerts", "receivers", "alive_ping", "nudges",
+    ]
+
+    private mutating func readLiveness(
+        _ liveness: inout ConfigurationTree
+    ) throws(ConfigurationError) {
+        try liveness.section("on_duty") { (profile) throws(ConfigurationError) in
+            try Self.readProfile(&profile, &policy.onDuty)
+        }
+        try liveness.section("on_mission") { (profile) throws(ConfigurationError) in
+            try Self.readProfile(&profile, &policy.onMission)
+        }
+        try liveness.factor("low_power_factor", &policy.lowPowerFactor)
+        try liveness.section("platform_factors") { (factors) throws(ConfigurationError) in
+            try factors.factor("ios", &policy.iosFactor)
+            try factors.factor("android", &policy.androidFactor)
+        }
+        var word = policy.serverTransitions == .adopt ? "adopt" : "observe"
+        try liveness.text("server_transitions", &word, oneOf: ["adopt", "observe"])
+        policy.serverTransitions = word == "observe" ? .observe : .adopt
+        try liveness.duration("forget_after", &policy.forgetAfter)
+    }
+
+    private static func readProfile(
+        _ tree: inout ConfigurationTree, _ profile: inout Policy.Profile
+    ) throws(ConfigurationError) {
+        try tree.duration("expected", &profile.expected)
+        try tree.duration("degraded_after", &profile.degradedAfter)
+        try tree.duration("offline_after", &profile.offlineAfter)
+        if profile.expected > profile.degradedAfter {
+            throw tree.fault(
+                "expected", "must not be longer than degraded_after",
+                "\(profile.expected.count)ms > \(profile.degradedAfter.count)ms")
+        }
+        if profile.degradedAfter >= profile.offlineAfter {
+            throw tree.fault(
+                "offline_after", "must be longer than degraded_after",
+                "\(profile.offlineAfter.count)ms <= \(profile.degradedAfter.count)ms")
+        }
+    }
+
+    private mutating func readLimits(
+        _ limits: inout ConfigurationTree
+    ) throws(ConfigurationError) {
+        try limits.size("body", in: 1024...(64 << 20), &bodyBytesMax)
+        try limits.integer("items", in: 1...1_000_000, &scanLimits.itemsMax)
+        try limits.integer("depth", in: 3...64, &scanLimits.depthMax)
+        try limits.integer("responders", in: 1...50_000_000, &policy.respondersMax)
+        try limits.integer("regions", in: 1...10_000, &policy.regionLabelsMax)
+        try limits.integer("connections", in: 8...900, &connectionsMax)
+    }
+}
+
+/// What is wrong with a configuration.
+package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
+    /// The line in the file, from 1; 0 when unknown.
+    package var line: Int
+    /// What failed, the value, the limit, what to do.
+    package var message: String
+
+    package var description: String { line > 0 ? "line \(line): \(message)" : message }
+}

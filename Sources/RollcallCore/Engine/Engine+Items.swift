@@ -1,0 +1,381 @@
+/// Batches and facts. Source: design §3, fine print F6, F13 to F17, F23.
+extension Engine {
+    /// `received_at` may be this far ahead of us and count as now (F13); `captured_at` may be this
+    /// far ahead of `received_at` (I6).
+    private static var skewMax: Milliseconds { Milliseconds(2000) }
+    /// How long a duty state told by the backend wins over batches (F15).
+    private static var dutyPrecedence: Milliseconds { .seconds(60) }
+
+    mutating func foldItems(_ list: ItemList, _ receipt: inout Receipt) {
+        receipt.rows.reserveCapacity(list.count)
+        for index in 0..<list.count {
+            guard let item = list.item(index) else {
+                receipt.rejected.append((index, .malformed))
+                continue
+            }
+            guard let number = number(of: item, list.bytes.span, index, &receipt) else { continue }
+            switch item.kind {
+            case .batch: foldBatch(item, list, number, &receipt)
+            case .transition: foldTransition(item, list, number, &receipt)
+            case .responder, .rosterEntry: foldFacts(item, list, number, &receipt)
+            }
+            journal(index, number, &receipt)
+        }
+    }
+
+    /// The person that an item is about, enrolled now if need be; nil if the item is refused.
+    mutating func number(
+        of item: Item, _ bytes: Span<UInt8>, _ index: Int, _ receipt: inout Receipt
+    ) -> Int? {
+        let range = item.responderID.indices
+        if let number = roster.number(of: bytes, range) { return number }
+        let isErased = !erased.isEmpty && erased.contains(StableHash.of(bytes, range))
+        if isErased && item.kind != .responder {
+            receipt.rejected.append((index, .erased))
+            return nil
+        }
+        guard roster.count < policy.respondersMax else {
+            receipt.rejected.append((index, .responderLimit))
+            return nil
+        }
+        if isErased { erased.remove(StableHash.of(bytes, range)) }
+        let number = roster.enrol(bytes, range)
+        roster[number].region = 1
+        tally.add(roster[number], now: watch.watchedNow)
+        return number
+    }
+
+    /// Gives the item its row, behind the person's last one (J7).
+    mutating func journal(_ index: Int, _ number: Int, _ receipt: inout Receipt) {
+        receipt.rows.append(
+            .init(
+                item: index, row: nextRow, responder: number, previous: roster[number].lastRow))
+        roster[number].lastRow = nextRow
+        nextRow += 1
+        counters.journalRows += 1
+    }
+
+    // MARK: - Batches
+
+    private mutating func foldBatch(
+        _ item: Item, _ list: ItemList, _ number: Int, _ receipt: inout Receipt
+    ) {
+        counters.batches += 1
+        counters.lastBatchAt = watch.wallNow
+        let now = watch.watchedNow
+        let received = min(item.toldAt ?? watch.wallNow, watch.wallNow)
+        let instant = watch.told(received)
+        var person = roster[number]
+        tally.remove(person, now: now)
+        defer {
+            tally.add(person, now: now)
+            arm(&person, number)
+            roster[number] = person
+        }
+        let taken = take(item, list, &person, number, received, &receipt)
+        if taken.isOld, !provesContact(item, person, instant) {
+            receipt.duplicates += 1
+            return
+        }
+        receipt.accepted += 1
+        returnRetired(&person, number, instant)
+        person.isForgotten = false
+        let old = policy.thresholds(person)
+        applyFacts(item, list.bytes, &person, number, instant, sequence: taken.sequence)
+        if person.duty == .none { person.duty = .onDuty }
+        settleFacts(&person, number, old: old)
+        contact(&person, number, instant, at: received)
+    }
+
+    /// A batch of which nothing is new proves contact only by a later `received_at` (I4, F13).
+    private func provesContact(_ item: Item, _ person: Responder, _ instant: WatchedTime) -> Bool {
+        guard let toldAt = item.toldAt, toldAt - watch.wallNow <= Self.skewMax else { return false }
+        return instant > person.lastContact
+    }
+
+    /// Takes the updates of a batch; returns whether all were taken before, and the highest
+    /// sequence.
+    private mutating func take(
+        _ item: Item, _ list: ItemList, _ person: inout Responder, _ number: Int,
+        _ received: Timestamp, _ receipt: inout Receipt
+    ) -> (isOld: Bool, sequence: Int64) {
+        let id = item.installID.map { StableHash.of(list.bytes.span, $0.indices) } ?? 0
+        guard item.updateCount > 0 else {
+            return (!meet(id, &person, number), -1)
+        }
+        var reader = UpdateReader(item)
+        var isOld = true
+        var sequence: Int64 = -1
+        while let update = reader.next(list.bytes.span) {
+            let outcome = take(update, id, &person, number)
+            sequence = max(sequence, update.sequence)
+            receipt.updates[Int(outcome.rawValue)] += 1
+            counters.updates[Int(outcome.rawValue)] += 1
+            if reportsUpdates {
+                decisions.append(
+                    .update(
+                        at: watch.wallNow, number: number, sequence: update.sequence,
+                        outcome: outcome))
+            }
+            guard outcome == .accepted else { continue }
+            isOld = false
+            locate(update, item, &person, received)
+        }
+        return (isOld, sequence)
+    }
+
+    /// Moves the last location, and measures delay and interval (I5, I6).
+    private mutating func locate(
+        _ update: Update, _ item: Item, _ person: inout Responder, _ received: Timestamp
+    ) {
+        guard var captured = update.capturedAt else { return }
+        let duty = item.duty ?? (person.duty == .none ? .onDuty : person.duty)
+        let platform = item.platform ?? person.platform
+        if captured - received > Self.skewMax {
+            counters.skewedUpdates += 1
+            captured = received
+        } else {
+            let delay = (received - captured).count
+            counters.delay.observe(delay)
+            counters.delayBy[Int(duty.rawValue) * 4 + Int(platform.rawValue)].observe(delay)
+        }
+        let instant = watch.told(captured)
+        if person.lastLocationAt > .distantPast, captured > person.lastLocationAt {
+            counters.interval[Int(duty.rawValue)].observe(
+                (captured - person.lastLocationAt).count)
+        }
+        person.lastLocation = max(person.lastLocation, instant)
+        person.lastLocationAt = max(person.lastLocationAt, captured)
+    }
+
+    // MARK: - Facts
+
+    private mutating func foldFacts(
+        _ item: Item, _ list: ItemList, _ number: Int, _ receipt: inout Receipt
+    ) {
+        let instant = item.kind == .rosterEntry ? watch.watchedNow : watch.told(item.toldAt ?? watch.wallNow)
+        receipt.accepted += 1
+        edit(number) { engine, person in
+            if item.kind == .rosterEntry {
+                person.isRetired = false
+                engine.retired[number] = nil
+            } else if item.duty != nil, let at = engine.retired[number], instant >= at {
+                engine.returnRetired(&person, number, .distantFuture)
+            }
+            let old = engine.policy.thresholds(person)
+            engine.applyFacts(item, list.bytes, &person, number, instant, sequence: nil)
+            engine.settleFacts(&person, number, old: old)
+        }
+    }
+
+    /// Contact received after a retirement brings the person back (F17).
+    mutating func returnRetired(
+        _ person: inout Responder, _ number: Int, _ instant: WatchedTime
+    ) {
+        guard person.isRetired, let at = retired[number], instant > at else { return }
+        person.isRetired = false
+        retired[number] = nil
+    }
+
+    /// After facts changed: who is expected, and by which thresholds.
+    private mutating func settleFacts(
+        _ person: inout Responder, _ number: Int,
+        old: (degraded: Milliseconds, offline: Milliseconds)
+    ) {
+        let wasActive = person.isActive
+        reconcile(&person, number)
+        if wasActive && person.isActive { adjust(&person, number, old: old, .duty) }
+    }
+
+    /// Takes over every field that is newer than what we have (F15). `sequence` is nil for facts
+    /// that the backend knows.
+    private mutating func applyFacts(
+        _ item: Item, _ bytes: [UInt8], _ person: inout Responder, _ number: Int,
+        _ instant: WatchedTime, sequence: Int64?
+    ) {
+        let last = person.lastContact
+        let known = person.factsSequence
+        // Ties go to the higher sequence, else to what came later (I2).
+        func isNewer(_ at: WatchedTime) -> Bool {
+            if instant != at { return instant > at }
+            guard let sequence, sequence >= 0, known >= 0, at == last else { return true }
+            return sequence >= known
+        }
+        applyDuty(item, &person, instant, isByBackend: sequence == nil, isNewer)
+        applySharing(item, &person, number, instant, isNewer)
+        if let range = item.region, isNewer(person.regionAt) {
+            person.region = regions.number(of: Array(bytes[range.indices]))
+            person.regionAt = instant
+        }
+        if let range = item.circles, isNewer(person.circlesAt) {
+            person.circles = circles.number(of: Array(bytes[range.indices]))
+            person.circlesAt = instant
+        }
+        if let platform = item.platform, isNewer(person.platformAt) {
+            person.platform = platform
+            person.platformAt = instant
+        }
+        applyTelemetry(item, bytes, &person, instant, isNewer)
+        if let range = item.pushToken { pushTokens[number] = Array(bytes[range.indices]) }
+        if let sound = item.nudgeSound { person.nudgeSound = sound }
+        if let sequence {
+            if instant > last {
+                person.factsSequence = sequence
+            } else if instant == last {
+                person.factsSequence = max(known, sequence)
+            }
+        }
+    }
+
+    private mutating func applyTelemetry(
+        _ item: Item, _ bytes: [UInt8], _ person: inout Responder, _ instant: WatchedTime,
+        _ isNewer: (WatchedTime) -> Bool
+    ) {
+        if item.osVersion != nil || item.appVersion != nil, isNewer(person.versionsAt) {
+            if let range = item.osVersion { person.osVersion = version(bytes[range.indices]) }
+            if let range = item.appVersion { person.appVersion = version(bytes[range.indices]) }
+            person.versionsAt = instant
+        }
+        if let battery = item.battery, isNewer(person.batteryAt) {
+            person.battery = battery
+            person.batteryAt = instant
+        }
+        guard let telemetry = item.telemetry else { return }
+        if telemetry.queueDepth != Telemetry.queueDepthUnknown {
+            counters.queueDepth.observe(Int64(telemetry.queueDepth) * 1000)
+        }
+        if isNewer(person.telemetryAt) {
+            person.telemetry = telemetry
+            person.telemetryAt = instant
+        }
+    }
+
+    private mutating func version(_ name: ArraySlice<UInt8>) -> UInt16 {
+        UInt16(truncatingIfNeeded: versions.number(of: Array(name)))
+    }
+
+    /// A duty state told by the backend wins over one in batches received within 60 s after it
+    /// (F15), in whichever order the two arrive.
+    private func applyDuty(
+        _ item: Item, _ person: inout Responder, _ instant: WatchedTime, isByBackend: Bool,
+        _ isNewer: (WatchedTime) -> Bool
+    ) {
+        guard let duty = item.duty else { return }
+        let distance = instant - person.dutyAt
+        if isByBackend == person.isDutyByBackend || person.dutyAt == .distantPast {
+            guard isNewer(person.dutyAt) else { return }
+        } else if isByBackend {
+            guard distance.count >= -Self.dutyPrecedence.count else { return }
+        } else {
+            guard distance > Self.dutyPrecedence else { return }
+        }
+        if person.duty == .offDuty && duty.isOn { person.isForgotten = false }
+        person.duty = duty
+        person.dutyAt = instant
+        person.isDutyByBackend = isByBackend
+    }
+
+    /// Sharing and the end of a pause (F23).
+    private mutating func applySharing(
+        _ item: Item, _ person: inout Responder, _ number: Int, _ instant: WatchedTime,
+        _ isNewer: (WatchedTime) -> Bool
+    ) {
+        guard item.sharing != nil || item.pausedUntil != nil, isNewer(person.sharingAt) else {
+            return
+        }
+        person.sharingAt = instant
+        if let until = item.pausedUntil, item.sharing != .active {
+            person.sharing = until > watch.wallNow ? .paused : .active
+            pauses[number] = person.sharing == .paused ? until : nil
+            if person.sharing == .paused {
+                pauseQueue.push(.init(at: until, number: UInt32(number)))
+            }
+        } else if item.sharing == .paused {
+            person.sharing = .paused
+        } else {
+            person.sharing = .active
+            pauses[number] = nil
+        }
+    }
+
+    // MARK: - Sequences
+
+    /// Takes one update, in the person's own fields while they suffice.
+    private mutating func take(
+        _ update: Update, _ id: UInt64, _ person: inout Responder, _ number: Int
+    ) -> UpdateOutcome {
+        if !person.hasLedger, person.installID == id || id == 0 {
+            let isEmpty = person.highestSequence < person.lowestSequence
+            if isEmpty || update.sequence == person.highestSequence &+ 1,
+                update.sequence > person.highestSequence || isEmpty
+            {
+                if isEmpty { person.lowestSequence = update.sequence }
+                if isEmpty && id != 0 { person.installID = id }
+                person.highestSequence = update.sequence
+                if let captured = update.capturedAt {
+                    person.newestCapturedAt = max(person.newestCapturedAt, captured)
+                }
+                return .accepted
+            }
+            let isInside =
+                update.sequence >= person.lowestSequence
+                && update.sequence <= person.highestSequence
+            let mayRestart =
+                person.installID == 0
+                && (update.capturedAt.map { $0 > person.newestCapturedAt } ?? false)
+            if isInside && !mayRestart { return .duplicate }
+        }
+        var ledger = takeLedger(&person, number)
+        let outcome = ledger.take(update, id: id, resets: &counters.installsReset)
+        keep(ledger, &person, number)
+        return outcome
+    }
+
+    /// A batch without updates may still name a new install; false if it names a forgotten one.
+    private mutating func meet(
+        _ id: UInt64, _ person: inout Responder, _ number: Int
+    ) -> Bool {
+        if id == 0 || (!person.hasLedger && person.installID == id) { return true }
+        var ledger = takeLedger(&person, number)
+        ledger.meet(id: id, resets: &counters.installsReset)
+        let isKnown = ledger.installs.contains { $0.id == id }
+        keep(ledger, &person, number)
+        return isKnown
+    }
+
+    /// The person's ledger, wherever it is.
+    private mutating func takeLedger(_ person: inout Responder, _ number: Int) -> SequenceLedger {
+        if person.hasLedger { return ledgers.removeValue(forKey: number) ?? SequenceLedger() }
+        var ledger = SequenceLedger()
+        guard person.highestSequence >= person.lowestSequence || person.installID != 0 else {
+            return ledger
+        }
+        var install = Install(id: person.installID)
+        if person.highestSequence >= person.lowestSequence {
+            install.ranges = [person.lowestSequence...person.highestSequence]
+        }
+        if person.newestCapturedAt > .distantPast {
+            install.newestCapturedAt = person.newestCapturedAt
+        }
+        ledger.installs = [install]
+        return ledger
+    }
+
+    /// Keeps a ledger in the person's own fields if it fits, else in the side table.
+    private mutating func keep(
+        _ ledger: SequenceLedger, _ person: inout Responder, _ number: Int
+    ) {
+        if ledger.installs.count == 1, ledger.forgotten.isEmpty, let install = ledger.installs.first,
+            install.ranges.count == 1, install.closedThrough < 0, let range = install.ranges.first
+        {
+            person.hasLedger = false
+            person.installID = install.id
+            person.lowestSequence = range.lowerBound
+            person.highestSequence = range.upperBound
+            person.newestCapturedAt = install.newestCapturedAt ?? .distantPast
+        } else if !ledger.installs.isEmpty {
+            person.hasLedger = true
+            ledgers[number] = ledger
+        }
+    }
+}

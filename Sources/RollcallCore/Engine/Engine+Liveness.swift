@@ -1,0 +1,252 @@
+/// Statuses and deadlines. Source: design §4, fine print F17 to F23.
+extension Engine {
+    // MARK: - Changes
+
+    /// Gives a person a status and says so; counts it unless they were not expected (F5).
+    mutating func change(
+        _ person: inout Responder, _ number: Int, to status: Status, _ origin: Origin,
+        from believed: Status? = nil
+    ) {
+        let from = believed ?? person.status
+        person.status = status
+        person.since = watch.wallNow
+        if status < .unknown { person.isReached = true }
+        if status == .offline { person.offlineSince = watch.watchedNow }
+        counters.transitions[Int(from.rawValue) * 4 + Int(status.rawValue)] += 1
+        decisions.append(
+            .status(at: watch.wallNow, number: number, from: from, to: status, origin: origin))
+    }
+
+    /// Makes active who is expected and was not, and the reverse (L1, L2).
+    mutating func reconcile(
+        _ person: inout Responder, _ number: Int, origin: Origin = .duty
+    ) {
+        let isExpected = person.notExpected == nil
+        guard isExpected != person.isActive else { return }
+        let now = watch.watchedNow
+        if isExpected {
+            person.isActive = true
+            person.isReached = false
+            person.status = .unknown
+            person.activeSince = now
+            tell(number, from: nil, to: .unknown, origin)
+            person.since = watch.wallNow
+            let limits = setDeadlines(&person)
+            if person.wasHeard, now - person.lastContact <= limits.degraded {
+                change(&person, number, to: .online, .contact)
+            }
+        } else {
+            tell(number, from: person.status, to: nil, origin)
+            person.since = watch.wallNow
+            person.isActive = false
+            adopted[number] = nil
+        }
+    }
+
+    private mutating func tell(_ number: Int, from: Status?, to: Status?, _ origin: Origin) {
+        decisions.append(
+            .status(at: watch.wallNow, number: number, from: from, to: to, origin: origin))
+    }
+
+    // MARK: - Contact
+
+    /// A contact told for `instant`: what it is worth follows from its own age, deadlines from the
+    /// newest one (L3, F18).
+    mutating func contact(
+        _ person: inout Responder, _ number: Int, _ instant: WatchedTime, at wall: Timestamp,
+        _ origin: Origin = .contact, from believed: Status? = nil
+    ) {
+        person.contactFolded = watch.now
+        person.platformInForce = person.platform
+        person.isLowPowerInForce = person.telemetry.isLowPower
+        let isNewer = instant > person.lastContact
+        if isNewer {
+            person.lastContact = instant
+            person.lastContactAt = wall
+        }
+        guard person.isActive else { return }
+        let limits = isNewer ? setDeadlines(&person) : policy.thresholds(person)
+        if let adoptedAt = adopted[number] {
+            if instant <= adoptedAt { return }
+            adopted[number] = nil
+        }
+        let age = watch.watchedNow - instant
+        let worth: Status =
+            age <= limits.degraded ? .online : age <= limits.offline ? .degraded : .offline
+        guard worth < person.status else { return }
+        let from = person.status == .unknown && believed != worth ? believed : nil
+        change(&person, number, to: worth, origin, from: from)
+    }
+
+    // MARK: - Deadlines
+
+    /// The latest of last contact, becoming active and the last grace: where deadlines count from
+    /// (F18).
+    private func base(_ person: Responder) -> WatchedTime {
+        max(person.lastContact, person.activeSince, watch.lastGrace)
+    }
+
+    /// Sets both deadlines anew and returns the thresholds.
+    @discardableResult
+    private func setDeadlines(
+        _ person: inout Responder
+    ) -> (degraded: Milliseconds, offline: Milliseconds) {
+        let limits = policy.thresholds(person)
+        let base = base(person)
+        person.degradedDeadline = base + limits.degraded
+        person.offlineDeadline = base + limits.offline
+        return limits
+    }
+
+    /// Other thresholds for an active person: a stricter one never makes late at once, a looser
+    /// one re-judges (L6, F19).
+    mutating func adjust(
+        _ person: inout Responder, _ number: Int,
+        old: (degraded: Milliseconds, offline: Milliseconds), _ origin: Origin
+    ) {
+        let new = policy.thresholds(person)
+        let now = watch.watchedNow
+        let base = base(person)
+        if new.degraded < old.degraded {
+            person.degradedDeadline = min(person.degradedDeadline, now + new.degraded)
+        } else if new.degraded > old.degraded {
+            person.degradedDeadline = base + new.degraded
+        }
+        if new.offline < old.offline {
+            person.offlineDeadline = min(person.offlineDeadline, now + new.offline)
+        } else if new.offline > old.offline {
+            person.offlineDeadline = base + new.offline
+        }
+        guard adopted[number] == nil else { return }
+        let age = now - base
+        if person.status == .offline, new.offline > old.offline, age <= new.offline {
+            let better: Status =
+                !person.isReached ? .unknown : age <= new.degraded ? .online : .degraded
+            change(&person, number, to: better, origin)
+        } else if person.status == .degraded, new.degraded > old.degraded, age <= new.degraded {
+            change(&person, number, to: .online, origin)
+        }
+    }
+
+    /// When time alone next changes something about a person.
+    private func due(_ person: Responder) -> WatchedTime {
+        guard person.isActive else { return .distantFuture }
+        return person.status == .offline ? person.offlineSince + policy.forgetAfter : person.lateness
+    }
+
+    /// Sees to it that the queue has an entry not later than the person's next deadline.
+    mutating func arm(_ person: inout Responder, _ number: Int) {
+        let due = due(person)
+        guard due < person.armed else { return }
+        person.armed = due
+        deadlines.push(.init(at: due, number: UInt32(number)))
+    }
+
+    /// The earliest true deadline; entries that came too early are put back on the way.
+    mutating func nextDeadline() -> WatchedTime? {
+        while let first = deadlines.first {
+            let number = Int(first.number)
+            let person = roster[number]
+            guard person.armed == first.at else {
+                _ = deadlines.popFirst()
+                continue
+            }
+            let due = due(person)
+            if due <= first.at { return first.at }
+            roster[number].armed = due
+            if due == .distantFuture {
+                _ = deadlines.popFirst()
+            } else {
+                deadlines.replaceFirst(.init(at: due, number: first.number))
+            }
+        }
+        return nil
+    }
+
+    /// Passes the deadlines that are due: first the late, then the forgotten (F1).
+    mutating func settleDeadlines() {
+        let now = watch.watchedNow
+        var late: [Int] = []
+        var lost: [Int] = []
+        while let due = nextDeadline(), due <= now, let first = deadlines.popFirst() {
+            let number = Int(first.number)
+            roster[number].armed = .distantFuture
+            if roster[number].status == .offline { lost.append(number) } else { late.append(number) }
+        }
+        for number in late.sorted(by: roster.precedes) {
+            edit(number) { engine, person in engine.passDeadlines(&person, number, now) }
+        }
+        for number in lost.sorted(by: roster.precedes) {
+            edit(number) { engine, person in
+                person.isForgotten = true
+                engine.reconcile(&person, number, origin: .deadline)
+            }
+        }
+    }
+
+    /// A run through DEGRADED to OFFLINE is two transitions (F3).
+    private mutating func passDeadlines(
+        _ person: inout Responder, _ number: Int, _ now: WatchedTime
+    ) {
+        if person.status == .online, person.lateness <= now {
+            change(&person, number, to: .degraded, .deadline)
+        }
+        if person.status == .degraded || person.status == .unknown, person.offlineDeadline <= now {
+            change(&person, number, to: .offline, .deadline)
+        }
+    }
+
+    // MARK: - Blindness
+
+    /// Deadlines of everybody who is not OFFLINE start anew (B5).
+    mutating func grantGrace() {
+        for number in 0..<roster.count {
+            var person = roster[number]
+            guard person.isActive, person.status != .offline else { continue }
+            setDeadlines(&person)
+            arm(&person, number)
+            roster[number] = person
+        }
+    }
+
+    /// Watched time was set back: no instant may lie in the future of it (B1, F9). What was decided
+    /// in between stands.
+    mutating func setBack() {
+        let now = watch.watchedNow
+        for number in 0..<roster.count {
+            var person = roster[number]
+            tally.remove(person, now: now)
+            person.clampInstants(to: now)
+            if person.isActive {
+                let limits = policy.thresholds(person)
+                person.degradedDeadline = min(person.degradedDeadline, now + limits.degraded)
+                person.offlineDeadline = min(person.offlineDeadline, now + limits.offline)
+            }
+            tally.add(person, now: now)
+            arm(&person, number)
+            roster[number] = person
+        }
+        for (number, at) in adopted where at > now { adopted[number] = now }
+        for (number, at) in retired where at > now { retired[number] = now }
+        watch.lastGrace = min(watch.lastGrace, now)
+        declaredWorse.clampInstants(to: now)
+    }
+}
+
+extension Responder {
+    /// Moves every instant that lies after `now` to `now`.
+    fileprivate mutating func clampInstants(to now: WatchedTime) {
+        lastContact = min(lastContact, now)
+        activeSince = min(activeSince, now)
+        offlineSince = min(offlineSince, now)
+        lastLocation = min(lastLocation, now)
+        dutyAt = min(dutyAt, now)
+        regionAt = min(regionAt, now)
+        circlesAt = min(circlesAt, now)
+        sharingAt = min(sharingAt, now)
+        platformAt = min(platformAt, now)
+        versionsAt = min(versionsAt, now)
+        batteryAt = min(batteryAt, now)
+        telemetryAt = min(telemetryAt, now)
+    }
+}

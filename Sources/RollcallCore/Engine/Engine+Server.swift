@@ -1,0 +1,115 @@
+/// The server's own opinions. Source: design §4 L7, fine print F18 to F20.
+extension Engine {
+    /// Ids of transitions remembered a person: a retry comes soon.
+    private static var transitionIDsMax: Int { 8 }
+
+    mutating func foldTransition(
+        _ item: Item, _ list: ItemList, _ number: Int, _ receipt: inout Receipt
+    ) {
+        guard let from = item.from, let to = item.to else {
+            receipt.accepted += 1
+            return
+        }
+        if let range = item.transitionID,
+            isRetry(StableHash.of(list.bytes.span, range.indices), number)
+        {
+            receipt.duplicates += 1
+            return
+        }
+        receipt.accepted += 1
+        counters.serverTransitions[Int(from.rawValue) * 4 + Int(to.rawValue)] += 1
+        let toldAt = min(item.toldAt ?? watch.wallNow, watch.wallNow)
+        let instant = watch.told(toldAt)
+        edit(number) { engine, person in
+            let isNew = person.lastRow == 0
+            if isNew { person.duty = .onDuty }
+            let adopts = engine.policy.serverTransitions == .adopt
+            if to == .online && adopts {
+                engine.returnRetired(&person, number, instant)
+                person.isForgotten = false
+            }
+            engine.reconcile(&person, number)
+            if to == .online && adopts {
+                engine.contact(&person, number, instant, at: toldAt, .server, from: from)
+            } else if to == .degraded || to == .offline {
+                engine.foldWorse(&person, number, from: from, to: to, instant, isNew: isNew)
+            }
+            if person.isActive, to != .unknown, person.status != to {
+                engine.counters.disagreements[
+                    Int(person.status.rawValue) * 4 + Int(to.rawValue)] += 1
+            }
+        }
+    }
+
+    private mutating func foldWorse(
+        _ person: inout Responder, _ number: Int, from: Status, to: Status,
+        _ instant: WatchedTime, isNew: Bool
+    ) {
+        guard person.isActive, instant > person.lastContact else { return }
+        let now = watch.watchedNow
+        let limits = policy.thresholds(person)
+        let limit = to == .offline ? limits.offline : limits.degraded
+        if person.wasHeard, now - person.lastContact <= limit {
+            declaredWorse.add(number, now: now)
+        }
+        let isMass = declaredWorse.isMass(active: tally.active + 1, now: now)
+        guard policy.serverTransitions == .adopt, !watch.isBlind, !isMass,
+            isNew || instant >= person.activeSince, to > person.status
+        else { return }
+        adopted[number] = instant
+        let believed = person.status == .unknown && from != to ? from : nil
+        change(&person, number, to: to, .server, from: believed)
+    }
+
+    private mutating func isRetry(_ id: UInt64, _ number: Int) -> Bool {
+        var ids = transitionIDs[number] ?? []
+        if ids.contains(id) { return true }
+        ids.append(id)
+        if ids.count > Self.transitionIDsMax { ids.removeFirst() }
+        transitionIDs[number] = ids
+        return false
+    }
+}
+
+/// Whom the server declared worse within 60 s although we heard them: it may be the one that is
+/// blind (L7).
+struct DeclaredWorse: Sendable {
+    private static let span = Milliseconds.seconds(60)
+    private static let countMin = 20
+
+    /// The last time that each was declared worse.
+    private(set) var latest: [Int: WatchedTime] = [:]
+    /// Every declaration, oldest first from `first` on; those that are not `latest` are void.
+    private(set) var queue: [(at: WatchedTime, number: Int)] = []
+    private var first = 0
+
+    mutating func add(_ number: Int, now: WatchedTime) {
+        expire(now)
+        latest[number] = now
+        queue.append((now, number))
+    }
+
+    mutating func isMass(active: Int, now: WatchedTime) -> Bool {
+        expire(now)
+        return latest.count >= Self.countMin && latest.count * 2 >= active
+    }
+
+    mutating func clampInstants(to now: WatchedTime) {
+        for index in queue.indices { queue[index].at = min(queue[index].at, now) }
+        latest = latest.mapValues { min($0, now) }
+    }
+
+    /// What is not yet 60 s old, for a checkpoint.
+    var entries: ArraySlice<(at: WatchedTime, number: Int)> { queue[first...] }
+
+    private mutating func expire(_ now: WatchedTime) {
+        while first < queue.count, now - queue[first].at >= Self.span {
+            if latest[queue[first].number] == queue[first].at { latest[queue[first].number] = nil }
+            first += 1
+        }
+        if first > 1024, first * 2 > queue.count {
+            queue.removeFirst(first)
+            first = 0
+        }
+    }
+}

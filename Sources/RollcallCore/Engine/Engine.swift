@@ -1,0 +1,237 @@
+/// The engine: folds events, advances time, decides.
+///
+/// Pure and deterministic: the same events at the same instants give the same decisions, live, in
+/// a replay and after a restart (design §1). Whoever drives it does this for each instant:
+///
+///     fold(event, at: instant) …   everything that arrives at the instant, in journal order
+///     settle()                     closes the instant: blindness, pauses, deadlines, forgetting (F1)
+///
+/// `fold` first passes every earlier instant at which time alone changes something, so that
+/// `advance(a)` then `advance(b)` equals `advance(b)`.
+package struct Engine: Sendable {
+    /// Changes whenever the same events may be decided otherwise than before (design §1 J4).
+    package static let version: Int64 = 1
+    /// Turns are promised at least this often (J2).
+    package static let turnEvery = Milliseconds.seconds(5)
+    /// A turn later than this makes the watch blind (B1).
+    package static let turnLateAfter = Milliseconds.seconds(5)
+
+    package internal(set) var policy: Policy
+    package internal(set) var watch = Watch()
+    package internal(set) var feed = Feed()
+    package internal(set) var roster = Roster()
+    package internal(set) var regions = NameTable()
+    package internal(set) var circles = NameTable()
+    package internal(set) var versions = NameTable(countMax: 65_536)
+    package internal(set) var tally = Tally()
+    package internal(set) var counters = Counters()
+    /// The number that the next journal row gets (J7).
+    package var nextRow: Int64 = 1
+    /// What was decided and not yet taken by the driver.
+    package var decisions: [Decision] = []
+    /// True to decide about updates aloud; for `replay --updates`.
+    package var reportsUpdates = false
+
+    var writes = WriteWindow()
+    var isStoreFailing = false
+    var deadlines = DeadlineQueue<WatchedTime>()
+    var pauseQueue = DeadlineQueue<Timestamp>()
+
+    // What few people have, by number.
+    var ledgers: [Int: SequenceLedger] = [:]
+    var pauses: [Int: Timestamp] = [:]
+    var adopted: [Int: WatchedTime] = [:]
+    var retired: [Int: WatchedTime] = [:]
+    var transitionIDs: [Int: [UInt64]] = [:]
+    var pushTokens: [Int: [UInt8]] = [:]
+    /// Hashes of erased ids, refused until named again (F17).
+    var erased: Set<UInt64> = []
+    var declaredWorse = DeclaredWorse()
+
+    /// Why nothing was seen before the instant that is being folded; nil but after a resumption.
+    var resumedReason: BlindReason?
+    var hasBegun = false
+
+    /// An engine that has seen nothing, under `policy`.
+    package init(policy: Policy = Policy()) {
+        self.policy = policy
+        _ = regions.number(of: Array("default".utf8))
+    }
+
+    // MARK: - Time
+
+    /// The next instant at which time alone changes something.
+    package mutating func nextInstant() -> RunningTime {
+        var next = min(feed.nextInstant, writes.nextInstant)
+        guard !watch.isBlind else { return next }
+        if let pause = pauseQueue.first {
+            next = min(next, RunningTime(milliseconds: pause.at.milliseconds) - watch.wallOffset)
+        }
+        if let deadline = nextDeadline() { next = min(next, watch.running(deadline)) }
+        return max(next, watch.now)
+    }
+
+    /// Passes every instant before `instant` at which something falls due.
+    mutating func pass(before instant: RunningTime) {
+        while true {
+            let next = nextInstant()
+            guard next < instant else { return }
+            watch.now = next
+            settle()
+        }
+    }
+
+    /// Passes all instants up to `instant` and closes it.
+    package mutating func advance(to instant: RunningTime) {
+        pass(before: instant)
+        watch.now = max(watch.now, instant)
+        settle()
+    }
+
+    // MARK: - Folding
+
+    /// Folds one event that arrives at `instant`, not before the last one.
+    package mutating func fold(_ event: Event, at instant: RunningTime) -> Receipt {
+        let previous = watch.now
+        let instant = hasBegun ? max(instant, previous) : instant
+        switch event {
+        case .start: resume(.stopped, since: previous, at: instant)
+        case .turn(let lateness) where hasBegun && isLate(lateness, previous, instant):
+            resume(.suspended, since: previous, at: instant)
+        default:
+            if hasBegun { pass(before: instant) }
+            watch.now = instant
+        }
+        hasBegun = true
+        return apply(event)
+    }
+
+    private func isLate(
+        _ lateness: Milliseconds?, _ previous: RunningTime, _ instant: RunningTime
+    ) -> Bool {
+        let beyond = Milliseconds((instant - previous).count - Self.turnEvery.count)
+        return (lateness ?? beyond) > Self.turnLateAfter
+    }
+
+    /// Nothing was seen and nothing decided between `since` and `instant`.
+    private mutating func resume(
+        _ reason: BlindReason, since: RunningTime, at instant: RunningTime
+    ) {
+        watch.now = instant
+        guard hasBegun else { return }
+        watch.lose(reason, since: since)
+        resumedReason = reason
+    }
+
+    private mutating func apply(_ event: Event) -> Receipt {
+        var receipt = Receipt()
+        switch event {
+        case .items(let list, let source):
+            wrote(source)
+            foldItems(list, &receipt)
+        case .roster(let list, let source, let allowsShrink):
+            wrote(source)
+            foldRoster(list, allowsShrink, &receipt)
+        case .erase(let id, let source):
+            wrote(source)
+            erase(id)
+        case .heartbeat(let source, let every):
+            writes.add(taken: 1, now: watch.now)
+            feed.beat(source, every: every, now: watch.now)
+        case .clock(let step): watch.wallOffset.count &+= step.count
+        case .store(let isFailing): isStoreFailing = isFailing
+        case .refused(let count): writes.add(refused: count, now: watch.now)
+        case .policy(let policy): change(to: policy)
+        case .start: feed.start(now: watch.now)
+        case .turn, .stop: break
+        }
+        return receipt
+    }
+
+    /// A write is a beat of its source (B2) and counts against the refused ones (B1).
+    private mutating func wrote(_ source: [UInt8]) {
+        writes.add(taken: 1, now: watch.now)
+        feed.wrote(source, now: watch.now)
+    }
+
+    // MARK: - Closing an instant
+
+    /// Closes the present instant, in the order of fine print F1.
+    package mutating func settle() {
+        settleBlindness()
+        guard !watch.isBlind else { return }
+        settlePauses()
+        settleDeadlines()
+    }
+
+    private mutating func settleBlindness() {
+        feed.judge(now: watch.now)
+        writes.expire(now: watch.now)
+        let previous = resumedReason
+        resumedReason = nil
+        var begins: [(BlindReason, RunningTime)] = []
+        var ends: [BlindReason] = []
+        if let previous {
+            begins.append((previous, watch.open[Int(previous.rawValue)] ?? watch.now))
+            ends.append(previous)
+        }
+        func judge(_ reason: BlindReason, _ holds: Bool, since: @autoclosure () -> RunningTime) {
+            let isOpen = watch.open[Int(reason.rawValue)] != nil
+            if holds && !isOpen { begins.append((reason, since())) }
+            if !holds && isOpen { ends.append(reason) }
+        }
+        judge(.heartbeat, feed.isAllMissing, since: feed.lastBeat)
+        judge(.overload, writes.isOverloaded, since: writes.oldestRefusal ?? watch.now)
+        judge(.store, isStoreFailing, since: watch.now)
+        begins.sort { $0.0.rawValue < $1.0.rawValue }
+        for (reason, since) in begins {
+            if reason != previous {
+                watch.lose(reason, since: since)
+                if since < watch.now { setBack() }
+            }
+            tell(begins: true, since, reason)
+        }
+        for reason in ends.sorted(by: { $0.rawValue < $1.rawValue }) {
+            tell(begins: false, watch.regain(reason), reason)
+        }
+        if watch.endEpisode() == true { grantGrace() }
+    }
+
+    private mutating func tell(begins: Bool, _ since: RunningTime, _ reason: BlindReason) {
+        decisions.append(
+            .blind(
+                at: watch.wallNow, begins: begins, since: watch.wall(since), reason: reason))
+    }
+
+    private mutating func settlePauses() {
+        var expired: [Int] = []
+        while let first = pauseQueue.first, first.at <= watch.wallNow {
+            _ = pauseQueue.popFirst()
+            let number = Int(first.number)
+            if pauses[number] == first.at {
+                pauses[number] = nil
+                expired.append(number)
+            }
+        }
+        for number in expired.sorted(by: roster.precedes) {
+            edit(number) { engine, person in
+                person.sharing = .active
+                engine.reconcile(&person, number)
+            }
+        }
+    }
+
+    // MARK: - People
+
+    /// Changes a person: counts them out, lets `body` change them, counts them in, and arms their
+    /// next deadline.
+    mutating func edit(_ number: Int, _ body: (inout Engine, inout Responder) -> Void) {
+        var person = roster[number]
+        let now = watch.watchedNow
+        tally.remove(person, now: now)
+        body(&self, &person)
+        tally.add(person, now: now)
+        arm(&person, number)
+        roster[number] = person
+    }
+}

@@ -1,0 +1,69 @@
+/// What the engine learns from, and nothing else. Source: design §1 J1, fine print F5.
+package enum Event: Sendable {
+    /// A body of batches, transitions or facts about responders, all of one kind.
+    case items(ItemList, source: [UInt8])
+    /// A whole roster: whoever is not in it is retired.
+    case roster(ItemList, source: [UInt8], allowsShrink: Bool)
+    /// A person is to be forgotten altogether.
+    case erase(id: [UInt8], source: [UInt8])
+    /// A source is alive; zero disarms it.
+    case heartbeat(source: [UInt8], every: Milliseconds)
+    /// The wall stepped; the instant is the one after the step.
+    case clock(step: Milliseconds)
+    /// The store began or ceased to fail.
+    case store(isFailing: Bool)
+    /// Writes that were answered 503 for our own reasons.
+    case refused(count: Int)
+    /// New settings.
+    case policy(Policy)
+    /// A turn of the keeper. `lateness` is by how much it was late, as the keeper saw it; nil to
+    /// take what is beyond the promised 5 s since the last instant.
+    case turn(lateness: Milliseconds?)
+    /// We run again.
+    case start
+    /// We stop.
+    case stop
+}
+
+/// Something that the engine decided.
+package enum Decision: Equatable, Sendable {
+    /// A responder's status changed; nil stands for NOT_EXPECTED.
+    case status(at: Timestamp, number: Int, from: Status?, to: Status?, origin: Origin)
+    /// The watch lost sight, or has it back, for one reason.
+    case blind(at: Timestamp, begins: Bool, since: Timestamp, reason: BlindReason)
+    /// An update was judged.
+    case update(at: Timestamp, number: Int, sequence: Int64, outcome: UpdateOutcome)
+}
+
+/// What became of the items of one event, for the answer and the journal.
+package struct Receipt: Equatable, Sendable {
+    /// An item's place in the journal.
+    package struct Row: Equatable, Sendable {
+        /// The item's index in its list.
+        package var item: Int
+        /// The row's number.
+        package var row: Int64
+        /// The person's number.
+        package var responder: Int
+        /// The person's previous row; 0 without one (J7).
+        package var previous: Int64
+    }
+
+    package var accepted = 0
+    package var duplicates = 0
+    /// Items that the engine does not take, by their index in the list.
+    package var rejected: [(item: Int, fault: ItemFault)] = []
+    /// Updates by outcome.
+    package var updates = [0, 0, 0]
+    /// What is to be journaled of the event; empty for a refused one.
+    package var rows: [Row] = []
+    /// The roster would have retired more than half of the active: it was not taken (design §3).
+    package var shrinkRefused: (active: Int, retired: Int)?
+
+    package init() {}
+
+    package static func == (a: Receipt, b: Receipt) -> Bool {
+        a.accepted == b.accepted && a.duplicates == b.duplicates && a.updates == b.updates
+            && a.rows == b.rows && a.rejected.elementsEqual(b.rejected, by: ==)
+    }
+}

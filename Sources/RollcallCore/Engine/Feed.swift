@@ -1,0 +1,165 @@
+/// The sources that promised to beat. Source: design §2 B2, fine print F10, F11.
+package struct Feed: Sendable {
+    /// One backend instance.
+    package struct Source: Sendable {
+        /// Its name, as bytes.
+        package var name: [UInt8]
+        /// How often it promised to beat.
+        package var every: Milliseconds
+        package var lastBeat: RunningTime
+        /// When it was noticed to be missing; nil while it beats.
+        package var downSince: RunningTime?
+        /// When a missing one is disarmed, by the time that ran so far.
+        var disarmAt = RunningTime.distantFuture
+
+        /// 2.5 beats after the last one.
+        var deadline: RunningTime { lastBeat + Milliseconds(every.count * 5 / 2) }
+    }
+
+    /// Sources declared at most.
+    package static let sourcesMax = 64
+    /// How long a missing source keeps its place while another one beats.
+    package static let disarmAfter = Milliseconds.seconds(15 * 60)
+
+    /// In the order of declaration.
+    package internal(set) var sources: [Source] = []
+    /// Since when all were missing; nil while one beats.
+    var allMissingSince: RunningTime?
+
+    /// True if sources are declared and none of them beats.
+    package var isAllMissing: Bool {
+        !sources.isEmpty && sources.allSatisfy { $0.downSince != nil }
+    }
+
+    /// The last beat of any source.
+    var lastBeat: RunningTime { sources.map(\.lastBeat).max() ?? .distantPast }
+
+    /// The next instant at which time alone changes something.
+    var nextInstant: RunningTime {
+        var next = RunningTime.distantFuture
+        for source in sources {
+            if source.downSince == nil {
+                next = min(next, source.deadline)
+            } else if allMissingSince == nil {
+                next = min(next, source.disarmAt)
+            }
+        }
+        return next
+    }
+
+    /// A heartbeat: declares the source, or changes what it promised. Zero disarms. The 65th
+    /// source is not taken.
+    mutating func beat(_ name: [UInt8], every: Milliseconds, now: RunningTime) {
+        if every.count == 0 {
+            sources.removeAll { $0.name == name }
+        } else if let index = sources.firstIndex(where: { $0.name == name }) {
+            sources[index].every = every
+            revive(index, now)
+        } else if sources.count < Self.sourcesMax {
+            sources.append(Source(name: name, every: every, lastBeat: now))
+        }
+        resumeDisarming(now)
+    }
+
+    /// A write of a source: a beat if the source is declared.
+    mutating func wrote(_ name: [UInt8], now: RunningTime) {
+        guard let index = sources.firstIndex(where: { $0.name == name }) else { return }
+        revive(index, now)
+        resumeDisarming(now)
+    }
+
+    /// We run again: a beat of every source that was not down (F10).
+    mutating func start(now: RunningTime) {
+        for index in sources.indices where sources[index].downSince == nil {
+            sources[index].lastBeat = now
+        }
+    }
+
+    /// Notices who is missing at `now`, and lets go of whom nobody misses.
+    mutating func judge(now: RunningTime) {
+        for index in sources.indices
+        where sources[index].downSince == nil && sources[index].deadline <= now {
+            sources[index].downSince = now
+            sources[index].disarmAt = now + Self.disarmAfter
+        }
+        if isAllMissing {
+            allMissingSince = allMissingSince ?? now
+        } else {
+            sources.removeAll { $0.downSince != nil && $0.disarmAt <= now }
+        }
+    }
+
+    private mutating func revive(_ index: Int, _ now: RunningTime) {
+        sources[index].lastBeat = now
+        sources[index].downSince = nil
+    }
+
+    /// The 15 minutes do not run while all are missing (F11).
+    private mutating func resumeDisarming(_ now: RunningTime) {
+        guard let since = allMissingSince, !isAllMissing else { return }
+        allMissingSince = nil
+        for index in sources.indices where sources[index].downSince != nil {
+            sources[index].disarmAt = sources[index].disarmAt + (now - since)
+        }
+    }
+}
+
+/// The writes of the last 15 s, taken and refused. Source: design §2 B1, fine print F11.
+struct WriteWindow: Sendable {
+    struct Slot: Sendable {
+        var at: RunningTime
+        var taken: Int
+        var refused: Int
+    }
+
+    static let span = Milliseconds.seconds(15)
+    /// Writes below which a refused half says nothing.
+    static let writesMin = 10
+
+    /// One slot an instant, oldest first, from `first` on.
+    private(set) var slots: [Slot] = []
+    private var first = 0
+    private(set) var taken = 0
+    private(set) var refused = 0
+
+    /// The slots still in the window.
+    var live: ArraySlice<Slot> { slots[first...] }
+
+    /// At least 10 writes, half of them refused.
+    var isOverloaded: Bool {
+        refused > 0 && taken + refused >= Self.writesMin && refused * 2 >= taken + refused
+    }
+
+    /// The oldest refused write.
+    var oldestRefusal: RunningTime? { live.first { $0.refused > 0 }?.at }
+
+    /// The next instant at which a write leaves the window, if that can matter.
+    var nextInstant: RunningTime {
+        guard refused > 0, let oldest = live.first else { return .distantFuture }
+        return oldest.at + Self.span
+    }
+
+    mutating func add(taken: Int = 0, refused: Int = 0, now: RunningTime) {
+        if let last = live.last, last.at == now {
+            slots[slots.count - 1].taken += taken
+            slots[slots.count - 1].refused += refused
+        } else {
+            slots.append(Slot(at: now, taken: taken, refused: refused))
+        }
+        self.taken += taken
+        self.refused += refused
+    }
+
+    /// Forgets what is 15 s old or older.
+    mutating func expire(now: RunningTime) {
+        while first < slots.count, now - slots[first].at >= Self.span {
+            taken -= slots[first].taken
+            refused -= slots[first].refused
+            first += 1
+        }
+        if first > 1024, first * 2 > slots.count {
+            slots.removeFirst(first)
+            first = 0
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/// The settings that decide. Source: design §11.
+package struct Policy: Equatable, Sendable {
+    /// The thresholds of one duty state.
+    package struct Profile: Equatable, Sendable {
+        /// How often a phone is to report.
+        package var expected: Milliseconds
+        /// Age beyond which a responder is DEGRADED.
+        package var degradedAfter: Milliseconds
+        /// Age beyond which a responder is OFFLINE.
+        package var offlineAfter: Milliseconds
+
+        /// Thresholds in seconds.
+        package init(expected: Int64, degradedAfter: Int64, offlineAfter: Int64) {
+            self.expected = .seconds(expected)
+            self.degradedAfter = .seconds(degradedAfter)
+            self.offlineAfter = .seconds(offlineAfter)
+        }
+    }
+
+    /// What the server's transitions are worth.
+    package enum ServerTransitions: UInt8, Equatable, Sendable {
+        case adopt = 0
+        case observe = 1
+    }
+
+    package var onDuty = Profile(expected: 60, degradedAfter: 90, offlineAfter: 180)
+    package var onMission = Profile(expected: 15, degradedAfter: 30, offlineAfter: 60)
+    /// Multiplies the thresholds of phones that save power.
+    package var lowPowerFactor = 1.0
+    package var iosFactor = 1.0
+    package var androidFactor = 1.0
+    package var serverTransitions = ServerTransitions.adopt
+    /// How long somebody is OFFLINE before being forgotten (L10).
+    package var forgetAfter = Milliseconds.seconds(7 * 86_400)
+    /// Responders ONLINE from which on a stalled feed is suspected (B3).
+    package var feedMinActive = 20
+    package var feedStallAfter = Milliseconds.seconds(45)
+    /// People held at most; who comes later is refused.
+    package var respondersMax = 5_000_000
+    /// Regions with labels of their own; metrics only (fine print F30).
+    package var regionLabelsMax = 256
+    /// Regions that must always be staffed.
+    package var coverageRegions: [[UInt8]] = []
+
+    package init() {}
+
+    /// The profile of a duty state; ON_DUTY's for those who are not on.
+    package func profile(_ duty: DutyState) -> Profile { duty == .onMission ? onMission : onDuty }
+
+    /// The thresholds of a person by their duty state and the factors in force (L4, F4, F19).
+    func thresholds(_ person: Responder) -> (degraded: Milliseconds, offline: Milliseconds) {
+        let profile = profile(person.duty)
+        var factor = person.isLowPowerInForce ? lowPowerFactor : 1.0
+        switch person.platformInForce {
+        case .ios: factor *= iosFactor
+        case .android: factor *= androidFactor
+        case .unknown, .other: break
+        }
+        if factor == 1.0 { return (profile.degradedAfter, profile.offlineAfter) }
+        return (profile.degradedAfter.scaled(by: factor), profile.offlineAfter.scaled(by: factor))
+    }
+}

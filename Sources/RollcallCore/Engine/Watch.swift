@@ -1,0 +1,134 @@
+/// The clocks and the blind windows. Source: design §2.
+package struct Watch: Sendable {
+    /// A stretch of running time in which we could not see.
+    struct Window: Equatable, Sendable {
+        var start: RunningTime
+        var end: RunningTime
+        var length: Milliseconds { end - start }
+    }
+
+    /// Closed windows remembered at most: told times before the oldest lose its length.
+    static let windowsMax = 1024
+    /// An episode from this length on earns a grace (B5).
+    package static let graceFrom = Milliseconds.seconds(15)
+    /// Graces within `graceSpan` at most, so that a crash loop cannot hide a death (B5).
+    package static let gracesMax = 3
+    /// See `gracesMax`.
+    package static let graceSpan = Milliseconds.seconds(30 * 60)
+
+    /// The instant that is being folded or judged.
+    package var now = RunningTime(milliseconds: 0)
+    /// The wall minus running time.
+    package var wallOffset = Milliseconds(0)
+    /// Closed windows, oldest first.
+    var windows: [Window] = []
+    /// Sum of the lengths of all windows that were ever closed.
+    var lost = Milliseconds(0)
+    /// Where the present episode began; nil while we can see.
+    package private(set) var onset: RunningTime?
+    /// Onset of each reason's open window, by `BlindReason`.
+    package private(set) var open = [RunningTime?](repeating: nil, count: BlindReason.allCases.count)
+    /// Milliseconds of closed windows by reason.
+    package private(set) var closedMilliseconds = [Int64](
+        repeating: 0, count: BlindReason.allCases.count)
+    /// When graces were granted lately.
+    var graces: [RunningTime] = []
+    /// Deadlines count from here at the earliest (F18).
+    package var lastGrace = WatchedTime.distantPast
+    /// When the last episode ended: what was shown before is unconfirmed until contact (L11).
+    package var lastBlindEnd = RunningTime.distantPast
+
+    /// True while we cannot see.
+    package var isBlind: Bool { onset != nil }
+
+    /// The wall at `now`.
+    package var wallNow: Timestamp { wall(now) }
+
+    /// The wall at a running instant, by today's offset.
+    package func wall(_ instant: RunningTime) -> Timestamp {
+        Timestamp(milliseconds: instant.milliseconds &+ wallOffset.count)
+    }
+
+    /// Watched time at `now`.
+    package var watchedNow: WatchedTime { watched(now) }
+
+    /// Watched time at a running instant; one inside a blind window counts as its onset (F9).
+    package func watched(_ instant: RunningTime) -> WatchedTime {
+        var instant = instant
+        if let onset, instant > onset { instant = onset }
+        var lost = lost
+        for window in windows.reversed() {
+            if window.end <= instant { break }
+            lost.count -=
+                window.start >= instant ? window.length.count : (window.end - instant).count
+        }
+        return WatchedTime(milliseconds: instant.milliseconds &- lost.count)
+    }
+
+    /// The watched instant of a told wall time: as far back as the wall says, never in the future
+    /// (F9).
+    package func told(_ time: Timestamp) -> WatchedTime {
+        let ago = wallNow - time
+        return watched(ago.count <= 0 ? now : now - ago)
+    }
+
+    /// The running instant at which watched time will be `instant`, if sight is not lost before.
+    func running(_ instant: WatchedTime) -> RunningTime { now + (instant - watchedNow) }
+
+    // MARK: - Blindness
+
+    /// Opens a window of `reason` and sets watched time back to its onset. What was decided in
+    /// between stands (B1).
+    mutating func lose(_ reason: BlindReason, since: RunningTime) {
+        open[Int(reason.rawValue)] = since
+        var start = onset.map { min($0, since) } ?? since
+        // An episode is the union of overlapping windows (F7).
+        while let last = windows.last, last.end > start {
+            start = min(start, last.start)
+            lost.count -= last.length.count
+            windows.removeLast()
+        }
+        onset = start
+    }
+
+    /// Closes the window of `reason`; returns its onset.
+    mutating func regain(_ reason: BlindReason) -> RunningTime {
+        let since = open[Int(reason.rawValue)] ?? now
+        open[Int(reason.rawValue)] = nil
+        closedMilliseconds[Int(reason.rawValue)] += (now - since).count
+        return since
+    }
+
+    /// Ends the episode once no window is open; returns whether a grace is due (B5, F7); nil if the
+    /// episode goes on or there was none.
+    mutating func endEpisode() -> Bool? {
+        guard let start = onset, open.allSatisfy({ $0 == nil }) else { return nil }
+        onset = nil
+        if now > start {
+            windows.append(Window(start: start, end: now))
+            lost.count += (now - start).count
+            if windows.count > Self.windowsMax { windows.removeFirst() }
+        }
+        lastBlindEnd = now
+        graces.removeAll { now - $0 >= Self.graceSpan }
+        guard now - start >= Self.graceFrom, graces.count < Self.gracesMax else { return false }
+        graces.append(now)
+        lastGrace = watchedNow
+        return true
+    }
+
+    /// Milliseconds blind for `reason` up to `now`.
+    package func blindMilliseconds(_ reason: BlindReason) -> Int64 {
+        let index = Int(reason.rawValue)
+        return closedMilliseconds[index] + (open[index].map { (now - $0).count } ?? 0)
+    }
+
+    /// Puts back what a checkpoint kept.
+    mutating func restore(
+        onset: RunningTime?, open: [RunningTime?], closedMilliseconds: [Int64]
+    ) {
+        self.onset = onset
+        self.open = open
+        self.closedMilliseconds = closedMilliseconds
+    }
+}

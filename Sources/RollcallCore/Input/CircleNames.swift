@@ -1,0 +1,29 @@
+/// The circles of a person as one sequence of bytes, so that equal sets are equal bytes.
+package enum CircleNames {
+    /// Sorts the names by their bytes, drops what is named twice, and joins them, each behind
+    /// its length.
+    package static func pack(_ names: [[UInt8]]) -> [UInt8] {
+        var packed: [UInt8] = []
+        var last: [UInt8]?
+        for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) where name != last {
+            Varint.append(UInt64(name.count), to: &packed)
+            packed.append(contentsOf: name)
+            last = name
+        }
+        return packed
+    }
+
+    /// The names in `packed`.
+    package static func names(_ packed: [UInt8]) -> [[UInt8]] {
+        var names: [[UInt8]] = []
+        var at = 0
+        while at < packed.count,
+            let count = Varint.read(packed.span, &at, packed.count),
+            count <= UInt64(packed.count - at)
+        {
+            names.append(Array(packed[at..<(at + Int(count))]))
+            at += Int(count)
+        }
+        return names
+    }
+}

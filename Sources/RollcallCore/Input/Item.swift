@@ -1,0 +1,329 @@
+/// A stretch of an item's own bytes.
+package struct ByteRange: Hashable, Sendable {
+    /// Offset of the first byte in the list that holds the item.
+    package var offset: UInt32
+    /// Number of bytes.
+    package var count: UInt32
+
+    package init(offset: Int, count: Int) {
+        self.offset = UInt32(truncatingIfNeeded: offset)
+        self.count = UInt32(truncatingIfNeeded: count)
+    }
+
+    /// No bytes.
+    package static let empty = ByteRange(offset: 0, count: 0)
+
+    /// The same stretch as a range of indices.
+    package var indices: Range<Int> { Int(offset)..<(Int(offset) + Int(count)) }
+}
+
+/// What an item says, by the route that it came by.
+package enum ItemKind: UInt8, Sendable {
+    /// `POST /v1/batches`
+    case batch = 1
+    /// `POST /v1/transitions`
+    case transition = 2
+    /// `POST /v1/responders`
+    case responder = 3
+    /// An entry of `PUT /v1/responders`.
+    case rosterEntry = 4
+}
+
+/// One item of a body: what is told about one person. Absent fields are nil.
+///
+/// It holds numbers and places only; the bytes of names stay in the list that it was read from.
+/// Source: design §3.
+package struct Item: Sendable {
+    package var kind: ItemKind = .batch
+    /// The person, 1 to 128 bytes.
+    package var responderID = ByteRange.empty
+    /// When the backend heard the phone (`received_at`), or when the fact became true (`at`).
+    package var toldAt: Timestamp?
+    package var duty: DutyState?
+    package var region: ByteRange?
+    /// The names, each behind its length; see `ItemWriter.circles`.
+    package var circles: ByteRange?
+    package var sharing: Sharing?
+    package var pausedUntil: Timestamp?
+    package var platform: Platform?
+    package var osVersion: ByteRange?
+    package var appVersion: ByteRange?
+    package var installID: ByteRange?
+    /// Ten-thousandths of a full battery, 0 to 10 000.
+    package var battery: Int16?
+    package var telemetry: Telemetry?
+    package var pushToken: ByteRange?
+    /// 0 default, 1 silent (design §7 N5).
+    package var nudgeSound: UInt8?
+    package var from: Status?
+    package var to: Status?
+    /// The backend's own id of a transition.
+    package var transitionID: ByteRange?
+    /// Number of updates and the bytes that hold them; see `UpdateReader`.
+    package var updateCount = 0
+    package var updates = ByteRange.empty
+
+    package init() {}
+}
+
+/// One update of a batch. Source: design §3.
+package struct Update: Equatable, Sendable {
+    package var sequence: Int64
+    /// When the phone took the fix, as it says itself; nil is no location (fine print F6).
+    package var capturedAt: Timestamp?
+    /// True for a last known position sent anew.
+    package var isCached: Bool
+
+    package init(sequence: Int64, capturedAt: Timestamp?, isCached: Bool) {
+        self.sequence = sequence
+        self.capturedAt = capturedAt
+        self.isCached = isCached
+    }
+}
+
+/// The items of one body, each as the bytes that the journal stores.
+///
+/// What the engine folds is read from these very bytes, live as well as after a restart, so that
+/// the two cannot differ. Coordinates never get this far.
+package struct ItemList: Sendable {
+    /// The items' bytes, one after the other.
+    package var bytes: [UInt8] = []
+    /// Where each item ends in `bytes`.
+    package var ends: [Int] = []
+
+    package init() {}
+
+    /// Number of items.
+    package var count: Int { ends.count }
+
+    /// Where item `index` stands in `bytes`.
+    package func range(of index: Int) -> Range<Int> {
+        (index == 0 ? 0 : ends[index - 1])..<ends[index]
+    }
+
+    /// Item `index`; nil if its bytes are not what an `ItemWriter` writes (a damaged store).
+    package func item(_ index: Int) -> Item? {
+        ItemReader.item(bytes.span, range(of: index))
+    }
+}
+
+/// The tags of an item's fields in its bytes. A value, once written to a journal, keeps its
+/// meaning for ever.
+enum ItemTag: UInt8 {
+    case responderID = 1
+    case toldAt = 2
+    case duty = 3
+    case region = 4
+    case circles = 5
+    case sharing = 6
+    case pausedUntil = 7
+    case platform = 8
+    case osVersion = 9
+    case appVersion = 10
+    case installID = 11
+    case battery = 12
+    case telemetry = 13
+    case pushToken = 14
+    case nudgeSound = 15
+    case from = 16
+    case to = 17
+    case transitionID = 18
+    case updates = 19
+}
+
+/// Variable-length integers, seven bits a byte, low bits first.
+enum Varint {
+    static func append(_ value: UInt64, to bytes: inout [UInt8]) {
+        var rest = value
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    /// Reads one from `at` on and moves `at` behind it; nil if `end` comes first.
+    static func read(_ bytes: Span<UInt8>, _ at: inout Int, _ end: Int) -> UInt64? {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while at < end, shift < 64 {
+            let byte = bytes[at]
+            at += 1
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+        return nil
+    }
+}
+
+/// Writes items as tagged fields.
+struct ItemWriter {
+    /// Where the item begins that is being written.
+    private(set) var start = 0
+
+    /// Begins an item at the end of `list`.
+    mutating func begin(_ kind: ItemKind, in list: inout ItemList) {
+        start = list.bytes.count
+        list.bytes.append(kind.rawValue)
+    }
+
+    /// Takes back what was begun.
+    func abandon(in list: inout ItemList) {
+        list.bytes.removeSubrange(start...)
+    }
+
+    /// Ends the item.
+    func finish(in list: inout ItemList) {
+        list.ends.append(list.bytes.count)
+    }
+
+    static func number(_ tag: ItemTag, _ value: UInt64, to bytes: inout [UInt8]) {
+        bytes.append(tag.rawValue)
+        Varint.append(value, to: &bytes)
+    }
+
+    static func time(_ tag: ItemTag, _ value: Timestamp, to bytes: inout [UInt8]) {
+        number(tag, UInt64(bitPattern: value.milliseconds), to: &bytes)
+    }
+
+    /// A text of `source[token]`, decoded.
+    static func text(
+        _ tag: ItemTag, _ token: JSONCursor.StringToken, _ source: Span<UInt8>,
+        to bytes: inout [UInt8]
+    ) {
+        bytes.append(tag.rawValue)
+        if token.isEscaped {
+            let decoded = JSONText.decoded(token, source)
+            Varint.append(UInt64(decoded.count), to: &bytes)
+            bytes.append(contentsOf: decoded)
+        } else {
+            Varint.append(UInt64(token.range.count), to: &bytes)
+            source.extracting(token.range).withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
+        }
+    }
+
+    static func bytes(_ tag: ItemTag, _ value: [UInt8], to bytes: inout [UInt8]) {
+        bytes.append(tag.rawValue)
+        Varint.append(UInt64(value.count), to: &bytes)
+        bytes.append(contentsOf: value)
+    }
+
+    static func telemetry(_ value: Telemetry, to bytes: inout [UInt8]) {
+        bytes.append(ItemTag.telemetry.rawValue)
+        bytes.append(value.permissionStatus | value.locationServices << 4)
+        bytes.append(value.powerMode | value.appState << 4)
+        bytes.append(value.networkType)
+        Varint.append(UInt64(value.queueDepth), to: &bytes)
+    }
+
+    static func update(_ update: Update, to bytes: inout [UInt8]) {
+        Varint.append(UInt64(bitPattern: update.sequence), to: &bytes)
+        // Times are never negative here, so 0 can stand for "none".
+        let captured = update.capturedAt.map { UInt64(bitPattern: $0.milliseconds) &+ 1 } ?? 0
+        Varint.append(captured << 1 | (update.isCached ? 1 : 0), to: &bytes)
+    }
+}
+
+/// Reads the updates of an item, one after the other.
+package struct UpdateReader {
+    private var at: Int
+    private let end: Int
+
+    /// A reader of the updates of `item`.
+    package init(_ item: Item) {
+        at = item.updates.indices.lowerBound
+        end = item.updates.indices.upperBound
+    }
+
+    /// The next update; nil after the last.
+    package mutating func next(_ bytes: Span<UInt8>) -> Update? {
+        guard at < end, let sequence = Varint.read(bytes, &at, end),
+            let captured = Varint.read(bytes, &at, end)
+        else { return nil }
+        let time = captured >> 1
+        return Update(
+            sequence: Int64(bitPattern: sequence),
+            capturedAt: time == 0 ? nil : Timestamp(milliseconds: Int64(bitPattern: time &- 1)),
+            isCached: captured & 1 == 1)
+    }
+}
+
+/// Reads what `ItemWriter` wrote.
+enum ItemReader {
+    /// The item that stands at `bytes[range]`; nil if the bytes are damaged.
+    static func item(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Item? {
+        guard range.upperBound <= bytes.count, let first = range.first,
+            let kind = ItemKind(rawValue: bytes[first])
+        else { return nil }
+        var item = Item()
+        item.kind = kind
+        var at = first + 1
+        let end = range.upperBound
+        while at < end {
+            guard let tag = ItemTag(rawValue: bytes[at]) else { return nil }
+            at += 1
+            if tag == .telemetry {
+                guard at + 3 <= end else { return nil }
+                var telemetry = Telemetry()
+                telemetry.permissionStatus = bytes[at] & 0xF
+                telemetry.locationServices = bytes[at] >> 4
+                telemetry.powerMode = bytes[at + 1] & 0xF
+                telemetry.appState = bytes[at + 1] >> 4
+                telemetry.networkType = bytes[at + 2]
+                at += 3
+                guard let depth = Varint.read(bytes, &at, end) else { return nil }
+                telemetry.queueDepth = UInt32(truncatingIfNeeded: depth)
+                guard telemetry.isLegal else { return nil }
+                item.telemetry = telemetry
+                continue
+            }
+            guard let value = Varint.read(bytes, &at, end) else { return nil }
+            guard set(tag, value, &item, &at, end) else { return nil }
+        }
+        return item
+    }
+
+    private static func set(
+        _ tag: ItemTag, _ value: UInt64, _ item: inout Item, _ at: inout Int, _ end: Int
+    ) -> Bool {
+        let small = UInt8(truncatingIfNeeded: value)
+        switch tag {
+        case .toldAt: item.toldAt = Timestamp(milliseconds: Int64(bitPattern: value))
+        case .duty: item.duty = DutyState(rawValue: small)
+        case .sharing: item.sharing = Sharing(rawValue: small)
+        case .pausedUntil: item.pausedUntil = Timestamp(milliseconds: Int64(bitPattern: value))
+        case .platform: item.platform = Platform(rawValue: small)
+        case .battery: item.battery = Int16(truncatingIfNeeded: value)
+        case .nudgeSound: item.nudgeSound = small
+        case .from: item.from = Status(rawValue: small)
+        case .to: item.to = Status(rawValue: small)
+        case .responderID, .region, .circles, .osVersion, .appVersion, .installID, .pushToken,
+            .transitionID:
+            guard value <= UInt64(end - at) else { return false }
+            let range = ByteRange(offset: at, count: Int(value))
+            at += Int(value)
+            setText(tag, range, &item)
+        case .updates:
+            item.updateCount = Int(truncatingIfNeeded: value)
+            guard let bytes = Int(exactly: value), bytes >= 0 else { return false }
+            item.updates = ByteRange(offset: at, count: end - at)
+            at = end
+        case .telemetry: return false
+        }
+        return true
+    }
+
+    private static func setText(_ tag: ItemTag, _ range: ByteRange, _ item: inout Item) {
+        switch tag {
+        case .responderID: item.responderID = range
+        case .region: item.region = range
+        case .circles: item.circles = range
+        case .osVersion: item.osVersion = range
+        case .appVersion: item.appVersion = range
+        case .installID: item.installID = range
+        case .pushToken: item.pushToken = range
+        default: item.transitionID = range
+        }
+    }
+}

@@ -1,0 +1,396 @@
+/// The values of an item's fields.
+extension ItemScanner {
+    /// Bytes of a person's, region's, circle's or install's name at most. Source: design §3.
+    package static let nameBytesMax = 128
+    /// Circles of one person at most.
+    package static let circlesMax = 64
+    /// Bytes of a push token at most: Apple's and Google's stay below 300.
+    package static let tokenBytesMax = 1024
+
+    /// Reads the value of `field` into the item.
+    mutating func read(
+        _ field: ItemField, _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) {
+        switch field {
+        case .responderID: try text(field, .responderID, Self.nameBytesMax, &cursor, body)
+        case .region: try text(field, .region, Self.nameBytesMax, &cursor, body)
+        case .osVersion: try text(field, .osVersion, Self.nameBytesMax, &cursor, body)
+        case .appVersion: try text(field, .appVersion, Self.nameBytesMax, &cursor, body)
+        case .installID: try text(field, .installID, Self.nameBytesMax, &cursor, body)
+        case .transitionID: try text(field, .transitionID, Self.nameBytesMax, &cursor, body)
+        case .pushToken: try text(field, .pushToken, Self.tokenBytesMax, &cursor, body)
+        case .toldAt: try time(field, .toldAt, &cursor, body)
+        case .pausedUntil: try time(field, .pausedUntil, &cursor, body)
+        case .dutyState: try word(field, .duty, Words.duty, other: nil, &cursor, body)
+        case .sharing: try word(field, .sharing, Words.sharing, other: nil, &cursor, body)
+        case .platform:
+            try word(field, .platform, Words.platform, other: Platform.other.rawValue, &cursor, body)
+        case .nudgeSound: try word(field, .nudgeSound, Words.sound, other: 0, &cursor, body)
+        case .from:
+            try word(field, .from, Words.status, other: Status.unknown.rawValue, &cursor, body)
+        case .to:
+            try word(field, .to, Words.status, other: Status.unknown.rawValue, &cursor, body)
+        case .batteryLevel: try battery(&cursor, body)
+        case .circles: try circles(&cursor, body)
+        case .telemetry: try telemetry(&cursor, body)
+        case .updates, .privateField: try skip(&cursor, body)
+        }
+    }
+
+    // MARK: - Scalars
+
+    private mutating func text(
+        _ field: ItemField, _ tag: ItemTag, _ bytesMax: Int, _ cursor: inout JSONCursor,
+        _ body: Span<UInt8>
+    ) throws(JSONError) {
+        guard cursor.peek(body) == UInt8(ascii: "\"") else {
+            try skip(&cursor, body)
+            return refuse(field, .malformed, "not a string")
+        }
+        let token = try cursor.string(body)
+        guard Self.isName(token, body, bytesMax) else {
+            return refuse(
+                field, .outOfRange, "1 to \(bytesMax) bytes without control characters expected")
+        }
+        write { ItemWriter.text(tag, token, body, to: &$0) }
+    }
+
+    private mutating func time(
+        _ field: ItemField, _ tag: ItemTag, _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) {
+        guard let time = try Self.time(&cursor, body) else {
+            return refuse(field, .malformed, "neither RFC 3339 nor integer milliseconds")
+        }
+        write { ItemWriter.time(tag, time, to: &$0) }
+    }
+
+    /// Reads a time: an RFC 3339 string or integer milliseconds; nil if it is neither.
+    static func time(
+        _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) -> Timestamp? {
+        switch cursor.peek(body) {
+        case UInt8(ascii: "\""):
+            let token = try cursor.string(body)
+            guard token.isEscaped else { return RFC3339.parse(body, token.range) }
+            let decoded = JSONText.decoded(token, body)
+            return RFC3339.parse(decoded.span, 0..<decoded.count)
+        case UInt8(ascii: "0")...UInt8(ascii: "9"):
+            let range = try cursor.number(body)
+            // Digits below a millisecond are cut (fine print F4).
+            var end = range.lowerBound
+            while end < range.upperBound, body[end] != UInt8(ascii: ".") { end += 1 }
+            for index in end..<range.upperBound where body[index] | 0x20 == UInt8(ascii: "e") {
+                return nil
+            }
+            guard let value = JSONText.natural(body, range.lowerBound..<end),
+                value <= RFC3339.millisecondsMax
+            else { return nil }
+            return Timestamp(milliseconds: value)
+        default:
+            try cursor.skipValue(body)
+            return nil
+        }
+    }
+
+    private mutating func word(
+        _ field: ItemField, _ tag: ItemTag, _ words: [(StaticString, UInt8)], other: UInt8?,
+        _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) {
+        guard cursor.peek(body) == UInt8(ascii: "\"") else {
+            try skip(&cursor, body)
+            return refuse(field, .malformed, "not a string")
+        }
+        let token = try cursor.string(body)
+        if let value = Self.match(token, body, words) {
+            return write { ItemWriter.number(tag, UInt64(value), to: &$0) }
+        }
+        note("/" + field.name, .unknownValue, "unknown value")
+        if let other { write { ItemWriter.number(tag, UInt64(other), to: &$0) } }
+    }
+
+    private mutating func battery(
+        _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) {
+        guard let level = try number(&cursor, body) else {
+            return refuse(.batteryLevel, .malformed, "not a number")
+        }
+        guard level >= 0, level <= 1 else {
+            return refuse(.batteryLevel, .outOfRange, "0 to 1 expected")
+        }
+        let value = UInt64((level * 10_000).rounded())
+        write { ItemWriter.number(.battery, value, to: &$0) }
+    }
+
+    private mutating func number(
+        _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) -> Double? {
+        switch cursor.peek(body) {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+            return JSONText.double(body, try cursor.number(body))
+        default:
+            try skip(&cursor, body)
+            return nil
+        }
+    }
+
+    /// Reads an integer from 0 to 2⁶³−1; nil for any other value.
+    private mutating func natural(
+        _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) -> Int64? {
+        switch cursor.peek(body) {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+            return JSONText.natural(body, try cursor.number(body))
+        default:
+            try skip(&cursor, body)
+            return nil
+        }
+    }
+
+    // MARK: - Containers
+
+    private mutating func circles(
+        _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) {
+        guard cursor.peek(body) == UInt8(ascii: "[") else {
+            try skip(&cursor, body)
+            return refuse(.circles, .malformed, "not an array")
+        }
+        var names: [[UInt8]] = []
+        var place = 0
+        try cursor.open(UInt8(ascii: "["), body)
+        var more = try cursor.hasFirst(closing: UInt8(ascii: "]"), body)
+        while more {
+            if cursor.peek(body) == UInt8(ascii: "\"") {
+                let token = try cursor.string(body)
+                if Self.isName(token, body, Self.nameBytesMax), names.count < Self.circlesMax {
+                    names.append(JSONText.decoded(token, body))
+                } else {
+                    note("/circles/\(place)", .outOfRange, "not a name, or more than 64")
+                }
+            } else {
+                try skip(&cursor, body)
+                note("/circles/\(place)", .malformed, "not a string")
+            }
+            place += 1
+            more = try cursor.hasNext(closing: UInt8(ascii: "]"), body)
+        }
+        let packed = CircleNames.pack(names)
+        write { ItemWriter.bytes(.circles, packed, to: &$0) }
+    }
+
+    private mutating func telemetry(
+        _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) {
+        guard cursor.peek(body) == UInt8(ascii: "{") else {
+            try skip(&cursor, body)
+            return refuse(.telemetry, .malformed, "not an object")
+        }
+        var telemetry = Telemetry()
+        try cursor.open(UInt8(ascii: "{"), body)
+        var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
+        while more {
+            let name = try cursor.key(body)
+            try telemetryMember(name, &telemetry, &cursor, body)
+            more = try cursor.hasNext(closing: UInt8(ascii: "}"), body)
+        }
+        write { ItemWriter.telemetry(telemetry, to: &$0) }
+    }
+
+    private mutating func telemetryMember(
+        _ name: JSONCursor.StringToken, _ telemetry: inout Telemetry,
+        _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) {
+        if cursor.peek(body) == UInt8(ascii: "n") { return try cursor.literal("null", body) }
+        if Self.isWord(name, body, "location_services") {
+            switch cursor.peek(body) {
+            case UInt8(ascii: "t"):
+                try cursor.literal("true", body)
+                telemetry.locationServices = 1
+            case UInt8(ascii: "f"):
+                try cursor.literal("false", body)
+                telemetry.locationServices = 2
+            default:
+                try skip(&cursor, body)
+                note("/telemetry/location_services", .malformed, "neither true nor false")
+            }
+        } else if Self.isWord(name, body, "queue_depth") {
+            guard let depth = try natural(&cursor, body) else {
+                return note("/telemetry/queue_depth", .malformed, "not an integer from 0 on")
+            }
+            telemetry.queueDepth = UInt32(min(depth, Int64(Telemetry.queueDepthUnknown) - 1))
+        } else if Self.isWord(name, body, "permission_status") {
+            telemetry.permissionStatus = try telemetryWord(0, &cursor, body)
+        } else if Self.isWord(name, body, "power_mode") {
+            telemetry.powerMode = try telemetryWord(2, &cursor, body)
+        } else if Self.isWord(name, body, "app_state") {
+            telemetry.appState = try telemetryWord(3, &cursor, body)
+        } else if Self.isWord(name, body, "network_type") {
+            telemetry.networkType = try telemetryWord(4, &cursor, body)
+        } else if ItemField.isPrivate(name, body) {
+            countPrivateField()
+            try cursor.skipValue(body, onKey: { _, _ in false })
+        } else {
+            try skip(&cursor, body)
+        }
+    }
+
+    private mutating func telemetryWord(
+        _ index: Int, _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) -> UInt8 {
+        let field = Telemetry.fields[index]
+        guard cursor.peek(body) == UInt8(ascii: "\"") else {
+            try skip(&cursor, body)
+            note("/telemetry/\(field.name)", .malformed, "not a string")
+            return 0
+        }
+        let token = try cursor.string(body)
+        for value in 1..<(field.values.count - 1)
+        where Self.isWord(token, body, field.values[value]) {
+            return UInt8(value)
+        }
+        note("/telemetry/\(field.name)", .unknownValue, "unknown value")
+        return UInt8(field.values.count - 1)
+    }
+
+    /// Reads the updates into `scratch` and returns how many were taken.
+    mutating func updates(
+        _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) -> Int {
+        guard cursor.peek(body) == UInt8(ascii: "[") else {
+            try skip(&cursor, body)
+            refuse(.updates, .malformed, "not an array")
+            return 0
+        }
+        var taken = 0
+        var index = 0
+        try cursor.open(UInt8(ascii: "["), body)
+        var more = try cursor.hasFirst(closing: UInt8(ascii: "]"), body)
+        while more {
+            if let update = try update(index, &cursor, body) {
+                ItemWriter.update(update, to: &scratch)
+                taken += 1
+            }
+            index += 1
+            more = try cursor.hasNext(closing: UInt8(ascii: "]"), body)
+        }
+        return taken
+    }
+
+    private mutating func update(
+        _ index: Int, _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) -> Update? {
+        guard cursor.peek(body) == UInt8(ascii: "{") else {
+            try skip(&cursor, body)
+            note("/updates/\(index)", .malformed, "not an object")
+            return nil
+        }
+        var update = Update(sequence: -1, capturedAt: nil, isCached: false)
+        var isTimeBad = false
+        try cursor.open(UInt8(ascii: "{"), body)
+        var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
+        while more {
+            let name = try cursor.key(body)
+            if Self.isWord(name, body, "sequence") {
+                update.sequence = try natural(&cursor, body) ?? -1
+            } else if Self.isWord(name, body, "captured_at") {
+                if cursor.peek(body) == UInt8(ascii: "n") {
+                    try cursor.literal("null", body)
+                } else {
+                    update.capturedAt = try Self.time(&cursor, body)
+                    isTimeBad = update.capturedAt == nil
+                }
+            } else if Self.isWord(name, body, "fix"), cursor.peek(body) == UInt8(ascii: "\"") {
+                let token = try cursor.string(body)
+                update.isCached = Self.isWord(token, body, "cached")
+            } else if ItemField.isPrivate(name, body) {
+                countPrivateField()
+                try cursor.skipValue(body, onKey: { _, _ in false })
+            } else {
+                try skip(&cursor, body)
+            }
+            more = try cursor.hasNext(closing: UInt8(ascii: "}"), body)
+        }
+        if update.sequence < 0 {
+            note("/updates/\(index)/sequence", .malformed, "an integer from 0 to 2^63-1 expected")
+            return nil
+        }
+        if isTimeBad {
+            note(
+                "/updates/\(index)/captured_at", .malformed,
+                "neither RFC 3339 nor integer milliseconds")
+            return nil
+        }
+        return update
+    }
+
+    // MARK: - Words
+
+    private enum Words {
+        static let duty: [(StaticString, UInt8)] = [
+            ("ON_DUTY", DutyState.onDuty.rawValue), ("ON_MISSION", DutyState.onMission.rawValue),
+            ("OFF_DUTY", DutyState.offDuty.rawValue),
+        ]
+        static let sharing: [(StaticString, UInt8)] = [
+            ("active", Sharing.active.rawValue), ("paused", Sharing.paused.rawValue),
+        ]
+        static let platform: [(StaticString, UInt8)] = [
+            ("ios", Platform.ios.rawValue), ("android", Platform.android.rawValue),
+        ]
+        // There is no "off": it counts as the default (design §7 N5).
+        static let sound: [(StaticString, UInt8)] = [("default", 0), ("off", 0), ("silent", 1)]
+        static let status: [(StaticString, UInt8)] = [
+            ("ONLINE", Status.online.rawValue), ("DEGRADED", Status.degraded.rawValue),
+            ("OFFLINE", Status.offline.rawValue), ("UNKNOWN", Status.unknown.rawValue),
+        ]
+    }
+
+    private static func match(
+        _ token: JSONCursor.StringToken, _ body: Span<UInt8>, _ words: [(StaticString, UInt8)]
+    ) -> UInt8? {
+        for (word, value) in words where isWord(token, body, word) { return value }
+        return nil
+    }
+
+    /// True if `token` stands for `word`.
+    static func isWord(
+        _ token: JSONCursor.StringToken, _ body: Span<UInt8>, _ word: StaticString
+    ) -> Bool {
+        let count = word.utf8CodeUnitCount
+        if token.isEscaped {
+            return JSONText.decoded(token, body).elementsEqual(
+                UnsafeBufferPointer(start: word.utf8Start, count: count))
+        }
+        guard token.range.count == count else { return false }
+        for index in 0..<count
+        where body[token.range.lowerBound + index] != word.utf8Start[index] {
+            return false
+        }
+        return true
+    }
+
+    /// True for 1 to `bytesMax` bytes without control characters.
+    private static func isName(
+        _ token: JSONCursor.StringToken, _ body: Span<UInt8>, _ bytesMax: Int
+    ) -> Bool {
+        if token.isEscaped {
+            let decoded = JSONText.decoded(token, body)
+            return isName(decoded.span, 0..<decoded.count, bytesMax)
+        }
+        return isName(body, token.range, bytesMax)
+    }
+
+    private static func isName(
+        _ bytes: Span<UInt8>, _ range: Range<Int>, _ bytesMax: Int
+    ) -> Bool {
+        guard range.count >= 1, range.count <= bytesMax else { return false }
+        var previous: UInt8 = 0
+        for index in range {
+            let byte = bytes[index]
+            // C0, DEL, and C1, which UTF-8 writes as C2 80 to C2 9F.
+            if byte < 0x20 || byte == 0x7F { return false }
+            if previous == 0xC2 && byte < 0xA0 { return false }
+            previous = byte
+        }
+        return true
+    }
+}

@@ -1,0 +1,78 @@
+/// How many are in which state, kept as people change so that a scrape need not look at them.
+package struct Tally: Sendable {
+    /// Active people by region number × status: index region × 4 + status.
+    package private(set) var byRegion: [Int] = [0, 0, 0, 0]
+    /// Active people by status.
+    package private(set) var byStatus = [0, 0, 0, 0]
+    /// Not expected people by reason.
+    package private(set) var notExpected = [Int](repeating: 0, count: NotExpected.allCases.count)
+    /// Active people by telemetry field and value.
+    package private(set) var telemetry = Telemetry.fields.map {
+        [Int](repeating: 0, count: $0.values.count)
+    }
+    /// Ages of the active people's last locations.
+    package private(set) var ages = LocationAges()
+
+    init() {}
+
+    /// Active people.
+    package var active: Int { byStatus[0] + byStatus[1] + byStatus[2] + byStatus[3] }
+
+    mutating func add(_ person: Responder, now: WatchedTime) { change(person, by: 1, now) }
+
+    mutating func remove(_ person: Responder, now: WatchedTime) { change(person, by: -1, now) }
+
+    private mutating func change(_ person: Responder, by step: Int, _ now: WatchedTime) {
+        guard person.isActive else {
+            if let reason = person.notExpected { notExpected[Int(reason.rawValue)] += step }
+            return
+        }
+        let status = Int(person.status.rawValue)
+        let region = Int(person.region) * 4
+        while byRegion.count < region + 4 { byRegion.append(0) }
+        byRegion[region + status] += step
+        byStatus[status] += step
+        telemetry[0][Int(person.telemetry.permissionStatus)] += step
+        telemetry[1][Int(person.telemetry.locationServices)] += step
+        telemetry[2][Int(person.telemetry.powerMode)] += step
+        telemetry[3][Int(person.telemetry.appState)] += step
+        telemetry[4][Int(person.telemetry.networkType)] += step
+        guard person.lastLocation > .distantPast else { return }
+        if step > 0 {
+            ages.add(person.lastLocation, now: now)
+        } else {
+            ages.remove(person.lastLocation, now: now)
+        }
+    }
+}
+
+/// What the engine counted since its store began; it goes on over restarts (design §8).
+package struct Counters: Equatable, Sendable {
+    /// From × to, index from × 4 + to.
+    package var transitions = [Int](repeating: 0, count: 16)
+    /// What the server said, from × to.
+    package var serverTransitions = [Int](repeating: 0, count: 16)
+    /// The model's status × the server's.
+    package var disagreements = [Int](repeating: 0, count: 16)
+    package var batches = 0
+    /// By `UpdateOutcome`.
+    package var updates = [Int](repeating: 0, count: 3)
+    /// Updates captured more than 2 s after they were received (I6).
+    package var skewedUpdates = 0
+    /// Installs that followed another one of the same person (I3).
+    package var installsReset = 0
+    /// Rows written to the journal.
+    package var journalRows = 0
+    package var delay = Histogram(bounds: Histogram.delayBounds)
+    /// The same by duty state × platform, index duty × 4 + platform.
+    package var delayBy = [Histogram](
+        repeating: Histogram(bounds: Histogram.delayBounds), count: 16)
+    /// Between locations, by duty state.
+    package var interval = [Histogram](
+        repeating: Histogram(bounds: Histogram.intervalBounds), count: 4)
+    package var queueDepth = Histogram(bounds: Histogram.queueBounds)
+    /// Wall time of the last batch, from anyone.
+    package var lastBatchAt: Timestamp?
+
+    package init() {}
+}

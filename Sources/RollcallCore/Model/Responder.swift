@@ -1,0 +1,108 @@
+/// What the watch knows of one person: numbers and places only, so that a page of them is copied
+/// as plain memory (design §1 J5). What few people have lives in the engine's side tables.
+package struct Responder: Sendable {
+    /// Where the id stands in the roster's bytes; an erased person has none.
+    package var idOffset: UInt32 = 0
+    package var idCount: UInt8 = 0
+
+    // MARK: Facts
+
+    package var duty: DutyState = .none
+    /// True if the backend told the duty state, not a batch (fine print F15).
+    package var isDutyByBackend = false
+    package var sharing: Sharing = .active
+    package var platform: Platform = .unknown
+    package var isRetired = false
+    package var isForgotten = false
+    package var isActive = false
+    /// True once the status was better than UNKNOWN since becoming active (L5, F19).
+    package var isReached = false
+    package var nudgeSound: UInt8 = 0
+    /// Ten-thousandths of a full battery; −1 not told.
+    package var battery: Int16 = -1
+    package var osVersion: UInt16 = 0
+    package var appVersion: UInt16 = 0
+    package var region: UInt32 = 0
+    package var circles: UInt32 = 0
+    package var telemetry = Telemetry()
+
+    /// When each fact was last told: what is older does not change it (F15).
+    package var dutyAt = WatchedTime.distantPast
+    package var regionAt = WatchedTime.distantPast
+    package var circlesAt = WatchedTime.distantPast
+    package var sharingAt = WatchedTime.distantPast
+    package var platformAt = WatchedTime.distantPast
+    package var versionsAt = WatchedTime.distantPast
+    package var batteryAt = WatchedTime.distantPast
+    package var telemetryAt = WatchedTime.distantPast
+    /// The highest sequence of the batch that told the newest facts; −1 without one. Breaks ties
+    /// (design §3 I2).
+    package var factsSequence: Int64 = -1
+
+    // MARK: Liveness
+
+    package var status: Status = .unknown
+    /// The factors in force are those of the last contact (F19).
+    package var platformInForce: Platform = .unknown
+    package var isLowPowerInForce = false
+    /// Wall time since which the status holds, for display.
+    package var since = Timestamp.distantPast
+    package var lastContact = WatchedTime.distantPast
+    /// Wall time of the last contact, for display and `reachable`.
+    package var lastContactAt = Timestamp.distantPast
+    /// When the last contact was folded: what is shown is confirmed only by one after the last
+    /// blindness (L11).
+    package var contactFolded = RunningTime.distantPast
+    package var activeSince = WatchedTime.distantPast
+    package var degradedDeadline = WatchedTime.distantFuture
+    package var offlineDeadline = WatchedTime.distantFuture
+    /// When the status last became OFFLINE, from which L10 counts.
+    package var offlineSince = WatchedTime.distantPast
+    /// The earliest entry of this person in the deadline queue.
+    package var armed = WatchedTime.distantFuture
+
+    // MARK: Location
+
+    /// The newest location's instant, by the phone's clock.
+    package var lastLocation = WatchedTime.distantPast
+    /// The same by the wall, for display and intervals.
+    package var lastLocationAt = Timestamp.distantPast
+
+    // MARK: What was received, while it is one install and one range
+
+    package var installID: UInt64 = 0
+    /// The one range; empty while `lowest` is above `highest`.
+    package var lowestSequence: Int64 = 0
+    package var highestSequence: Int64 = -1
+    package var newestCapturedAt = Timestamp.distantPast
+    /// True if the side table of ledgers holds this person's instead.
+    package var hasLedger = false
+
+    /// The person's newest row in the journal (J7).
+    package var lastRow: Int64 = 0
+
+    package init() {}
+
+    /// True if some contact ever was.
+    package var wasHeard: Bool { lastContact > .distantPast }
+
+    /// Why the person is not expected; nil if they are active. Source: design §4 L1.
+    package var notExpected: NotExpected? {
+        if isRetired { return .retired }
+        if isForgotten { return .forgotten }
+        switch duty {
+        case .none: return .noDuty
+        case .offDuty: return .offDuty
+        case .onDuty, .onMission: return sharing == .paused ? .paused : nil
+        }
+    }
+
+    /// The next instant at which time alone changes something, but for forgetting.
+    var lateness: WatchedTime {
+        switch status {
+        case .online: min(degradedDeadline, offlineDeadline)
+        case .degraded, .unknown: offlineDeadline
+        case .offline: .distantFuture
+        }
+    }
+}

@@ -1,0 +1,132 @@
+/// Everybody that was ever mentioned, by number and by id.
+///
+/// Numbers are given in the order of enrolment and never reused. People stand in pages, so that a
+/// checkpoint can hold on to the pages of one instant while the watch goes on (design §1 J5).
+package struct Roster: Sendable {
+    /// People a page.
+    static let pageSize = 256
+
+    private var pages: [ContiguousArray<Responder>] = []
+    /// The ids, one after the other.
+    private var idBytes: [UInt8] = []
+    /// Open addressing: number + 1 of the person, 0 free.
+    private var slots: [UInt32] = [UInt32](repeating: 0, count: 64)
+    /// Number of people, the erased ones included.
+    package private(set) var count = 0
+
+    init() {}
+
+    /// The person of a number below `count`.
+    package subscript(number: Int) -> Responder {
+        get { pages[number / Self.pageSize][number % Self.pageSize] }
+        set { pages[number / Self.pageSize][number % Self.pageSize] = newValue }
+    }
+
+    /// The pages and the ids, for a checkpoint.
+    var image: (pages: [ContiguousArray<Responder>], idBytes: [UInt8]) { (pages, idBytes) }
+
+    /// A roster of the people in `pages`.
+    init?(pages: [ContiguousArray<Responder>], idBytes: [UInt8]) {
+        self.pages = pages
+        self.idBytes = idBytes
+        for (index, page) in pages.enumerated() {
+            guard index == pages.count - 1 || page.count == Self.pageSize else { return nil }
+            count += page.count
+        }
+        var size = 64
+        while size < count * 2 { size *= 2 }
+        slots = [UInt32](repeating: 0, count: size)
+        for number in 0..<count {
+            let person = self[number]
+            guard Int(person.idOffset) + Int(person.idCount) <= idBytes.count else { return nil }
+            if person.idCount > 0 { place(number) }
+        }
+    }
+
+    /// The bytes of a person's id; empty for an erased one.
+    package func id(_ number: Int) -> ArraySlice<UInt8> {
+        let person = self[number]
+        return idBytes[Int(person.idOffset)..<(Int(person.idOffset) + Int(person.idCount))]
+    }
+
+    /// The number of the person whose id is `bytes[range]`.
+    package func number(of bytes: Span<UInt8>, _ range: Range<Int>) -> Int? {
+        var slot = Self.hash(bytes, range) & (slots.count - 1)
+        while slots[slot] != 0 {
+            let number = Int(slots[slot]) - 1
+            if isID(number, bytes, range) { return number }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
+    /// The number of the person with this id.
+    package func number(of id: [UInt8]) -> Int? { number(of: id.span, 0..<id.count) }
+
+    /// Enrols a person who is not there yet.
+    mutating func enrol(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Int {
+        if (count + 1) * 2 > slots.count { grow() }
+        var person = Responder()
+        person.idOffset = UInt32(idBytes.count)
+        person.idCount = UInt8(range.count)
+        bytes.extracting(range).withUnsafeBufferPointer { idBytes.append(contentsOf: $0) }
+        if count % Self.pageSize == 0 {
+            var page = ContiguousArray<Responder>()
+            page.reserveCapacity(Self.pageSize)
+            pages.append(page)
+        }
+        pages[count / Self.pageSize].append(person)
+        count += 1
+        place(count - 1)
+        return count - 1
+    }
+
+    /// Takes a person's id and facts out of memory; the number stays taken.
+    mutating func erase(_ number: Int) {
+        let person = self[number]
+        for index in Int(person.idOffset)..<(Int(person.idOffset) + Int(person.idCount)) {
+            idBytes[index] = 0
+        }
+        self[number] = Responder()
+        // Open addressing cannot leave a hole: the table is made anew. Erasures are rare.
+        slots = [UInt32](repeating: 0, count: slots.count)
+        for other in 0..<count where self[other].idCount > 0 { place(other) }
+    }
+
+    /// True if the id of `a` comes before that of `b`, by bytes (fine print F1).
+    func precedes(_ a: Int, _ b: Int) -> Bool {
+        id(a).lexicographicallyPrecedes(id(b))
+    }
+
+    private func isID(_ number: Int, _ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        let page = number / Self.pageSize
+        let offset = Int(pages[page][number % Self.pageSize].idOffset)
+        guard Int(pages[page][number % Self.pageSize].idCount) == range.count else { return false }
+        for index in 0..<range.count
+        where idBytes[offset + index] != bytes[range.lowerBound + index] {
+            return false
+        }
+        return true
+    }
+
+    private mutating func grow() {
+        slots = [UInt32](repeating: 0, count: slots.count * 2)
+        for number in 0..<count where self[number].idCount > 0 { place(number) }
+    }
+
+    private mutating func place(_ number: Int) {
+        let person = self[number]
+        let start = Int(person.idOffset)
+        let range = start..<(start + Int(person.idCount))
+        var slot = Self.hash(idBytes.span, range) & (slots.count - 1)
+        while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
+        slots[slot] = UInt32(number + 1)
+    }
+
+    /// The standard library's keyed hash: strangers choose the ids, so it must not be foreseeable.
+    private static func hash(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Int {
+        var hasher = Hasher()
+        bytes.extracting(range).withUnsafeBytes { hasher.combine(bytes: $0) }
+        return hasher.finalize() & Int.max
+    }
+}

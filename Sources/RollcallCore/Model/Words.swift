@@ -1,0 +1,230 @@
+/// What the watch believes of an active responder.
+///
+///     UNKNOWN ──contact──► ONLINE ──late──► DEGRADED ──missing──► OFFLINE
+///        │                   ▲                 │                     │
+///        └──never heard──► OFFLINE             └──────contact────────┴──► ONLINE
+///
+/// The raw values run from good to bad (fine print F18). Source: design §4 (memo, "Liveness State
+/// Machine").
+package enum Status: UInt8, CaseIterable, Comparable, Sendable {
+    /// Heard from within the degraded threshold.
+    case online = 0
+    /// Late, not yet missing.
+    case degraded = 1
+    /// Expected, and not heard from since.
+    case unknown = 2
+    /// Missing for longer than the offline threshold.
+    case offline = 3
+
+    package static func < (a: Status, b: Status) -> Bool { a.rawValue < b.rawValue }
+
+    /// The memo's word, as in metrics, JSON and the journal.
+    package var word: StaticString {
+        switch self {
+        case .online: "ONLINE"
+        case .degraded: "DEGRADED"
+        case .unknown: "UNKNOWN"
+        case .offline: "OFFLINE"
+        }
+    }
+}
+
+/// What made a status change. Source: design §4 L9, fine print F21.
+package enum Origin: UInt8, CaseIterable, Sendable {
+    /// A batch arrived.
+    case contact = 0
+    /// Time passed a threshold, or a lost phone was forgotten.
+    case deadline = 1
+    /// The server said so.
+    case server = 2
+    /// Duty, pause, expiry of one, roster, retirement, enrolment.
+    case duty = 3
+    /// New settings.
+    case policy = 4
+
+    /// The word in JSON.
+    package var word: StaticString {
+        switch self {
+        case .contact: "contact"
+        case .deadline: "deadline"
+        case .server: "server"
+        case .duty: "duty"
+        case .policy: "policy"
+        }
+    }
+}
+
+/// What a responder is up to, by their own or the backend's word.
+package enum DutyState: UInt8, CaseIterable, Sendable {
+    /// Nobody has said yet.
+    case none = 0
+    /// Not working: not expected to report.
+    case offDuty = 1
+    /// Available.
+    case onDuty = 2
+    /// On an incident: reports more often.
+    case onMission = 3
+
+    /// The word in input and answers; empty for `none`.
+    package var word: StaticString {
+        switch self {
+        case .none: ""
+        case .offDuty: "OFF_DUTY"
+        case .onDuty: "ON_DUTY"
+        case .onMission: "ON_MISSION"
+        }
+    }
+
+    /// True for those who are expected to report.
+    package var isOn: Bool { self == .onDuty || self == .onMission }
+}
+
+/// Whether a person shares at the moment.
+package enum Sharing: UInt8, CaseIterable, Sendable {
+    case active = 0
+    case paused = 1
+
+    /// The word in input and answers.
+    package var word: StaticString { self == .active ? "active" : "paused" }
+}
+
+/// The phone's system.
+package enum Platform: UInt8, CaseIterable, Sendable {
+    /// Not told.
+    case unknown = 0
+    case ios = 1
+    case android = 2
+    /// Told, and not one that we know.
+    case other = 3
+
+    /// The word in input, answers and labels.
+    package var word: StaticString {
+        switch self {
+        case .unknown: "unknown"
+        case .ios: "ios"
+        case .android: "android"
+        case .other: "other"
+        }
+    }
+}
+
+/// Why somebody is not expected. The first that holds, in this order, is the one that is told.
+/// Source: design §4 L1, L10.
+package enum NotExpected: UInt8, CaseIterable, Sendable {
+    case retired = 0
+    case forgotten = 1
+    case noDuty = 2
+    case offDuty = 3
+    case paused = 4
+
+    /// The word in labels and answers.
+    package var word: StaticString {
+        switch self {
+        case .retired: "retired"
+        case .forgotten: "forgotten"
+        case .noDuty: "no_duty"
+        case .offDuty: "off_duty"
+        case .paused: "paused"
+        }
+    }
+}
+
+/// Why the watch is blind. Source: design §2 B1, fine print F5.
+package enum BlindReason: UInt8, CaseIterable, Sendable {
+    /// All declared sources are missing (B2).
+    case heartbeat = 0
+    /// We refused half of the writes for our own reasons.
+    case overload = 1
+    /// We were not running.
+    case stopped = 2
+    /// The store does not take our commits.
+    case store = 3
+    /// A turn came more than 5 s late: a suspended machine, a stopped process.
+    case suspended = 4
+
+    /// The word in labels and JSON; the raw values follow its alphabet, the order of F1.
+    package var word: StaticString {
+        switch self {
+        case .heartbeat: "heartbeat"
+        case .overload: "overload"
+        case .stopped: "stopped"
+        case .store: "store"
+        case .suspended: "suspended"
+        }
+    }
+}
+
+/// What became of an update. Source: design §3 I1.
+package enum UpdateOutcome: UInt8, CaseIterable, Sendable {
+    case accepted = 0
+    case duplicate = 1
+    /// Arrived in or below a hole that was closed, or for an install that was forgotten.
+    case late = 2
+
+    /// The word in JSON and labels.
+    package var word: StaticString {
+        switch self {
+        case .accepted: "accepted"
+        case .duplicate: "duplicate"
+        case .late: "late"
+        }
+    }
+}
+
+/// One value of a closed set that a phone reports; 0 is "not told", the last is "other".
+package struct TelemetryField: Sendable {
+    /// The name in input and in the label `field`.
+    package let name: StaticString
+    /// The values by raw number; the first is `unknown`, the last `other`.
+    package let values: [StaticString]
+    /// Where the value stands in `Telemetry`.
+    package let value: @Sendable (Telemetry) -> UInt8
+}
+
+/// What a phone says about itself with a batch, taken as a whole (fine print F15).
+package struct Telemetry: Hashable, Sendable {
+    /// 1 granted, 2 denied, 3 other.
+    package var permissionStatus: UInt8 = 0
+    /// 1 true, 2 false.
+    package var locationServices: UInt8 = 0
+    /// 1 normal, 2 low_power, 3 other.
+    package var powerMode: UInt8 = 0
+    /// 1 foreground, 2 background, 3 other.
+    package var appState: UInt8 = 0
+    /// 1 wifi, 2 cellular, 3 none, 4 other.
+    package var networkType: UInt8 = 0
+    /// Updates waiting in the phone's queue; `queueDepthUnknown` when not told.
+    package var queueDepth: UInt32 = queueDepthUnknown
+
+    /// The value of `queueDepth` when not told.
+    package static let queueDepthUnknown = UInt32.max
+
+    package init() {}
+
+    /// Every field of a closed set, in the order of the memo.
+    package static let fields: [TelemetryField] = [
+        TelemetryField(
+            name: "permission_status", values: ["unknown", "granted", "denied", "other"],
+            value: { $0.permissionStatus }),
+        TelemetryField(
+            name: "location_services", values: ["unknown", "true", "false"],
+            value: { $0.locationServices }),
+        TelemetryField(
+            name: "power_mode", values: ["unknown", "normal", "low_power", "other"],
+            value: { $0.powerMode }),
+        TelemetryField(
+            name: "app_state", values: ["unknown", "foreground", "background", "other"],
+            value: { $0.appState }),
+        TelemetryField(
+            name: "network_type", values: ["unknown", "wifi", "cellular", "none", "other"],
+            value: { $0.networkType }),
+    ]
+
+    /// False for bytes that no scanner wrote.
+    var isLegal: Bool {
+        Self.fields.allSatisfy { Int($0.value(self)) < $0.values.count }
+    }
+
+    /// True when the phone saves power.
+    package var isLowPower: Bool { powerMode == 2 }
+}
