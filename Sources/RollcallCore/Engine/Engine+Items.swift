@@ -153,7 +153,7 @@ extension Engine {
     private mutating func foldFacts(
         _ item: Item, _ list: ItemList, _ number: Int, _ receipt: inout Receipt
     ) {
-        let instant = item.kind == .rosterEntry ? watch.watchedNow : watch.told(item.toldAt ?? watch.wallNow)
+        let instant = watch.told(item.toldAt ?? watch.wallNow)
         receipt.accepted += 1
         edit(number) { engine, person in
             if item.kind == .rosterEntry {

@@ -57,8 +57,7 @@ extension Engine {
         _ origin: Origin = .contact, from believed: Status? = nil
     ) {
         person.contactFolded = watch.now
-        person.platformInForce = person.platform
-        person.isLowPowerInForce = person.telemetry.isLowPower
+        person.factor = policy.factor(person)
         let isNewer = instant > person.lastContact
         if isNewer {
             person.lastContact = instant
@@ -118,7 +117,8 @@ extension Engine {
             person.offlineDeadline = base + new.offline
         }
         guard adopted[number] == nil else { return }
-        let age = now - base
+        // A grace moves deadlines, not ages (L4).
+        let age = now - max(person.lastContact, person.activeSince)
         if person.status == .offline, new.offline > old.offline, age <= new.offline {
             let better: Status =
                 !person.isReached ? .unknown : age <= new.degraded ? .online : .degraded

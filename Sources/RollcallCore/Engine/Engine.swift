@@ -48,8 +48,8 @@ package struct Engine: Sendable {
     var erased: Set<UInt64> = []
     var declaredWorse = DeclaredWorse()
 
-    /// Why nothing was seen before the instant that is being folded; nil but after a resumption.
-    var resumedReason: BlindReason?
+    /// Stretches before the instant that is being folded in which we did not run.
+    var resumptions: [(reason: BlindReason, since: RunningTime)] = []
     var hasBegun = false
 
     /// An engine that has seen nothing, under `policy`.
@@ -63,7 +63,7 @@ package struct Engine: Sendable {
     /// The next instant at which time alone changes something.
     package mutating func nextInstant() -> RunningTime {
         var next = min(feed.nextInstant, writes.nextInstant)
-        guard !watch.isBlind else { return next }
+        guard !watch.isBlind else { return max(next, watch.now) }
         if let pause = pauseQueue.first {
             next = min(next, RunningTime(milliseconds: pause.at.milliseconds) - watch.wallOffset)
         }
@@ -98,12 +98,17 @@ package struct Engine: Sendable {
         case .start: resume(.stopped, since: previous, at: instant)
         case .turn(let lateness) where hasBegun && isLate(lateness, previous, instant):
             resume(.suspended, since: previous, at: instant)
-        default:
-            if hasBegun { pass(before: instant) }
-            watch.now = instant
+        default: arrive(at: instant)
         }
         hasBegun = true
         return apply(event)
+    }
+
+    /// Lets `instant` arrive with nothing to fold.
+    package mutating func arrive(at instant: RunningTime) {
+        if hasBegun { pass(before: instant) }
+        watch.now = hasBegun ? max(watch.now, instant) : instant
+        hasBegun = true
     }
 
     private func isLate(
@@ -120,7 +125,7 @@ package struct Engine: Sendable {
         watch.now = instant
         guard hasBegun else { return }
         watch.lose(reason, since: since)
-        resumedReason = reason
+        resumptions.append((reason, since))
     }
 
     private mutating func apply(_ event: Event) -> Receipt {
@@ -138,7 +143,7 @@ package struct Engine: Sendable {
         case .heartbeat(let source, let every):
             writes.add(taken: 1, now: watch.now)
             feed.beat(source, every: every, now: watch.now)
-        case .clock(let step): watch.wallOffset.count &+= step.count
+        case .clock(let step): watch.step(step)
         case .store(let isFailing): isStoreFailing = isFailing
         case .refused(let count): writes.add(refused: count, now: watch.now)
         case .policy(let policy): change(to: policy)
@@ -167,32 +172,28 @@ package struct Engine: Sendable {
     private mutating func settleBlindness() {
         feed.judge(now: watch.now)
         writes.expire(now: watch.now)
-        let previous = resumedReason
-        resumedReason = nil
-        var begins: [(BlindReason, RunningTime)] = []
-        var ends: [BlindReason] = []
-        if let previous {
-            begins.append((previous, watch.open[Int(previous.rawValue)] ?? watch.now))
-            ends.append(previous)
-        }
+        var begins = resumptions
+        var ends = resumptions
+        resumptions = []
+        for (reason, _) in ends { _ = watch.regain(reason) }
         func judge(_ reason: BlindReason, _ holds: Bool, since: @autoclosure () -> RunningTime) {
-            let isOpen = watch.open[Int(reason.rawValue)] != nil
-            if holds && !isOpen { begins.append((reason, since())) }
-            if !holds && isOpen { ends.append(reason) }
+            let open = watch.open[Int(reason.rawValue)]
+            if holds && open == nil { begins.append((reason, since())) }
+            if !holds, let open { ends.append((reason, open)) }
         }
         judge(.heartbeat, feed.isAllMissing, since: feed.lastBeat)
         judge(.overload, writes.isOverloaded, since: writes.oldestRefusal ?? watch.now)
         judge(.store, isStoreFailing, since: watch.now)
-        begins.sort { $0.0.rawValue < $1.0.rawValue }
-        for (reason, since) in begins {
-            if reason != previous {
+        for (reason, since) in begins.sorted(by: { $0.reason.rawValue < $1.reason.rawValue }) {
+            if reason != .stopped && reason != .suspended {
                 watch.lose(reason, since: since)
                 if since < watch.now { setBack() }
             }
             tell(begins: true, since, reason)
         }
-        for reason in ends.sorted(by: { $0.rawValue < $1.rawValue }) {
-            tell(begins: false, watch.regain(reason), reason)
+        for (reason, since) in ends.sorted(by: { $0.reason.rawValue < $1.reason.rawValue }) {
+            if reason != .stopped && reason != .suspended { _ = watch.regain(reason) }
+            tell(begins: false, since, reason)
         }
         if watch.endEpisode() == true { grantGrace() }
     }

@@ -47,16 +47,25 @@ package struct Policy: Equatable, Sendable {
     /// The profile of a duty state; ON_DUTY's for those who are not on.
     package func profile(_ duty: DutyState) -> Profile { duty == .onMission ? onMission : onDuty }
 
-    /// The thresholds of a person by their duty state and the factors in force (L4, F4, F19).
-    func thresholds(_ person: Responder) -> (degraded: Milliseconds, offline: Milliseconds) {
+    /// The thresholds of a person by their duty state and the factor in force (L4, F4, F19).
+    package func thresholds(
+        _ person: Responder
+    ) -> (degraded: Milliseconds, offline: Milliseconds) {
         let profile = profile(person.duty)
-        var factor = person.isLowPowerInForce ? lowPowerFactor : 1.0
-        switch person.platformInForce {
-        case .ios: factor *= iosFactor
-        case .android: factor *= androidFactor
-        case .unknown, .other: break
+        if person.factor == 1.0 { return (profile.degradedAfter, profile.offlineAfter) }
+        return (
+            profile.degradedAfter.scaled(by: person.factor),
+            profile.offlineAfter.scaled(by: person.factor)
+        )
+    }
+
+    /// The product of the factors that fit what a phone last said of itself (L4).
+    func factor(_ person: Responder) -> Double {
+        let factor = person.telemetry.isLowPower ? lowPowerFactor : 1.0
+        switch person.platform {
+        case .ios: return factor * iosFactor
+        case .android: return factor * androidFactor
+        case .unknown, .other: return factor
         }
-        if factor == 1.0 { return (profile.degradedAfter, profile.offlineAfter) }
-        return (profile.degradedAfter.scaled(by: factor), profile.offlineAfter.scaled(by: factor))
     }
 }

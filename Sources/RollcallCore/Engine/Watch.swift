@@ -20,6 +20,10 @@ package struct Watch: Sendable {
     package var now = RunningTime(milliseconds: 0)
     /// The wall minus running time.
     package var wallOffset = Milliseconds(0)
+    /// Steps of the wall remembered at most, for the stamps of what began before them.
+    static let stepsMax = 64
+    /// The last steps: when, and the offset until then.
+    var steps: [(at: RunningTime, before: Milliseconds)] = []
     /// Closed windows, oldest first.
     var windows: [Window] = []
     /// Sum of the lengths of all windows that were ever closed.
@@ -42,11 +46,21 @@ package struct Watch: Sendable {
     package var isBlind: Bool { onset != nil }
 
     /// The wall at `now`.
-    package var wallNow: Timestamp { wall(now) }
+    package var wallNow: Timestamp {
+        Timestamp(milliseconds: now.milliseconds &+ wallOffset.count)
+    }
 
-    /// The wall at a running instant, by today's offset.
+    /// The wall at a running instant, as it was then.
     package func wall(_ instant: RunningTime) -> Timestamp {
-        Timestamp(milliseconds: instant.milliseconds &+ wallOffset.count)
+        let offset = steps.first { instant < $0.at }?.before ?? wallOffset
+        return Timestamp(milliseconds: instant.milliseconds &+ offset.count)
+    }
+
+    /// The wall stepped at `now`.
+    mutating func step(_ step: Milliseconds) {
+        steps.append((now, wallOffset))
+        if steps.count > Self.stepsMax { steps.removeFirst() }
+        wallOffset.count &+= step.count
     }
 
     /// Watched time at `now`.
@@ -82,8 +96,9 @@ package struct Watch: Sendable {
     mutating func lose(_ reason: BlindReason, since: RunningTime) {
         open[Int(reason.rawValue)] = since
         var start = onset.map { min($0, since) } ?? since
-        // An episode is the union of overlapping windows (F7).
-        while let last = windows.last, last.end > start {
+        // An episode is the union of overlapping windows (F7); between two that touch there was
+        // nothing to be seen either.
+        while let last = windows.last, last.end >= start {
             start = min(start, last.start)
             lost.count -= last.length.count
             windows.removeLast()

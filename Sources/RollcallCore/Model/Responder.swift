@@ -42,9 +42,8 @@ package struct Responder: Sendable {
     // MARK: Liveness
 
     package var status: Status = .unknown
-    /// The factors in force are those of the last contact (F19).
-    package var platformInForce: Platform = .unknown
-    package var isLowPowerInForce = false
+    /// What multiplies the thresholds: as of the last contact, 1 before any (L4, F19).
+    package var factor = 1.0
     /// Wall time since which the status holds, for display.
     package var since = Timestamp.distantPast
     package var lastContact = WatchedTime.distantPast

@@ -66,7 +66,7 @@ package struct Replay {
             state = .ended
             return drain(&output)
         }
-        if let event { _ = engine.fold(event, at: instant) }
+        if let event { _ = engine.fold(event, at: instant) } else { engine.arrive(at: instant) }
         state = parsed.kind == "stop" ? .stopped : .running
         drain(&output)
     }
