@@ -72,9 +72,16 @@ extension Engine {
             arm(&person, number)
             roster[number] = person
         }
+        let before = person
+        let ledger = item.installID == nil ? nil : ledgers[number]
         let taken = take(item, list, &person, number, received, &receipt)
         if taken.isOld, !provesContact(item, person, instant) {
             receipt.duplicates += 1
+            // Nothing moves (F13): an anonymous install does not even get a name.
+            if item.installID != nil {
+                person = before
+                ledgers[number] = ledger
+            }
             return
         }
         receipt.accepted += 1
@@ -265,9 +272,9 @@ extension Engine {
         if isByBackend == person.isDutyByBackend || person.dutyAt == .distantPast {
             guard isNewer(person.dutyAt) else { return }
         } else if isByBackend {
-            guard distance.count >= -Self.dutyPrecedence.count else { return }
+            guard distance.count > -Self.dutyPrecedence.count else { return }
         } else {
-            guard distance > Self.dutyPrecedence else { return }
+            guard distance >= Self.dutyPrecedence else { return }
         }
         if person.duty == .offDuty && duty.isOn { person.isForgotten = false }
         person.duty = duty
@@ -321,7 +328,7 @@ extension Engine {
                 update.sequence >= person.lowestSequence
                 && update.sequence <= person.highestSequence
             let mayRestart =
-                person.installID == 0
+                person.installID == 0 && person.newestCapturedAt > .distantPast
                 && (update.capturedAt.map { $0 > person.newestCapturedAt } ?? false)
             if isInside && !mayRestart { return .duplicate }
         }

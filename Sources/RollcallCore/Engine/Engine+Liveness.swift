@@ -57,21 +57,19 @@ extension Engine {
         _ origin: Origin = .contact, from believed: Status? = nil
     ) {
         person.contactFolded = watch.now
-        person.factor = policy.factor(person)
-        let isNewer = instant > person.lastContact
-        if isNewer {
+        let isNewest = instant >= person.lastContact
+        if isNewest {
+            person.factor = policy.factor(person)
             person.lastContact = instant
             person.lastContactAt = wall
         }
         guard person.isActive else { return }
-        let limits = isNewer ? setDeadlines(&person) : policy.thresholds(person)
-        if let adoptedAt = adopted[number] {
-            if instant <= adoptedAt { return }
-            adopted[number] = nil
-        }
+        let limits = isNewest ? setDeadlines(&person) : policy.thresholds(person)
+        let best = adopted[number]?.best(instant) ?? .online
+        if best == .online { adopted[number] = nil }
         let age = watch.watchedNow - instant
-        let worth: Status =
-            age <= limits.degraded ? .online : age <= limits.offline ? .degraded : .offline
+        let worth = max(
+            best, age <= limits.degraded ? .online : age <= limits.offline ? .degraded : .offline)
         guard worth < person.status else { return }
         let from = person.status == .unknown && believed != worth ? believed : nil
         change(&person, number, to: worth, origin, from: from)
@@ -109,22 +107,28 @@ extension Engine {
         if new.degraded < old.degraded {
             person.degradedDeadline = min(person.degradedDeadline, now + new.degraded)
         } else if new.degraded > old.degraded {
-            person.degradedDeadline = base + new.degraded
+            // Loosening after a stretched deadline (L6) must not make late either.
+            person.degradedDeadline = max(person.degradedDeadline, base + new.degraded)
         }
         if new.offline < old.offline {
             person.offlineDeadline = min(person.offlineDeadline, now + new.offline)
         } else if new.offline > old.offline {
-            person.offlineDeadline = base + new.offline
+            person.offlineDeadline = max(person.offlineDeadline, base + new.offline)
         }
-        guard adopted[number] == nil else { return }
-        // A grace moves deadlines, not ages (L4).
+        // What was adopted from the server stays until contact. A grace moves deadlines, not ages
+        // (L4).
+        let adopted = adopted[number]?.worst ?? .online
         let age = now - max(person.lastContact, person.activeSince)
+        let better: Status
         if person.status == .offline, new.offline > old.offline, age <= new.offline {
-            let better: Status =
-                !person.isReached ? .unknown : age <= new.degraded ? .online : .degraded
-            change(&person, number, to: better, origin)
+            better = !person.isReached ? .unknown : age <= new.degraded ? .online : .degraded
         } else if person.status == .degraded, new.degraded > old.degraded, age <= new.degraded {
-            change(&person, number, to: .online, origin)
+            better = .online
+        } else {
+            return
+        }
+        if max(better, adopted) < person.status {
+            change(&person, number, to: max(better, adopted), origin)
         }
     }
 
@@ -226,7 +230,10 @@ extension Engine {
             arm(&person, number)
             roster[number] = person
         }
-        for (number, at) in adopted where at > now { adopted[number] = now }
+        for (number, adoption) in adopted {
+            adopted[number]?.degradedAt = min(adoption.degradedAt, now)
+            adopted[number]?.offlineAt = min(adoption.offlineAt, now)
+        }
         for (number, at) in retired where at > now { retired[number] = now }
         watch.lastGrace = min(watch.lastGrace, now)
         declaredWorse.clampInstants(to: now)

@@ -45,18 +45,16 @@ extension Engine {
         _ person: inout Responder, _ number: Int, from: Status, to: Status,
         _ instant: WatchedTime, isNew: Bool
     ) {
-        guard person.isActive, instant > person.lastContact else { return }
+        guard person.isActive, instant > person.lastContact,
+            isNew || instant >= person.activeSince, to > person.status
+        else { return }
         let now = watch.watchedNow
-        let limits = policy.thresholds(person)
-        let limit = to == .offline ? limits.offline : limits.degraded
-        if person.wasHeard, now - person.lastContact <= limit {
+        if person.wasHeard, now - person.lastContact <= policy.thresholds(person).degraded {
             declaredWorse.add(number, now: now)
         }
         let isMass = declaredWorse.isMass(active: tally.active + 1, now: now)
-        guard policy.serverTransitions == .adopt, !watch.isBlind, !isMass,
-            isNew || instant >= person.activeSince, to > person.status
-        else { return }
-        adopted[number] = instant
+        guard policy.serverTransitions == .adopt, !watch.isBlind, !isMass else { return }
+        adopted[number, default: Adoption()].note(to, instant)
         let believed = person.status == .unknown && from != to ? from : nil
         change(&person, number, to: to, .server, from: believed)
     }
@@ -68,6 +66,32 @@ extension Engine {
         if ids.count > Self.transitionIDsMax { ids.removeFirst() }
         transitionIDs[number] = ids
         return false
+    }
+}
+
+/// What was adopted from the server of one person; each is undone by later contact (F20).
+struct Adoption: Equatable, Sendable {
+    /// Before every contact, so that nothing is undone that never was.
+    static let never = WatchedTime(milliseconds: WatchedTime.distantPast.milliseconds - 1)
+
+    var degradedAt = Self.never
+    var offlineAt = Self.never
+
+    /// Remembers the newest time that each status was declared for.
+    mutating func note(_ status: Status, _ at: WatchedTime) {
+        if status == .offline {
+            offlineAt = max(offlineAt, at)
+        } else {
+            degradedAt = max(degradedAt, at)
+        }
+    }
+
+    /// The worst status that was adopted and not undone.
+    var worst: Status { best(.distantPast) }
+
+    /// The best status that a contact at `instant` may give.
+    func best(_ instant: WatchedTime) -> Status {
+        instant <= offlineAt ? .offline : instant <= degradedAt ? .degraded : .online
     }
 }
 
@@ -99,8 +123,19 @@ struct DeclaredWorse: Sendable {
         latest = latest.mapValues { min($0, now) }
     }
 
-    /// What is not yet 60 s old, for a checkpoint.
-    var entries: ArraySlice<(at: WatchedTime, number: Int)> { queue[first...] }
+    mutating func code(_ archive: inout Archive) {
+        var entries = Array(queue[first...])
+        archive.code(&entries, empty: (.distantPast, 0)) { archive, entry in
+            archive.code(&entry.at)
+            archive.code(&entry.number)
+        }
+        guard archive.isReading else { return }
+        self = DeclaredWorse()
+        for entry in entries {
+            queue.append(entry)
+            latest[entry.number] = entry.at
+        }
+    }
 
     private mutating func expire(_ now: WatchedTime) {
         while first < queue.count, now - queue[first].at >= Self.span {

@@ -23,6 +23,8 @@ extension Engine {
             return
         }
         foldItems(list, &receipt)
+        // A roster of which nothing can be taken says nothing about anybody.
+        if receipt.accepted == 0, list.count > 0 { return }
         let now = watch.watchedNow
         for number in leaving.sorted(by: roster.precedes) {
             edit(number) { engine, person in

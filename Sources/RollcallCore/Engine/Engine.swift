@@ -27,6 +27,8 @@ package struct Engine: Sendable {
     package internal(set) var counters = Counters()
     /// The number that the next journal row gets (J7).
     package var nextRow: Int64 = 1
+    /// The number that the next stored decision gets.
+    var nextDecision: Int64 = 1
     /// What was decided and not yet taken by the driver.
     package var decisions: [Decision] = []
     /// True to decide about updates aloud; for `replay --updates`.
@@ -40,7 +42,7 @@ package struct Engine: Sendable {
     // What few people have, by number.
     var ledgers: [Int: SequenceLedger] = [:]
     var pauses: [Int: Timestamp] = [:]
-    var adopted: [Int: WatchedTime] = [:]
+    var adopted: [Int: Adoption] = [:]
     var retired: [Int: WatchedTime] = [:]
     var transitionIDs: [Int: [UInt64]] = [:]
     var pushTokens: [Int: [UInt8]] = [:]
@@ -157,6 +159,27 @@ package struct Engine: Sendable {
     private mutating func wrote(_ source: [UInt8]) {
         writes.add(taken: 1, now: watch.now)
         feed.wrote(source, now: watch.now)
+    }
+
+    /// The number of a journal row that is not an item's.
+    package mutating func takeRow() -> Int64 {
+        defer { nextRow += 1 }
+        counters.journalRows += 1
+        return nextRow
+    }
+
+    /// Hands over what was decided, numbered for the store.
+    package mutating func takeDecisions() -> [NumberedDecision] {
+        defer { decisions.removeAll(keepingCapacity: true) }
+        return decisions.map { decision in
+            var previous: Int64 = 0
+            if case .status(_, let number, _, _, _) = decision {
+                previous = roster[number].lastDecision
+                roster[number].lastDecision = nextDecision
+            }
+            defer { nextDecision += 1 }
+            return NumberedDecision(decision: decision, id: nextDecision, previous: previous)
+        }
     }
 
     // MARK: - Closing an instant

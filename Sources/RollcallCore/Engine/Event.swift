@@ -35,6 +35,15 @@ package enum Decision: Equatable, Sendable {
     case update(at: Timestamp, number: Int, sequence: Int64, outcome: UpdateOutcome)
 }
 
+/// A decision with its place in the store.
+package struct NumberedDecision: Equatable, Sendable {
+    package var decision: Decision
+    /// Rising from 1 on.
+    package var id: Int64
+    /// The same person's decision before this one; 0 without one.
+    package var previous: Int64
+}
+
 /// What became of the items of one event, for the answer and the journal.
 package struct Receipt: Equatable, Sendable {
     /// An item's place in the journal.

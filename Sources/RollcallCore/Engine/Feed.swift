@@ -89,6 +89,18 @@ package struct Feed: Sendable {
         }
     }
 
+    mutating func code(_ archive: inout Archive) {
+        let empty = Source(name: [], every: Milliseconds(0), lastBeat: .distantPast)
+        archive.code(&sources, empty: empty) { archive, source in
+            archive.code(&source.name)
+            archive.code(&source.every)
+            archive.code(&source.lastBeat)
+            archive.code(&source.downSince, empty: .distantPast) { $0.code(&$1) }
+            archive.code(&source.disarmAt)
+        }
+        archive.code(&allMissingSince, empty: .distantPast) { $0.code(&$1) }
+    }
+
     private mutating func revive(_ index: Int, _ now: RunningTime) {
         sources[index].lastBeat = now
         sources[index].downSince = nil
@@ -161,5 +173,16 @@ struct WriteWindow: Sendable {
             slots.removeFirst(first)
             first = 0
         }
+    }
+    mutating func code(_ archive: inout Archive) {
+        var slots = Array(live)
+        archive.code(&slots, empty: Slot(at: .distantPast, taken: 0, refused: 0)) { archive, slot in
+            archive.code(&slot.at)
+            archive.code(&slot.taken)
+            archive.code(&slot.refused)
+        }
+        guard archive.isReading else { return }
+        self = WriteWindow()
+        for slot in slots { add(taken: slot.taken, refused: slot.refused, now: slot.at) }
     }
 }

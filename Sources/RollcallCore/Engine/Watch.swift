@@ -138,12 +138,24 @@ package struct Watch: Sendable {
         return closedMilliseconds[index] + (open[index].map { (now - $0).count } ?? 0)
     }
 
-    /// Puts back what a checkpoint kept.
-    mutating func restore(
-        onset: RunningTime?, open: [RunningTime?], closedMilliseconds: [Int64]
-    ) {
-        self.onset = onset
-        self.open = open
-        self.closedMilliseconds = closedMilliseconds
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&now)
+        archive.code(&wallOffset)
+        archive.code(&steps, empty: (.distantPast, Milliseconds(0))) { archive, step in
+            archive.code(&step.at)
+            archive.code(&step.before)
+        }
+        archive.code(&windows, empty: Window(start: .distantPast, end: .distantPast)) {
+            archive, window in
+            archive.code(&window.start)
+            archive.code(&window.end)
+        }
+        archive.code(&lost)
+        archive.code(&onset, empty: .distantPast) { $0.code(&$1) }
+        for index in open.indices { archive.code(&open[index], empty: .distantPast) { $0.code(&$1) } }
+        for index in closedMilliseconds.indices { archive.code(&closedMilliseconds[index]) }
+        archive.code(&graces, empty: .distantPast) { $0.code(&$1) }
+        archive.code(&lastGrace)
+        archive.code(&lastBlindEnd)
     }
 }

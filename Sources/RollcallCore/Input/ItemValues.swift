@@ -285,7 +285,6 @@ extension ItemScanner {
             return nil
         }
         var update = Update(sequence: -1, capturedAt: nil, isCached: false)
-        var isTimeBad = false
         try cursor.open(UInt8(ascii: "{"), body)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
         while more {
@@ -297,7 +296,11 @@ extension ItemScanner {
                     try cursor.literal("null", body)
                 } else {
                     update.capturedAt = try Self.time(&cursor, body)
-                    isTimeBad = update.capturedAt == nil
+                    if update.capturedAt == nil {
+                        note(
+                            "/updates/\(index)/captured_at", .malformed,
+                            "neither RFC 3339 nor integer milliseconds")
+                    }
                 }
             } else if Self.isWord(name, body, "fix"), cursor.peek(body) == UInt8(ascii: "\"") {
                 let token = try cursor.string(body)
@@ -312,12 +315,6 @@ extension ItemScanner {
         }
         if update.sequence < 0 {
             note("/updates/\(index)/sequence", .malformed, "an integer from 0 to 2^63-1 expected")
-            return nil
-        }
-        if isTimeBad {
-            note(
-                "/updates/\(index)/captured_at", .malformed,
-                "neither RFC 3339 nor integer milliseconds")
             return nil
         }
         return update

@@ -3,7 +3,7 @@ package struct NameTable: Sendable {
     /// The names by number.
     package private(set) var names: [[UInt8]] = [[]]
     private var numbers: [[UInt8]: UInt32] = [[]: 0]
-    private let countMax: Int
+    let countMax: Int
 
     /// A table that holds at most `countMax` names; all further ones get number 0.
     package init(countMax: Int = .max) { self.countMax = countMax }

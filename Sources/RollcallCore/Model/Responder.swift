@@ -79,6 +79,8 @@ package struct Responder: Sendable {
 
     /// The person's newest row in the journal (J7).
     package var lastRow: Int64 = 0
+    /// The person's newest decision in the store.
+    package var lastDecision: Int64 = 0
 
     package init() {}
 

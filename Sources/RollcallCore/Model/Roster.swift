@@ -25,24 +25,6 @@ package struct Roster: Sendable {
     /// The pages and the ids, for a checkpoint.
     var image: (pages: [ContiguousArray<Responder>], idBytes: [UInt8]) { (pages, idBytes) }
 
-    /// A roster of the people in `pages`.
-    init?(pages: [ContiguousArray<Responder>], idBytes: [UInt8]) {
-        self.pages = pages
-        self.idBytes = idBytes
-        for (index, page) in pages.enumerated() {
-            guard index == pages.count - 1 || page.count == Self.pageSize else { return nil }
-            count += page.count
-        }
-        var size = 64
-        while size < count * 2 { size *= 2 }
-        slots = [UInt32](repeating: 0, count: size)
-        for number in 0..<count {
-            let person = self[number]
-            guard Int(person.idOffset) + Int(person.idCount) <= idBytes.count else { return nil }
-            if person.idCount > 0 { place(number) }
-        }
-    }
-
     /// The bytes of a person's id; empty for an erased one.
     package func id(_ number: Int) -> ArraySlice<UInt8> {
         let person = self[number]
@@ -77,7 +59,8 @@ package struct Roster: Sendable {
         }
         pages[count / Self.pageSize].append(person)
         count += 1
-        place(count - 1)
+        // An erased person, put back from a checkpoint, keeps the number and has no id.
+        if !range.isEmpty { place(count - 1) }
         return count - 1
     }
 

@@ -118,13 +118,14 @@ package struct SequenceLedger: Equatable, Sendable {
     }
 
     /// I3's guess: a sequence inside a taken range or below the lowest, captured later than all
-    /// that was taken. A hole between ranges never is one.
+    /// that was taken. A hole between ranges never is one, and where nothing told when it was
+    /// captured there is nothing to be later than.
     private func isRestart(
         _ sequence: Int64, _ capturedAt: Timestamp, _ current: Install
     ) -> Bool {
         guard let lowest = current.ranges.first?.lowerBound else { return false }
-        for install in installs {
-            if let newest = install.newestCapturedAt, capturedAt <= newest { return false }
+        guard let newest = installs.compactMap(\.newestCapturedAt).max(), capturedAt > newest else {
+            return false
         }
         return sequence < lowest || current.ranges.contains { $0.contains(sequence) }
     }

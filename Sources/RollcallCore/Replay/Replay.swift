@@ -66,6 +66,11 @@ package struct Replay {
             state = .ended
             return drain(&output)
         }
+        if case .erase = event {
+            // What was decided before must be printed while the name is known.
+            engine.arrive(at: instant)
+            drain(&output)
+        }
         if let event { _ = engine.fold(event, at: instant) } else { engine.arrive(at: instant) }
         state = parsed.kind == "stop" ? .stopped : .running
         drain(&output)
@@ -96,17 +101,24 @@ package struct Replay {
     /// The event of a line; nil if the line changes nothing.
     private func event(_ line: ReplayLine, _ bytes: [UInt8]) throws(ReplayError) -> Event? {
         switch line.kind {
-        case "batch": return try items(.batch, line, bytes)
-        case "transition": return try items(.transition, line, bytes)
-        case "responder": return try items(.responder, line, bytes)
+        case "batch":
+            return .items(try scan(.batch, line, bytes).items, source: line.source)
+        case "transition":
+            return .items(try scan(.transition, line, bytes).items, source: line.source)
+        case "responder":
+            return .items(try scan(.responder, line, bytes).items, source: line.source)
         case "roster":
-            guard case .items(let list, let source) = try items(.rosterEntry, line, bytes) else {
-                return nil
+            let roster = try scan(.rosterEntry, line, bytes)
+            // One of which nothing can be read says nothing about anybody.
+            guard roster.items.count > 0 || roster.itemCount == 0 else {
+                return .items(ItemList(), source: line.source)
             }
-            return .roster(list, source: source, allowsShrink: line.allowsShrink)
+            return .roster(roster.items, source: line.source, allowsShrink: line.allowsShrink)
         case "start": return .start
         case "stop": return .stop
-        case "end", "wake", "silence", "drill", "outcome": return nil
+        case "end", "outcome": return nil
+        // Writes all the same: beats of their source, and counted against the refused (B1, B2).
+        case "wake", "silence", "drill": return .items(ItemList(), source: line.source)
         case "state": throw fault("\"state\" lines cannot be read yet")
         case "policy":
             guard let decodePolicy else { return nil }
@@ -155,16 +167,13 @@ package struct Replay {
         }
     }
 
-    /// Nil if nothing of the body can be taken: such a write is answered 422 and not journaled.
-    private func items(
+    private func scan(
         _ kind: ItemKind, _ line: ReplayLine, _ bytes: [UInt8]
-    ) throws(ReplayError) -> Event? {
+    ) throws(ReplayError) -> ScanResult {
         guard let body = line.body else { throw fault("\"body\" is missing") }
         do throws(ScanError) {
             let limits = ScanLimits(itemsMax: .max, depthMax: 64)
-            let scan = try ItemScanner.scan(bytes.span, in: body, kind: kind, limits: limits)
-            guard scan.items.count > 0 || scan.itemCount == 0 else { return nil }
-            return .items(scan.items, source: line.source)
+            return try ItemScanner.scan(bytes.span, in: body, kind: kind, limits: limits)
         } catch {
             throw fault("body: \(error)")
         }

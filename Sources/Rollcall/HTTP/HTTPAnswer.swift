@@ -1,0 +1,65 @@
+import CMicroHTTPD
+import Glibc
+
+extension HTTPResponse {
+    /// Queues the answer on a connection; `.NO` when libmicrohttpd is out of memory or the
+    /// connection is past being answered, both of which end in its close.
+    func queue(on connection: OpaquePointer) -> MHD_Result {
+        let created = body.withUnsafeBytes {
+            MHD_create_response_from_buffer(
+                $0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
+        }
+        guard let created else { return .NO }
+        for (name, value) in standingFields { add(name, value, to: created) }
+        for (name, value) in headers { add(name, value, to: created) }
+        let result = MHD_queue_response(connection, UInt32(clamping: status), created)
+        // The connection holds its own reference.
+        MHD_destroy_response(created)
+        return result
+    }
+
+    /// The answer as it goes over the wire, for where libmicrohttpd cannot send one. It says that
+    /// the connection will be closed, which the caller has to bring about.
+    func rawBytes(isHead: Bool) -> [UInt8] {
+        var text = "HTTP/1.1 \(status) \(reason(of: status))\r\n"
+        text += "Date: \(currentDate())\r\nConnection: close\r\n"
+        text += "Content-Length: \(body.count)\r\n"
+        for (name, value) in standingFields + headers where name != "Connection" {
+            text += "\(name): \(value)\r\n"
+        }
+        text += "\r\n"
+        return Array(text.utf8) + (isHead ? [] : body)
+    }
+}
+
+/// `withCString` lends a string's own storage; passing a string to a C parameter copies it, for
+/// each field of each answer.
+private func add(_ name: String, _ value: String, to response: OpaquePointer) {
+    name.withCString { name in
+        value.withCString { value in _ = MHD_add_response_header(response, name, value) }
+    }
+}
+
+/// A browser must not guess types, and nothing here may come from a cache.
+private let standingFields = [
+    ("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-store"),
+]
+
+private func reason(of status: Int) -> String {
+    guard let text = MHD_get_reason_phrase_for(UInt32(clamping: status)) else { return "" }
+    return String(cString: text)
+}
+
+/// RFC 9110 §6.6.1: an answer of a server with a clock has `Date`.
+private func currentDate() -> String {
+    var now = time(nil)
+    var parts = tm()
+    gmtime_r(&now, &parts)
+    let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
+        let count = strftime(buffer.baseAddress, buffer.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+        return String(
+            decoding: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]),
+            as: UTF8.self)
+    }
+    return text
+}

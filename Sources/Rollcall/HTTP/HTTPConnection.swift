@@ -1,0 +1,235 @@
+import CMicroHTTPD
+import Glibc
+import Synchronization
+
+/// One client connection: where its current request stands, since when, and the answer on its way.
+///
+/// `@unchecked Sendable` is true because everything that other threads touch (the watchdog, those
+/// who answer) is in `shared`, a lock, or constant; the rest is touched by libmicrohttpd's one
+/// thread only. The C handle is libmicrohttpd's: valid from STARTED to CLOSED, and used off its
+/// thread only while the connection is suspended, when libmicrohttpd leaves it alone.
+final class HTTPConnection: @unchecked Sendable {
+    /// The socket, open until this connection has left the registry.
+    let descriptor: Int32
+    /// The head of the current request; libmicrohttpd's thread only.
+    var head: HTTPHead?
+    /// What is to happen with the rest of the current request; libmicrohttpd's thread only.
+    var course = Course.reading
+    /// Bytes of body held for the current request; libmicrohttpd's thread only.
+    var bodyBytes = 0
+    /// Whether the current request is counted in `traffic.pending`; libmicrohttpd's thread only.
+    var isPending = false
+
+    private let handle: OpaquePointer
+    private let traffic: HTTPTraffic
+    private let shared: Mutex<Shared>
+
+    /// What happens with the rest of a request.
+    enum Course {
+        /// Its body is kept for the handler.
+        case reading
+        /// It was refused; its short body is thrown away, then this is the answer.
+        case discarding(HTTPResponse)
+        /// It was refused and answered; what still comes is thrown away until the client closes.
+        case lingering
+        /// The handler has it.
+        case handed
+    }
+
+    /// Where a connection stands. The watchdog's deadlines hang on it.
+    ///
+    ///     header ─► body ─► handling ─► parked ─► responding ─► idle ─► header …
+    ///        └────────┴──► lingering ─► (closed)
+    ///
+    /// Without a body, or with the whole of it at hand, `body` is passed over; without need to
+    /// wait, `parked` is. A refusal goes from `header` or `body` to `responding`.
+    enum Phase {
+        /// The head is awaited: since the connection began or, later, since its first byte was
+        /// noticed. Cut after `headerDeadline`.
+        case header
+        /// The body is awaited. Cut after `bodyDeadline`.
+        case body
+        /// The handler is running on libmicrohttpd's thread and may be answered meanwhile.
+        case handling
+        /// Suspended until somebody answers. 503 after `parkedDeadline`.
+        case parked
+        /// The answer is being sent. Cut after `responseDeadline`.
+        case responding
+        /// The answer went out before the body was read, and our direction is closed: the client
+        /// gets time to read it, since closing with bytes unread resets the connection and
+        /// destroys the answer. Cut after `lingerDeadline`.
+        case lingering
+        /// Kept alive between requests; libmicrohttpd closes it after `idleDeadline`.
+        case idle
+    }
+
+    private struct Shared {
+        var phase = Phase.header
+        var since = HTTPInstant.now
+        /// Counts requests, so that a late answer cannot reach the next one.
+        var number: UInt64 = 0
+        var answer: HTTPResponse?
+        /// Whether the watchdog has shut the socket down; once is enough, and counted once.
+        var isCut = false
+    }
+
+    /// A connection that has just been accepted.
+    init(descriptor: Int32, handle: OpaquePointer, traffic: HTTPTraffic) {
+        self.descriptor = descriptor
+        self.handle = handle
+        self.traffic = traffic
+        self.shared = Mutex(Shared())
+    }
+
+    // MARK: libmicrohttpd's thread
+
+    /// Enters a phase, now.
+    func enter(_ phase: Phase) {
+        shared.withLock {
+            $0.phase = phase
+            $0.since = HTTPInstant.now
+        }
+    }
+
+    /// Gives out the right to answer the request that has just been read whole.
+    func reply() -> HTTPReply {
+        let number = shared.withLock {
+            $0.phase = .handling
+            $0.since = HTTPInstant.now
+            return $0.number
+        }
+        return HTTPReply(connection: self, number: number)
+    }
+
+    /// The answer, if there is one; otherwise suspends the connection. Only inside the access
+    /// handler.
+    ///
+    /// Both under one lock: an answer either is seen here or finds a connection that is suspended
+    /// already, so that no resume comes before its suspend.
+    func takeAnswerOrPark() -> HTTPResponse? {
+        shared.withLock {
+            if let answer = $0.answer {
+                $0.answer = nil
+                $0.phase = .responding
+                $0.since = HTTPInstant.now
+                return answer
+            }
+            MHD_suspend_connection(handle)
+            $0.phase = .parked
+            return nil
+        }
+    }
+
+    /// The current request is over; the connection may carry another.
+    func finishRequest() {
+        head = nil
+        course = .reading
+        shared.withLock {
+            $0.phase = .idle
+            $0.since = HTTPInstant.now
+            $0.number += 1
+            $0.answer = nil
+        }
+    }
+
+    // MARK: Any thread
+
+    /// Answers request `number`, unless it has been answered or is over.
+    func answer(_ response: HTTPResponse, to number: UInt64) {
+        let isParked = shared.withLock {
+            guard $0.number == number, $0.answer == nil else { return false }
+            switch $0.phase {
+            case .handling:
+                $0.answer = response
+                return false
+            case .parked:
+                $0.answer = response
+                return true
+            case .header, .body, .responding, .lingering, .idle:
+                return false
+            }
+        }
+        guard isParked else { return }
+        // The request may be over, and `stop` be waiting for the last one, before
+        // MHD_resume_connection has returned: it must not free the daemon under this call.
+        traffic.pending.add(1, ordering: .sequentiallyConsistent)
+        MHD_resume_connection(handle)
+        traffic.pending.subtract(1, ordering: .sequentiallyConsistent)
+    }
+
+    // MARK: The watchdog's thread
+
+    /// What the watchdog has to do about this connection.
+    enum Overdue {
+        /// Nothing.
+        case nothing
+        /// Shut the socket down because of the phase it is in.
+        case cut(Phase)
+        /// Answer 503.
+        case expired(HTTPReply)
+    }
+
+    /// Judges the deadlines. `isFull` says that all connections are in use.
+    func overdue(at now: HTTPInstant, limits: HTTPLimits, isFull: Bool) -> Overdue {
+        shared.withLock {
+            let age = $0.since.duration(to: now)
+            let deadline: Duration
+            switch $0.phase {
+            case .header: deadline = limits.headerDeadline
+            case .body: deadline = limits.bodyDeadline
+            case .responding: deadline = limits.responseDeadline
+            case .lingering: deadline = limits.lingerDeadline
+            case .handling: return .nothing
+            case .parked:
+                guard age >= limits.parkedDeadline, $0.answer == nil else { return .nothing }
+                return .expired(HTTPReply(connection: self, number: $0.number))
+            case .idle where hasReceived(after: $0.since, now: now):
+                $0.phase = .header
+                $0.since = now
+                return .nothing
+            case .idle:
+                guard isFull else { return .nothing }
+                deadline = limits.headerDeadline
+            }
+            guard age >= deadline, !$0.isCut else { return .nothing }
+            $0.isCut = true
+            return .cut($0.phase)
+        }
+    }
+
+    /// Whether bytes have come since the last request ended. libmicrohttpd reads them at once and
+    /// tells nobody before the head is whole, but the kernel knows when the last ones came. Those
+    /// within `pipeliningMargin` of the request's end count as part of it: the kernel's stamp is
+    /// as coarse as its tick.
+    private func hasReceived(after instant: HTTPInstant, now: HTTPInstant) -> Bool {
+        var info = tcp_info()
+        var size = socklen_t(MemoryLayout<tcp_info>.size)
+        guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0 else {
+            return false
+        }
+        let silence = Duration.milliseconds(Int64(info.tcpi_last_data_recv))
+        return silence + pipeliningMargin < instant.duration(to: now)
+    }
+}
+
+/// See `HTTPConnection.hasReceived`.
+private let pipeliningMargin = Duration.milliseconds(50)
+
+/// An instant of the kernel's coarse monotonic clock: a few milliseconds' resolution for a quarter
+/// of the price, on the path of every request.
+struct HTTPInstant {
+    private var milliseconds: Int64
+
+    /// The present instant.
+    static var now: HTTPInstant {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+        let seconds = Int64(time.tv_sec)
+        return HTTPInstant(milliseconds: seconds * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    /// From this instant to another.
+    func duration(to later: HTTPInstant) -> Duration {
+        .milliseconds(later.milliseconds - milliseconds)
+    }
+}

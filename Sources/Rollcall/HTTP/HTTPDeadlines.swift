@@ -1,0 +1,147 @@
+import Glibc
+import Synchronization
+
+/// The connections that are open, and the thread that keeps their deadlines.
+///
+/// libmicrohttpd's own time-out is inactivity only: a client that sends one byte every now and
+/// then would hold a connection for ever. The deadlines here are absolute. Idle, it wakes once a
+/// second; `sweepPeriod` follows shorter deadlines.
+///
+/// `@unchecked Sendable` is true because the C handles (thread, pipe) are used by `start` and
+/// `stop` only, whose caller is one thread.
+final class HTTPDeadlines: @unchecked Sendable {
+    private let limits: HTTPLimits
+    private let state = Mutex(State())
+    private var thread: pthread_t?
+    /// A pipe whose hang-up wakes the watchdog.
+    private var readEnd: Int32 = -1
+    private var writeEnd: Int32 = -1
+
+    private struct State {
+        var connections: [ObjectIdentifier: HTTPConnection] = [:]
+        var figures = HTTPFigures()
+    }
+
+    /// Deadlines of a server with these limits; nothing runs before `start`.
+    init(limits: HTTPLimits) {
+        self.limits = limits
+    }
+
+    /// What was counted so far.
+    var figures: HTTPFigures {
+        state.withLock {
+            var figures = $0.figures
+            figures.connectionsOpen = $0.connections.count
+            return figures
+        }
+    }
+
+    /// Adds a connection that has just been accepted.
+    func add(_ connection: HTTPConnection) {
+        state.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
+    }
+
+    /// Takes a connection out. libmicrohttpd calls this before it closes the socket, and a sweep
+    /// holds the same lock, so that no sweep meets a descriptor that belongs to somebody else.
+    func remove(_ connection: HTTPConnection) {
+        state.withLock { _ = $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }
+    }
+
+    /// Starts the watchdog.
+    func start() throws(HTTPServerError) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw .watchdog(errno: errno) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        readEnd = ends[0]
+        writeEnd = ends[1]
+        var created = pthread_t()
+        let context = Unmanaged.passRetained(self)
+        let failure = pthread_create(&created, nil, runWatchdog, context.toOpaque())
+        guard failure == 0 else {
+            context.release()
+            close(readEnd)
+            close(writeEnd)
+            throw .watchdog(errno: failure)
+        }
+        thread = created
+    }
+
+    /// Ends the watchdog and waits for it.
+    func stop() {
+        guard let thread else { return }
+        self.thread = nil
+        close(writeEnd)
+        pthread_join(thread, nil)
+        close(readEnd)
+    }
+
+    /// A quarter of the shortest deadline, between 10 ms and 1 s.
+    private var sweepPeriod: Duration {
+        let deadlines = [
+            limits.headerDeadline, limits.bodyDeadline, limits.responseDeadline,
+            limits.parkedDeadline, limits.lingerDeadline,
+        ]
+        let shortest = deadlines.min() ?? .seconds(4)
+        return max(.milliseconds(10), min(.seconds(1), shortest / 4))
+    }
+
+    /// Sweeps until `stop`.
+    fileprivate func run() {
+        let period = sweepPeriod.components
+        let milliseconds = period.seconds * 1000 + period.attoseconds / 1_000_000_000_000_000
+        var wake = pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0)
+        while true {
+            let count = poll(&wake, 1, Int32(truncatingIfNeeded: milliseconds))
+            if count > 0 { return }
+            sweep()
+        }
+    }
+
+    private func sweep() {
+        let now = HTTPInstant.now
+        let expired = state.withLock { state in
+            let isFull = state.connections.count >= limits.connectionsMax
+            var expired: [HTTPReply] = []
+            for connection in state.connections.values {
+                switch connection.overdue(at: now, limits: limits, isFull: isFull) {
+                case .nothing: break
+                case .expired(let reply): expired.append(reply)
+                case .cut(let phase):
+                    // shutdown, not close: libmicrohttpd owns the descriptor, sees the end of the
+                    // stream and closes it.
+                    if shutdown(connection.descriptor, Int32(SHUT_RDWR)) == 0 {
+                        state.figures.count(cut: phase)
+                    }
+                }
+            }
+            state.figures.parkedExpired += expired.count
+            return expired
+        }
+        for reply in expired { reply.answer(HTTPDeadlines.expiredResponse) }
+    }
+
+    /// RFC 9110 §15.6.4. The write may still be committed: the client must send it again, and may.
+    private static let expiredResponse = HTTPResponse.problem(
+        503, "Service Unavailable",
+        detail: "Not confirmed in time. Whether it was taken is unknown: send it again.",
+        headers: [("Retry-After", "1")])
+}
+
+extension HTTPFigures {
+    fileprivate mutating func count(cut phase: HTTPConnection.Phase) {
+        switch phase {
+        case .header: headersCut += 1
+        case .body: bodiesCut += 1
+        case .responding: responsesCut += 1
+        case .idle: idleCut += 1
+        case .handling, .parked, .lingering: break
+        }
+    }
+}
+
+/// The watchdog's thread. Not a closure, which could be bound to the main actor.
+private func runWatchdog(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    Unmanaged<HTTPDeadlines>.fromOpaque(context).takeRetainedValue().run()
+    return nil
+}

@@ -1,0 +1,86 @@
+import Glibc
+
+/// What the HTTP edge grants at most. Each limit ends in a status code or in a count of
+/// `HTTPFigures`.
+package struct HTTPLimits: Sendable {
+    /// Body of one request, bytes; beyond it 413.
+    package var bodyBytesMax = 8 << 20
+    /// Bodies of all requests that are not answered yet, bytes; beyond it 503. Without it the
+    /// two limits beside it would allow 4 GiB.
+    package var bodiesBytesMax = 256 << 20
+    /// Body that is read and thrown away so that an early refusal keeps the connection, bytes.
+    package var discardBytesMax = 64 << 10
+    /// Open connections; further ones wait in the kernel's backlog. Poll mode costs each request
+    /// about 15 ns per open connection (`reference/limits.md` §1.3).
+    package var connectionsMax = 512
+    /// Buffer of one connection, bytes. Request line and header fields have to fit; beyond it
+    /// libmicrohttpd answers 431 or 414. More is slower: 0.9.75 fills the whole buffer with zeros
+    /// after each request (256 KiB: 55 µs instead of 11, `wrk -t1 -c64` with 300-byte POSTs).
+    package var connectionMemoryBytes = 32 << 10
+    /// From the connection's start, or a later request's first byte, to the end of its head.
+    package var headerDeadline = Duration.seconds(10)
+    /// From the end of the head to the end of the body.
+    package var bodyDeadline = Duration.seconds(30)
+    /// From the answer to its last byte in the kernel.
+    package var responseDeadline = Duration.seconds(10)
+    /// From parking to the watchdog's 503.
+    package var parkedDeadline = Duration.seconds(5)
+    /// For the client to take note of a refusal sent before its body was read.
+    package var lingerDeadline = Duration.seconds(2)
+    /// Keep-alive without a request, whole seconds. Ended early, after `headerDeadline`, while
+    /// all connections are in use.
+    package var idleDeadline = Duration.seconds(75)
+
+    /// The limits of the product.
+    package init() {}
+}
+
+/// What the HTTP edge counted since its start.
+package struct HTTPFigures: Sendable, Equatable {
+    /// Connections open now.
+    package var connectionsOpen = 0
+    /// Connections cut because a head took longer than `headerDeadline`.
+    package var headersCut = 0
+    /// Connections cut because a body took longer than `bodyDeadline`.
+    package var bodiesCut = 0
+    /// Connections cut because an answer was not taken within `responseDeadline`.
+    package var responsesCut = 0
+    /// Idle connections cut because all connections were in use.
+    package var idleCut = 0
+    /// Parked requests the watchdog answered 503.
+    package var parkedExpired = 0
+
+    /// All zero.
+    package init() {}
+}
+
+/// Why the HTTP edge could not start.
+package enum HTTPServerError: Error, Equatable, CustomStringConvertible {
+    /// The address is neither `IPv4:port` nor `[IPv6]:port`.
+    case address(String)
+    /// A system call failed on the way to a listening socket.
+    case socket(call: String, address: String, errno: Int32)
+    /// libmicrohttpd refused to start.
+    case daemon(address: String, errno: Int32)
+    /// The watchdog could not be started.
+    case watchdog(errno: Int32)
+
+    /// What failed, with what, and what to do.
+    package var description: String {
+        switch self {
+        case .address(let address):
+            "listen address \(address): must be like 127.0.0.1:8080 or [::1]:8080"
+        case .socket(let call, let address, let errno):
+            "listen address \(address): \(call): \(errorText(errno))"
+        case .daemon(let address, let errno):
+            "listen address \(address): libmicrohttpd did not start: \(errorText(errno))"
+        case .watchdog(let errno):
+            "HTTP watchdog did not start: \(errorText(errno))"
+        }
+    }
+}
+
+private func errorText(_ number: Int32) -> String {
+    guard let text = strerror(number) else { return "error \(number)" }
+    return String(cString: text)
+}

@@ -1,0 +1,109 @@
+/// One HTTP request as the routes see it.
+///
+/// Only the header fields that Rollcall uses are read, since every one copied is paid for on each
+/// request. Nothing here has been judged beyond its framing: strings are as the client sent them.
+package struct HTTPRequest: Sendable {
+    /// The method as sent, in the client's case; `HEAD` is given as `GET`, see `isHead`.
+    package var method: String
+    /// Whether the client asked for the head only. The edge leaves the body out by itself.
+    package var isHead: Bool
+    /// The target without its query, *as sent*: percent-decoding belongs to the router.
+    package var path: String
+    /// The query's arguments in their order, decoded; one without `=` has an empty value.
+    package var query: [(name: String, value: String)]
+    /// `Content-Type`, if sent.
+    package var contentType: String?
+    /// `Content-Encoding`, if sent; several fields are joined by commas.
+    package var contentEncoding: String?
+    /// `Accept`, if sent; several fields are joined by commas.
+    package var accept: String?
+    /// `Accept-Encoding`, if sent; several fields are joined by commas.
+    package var acceptEncoding: String?
+    /// `Host`, if sent; always there in HTTP/1.1.
+    package var host: String?
+    /// `Origin`, if sent: a browser is asking.
+    package var origin: String?
+    /// `Authorization`, if sent. A secret: never log it.
+    package var authorization: String?
+    /// The whole body; empty while the request is judged by its head.
+    package var body: [UInt8]
+
+    /// A request that holds what is given and nothing else.
+    package init(method: String, path: String, body: [UInt8] = []) {
+        self.method = method
+        self.isHead = false
+        self.path = path
+        self.query = []
+        self.body = body
+    }
+}
+
+/// One HTTP answer.
+///
+/// `Content-Length`, `Date`, `X-Content-Type-Options: nosniff` and `Cache-Control: no-store` are
+/// added by the edge and must not be among `headers`. A field whose name or value libmicrohttpd
+/// refuses (a line break, an empty value) is left out.
+package struct HTTPResponse: Sendable {
+    /// The status, 200 to 599.
+    package var status: Int
+    /// Header fields in their order.
+    package var headers: [(String, String)]
+    /// The body; not sent to `HEAD`.
+    package var body: [UInt8]
+
+    /// An answer with the given parts.
+    package init(status: Int, headers: [(String, String)] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// A problem document. `detail` must not repeat what the client sent.
+    ///
+    /// Source: RFC 9457.
+    package static func problem(
+        _ status: Int, _ title: String, detail: String, headers: [(String, String)] = []
+    ) -> HTTPResponse {
+        var body = Array("{\"type\":\"about:blank\",\"title\":\"".utf8)
+        appendEscaped(title, to: &body)
+        body += "\",\"status\":\(status),\"detail\":\"".utf8
+        appendEscaped(detail, to: &body)
+        body += "\"}\n".utf8
+        let type = ("Content-Type", "application/problem+json")
+        return HTTPResponse(status: status, headers: [type] + headers, body: body)
+    }
+
+    private static func appendEscaped(_ text: String, to body: inout [UInt8]) {
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                body.append(UInt8(ascii: "\\"))
+                body.append(byte)
+            case 0..<0x20:
+                body.append(UInt8(ascii: " "))
+            default:
+                body.append(byte)
+            }
+        }
+    }
+}
+
+/// The right to answer one request, once.
+///
+/// It may be kept and used on any thread. The first answer wins; later ones, and those that come
+/// after the watchdog's 503 or after the connection is gone, change nothing.
+package struct HTTPReply: Sendable {
+    private let connection: HTTPConnection
+    private let number: UInt64
+
+    /// The right to answer the request with this number on this connection.
+    init(connection: HTTPConnection, number: UInt64) {
+        self.connection = connection
+        self.number = number
+    }
+
+    /// Answers the request. Never blocks on the network.
+    package func answer(_ response: HTTPResponse) {
+        connection.answer(response, to: number)
+    }
+}

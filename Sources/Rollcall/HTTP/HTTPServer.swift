@@ -1,0 +1,198 @@
+import CMicroHTTPD
+import Glibc
+import Synchronization
+
+/// The HTTP edge: one libmicrohttpd daemon in poll mode with one thread, and its watchdog.
+///
+/// A request that the handler does not answer at once is *parked*: its connection is suspended and
+/// no thread waits for it. Whoever holds its `HTTPReply` answers it from any thread; the watchdog
+/// does, with 503, after `HTTPLimits.parkedDeadline`.
+///
+/// SIGPIPE cannot reach the process from here: libmicrohttpd 0.9.75 sends with MSG_NOSIGNAL, as we
+/// do, and blocks the signal in its thread.
+///
+/// `@unchecked Sendable` is true because the daemon's handle and the listening socket are in
+/// `owned`, a lock.
+package final class HTTPServer: @unchecked Sendable {
+    /// The port that is listened on, useful when port 0 was asked for.
+    package let port: Int
+
+    private let traffic: HTTPTraffic
+    private let stopGrace: Duration
+    private let owned: Mutex<Owned>
+
+    /// `@unchecked Sendable` is true because it leaves the lock once only, in `stop`.
+    private struct Owned: @unchecked Sendable {
+        var daemon: OpaquePointer?
+        var isListening = true
+        /// What the callbacks get; retained as long as the daemon runs.
+        let context: Unmanaged<HTTPTraffic>
+    }
+
+    /// Listens and serves from now on.
+    ///
+    /// - `address`: `IPv4:port` or `[IPv6]:port`; names are not resolved.
+    /// - `early`: judges a request by its head, before any of its body is read.
+    /// - `handler`: takes whole requests. Like `early` it runs on libmicrohttpd's only thread, and
+    ///   every other connection waits meanwhile.
+    package init(
+        address: String, limits: HTTPLimits = HTTPLimits(),
+        early: @escaping @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil },
+        handler: @escaping @Sendable (HTTPRequest, HTTPReply) -> Void
+    ) throws(HTTPServerError) {
+        let listener = try HTTPListener(address: address)
+        let traffic = HTTPTraffic(limits: limits, early: early, handler: handler)
+        do {
+            try traffic.deadlines.start()
+        } catch {
+            close(listener.descriptor)
+            throw error
+        }
+        let settings = rollcall_daemon_settings(
+            listen_descriptor: listener.descriptor,
+            connections_max: UInt32(clamping: limits.connectionsMax),
+            idle_seconds: UInt32(clamping: limits.idleDeadline.components.seconds),
+            connection_memory_bytes: limits.connectionMemoryBytes)
+        // Released in `stop`, after the daemon's last callback.
+        let context = Unmanaged.passRetained(traffic)
+        guard
+            let daemon = rollcall_start_daemon(
+                settings, handleAccess, handleCompletion, handleConnection, leaveEscaped,
+                context.toOpaque())
+        else {
+            let number = errno
+            context.release()
+            traffic.deadlines.stop()
+            close(listener.descriptor)
+            throw .daemon(address: address, errno: number)
+        }
+        self.port = listener.port
+        self.traffic = traffic
+        self.stopGrace = limits.parkedDeadline + limits.responseDeadline + .seconds(3)
+        self.owned = Mutex(Owned(daemon: daemon, context: context))
+    }
+
+    deinit { stop() }
+
+    /// What was counted so far.
+    package var figures: HTTPFigures { traffic.deadlines.figures }
+
+    /// Stops accepting; open connections are served on.
+    package func quiesce() {
+        owned.withLock {
+            guard let daemon = $0.daemon, $0.isListening else { return }
+            $0.isListening = false
+            let descriptor = MHD_quiesce_daemon(daemon)
+            if descriptor >= 0 { close(descriptor) }
+        }
+    }
+
+    /// Stops: waits until every parked request has been answered (by its owner, or by the watchdog)
+    /// and the answers are out, answers new ones 503, then closes all connections.
+    ///
+    /// Bodies that are still arriving are abandoned: nothing of them was taken. Must not be called
+    /// from `early` or the handler. Takes at most about `parkedDeadline` + `responseDeadline`.
+    package func stop() {
+        quiesce()
+        let owned = owned.withLock {
+            let before = $0
+            $0.daemon = nil
+            return before
+        }
+        guard let daemon = owned.daemon else { return }
+        traffic.isStopping.store(true, ordering: .sequentiallyConsistent)
+        let isQuiet = waitUntilQuiet()
+        traffic.deadlines.stop()
+        // MHD_stop_daemon aborts the process while a connection is suspended. That cannot be by
+        // now; if it is, a leaked thread does less harm on the way out.
+        guard isQuiet else { return }
+        MHD_stop_daemon(daemon)
+        owned.context.release()
+    }
+
+    private func waitUntilQuiet() -> Bool {
+        let start = HTTPInstant.now
+        while traffic.pending.load(ordering: .sequentiallyConsistent) != 0 {
+            guard start.duration(to: .now) < stopGrace else { return false }
+            usleep(1000)
+        }
+        return true
+    }
+}
+
+// MARK: Callbacks
+
+// Global functions, not closures: a closure can be bound to the main actor, and dies without a
+// word when libmicrohttpd's thread calls it.
+
+private typealias Context = UnsafeMutableRawPointer
+
+/// Called at least twice for each request: with its head, with each part of its body, and once
+/// it is whole; and again after each resume.
+private func handleAccess(
+    context: Context?, handle: OpaquePointer?, url: UnsafePointer<CChar>?,
+    method: UnsafePointer<CChar>?, version: UnsafePointer<CChar>?,
+    upload: UnsafePointer<CChar>?, uploadSize: UnsafeMutablePointer<Int>?,
+    requestContext: UnsafeMutablePointer<Context?>?
+) -> MHD_Result {
+    guard let context, let handle, let uploadSize, let requestContext,
+        let ours = rollcall_socket_context(handle)
+    else { return .NO }
+    let traffic = Unmanaged<HTTPTraffic>.fromOpaque(context).takeUnretainedValue()
+    let connection = Unmanaged<HTTPConnection>.fromOpaque(ours).takeUnretainedValue()
+    if requestContext.pointee == nil {
+        guard let url, let method, let version else { return .NO }
+        requestContext.pointee = ours
+        let head = HTTPHead(of: handle, url: url, method: method, version: version)
+        return traffic.begin(connection, handle: handle, head: head)
+    }
+    if uploadSize.pointee > 0 {
+        guard let upload else { return .NO }
+        traffic.receive(
+            UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee), on: connection)
+        uploadSize.pointee = 0
+        return .YES
+    }
+    return traffic.finish(connection, handle: handle)
+}
+
+/// Called once for each request that `handleAccess` has seen, before its connection's end.
+private func handleCompletion(
+    context: Context?, handle: OpaquePointer?, requestContext: UnsafeMutablePointer<Context?>?,
+    reason: MHD_RequestTerminationCode
+) {
+    guard let context, let ours = requestContext?.pointee else { return }
+    requestContext?.pointee = nil
+    let connection = Unmanaged<HTTPConnection>.fromOpaque(ours).takeUnretainedValue()
+    Unmanaged<HTTPTraffic>.fromOpaque(context).takeUnretainedValue().complete(connection)
+}
+
+/// Called when a connection begins and when it ends; retains its `HTTPConnection` in between.
+private func handleConnection(
+    context: Context?, handle: OpaquePointer?, socketContext: UnsafeMutablePointer<Context?>?,
+    stage: MHD_ConnectionNotificationCode
+) {
+    guard let context, let handle, let socketContext else { return }
+    let traffic = Unmanaged<HTTPTraffic>.fromOpaque(context).takeUnretainedValue()
+    switch stage {
+    case .CONNECTION_NOTIFY_STARTED:
+        let connection = HTTPConnection(
+            descriptor: rollcall_descriptor(handle), handle: handle, traffic: traffic)
+        traffic.deadlines.add(connection)
+        socketContext.pointee = Unmanaged.passRetained(connection).toOpaque()
+    case .CONNECTION_NOTIFY_CLOSED:
+        guard let ours = socketContext.pointee else { return }
+        socketContext.pointee = nil
+        let connection = Unmanaged<HTTPConnection>.fromOpaque(ours).takeRetainedValue()
+        traffic.deadlines.remove(connection)
+    }
+}
+
+/// Leaves the path and the query as they were sent: `HTTPRequest.path` is undecoded, since a
+/// `%2F` within a segment is not a slash.
+private func leaveEscaped(
+    context: Context?, handle: OpaquePointer?, text: UnsafeMutablePointer<CChar>?
+) -> Int {
+    guard let text else { return 0 }
+    return strlen(text)
+}

@@ -1,0 +1,193 @@
+import CMicroHTTPD
+import Glibc
+import Synchronization
+
+/// What libmicrohttpd's callbacks do with requests: judge the head, gather the body, hand it to
+/// the handler, park it, send the answer.
+///
+/// `@unchecked Sendable` is true because the only mutable state outside of atomics and locks,
+/// `bodiesBytes`, is touched by libmicrohttpd's one thread only.
+final class HTTPTraffic: @unchecked Sendable {
+    /// Judges a request by its head; an answer refuses it.
+    typealias Early = @Sendable (HTTPRequest) -> HTTPResponse?
+    /// Takes a whole request; answers at once, later, or on another thread.
+    typealias Handler = @Sendable (HTTPRequest, HTTPReply) -> Void
+
+    /// The deadlines of all connections.
+    let deadlines: HTTPDeadlines
+    /// Requests that are with the handler or being answered, and calls into the daemon from other
+    /// threads. `stop` waits until there are none.
+    let pending = Atomic<Int>(0)
+    /// Whether new requests are answered 503.
+    let isStopping = Atomic<Bool>(false)
+
+    private let limits: HTTPLimits
+    private let early: Early
+    private let handler: Handler
+    private var bodiesBytes = 0
+
+    /// Traffic within these limits.
+    init(limits: HTTPLimits, early: @escaping Early, handler: @escaping Handler) {
+        self.limits = limits
+        self.early = early
+        self.handler = handler
+        self.deadlines = HTTPDeadlines(limits: limits)
+    }
+
+    // MARK: Stages of a request
+
+    /// The head has come: reads it, and refuses the request or lets its body come.
+    func begin(_ connection: HTTPConnection, handle: OpaquePointer, head: HTTPHead) -> MHD_Result {
+        if let refusal = refusal(of: head) {
+            return refuse(connection, handle: handle, head: head, with: refusal)
+        }
+        connection.head = head
+        if head.hasBody {
+            connection.enter(.body)
+            if let length = head.contentLength {
+                // Not more than a usual body: the length is only a claim so far.
+                let expected = Int(truncatingIfNeeded: min(length, initialBodyBytes))
+                connection.head?.request.body.reserveCapacity(expected)
+            }
+        }
+        return .YES
+    }
+
+    /// A part of the body has come.
+    func receive(_ bytes: UnsafeRawBufferPointer, on connection: HTTPConnection) {
+        guard case .reading = connection.course else { return }
+        guard let count = connection.head?.request.body.count else { return }
+        if count + bytes.count > limits.bodyBytesMax {
+            linger(connection, after: tooLarge)
+        } else if bodiesBytes + bytes.count > limits.bodiesBytesMax {
+            linger(connection, after: unavailable)
+        } else {
+            bodiesBytes += bytes.count
+            connection.head?.request.body.append(contentsOf: bytes)
+            connection.bodyBytes += bytes.count
+        }
+    }
+
+    /// The request is whole, or its connection was resumed: hands it over once, then sends the
+    /// answer or parks.
+    func finish(_ connection: HTTPConnection, handle: OpaquePointer) -> MHD_Result {
+        switch connection.course {
+        case .lingering:
+            // The client has sent all it wanted to, and has its answer.
+            return .NO
+        case .discarding(let response):
+            return queue(response, on: connection, handle: handle)
+        case .reading:
+            guard let request = connection.head.take()?.request else { return .NO }
+            connection.course = .handed
+            // In this order, against `stop`: either it sees this request, or this one sees it.
+            pending.add(1, ordering: .sequentiallyConsistent)
+            connection.isPending = true
+            if isStopping.load(ordering: .sequentiallyConsistent) {
+                return queue(stopping, on: connection, handle: handle)
+            }
+            handler(request, connection.reply())
+        case .handed:
+            break
+        }
+        guard let answer = connection.takeAnswerOrPark() else { return .YES }
+        return queue(answer, on: connection, handle: handle)
+    }
+
+    /// The request is over, however it ended.
+    func complete(_ connection: HTTPConnection) {
+        bodiesBytes -= connection.bodyBytes
+        connection.bodyBytes = 0
+        connection.finishRequest()
+        if connection.isPending {
+            connection.isPending = false
+            pending.subtract(1, ordering: .sequentiallyConsistent)
+        }
+    }
+
+    // MARK: Refusals
+
+    private func refusal(of head: HTTPHead) -> HTTPResponse? {
+        if let fault = head.fault { return fault.response }
+        if let length = head.contentLength, length > UInt64(limits.bodyBytesMax) {
+            return tooLarge
+        }
+        if isStopping.load(ordering: .relaxed) { return stopping }
+        return early(head.request)
+    }
+
+    /// Refuses a request by its head.
+    ///
+    /// microhttpd.h: "If response is provided before request is fully received, the rest of the
+    /// request is discarded and connection is automatically closed after sending response"; 0.9.75
+    /// does so even where no body was to come. That close may come with bytes unread, which makes
+    /// the kernel reset the connection, and the client may lose the answer. So a short body is
+    /// read first, which keeps the connection, and behind a longer one we linger.
+    private func refuse(
+        _ connection: HTTPConnection, handle: OpaquePointer, head: HTTPHead,
+        with response: HTTPResponse
+    ) -> MHD_Result {
+        connection.head = head
+        if head.hasBody, head.expectsContinue {
+            // Who waits for our consent has not sent anything yet.
+            return queue(response, on: connection, handle: handle)
+        }
+        let isShort = (head.contentLength ?? .max) <= UInt64(limits.discardBytesMax)
+        if !head.hasBody || (isShort && head.fault == nil) {
+            connection.course = .discarding(response)
+            connection.enter(.body)
+        } else {
+            linger(connection, after: response)
+        }
+        return .YES
+    }
+
+    /// Answers past libmicrohttpd, which cannot answer while a body is coming ("The response
+    /// cannot be queued when this callback is called to process the client upload data"), closes
+    /// our direction, and goes on reading so that the client gets to see it.
+    private func linger(_ connection: HTTPConnection, after response: HTTPResponse) {
+        let isHead = connection.head?.request.isHead ?? false
+        connection.head = nil
+        connection.course = .lingering
+        let bytes = response.rawBytes(isHead: isHead)
+        // MSG_NOSIGNAL: the client may be gone. MSG_DONTWAIT: a refusal fits into any socket's
+        // buffer that is empty, and one that is full belongs to a client who does not read.
+        bytes.withUnsafeBytes {
+            _ = send(
+                connection.descriptor, $0.baseAddress, $0.count,
+                Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+        }
+        shutdown(connection.descriptor, Int32(SHUT_WR))
+        connection.enter(.lingering)
+    }
+
+    private var tooLarge: HTTPResponse {
+        .problem(
+            413, "Content Too Large", detail: "The limit is \(limits.bodyBytesMax) bytes.",
+            headers: [("Connection", "close")])
+    }
+
+    private var unavailable: HTTPResponse {
+        .problem(
+            503, "Service Unavailable", detail: "Too much is waiting. Send it again.",
+            headers: [("Retry-After", "1"), ("Connection", "close")])
+    }
+
+    private var stopping: HTTPResponse {
+        .problem(
+            503, "Service Unavailable", detail: "Stopping. Send it again.",
+            headers: [("Retry-After", "1"), ("Connection", "close")])
+    }
+
+    // MARK: Answers
+
+    private func queue(
+        _ response: HTTPResponse, on connection: HTTPConnection, handle: OpaquePointer
+    ) -> MHD_Result {
+        connection.enter(.responding)
+        return response.queue(on: handle)
+    }
+}
+
+/// Room made for a body at its start, bytes, however long it claims to be.
+private let initialBodyBytes: UInt64 = 256 << 10

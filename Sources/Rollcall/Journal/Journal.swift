@@ -1,0 +1,340 @@
+/// The keeper's store: an append-only journal, its turns, what they decided, and checkpoints.
+///
+/// The keeper is its only writer, from one thread. It knows nothing of the engine: bodies are
+/// bytes. Every write stands between `begin()` and `commit()`:
+///
+///     idle ── begin ──► open ── append, appendDecision, set … ──► open ── write(turn:), commit ──► idle
+///                        │ error                                                      │ error
+///                        └──────────────► failed ◄────────────────────────────────────┘
+///                                           │ rollback: idle if the error was recoverable,
+///                                           └ and failed for good if it was fatal
+///
+/// * idle: nothing waits, and the log may be checkpointed.
+/// * open: rows wait for their turn and their commit.
+/// * failed: every call throws the first error again, so that after an automatic rollback no row
+///   is committed by itself, and no fsync is tried twice (J6).
+///
+/// Source: design §1 J1–J7; reliability.md P1, P12, P16.
+package final class Journal {
+    /// The most bytes of one body. The settings must refuse a greater `limits.body`.
+    package static let bodyBytesMax = 32 * 1024 * 1024
+
+    /// True if opening it made the tables: no history, and nothing to be older than.
+    package let isNew: Bool
+    /// The last id given to a row, 0 for none; the next is greater.
+    package private(set) var lastRow: Int64
+    /// The last id given to a decision, 0 for none; the next is greater.
+    package private(set) var lastDecision: Int64
+    /// For those who write their own tables in the keeper's transaction; see `writing(_:)`.
+    let connection: SQLiteConnection
+
+    private let lock: StoreLock
+    /// Prepared once; the reading half of this class stands in JournalReader.swift.
+    let statements: JournalStatements
+    private var isOpen = false
+    private var failure: StoreError?
+    private var turnWritten: Int64?
+    private var before: (row: Int64, decision: Int64) = (0, 0)
+
+    /// Opens the store at `path`, made with mode 0600 if it is not there, under its lock.
+    package convenience init(path: String) throws(StoreError) {
+        try self.init(path: path, vfs: nil)
+    }
+
+    /// Opens it through SQLite's system layer named `vfs`: tests give one that fails on demand.
+    init(path given: String, vfs: String?) throws(StoreError) {
+        let path = try StoreFile.resolve(given)
+        lock = try StoreLock(storePath: path)
+        let directory = try StoreDirectory(storePath: path)
+        try StoreFile.create(path)
+        connection = try SQLiteConnection(path: path, access: .readWrite, vfs: vfs)
+        try JournalSchema.guardConnection(connection)
+        let found = try JournalSchema.inspect(connection)
+        try JournalSchema.applySettings(connection, access: .readWrite)
+        if found == .empty { try JournalSchema.create(connection) }
+        isNew = found == .empty
+        try JournalSchema.checkWriterSettings(connection)
+        statements = try JournalStatements(connection)
+        // The settings and the first read have made the log by now.
+        try directory.sync()
+        lastRow = try max(statements.lastRow.one(), statements.lastTurnRow.one())
+        lastDecision = try statements.lastDecision.one()
+        // A checkpoint that a crash cut off: nobody may read it, its slices go as all old ones do.
+        try connection.run("UPDATE checkpoints SET state = 2 WHERE state = 0")
+    }
+
+    deinit {
+        // The lock outlives the handle; without an explicit `close()` the log stays for recovery.
+        statements.finalize()
+        try? connection.close()
+    }
+
+    /// Moves the log into the file, checked, and gives up the file and its lock.
+    ///
+    /// With a reader open the log stays, which loses nothing. Statements that others have prepared
+    /// on `connection` must be finalized before. Call it once.
+    package func close() throws(StoreError) {
+        precondition(!isOpen, "commit or roll back before closing")
+        var trouble = failure
+        if trouble == nil {
+            do { _ = try checkpointWAL(.truncate) } catch { trouble = error }
+        }
+        statements.finalize()
+        try connection.close()
+        lock.release()
+        if let trouble { throw trouble }
+    }
+
+    // MARK: The transaction
+
+    /// Begins a transaction and takes SQLite's write lock.
+    package func begin() throws(StoreError) {
+        precondition(!isOpen, "one transaction at a time")
+        if let failure { throw failure }
+        do { try statements.begin.run() } catch { throw noting(error) }
+        isOpen = true
+        turnWritten = nil
+        before = (lastRow, lastDecision)
+    }
+
+    /// Appends one event. Ids rise; the body is at most `bodyBytesMax` long and is not kept.
+    package func append(
+        id: Int64,
+        kind: UInt8,
+        responder: Int64,
+        previous: Int64,
+        body: UnsafeRawBufferPointer
+    ) throws(StoreError) {
+        precondition(id > lastRow, "row ids rise")
+        precondition(previous >= 0 && previous < id, "a row points back")
+        precondition(body.count <= Self.bodyBytesMax, "the settings bound a body")
+        precondition(turnWritten == nil, "a turn's rows come before it")
+        try writing { () throws(StoreError) in
+            let insert = statements.insertRow
+            insert.bind(id, at: 1)
+            insert.bind(Int64(kind), at: 2)
+            insert.bind(responder, at: 3)
+            insert.bind(previous, at: 4)
+            try insert.bind(body, at: 5)
+            try insert.run()
+        }
+        lastRow = id
+    }
+
+    /// Appends one decision. Ids rise; `at` is the engine's stamp (F2).
+    package func appendDecision(
+        id: Int64,
+        turn: Int64,
+        kind: UInt8,
+        responder: Int64,
+        previous: Int64,
+        atMilliseconds: Int64,
+        body: UnsafeRawBufferPointer
+    ) throws(StoreError) {
+        precondition(id > lastDecision, "decision ids rise")
+        precondition(previous >= 0 && previous < id, "a decision points back")
+        precondition(body.count <= Self.bodyBytesMax, "a decision is small")
+        try writing { () throws(StoreError) in
+            let insert = statements.insertDecision
+            insert.bind(id, at: 1)
+            insert.bind(turn, at: 2)
+            insert.bind(Int64(kind), at: 3)
+            insert.bind(responder, at: 4)
+            insert.bind(previous, at: 5)
+            insert.bind(atMilliseconds, at: 6)
+            try insert.bind(body, at: 7)
+            try insert.run()
+        }
+        lastDecision = id
+    }
+
+    /// Writes the transaction's turn: once, after its rows, and with their ids.
+    package func write(turn: Turn) throws(StoreError) {
+        precondition(turnWritten == nil, "one turn a transaction (J2)")
+        if lastRow == before.row {
+            precondition(turn.lastRow < turn.firstRow, "a turn without rows has an empty range")
+        } else {
+            let range = turn.firstRow...turn.lastRow
+            precondition(range.upperBound == lastRow && range.lowerBound > before.row)
+        }
+        try writing { () throws(StoreError) in
+            let insert = statements.insertTurn
+            insert.bind(turn.number, at: 1)
+            insert.bind(turn.nowMilliseconds, at: 2)
+            insert.bind(turn.wallMilliseconds, at: 3)
+            insert.bind(turn.firstRow, at: 4)
+            insert.bind(turn.lastRow, at: 5)
+            insert.bind(turn.engineVersion, at: 6)
+            try insert.run()
+        }
+        turnWritten = turn.number
+    }
+
+    /// Commits. When it has returned, what was written survives a power cut (P1).
+    ///
+    /// If it throws, nothing was committed as far as a 2xx is concerned: `rollback()`, then do as
+    /// the error's disposition says.
+    package func commit() throws(StoreError) {
+        let isWhole = lastRow == before.row || turnWritten != nil
+        precondition(isWhole || failure != nil, "rows without a turn (J2)")
+        try writing { () throws(StoreError) in try statements.commit.run() }
+        isOpen = false
+    }
+
+    /// Drops the open transaction, if there is one: `begin()` itself may have failed. After a
+    /// recoverable error the journal is usable again.
+    package func rollback() throws(StoreError) {
+        guard isOpen else { return }
+        (lastRow, lastDecision) = before
+        // "If certain kinds of errors occur on a statement within a multi-statement transaction
+        // … then the transaction might be rolled back automatically. The only way to find out
+        // … is to use this function", sqlite3_get_autocommit().
+        if !connection.isAutocommit {
+            do { try statements.rollback.run() } catch {
+                failure = error
+                throw error
+            }
+        }
+        isOpen = false
+        if case .recoverable = failure?.disposition { failure = nil }
+    }
+
+    /// Does one piece of the open transaction. An error bars all further ones until `rollback()`.
+    ///
+    /// For other tables of the same transaction, such as the outbox (A9), too.
+    @inline(__always)
+    func writing(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        precondition(isOpen, "begin first")
+        if let failure { throw failure }
+        do { try body() } catch { throw noting(error) }
+    }
+
+    /// Keeps an error that later calls must not forget.
+    private func noting(_ error: StoreError) -> StoreError {
+        if isOpen { failure = error }
+        if case .fatal = error.disposition { failure = error }
+        return error
+    }
+
+    // MARK: Metadata
+
+    /// An integer kept under `key`, nil if there is none.
+    package func integer(forKey key: String) throws(StoreError) -> Int64? {
+        let get = statements.getMeta
+        try get.bind(key, at: 1)
+        defer { get.reset() }
+        guard try get.next() else { return nil }
+        guard get.isInteger(at: 0) else { throw .damaged("meta \(key) is no integer") }
+        return get.integer(at: 0)
+    }
+
+    /// Bytes kept under `key`, nil if there are none.
+    package func bytes(forKey key: String) throws(StoreError) -> [UInt8]? {
+        let get = statements.getMeta
+        try get.bind(key, at: 1)
+        defer { get.reset() }
+        guard try get.next() else { return nil }
+        guard !get.isInteger(at: 0) else { throw .damaged("meta \(key) is no bytes") }
+        return Array(get.bytes(at: 0))
+    }
+
+    /// Keeps an integer under `key`, in the open transaction.
+    package func set(_ value: Int64, forKey key: String) throws(StoreError) {
+        try writing { () throws(StoreError) in
+            try statements.setMeta.bind(key, at: 1)
+            statements.setMeta.bind(value, at: 2)
+            try statements.setMeta.run()
+        }
+    }
+
+    /// Keeps bytes under `key`, in the open transaction.
+    package func set(_ value: UnsafeRawBufferPointer, forKey key: String) throws(StoreError) {
+        try writing { () throws(StoreError) in
+            try statements.setMeta.bind(key, at: 1)
+            try statements.setMeta.bind(value, at: 2)
+            try statements.setMeta.run()
+        }
+    }
+
+    // MARK: Checkpoints
+
+    /// Begins the engine's checkpoint of `turn`, in the open transaction; slices may come in later
+    /// ones. One of the same turn is replaced.
+    package func beginCheckpoint(
+        turn: Int64,
+        engineVersion: Int64,
+        wallMilliseconds: Int64
+    ) throws(StoreError) {
+        try writing { () throws(StoreError) in
+            statements.deleteAllSlices.bind(turn, at: 1)
+            try statements.deleteAllSlices.run()
+            statements.insertCheckpoint.bind(turn, at: 1)
+            statements.insertCheckpoint.bind(engineVersion, at: 2)
+            statements.insertCheckpoint.bind(wallMilliseconds, at: 3)
+            try statements.insertCheckpoint.run()
+        }
+    }
+
+    /// Adds a slice; indexes count from 0 without a hole.
+    ///
+    /// It first removes up to two slices of old checkpoints, so that their pages are used again and
+    /// no turn has to remove a whole one: zeroing a million responders would take longer than the
+    /// 20 ms of J5.
+    package func appendSlice(
+        turn: Int64,
+        index: Int64,
+        body: UnsafeRawBufferPointer
+    ) throws(StoreError) {
+        precondition(body.count <= Self.bodyBytesMax, "a slice is small")
+        _ = try pruneCheckpoints(slicesMax: 2)
+        try writing { () throws(StoreError) in
+            statements.insertSlice.bind(turn, at: 1)
+            statements.insertSlice.bind(index, at: 2)
+            try statements.insertSlice.bind(body, at: 3)
+            try statements.insertSlice.run()
+        }
+    }
+
+    /// Completes it: from this commit on it is the newest. The two newest are kept, and the newest
+    /// of every earlier day; the others can no longer be read, and go by `pruneCheckpoints`.
+    package func completeCheckpoint(turn: Int64, slices: Int64) throws(StoreError) {
+        try writing { () throws(StoreError) in
+            statements.markComplete.bind(slices, at: 1)
+            statements.markComplete.bind(turn, at: 2)
+            try statements.markComplete.run()
+            try statements.markObsolete.run()
+        }
+    }
+
+    /// Removes at most `slicesMax` slices of checkpoints that are kept no longer; true if some are
+    /// left. `appendSlice` does it too; erasing somebody calls it until nothing is left.
+    package func pruneCheckpoints(slicesMax: Int64) throws(StoreError) -> Bool {
+        var isLeft = false
+        try writing { () throws(StoreError) in
+            let turn = try statements.obsoleteTurn.one()
+            guard turn > 0 else { return }
+            isLeft = true
+            statements.deleteSlices.bind(turn, at: 1)
+            statements.deleteSlices.bind(slicesMax, at: 2)
+            try statements.deleteSlices.run()
+            guard connection.changes < slicesMax else { return }
+            statements.deleteCheckpoint.bind(turn, at: 1)
+            try statements.deleteCheckpoint.run()
+            isLeft = try statements.obsoleteTurn.one() > 0
+        }
+        return isLeft
+    }
+
+    /// Moves frames of the write-ahead log into the file. Between transactions; waits for nobody.
+    ///
+    /// A full disk is recoverable and loses nothing: the log stays. Anything fatal bars the journal.
+    package func checkpointWAL(_ mode: WALCheckpoint.Mode) throws(StoreError) -> WALCheckpoint {
+        precondition(!isOpen, "between transactions only")
+        if let failure { throw failure }
+        // TRUNCATE "blocks (calls the busy-handler callback) until all readers are reading from the
+        // database file only", and no reader holds the keeper up.
+        connection.setBusyTimeout(milliseconds: 0)
+        defer { connection.setBusyTimeout(milliseconds: JournalSchema.busyWaitMilliseconds) }
+        do { return try connection.checkpointWAL(mode) } catch { throw noting(error) }
+    }
+}

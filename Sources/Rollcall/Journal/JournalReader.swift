@@ -1,0 +1,200 @@
+extension Journal {
+    /// The newest committed turn, nil in a new store.
+    package func lastTurn() throws(StoreError) -> Turn? {
+        let select = statements.lastTurn
+        defer { select.reset() }
+        return try select.next() ? Turn(select) : nil
+    }
+
+    /// Reads what a restart has to fold again (J3): in order, all rows of each turn, then the turn.
+    package func replayTail(
+        afterTurn number: Int64,
+        row: (JournalRow) throws(StoreError) -> Void,
+        turn: (Turn) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let turns = statements.tailTurns
+        let rows = statements.tailRows
+        defer {
+            turns.reset()
+            rows.reset()
+        }
+        turns.bind(number, at: 1)
+        while try turns.next() {
+            let found = Turn(turns)
+            rows.bind(found.firstRow, at: 1)
+            rows.bind(found.lastRow, at: 2)
+            while try rows.next() { try row(JournalRow(rows)) }
+            try turn(found)
+        }
+    }
+
+    /// Reads what was decided after a turn, in order: J3 compares it with what is decided again.
+    package func replayDecisions(
+        afterTurn number: Int64,
+        decision: (DecisionRow) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let select = statements.tailDecisions
+        defer { select.reset() }
+        select.bind(number, at: 1)
+        while try select.next() { try decision(DecisionRow(select)) }
+    }
+
+    /// The newest complete checkpoint; `turn` lets one go back to an older one.
+    package func newestCheckpoint(
+        notAfterTurn turn: Int64 = .max
+    ) throws(StoreError) -> EngineCheckpoint? {
+        let select = statements.newestCheckpoint
+        defer { select.reset() }
+        select.bind(turn, at: 1)
+        guard try select.next() else { return nil }
+        return EngineCheckpoint(
+            turn: select.integer(at: 0),
+            engineVersion: select.integer(at: 1),
+            slices: select.integer(at: 2),
+            createdMilliseconds: select.integer(at: 3)
+        )
+    }
+
+    /// Reads a checkpoint's slices one after the other, each valid inside the closure only.
+    ///
+    /// A slice that is missing is `StoreError.damaged`, after those before it were handed over.
+    package func readSlices(
+        of checkpoint: EngineCheckpoint,
+        slice: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let select = statements.slices
+        defer { select.reset() }
+        select.bind(checkpoint.turn, at: 1)
+        var count: Int64 = 0
+        while try select.next() {
+            guard select.integer(at: 0) == count else { break }
+            try slice(select.bytes(at: 1))
+            count += 1
+        }
+        guard count == checkpoint.slices else {
+            throw .damaged(
+                "checkpoint of turn \(checkpoint.turn) has \(count) of \(checkpoint.slices) slices")
+        }
+    }
+}
+
+/// Reads a live store's history through a read-only connection, from one thread.
+///
+/// Each row is a transaction of its own and lasts as long as the closure that is given it: a reader
+/// in an old one would keep the log from being cut, so copy what you need and return. It never
+/// checkpoints (design §1: two connections that do can corrupt the log of Debian's SQLite 3.40.1).
+package final class JournalReader {
+    /// The most rows of one call.
+    package static let rowsMax = 1000
+
+    private let connection: SQLiteConnection
+    private let rowByID: Statement
+    private let decisionByID: Statement
+
+    /// Opens the store at `path`, which a `Journal` has made.
+    package init(path given: String) throws(StoreError) {
+        let path = try StoreFile.resolve(given)
+        connection = try SQLiteConnection(path: path, access: .readOnly)
+        try JournalSchema.guardConnection(connection)
+        guard try JournalSchema.inspect(connection) == .current else {
+            throw .damaged("\(path) is empty")
+        }
+        try JournalSchema.applySettings(connection, access: .readOnly)
+        rowByID = try Statement(connection, "SELECT * FROM journal WHERE id = ?")
+        decisionByID = try Statement(connection, "SELECT * FROM decisions WHERE id = ?")
+    }
+
+    /// Walks a responder's rows back from row `id`, newest first, at most `limit` (1…`rowsMax`).
+    ///
+    /// Ends where retention has cut. Returns the id to go on with, 0 at the end.
+    package func walk(
+        from id: Int64,
+        limit: Int,
+        row: (JournalRow) -> Void
+    ) throws(StoreError) -> Int64 {
+        try follow(rowByID, responderColumn: 2, from: id, limit: limit) { statement in
+            row(JournalRow(statement))
+        }
+    }
+
+    /// Walks a responder's decisions back from decision `id` and hands over those with a stamp in
+    /// `range`; looks at no more than `limit` (1…`rowsMax`).
+    ///
+    /// Returns the id to go on with, 0 at the end.
+    package func decisions(
+        from id: Int64,
+        atMilliseconds range: ClosedRange<Int64>,
+        limit: Int,
+        decision: (DecisionRow) -> Void
+    ) throws(StoreError) -> Int64 {
+        try follow(decisionByID, responderColumn: 3, from: id, limit: limit) { statement in
+            let found = DecisionRow(statement)
+            if range.contains(found.atMilliseconds) { decision(found) }
+        }
+    }
+
+    private func follow(
+        _ select: Statement,
+        responderColumn: Int32,
+        from id: Int64,
+        limit: Int,
+        take: (Statement) -> Void
+    ) throws(StoreError) -> Int64 {
+        precondition((1...Self.rowsMax).contains(limit), "1 to \(Self.rowsMax) rows a call")
+        var next = id
+        var responder: Int64?
+        for _ in 0..<limit where next > 0 {
+            defer { select.reset() }
+            select.bind(next, at: 1)
+            guard try select.next() else { return 0 }
+            let found = select.integer(at: responderColumn)
+            let previous = select.integer(at: responderColumn + 1)
+            // Damage must neither show one person another's history nor make the walk a circle.
+            guard (0..<next).contains(previous), found == responder ?? found else {
+                throw .damaged("row \(next) of responder \(found) points back to \(previous)")
+            }
+            take(select)
+            responder = found
+            next = previous
+        }
+        return next
+    }
+}
+
+extension JournalRow {
+    /// The current row of a statement that selects the whole table.
+    fileprivate init(_ statement: Statement) {
+        id = statement.integer(at: 0)
+        kind = UInt8(truncatingIfNeeded: statement.integer(at: 1))
+        responder = statement.integer(at: 2)
+        previous = statement.integer(at: 3)
+        body = statement.bytes(at: 4)
+    }
+}
+
+extension DecisionRow {
+    /// The current row of a statement that selects the whole table.
+    fileprivate init(_ statement: Statement) {
+        id = statement.integer(at: 0)
+        turn = statement.integer(at: 1)
+        kind = UInt8(truncatingIfNeeded: statement.integer(at: 2))
+        responder = statement.integer(at: 3)
+        previous = statement.integer(at: 4)
+        atMilliseconds = statement.integer(at: 5)
+        body = statement.bytes(at: 6)
+    }
+}
+
+extension Turn {
+    /// The current row of a statement that selects the whole table.
+    fileprivate init(_ statement: Statement) {
+        self.init(
+            number: statement.integer(at: 0),
+            nowMilliseconds: statement.integer(at: 1),
+            wallMilliseconds: statement.integer(at: 2),
+            firstRow: statement.integer(at: 3),
+            lastRow: statement.integer(at: 4),
+            engineVersion: statement.integer(at: 5)
+        )
+    }
+}

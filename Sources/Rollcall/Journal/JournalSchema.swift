@@ -1,0 +1,390 @@
+import CSQLite
+
+/// One journaled event, as the keeper wrote it (J1). Only the keeper can read its body.
+package struct JournalRow {
+    /// The keeper's own number, rising with every event, and the row's id in the table.
+    package var id: Int64
+    /// The keeper's code for the kind of event.
+    package var kind: UInt8
+    /// The keeper's number for the responder, 0 for none.
+    package var responder: Int64
+    /// The id of the same responder's row before this one, 0 for none (J7).
+    package var previous: Int64
+    /// The event, in SQLite's memory: valid inside the closure that is given it, no longer.
+    package var body: UnsafeRawBufferPointer
+}
+
+/// What a turn decided about somebody or something, for timelines and for J3's comparison.
+package struct DecisionRow {
+    /// The keeper's own number, rising with every decision.
+    package var id: Int64
+    /// The turn that decided it.
+    package var turn: Int64
+    /// The keeper's code for the kind of decision.
+    package var kind: UInt8
+    /// The keeper's number for the responder, 0 for none.
+    package var responder: Int64
+    /// The id of the same responder's decision before this one, 0 for none.
+    package var previous: Int64
+    /// When it holds from, by the engine's stamp (F2), in milliseconds.
+    package var atMilliseconds: Int64
+    /// The decision, in SQLite's memory: valid inside the closure that is given it, no longer.
+    package var body: UnsafeRawBufferPointer
+}
+
+/// The one row that every transaction of the keeper holds (J2).
+package struct Turn: Equatable, Sendable {
+    /// The turn's number, rising.
+    package var number: Int64
+    /// The engine's now, in milliseconds.
+    package var nowMilliseconds: Int64
+    /// The wall clock, in milliseconds since 1970.
+    package var wallMilliseconds: Int64
+    /// The id of the first row folded in it.
+    package var firstRow: Int64
+    /// The id of the last row folded in it; less than `firstRow` if it folded none.
+    package var lastRow: Int64
+    /// The version of the rules it was folded by (J4).
+    package var engineVersion: Int64
+
+    /// A turn of the given numbers.
+    package init(
+        number: Int64,
+        nowMilliseconds: Int64,
+        wallMilliseconds: Int64,
+        firstRow: Int64,
+        lastRow: Int64,
+        engineVersion: Int64
+    ) {
+        self.number = number
+        self.nowMilliseconds = nowMilliseconds
+        self.wallMilliseconds = wallMilliseconds
+        self.firstRow = firstRow
+        self.lastRow = lastRow
+        self.engineVersion = engineVersion
+    }
+}
+
+/// A complete engine checkpoint: the state at exactly one turn (J5).
+package struct EngineCheckpoint: Equatable, Sendable {
+    /// The turn whose end it shows.
+    package var turn: Int64
+    /// The version of the rules that wrote it.
+    package var engineVersion: Int64
+    /// How many slices it has.
+    package var slices: Int64
+    /// When it was begun, by the wall clock, in milliseconds since 1970.
+    package var createdMilliseconds: Int64
+}
+
+/// What a checkpoint of the write-ahead log did.
+package struct WALCheckpoint: Equatable, Sendable {
+    /// How hard to try.
+    package enum Mode: Equatable, Sendable {
+        /// Move what no reader needs, and wait for nobody.
+        case passive
+        /// Move everything and cut the file to nothing; busy as long as a reader needs it.
+        case truncate
+    }
+
+    /// Somebody's lock kept it from the end; trying again later is all there is to do.
+    package var isBusy: Bool
+    /// Frames in the log, -1 if it could not be looked at.
+    package var frames: Int
+    /// Frames of it that are in the file by now.
+    package var checkpointed: Int
+}
+
+/// The store's tables, and the settings without which its promises do not hold.
+enum JournalSchema {
+    /// "RLCL", which tells `file` and us whose database it is.
+    static let applicationID: Int64 = 0x524c_434c
+    /// The version of the tables below.
+    static let version: Int64 = 1
+
+    /// What a file is, seen without changing it.
+    enum Found {
+        /// No table, no mark: a file that was just made, or whose making was cut off.
+        case empty
+        /// Ours, of this version.
+        case current
+    }
+
+    /// Tells an empty file and ours from everybody else's. Writes nothing, so that a file that is
+    /// refused stays as it was.
+    static func inspect(_ connection: SQLiteConnection) throws(StoreError) -> Found {
+        let application = try connection.integer("PRAGMA application_id")
+        let version = try connection.integer("PRAGMA user_version")
+        let objects = try connection.integer("SELECT count(*) FROM sqlite_schema")
+        if application == 0 && version == 0 && objects == 0 { return .empty }
+        guard application == applicationID, version >= 1 else {
+            let path = connection.path
+            throw .foreignFile(path: path, applicationID: application, version: version)
+        }
+        guard version <= Self.version else {
+            throw .newerVersion(path: connection.path, found: version, known: Self.version)
+        }
+        return .current
+    }
+
+    /// Makes the tables and the marks in one transaction: a crash leaves all or nothing.
+    static func create(_ connection: SQLiteConnection) throws(StoreError) {
+        try connection.run("BEGIN IMMEDIATE")
+        for statement in tables { try connection.run(statement) }
+        try connection.run("PRAGMA application_id = 0x524c434c")
+        try connection.run("PRAGMA user_version = 1")
+        try connection.run("COMMIT")
+    }
+
+    /// Append-only, so that a row costs no more than its bytes. Decisions point back like rows: an
+    /// index by responder was measured at ten times the append (10 µs at a million responders), and
+    /// transitions are few only until a tenth of the fleet falls silent at one instant.
+    private static let tables: [StaticString] = [
+        """
+        CREATE TABLE journal(
+            id INTEGER PRIMARY KEY,
+            kind INTEGER NOT NULL,
+            responder INTEGER NOT NULL,
+            previous INTEGER NOT NULL,
+            body BLOB NOT NULL)
+        """,
+        """
+        CREATE TABLE turns(
+            number INTEGER PRIMARY KEY,
+            now_ms INTEGER NOT NULL,
+            wall_ms INTEGER NOT NULL,
+            first_row INTEGER NOT NULL,
+            last_row INTEGER NOT NULL,
+            engine_version INTEGER NOT NULL)
+        """,
+        """
+        CREATE TABLE decisions(
+            id INTEGER PRIMARY KEY,
+            turn INTEGER NOT NULL,
+            kind INTEGER NOT NULL,
+            responder INTEGER NOT NULL,
+            previous INTEGER NOT NULL,
+            at_ms INTEGER NOT NULL,
+            body BLOB NOT NULL)
+        """,
+        "CREATE TABLE meta(key TEXT PRIMARY KEY NOT NULL, value ANY NOT NULL) STRICT, WITHOUT ROWID",
+        // state: 0 writing → 1 complete → 2 obsolete → gone.
+        // 0: slices are being added. One found at opening was cut off by a crash: it becomes 2.
+        // 1: all slices are there. 2: nobody may read it, its slices go a few at a time.
+        """
+        CREATE TABLE checkpoints(
+            turn INTEGER PRIMARY KEY,
+            engine_version INTEGER NOT NULL,
+            state INTEGER NOT NULL,
+            slices INTEGER NOT NULL,
+            created_ms INTEGER NOT NULL)
+        """,
+        """
+        CREATE TABLE checkpoint_slices(
+            turn INTEGER NOT NULL,
+            slice INTEGER NOT NULL,
+            body BLOB NOT NULL,
+            PRIMARY KEY(turn, slice))
+        """,
+    ]
+}
+
+extension JournalSchema {
+    /// The table has no index by turn: SQLite walks back from its end to the tail's beginning.
+    static let decisionsAfterTurn: StaticString = """
+        SELECT * FROM decisions
+        WHERE id > ifnull((SELECT id FROM decisions WHERE turn <= ? ORDER BY id DESC LIMIT 1), 0)
+        ORDER BY id
+        """
+
+    /// The two newest stay, and of every earlier day (UTC) the newest one (J5).
+    static let markObsoleteCheckpoints: StaticString = """
+        UPDATE checkpoints SET state = 2
+        WHERE state = 1
+            AND turn NOT IN (SELECT turn FROM checkpoints WHERE state = 1 ORDER BY turn DESC LIMIT 2)
+            AND turn NOT IN (
+                SELECT max(turn) FROM checkpoints WHERE state = 1 GROUP BY created_ms / 86400000)
+        """
+
+    /// How long opening waits for an outsider (D-11), and a transaction later on. The second is
+    /// short because the keeper's lateness is (L8).
+    static let openingWaitMilliseconds: Int32 = 5000
+    /// See ``openingWaitMilliseconds``.
+    static let busyWaitMilliseconds: Int32 = 100
+
+    /// One setting: how it is made, how it is read, and what must then be read.
+    private struct Setting {
+        let name: String
+        let set: StaticString
+        let read: StaticString
+        let wanted: String
+
+        init(_ name: String, _ set: StaticString, read: StaticString, wanted: String) {
+            self.name = name
+            self.set = set
+            self.read = read
+            self.wanted = wanted
+        }
+    }
+
+    /// `journal_mode` comes first: `synchronous` is per connection, and some wrappers and builds
+    /// change it with the mode (limits.md §3), so it is set and read after.
+    private static let writerSettings = [
+        Setting(
+            "journal_mode", "PRAGMA journal_mode = WAL",
+            read: "PRAGMA journal_mode", wanted: "wal"),
+        // "With synchronous=FULL in WAL mode, an additional sync operation of the WAL file
+        // happens after each transaction commit": that is what a 2xx stands on (P1).
+        Setting(
+            "synchronous", "PRAGMA synchronous = FULL",
+            read: "PRAGMA synchronous", wanted: "2"),
+        // Readers need the file too, so not exclusive.
+        Setting(
+            "locking_mode", "PRAGMA locking_mode = NORMAL",
+            read: "PRAGMA locking_mode", wanted: "normal"),
+        // SQLite would checkpoint inside somebody's COMMIT and keep the result to itself.
+        Setting(
+            "wal_autocheckpoint", "PRAGMA wal_autocheckpoint = 0",
+            read: "PRAGMA wal_autocheckpoint", wanted: "0"),
+        Setting(
+            "journal_size_limit", "PRAGMA journal_size_limit = 67108864",
+            read: "PRAGMA journal_size_limit", wanted: "67108864"),
+        Setting(
+            "foreign_keys", "PRAGMA foreign_keys = ON",
+            read: "PRAGMA foreign_keys", wanted: "1"),
+        // What is erased (DELETE /v1/responders) must not stay readable in free pages.
+        Setting(
+            "secure_delete", "PRAGMA secure_delete = ON",
+            read: "PRAGMA secure_delete", wanted: "1"),
+    ]
+
+    private static let commonSettings = [
+        Setting(
+            "trusted_schema", "PRAGMA trusted_schema = OFF",
+            read: "PRAGMA trusted_schema", wanted: "0"),
+        Setting(
+            "cell_size_check", "PRAGMA cell_size_check = ON",
+            read: "PRAGMA cell_size_check", wanted: "1"),
+        Setting("temp_store", "PRAGMA temp_store = MEMORY", read: "PRAGMA temp_store", wanted: "2"),
+        // An I/O error on a mapped page is a signal, not a result code.
+        Setting("mmap_size", "PRAGMA mmap_size = 0", read: "PRAGMA mmap_size", wanted: "0"),
+        // 8 MiB: the ends of three tables and the hot part of one index, far below 30 MB idle.
+        Setting(
+            "cache_size", "PRAGMA cache_size = -8192",
+            read: "PRAGMA cache_size", wanted: "-8192"),
+    ]
+
+    /// What must hold before the first page is read, whoever's file it is.
+    static func guardConnection(_ connection: SQLiteConnection) throws(StoreError) {
+        connection.setBusyTimeout(milliseconds: openingWaitMilliseconds)
+        connection.setLimit(SQLITE_LIMIT_LENGTH, to: Int32(Journal.bodyBytesMax) + 1024)
+        connection.setLimit(SQLITE_LIMIT_ATTACHED, to: 0)
+        try connection.configure(SQLITE_DBCONFIG_DEFENSIVE, on: true, name: "defensive")
+        // A checkpoint at closing swallows I/O errors (reliability.md P1 test 3); ours does not.
+        // It also leaves a file that is refused as it was.
+        let closing = "no_ckpt_on_close"
+        try connection.configure(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, on: true, name: closing)
+        let extensions = SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION
+        try connection.configure(extensions, on: false, name: "load_extension")
+    }
+
+    /// Makes the settings and reads each one back.
+    static func applySettings(
+        _ connection: SQLiteConnection,
+        access: SQLiteConnection.Access
+    ) throws(StoreError) {
+        let settings = commonSettings + (access == .readWrite ? writerSettings : [])
+        for setting in settings { try connection.run(setting.set) }
+        try checkSettings(connection, settings)
+        connection.setBusyTimeout(milliseconds: busyWaitMilliseconds)
+    }
+
+    /// Reads a writer's settings back, for tests and for the end of opening.
+    static func checkWriterSettings(_ connection: SQLiteConnection) throws(StoreError) {
+        try checkSettings(connection, commonSettings + writerSettings)
+    }
+
+    private static func checkSettings(
+        _ connection: SQLiteConnection,
+        _ settings: [Setting]
+    ) throws(StoreError) {
+        for setting in settings {
+            let found = try connection.text(setting.read) ?? ""
+            guard found == setting.wanted else {
+                throw .setting(name: setting.name, wanted: setting.wanted, found: found)
+            }
+        }
+    }
+}
+
+/// Every statement that the keeper uses more than once, prepared once.
+final class JournalStatements {
+    /// The transaction.
+    let begin, commit, rollback: Statement
+    /// What is appended.
+    let insertRow, insertDecision, insertTurn, getMeta, setMeta: Statement
+    /// Where the numbers stand.
+    let lastRow, lastTurnRow, lastDecision, lastTurn: Statement
+    /// What a restart reads.
+    let tailTurns, tailRows, tailDecisions: Statement
+    /// The engine's checkpoints.
+    let insertCheckpoint, insertSlice, markComplete, markObsolete, newestCheckpoint: Statement
+    /// See `insertCheckpoint`.
+    let slices, obsoleteTurn, deleteSlices, deleteAllSlices, deleteCheckpoint: Statement
+
+    private var all: [Statement] = []
+
+    /// Prepares them on a connection whose tables are there.
+    init(_ connection: SQLiteConnection) throws(StoreError) {
+        var all: [Statement] = []
+        func prepare(_ sql: StaticString) throws(StoreError) -> Statement {
+            let statement = try Statement(connection, sql)
+            all.append(statement)
+            return statement
+        }
+        // IMMEDIATE takes the write lock now: who is busy shows here and not in the middle.
+        begin = try prepare("BEGIN IMMEDIATE")
+        commit = try prepare("COMMIT")
+        rollback = try prepare("ROLLBACK")
+        insertRow = try prepare(
+            "INSERT INTO journal(id, kind, responder, previous, body) VALUES(?, ?, ?, ?, ?)")
+        insertDecision = try prepare(
+            """
+            INSERT INTO decisions(id, turn, kind, responder, previous, at_ms, body)
+            VALUES(?, ?, ?, ?, ?, ?, ?)
+            """)
+        insertTurn = try prepare("INSERT INTO turns VALUES(?, ?, ?, ?, ?, ?)")
+        getMeta = try prepare("SELECT value FROM meta WHERE key = ?")
+        setMeta = try prepare("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)")
+        lastRow = try prepare("SELECT max(id) FROM journal")
+        lastTurnRow = try prepare("SELECT last_row FROM turns ORDER BY number DESC LIMIT 1")
+        lastDecision = try prepare("SELECT max(id) FROM decisions")
+        lastTurn = try prepare("SELECT * FROM turns ORDER BY number DESC LIMIT 1")
+        tailTurns = try prepare("SELECT * FROM turns WHERE number > ? ORDER BY number")
+        tailRows = try prepare("SELECT * FROM journal WHERE id BETWEEN ? AND ? ORDER BY id")
+        tailDecisions = try prepare(JournalSchema.decisionsAfterTurn)
+        insertCheckpoint = try prepare("INSERT OR REPLACE INTO checkpoints VALUES(?, ?, 0, 0, ?)")
+        insertSlice = try prepare("INSERT INTO checkpoint_slices VALUES(?, ?, ?)")
+        markComplete = try prepare(
+            "UPDATE checkpoints SET state = 1, slices = ? WHERE turn = ? AND state = 0")
+        markObsolete = try prepare(JournalSchema.markObsoleteCheckpoints)
+        newestCheckpoint = try prepare(
+            """
+            SELECT turn, engine_version, slices, created_ms FROM checkpoints
+            WHERE state = 1 AND turn <= ? ORDER BY turn DESC LIMIT 1
+            """)
+        slices = try prepare(
+            "SELECT slice, body FROM checkpoint_slices WHERE turn = ? ORDER BY slice")
+        obsoleteTurn = try prepare("SELECT turn FROM checkpoints WHERE state = 2 LIMIT 1")
+        deleteSlices = try prepare(
+            "DELETE FROM checkpoint_slices WHERE turn = ? ORDER BY slice LIMIT ?")
+        deleteAllSlices = try prepare("DELETE FROM checkpoint_slices WHERE turn = ?")
+        deleteCheckpoint = try prepare("DELETE FROM checkpoints WHERE turn = ?")
+        self.all = all
+    }
+
+    /// Frees all of them, so that the connection can be closed.
+    func finalize() {
+        for statement in all { statement.finalize() }
+    }
+}

@@ -1,0 +1,123 @@
+import Glibc
+
+/// The lock against a second Rollcall on one store: `flock` on `<store>.lock`, held for life.
+///
+/// SQLite's own locks would let two instances take turns, and both would page. The lock file stays
+/// behind: unlinking it would let a third instance lock a new file beside a holder of the old one.
+final class StoreLock {
+    private var descriptor: Int32
+
+    /// Takes the lock of the store at `path`, or fails at once.
+    init(storePath path: String) throws(StoreError) {
+        let lockPath = path + ".lock"
+        let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
+        descriptor = open(lockPath, flags, 0o600)
+        guard descriptor >= 0 else {
+            throw .file(call: "open", path: lockPath, errno: errno)
+        }
+        // flock(2): "Locks created by flock() are associated with an open file description", so
+        // the kernel gives it up however the process ends, and a second one in this process fails.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let reason = errno
+            let holder = Self.process(in: descriptor)
+            release()
+            if reason == EWOULDBLOCK { throw .secondInstance(path: path, process: holder) }
+            throw .file(call: "flock", path: lockPath, errno: reason)
+        }
+        leaveProcessID()
+    }
+
+    deinit {
+        release()
+    }
+
+    /// Gives the lock up.
+    func release() {
+        guard descriptor >= 0 else { return }
+        close(descriptor)
+        descriptor = -1
+    }
+
+    /// For the other instance's message only, so a full disk that refuses it is no reason to fail.
+    private func leaveProcessID() {
+        let digits = Array("\(getpid())\n".utf8)
+        guard ftruncate(descriptor, 0) == 0 else { return }
+        _ = pwrite(descriptor, digits, digits.count, 0)
+    }
+
+    private static func process(in descriptor: Int32) -> Int32? {
+        var digits = [UInt8](repeating: 0, count: 12)
+        let count = pread(descriptor, &digits, digits.count, 0)
+        return Int32(String(decoding: digits.prefix(max(0, count - 1)), as: UTF8.self))
+    }
+}
+
+/// The store's file, by the system's own calls.
+enum StoreFile {
+    /// The path without links, absolute: two names of one store must mean one lock, and SQLite
+    /// reads a name that begins with `file:` as an address.
+    static func resolve(_ path: String) throws(StoreError) -> String {
+        guard !path.isEmpty, !path.utf8.contains(0), path.utf8.last != UInt8(ascii: "/") else {
+            throw .file(call: "open", path: path, errno: EINVAL)
+        }
+        if let real = real(path) { return real }
+        guard errno == ENOENT else { throw .file(call: "realpath", path: path, errno: errno) }
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        guard let directory = real(directory(of: path)) else {
+            throw .file(call: "realpath", path: directory(of: path), errno: errno)
+        }
+        return directory == "/" ? "/" + name : directory + "/" + name
+    }
+
+    /// Makes an empty file that only its owner can read, unless there is one.
+    ///
+    /// SQLite gives the log and the shared memory file the same mode. The descriptor is closed
+    /// before SQLite opens the file: closing one later would drop SQLite's POSIX locks.
+    static func create(_ path: String) throws(StoreError) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if descriptor >= 0 {
+            close(descriptor)
+        } else if errno != EEXIST {
+            throw .file(call: "create", path: path, errno: errno)
+        }
+    }
+
+    fileprivate static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func real(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+}
+
+/// The directory of the store, open from before SQLite makes its files.
+///
+/// Linux reports a failed write-back to the descriptors that were open then. SQLite syncs the
+/// directory itself and ignores the error (reliability.md P1 test 3); one opened afterwards might
+/// not hear of it any more.
+final class StoreDirectory {
+    private let path: String
+    private let descriptor: Int32
+
+    /// Opens the directory that the file at `storePath` is in.
+    init(storePath: String) throws(StoreError) {
+        path = StoreFile.directory(of: storePath)
+        descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .file(call: "open", path: path, errno: errno) }
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Makes the directory's entries durable.
+    func sync() throws(StoreError) {
+        guard fsync(descriptor) == 0 else {
+            throw .file(call: "fsync", path: path, errno: errno)
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import RollcallCore
+
+/// The keeper's side of the journal: what a turn looks like in it, and how to come back from it.
+struct KeeperStore {
+    /// What was found at opening.
+    struct Recovered {
+        var engine: Engine
+        /// The last committed turn; nil in a new store.
+        var lastTurn: Turn?
+        /// Decisions that came out otherwise than they are stored (J3).
+        var differences = 0
+        /// Rows that were folded again.
+        var rows = 0
+        /// The checkpoint it began with.
+        var checkpoint: EngineCheckpoint?
+    }
+
+    let journal: Journal
+
+    init(path: String) throws(StoreError) {
+        journal = try Journal(path: path)
+    }
+
+    // MARK: - Writing
+
+    /// Writes `turns` in one transaction and commits; `also` adds to it.
+    ///
+    /// Errors: as `Journal`; nothing is committed then.
+    func commit(
+        _ turns: [PendingTurn], also: () throws(StoreError) -> Void = {}
+    ) throws(StoreError) {
+        // One turn row a transaction (J2): a turn that was kept goes in one of its own.
+        for turn in turns.dropLast() { try commit(turn) {} }
+        if let last = turns.last { try commit(last, also: also) }
+    }
+
+    private func commit(
+        _ pending: PendingTurn, also: () throws(StoreError) -> Void
+    ) throws(StoreError) {
+        do throws(StoreError) {
+            try journal.begin()
+            try write(pending)
+            try also()
+            try journal.commit()
+        } catch {
+            let failure = error
+            try? journal.rollback()
+            throw failure
+        }
+    }
+
+    private func write(_ pending: PendingTurn) throws(StoreError) {
+        var failure: StoreError?
+        pending.bytes.withUnsafeBytes { bytes in
+            do throws(StoreError) {
+                for row in pending.rows {
+                    try journal.append(
+                        id: row.id, kind: row.kind, responder: row.responder,
+                        previous: row.previous,
+                        body: UnsafeRawBufferPointer(rebasing: bytes[row.body]))
+                }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        for decision in pending.decisions { try write(decision, turn: pending.turn.number) }
+        try journal.write(turn: pending.turn)
+    }
+
+    private func write(_ decision: NumberedDecision, turn: Int64) throws(StoreError) {
+        let row = DecisionCode(decision.decision)
+        var failure: StoreError?
+        row.body.withUnsafeBytes { body in
+            do throws(StoreError) {
+                try journal.appendDecision(
+                    id: decision.id, turn: turn, kind: row.kind, responder: row.responder,
+                    previous: decision.previous, atMilliseconds: row.at.milliseconds, body: body)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    // MARK: - Coming back
+
+    /// The engine as of the last committed turn: the newest checkpoint that can be read, and the
+    /// turns after it folded again. Nothing is emitted (J3).
+    func recover() throws(StoreError) -> Recovered {
+        var recovered = Recovered(engine: Engine())
+        var limit = Int64.max
+        while let checkpoint = try journal.newestCheckpoint(notAfterTurn: limit) {
+            if let engine = try read(checkpoint) {
+                recovered.engine = engine
+                recovered.checkpoint = checkpoint
+                break
+            }
+            limit = checkpoint.turn - 1
+        }
+        try foldTail(&recovered)
+        recovered.lastTurn = try journal.lastTurn()
+        return recovered
+    }
+
+    private func read(_ checkpoint: EngineCheckpoint) throws(StoreError) -> Engine? {
+        var reader = CheckpointReader()
+        do throws(StoreError) {
+            try journal.readSlices(of: checkpoint) { reader.take(Array($0)) }
+        } catch .damaged {
+            return nil
+        }
+        return reader.finish()
+    }
+
+    private func foldTail(_ recovered: inout Recovered) throws(StoreError) {
+        let after = recovered.checkpoint?.turn ?? 0
+        var replay = JournalReplay()
+        var again: [NumberedDecision] = []
+        var engine = recovered.engine
+        var rows = 0
+        try journal.replayTail(afterTurn: after) { (row) throws(StoreError) in
+            guard replay.take(row) else {
+                throw .damaged("journal row \(row.id) of kind \(row.kind) makes no sense")
+            }
+            rows += 1
+        } turn: { turn in
+            let now = RunningTime(milliseconds: turn.nowMilliseconds)
+            for (event, row) in replay.finish() {
+                engine.nextRow = row
+                _ = engine.fold(event, at: now)
+            }
+            engine.advance(to: now)
+            again += engine.takeDecisions()
+            engine.nextRow = max(engine.nextRow, turn.lastRow + 1)
+        }
+        var stored = again.startIndex
+        var differences = 0
+        try journal.replayDecisions(afterTurn: after) { row in
+            let isSame =
+                stored < again.count && DecisionCode(again[stored].decision).equals(row)
+                && again[stored].id == row.id
+            if !isSame { differences += 1 }
+            stored += 1
+        }
+        recovered.differences = differences + max(0, again.count - stored)
+        recovered.rows = rows
+        recovered.engine = engine
+    }
+}
+
+/// A decision as a row of the store. A code, once written, keeps its meaning for ever.
+struct DecisionCode {
+    private static let status: UInt8 = 1
+    private static let blind: UInt8 = 2
+    /// Stands for NOT_EXPECTED in a status row.
+    private static let notExpected: UInt8 = 255
+
+    let kind: UInt8
+    /// The person's number + 1; 0 for none.
+    let responder: Int64
+    let at: Timestamp
+    let body: [UInt8]
+
+    init(_ decision: Decision) {
+        switch decision {
+        case .status(let at, let number, let from, let to, let origin):
+            kind = Self.status
+            responder = Int64(number + 1)
+            self.at = at
+            body = [
+                from?.rawValue ?? Self.notExpected, to?.rawValue ?? Self.notExpected,
+                origin.rawValue,
+            ]
+        case .blind(let at, let begins, let since, let reason):
+            kind = Self.blind
+            responder = 0
+            self.at = at
+            body = [begins ? 1 : 0, reason.rawValue] + PendingTurn.number(since.milliseconds)
+        case .update(let at, _, _, _):
+            preconditionFailure("updates are decided aloud in replays only, at \(at)")
+        }
+    }
+
+    /// True if `row` stores the same decision.
+    func equals(_ row: DecisionRow) -> Bool {
+        row.kind == kind && row.responder == responder && row.atMilliseconds == at.milliseconds
+            && row.body.elementsEqual(body)
+    }
+}

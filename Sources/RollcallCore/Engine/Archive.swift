@@ -1,0 +1,148 @@
+/// Bytes being written or read in one and the same order: every type describes itself once, so
+/// that what is read cannot differ from what was written.
+///
+/// Reading damaged bytes never traps: values become zero and `isDamaged` is set.
+struct Archive {
+    /// What was written, or what is read.
+    private(set) var bytes: [UInt8]
+    /// True if the bytes ended too early or made no sense.
+    private(set) var isDamaged = false
+    let isReading: Bool
+    private var at = 0
+
+    /// An archive to be written.
+    init() {
+        bytes = []
+        isReading = false
+    }
+
+    /// An archive to be read.
+    init(reading bytes: [UInt8]) {
+        self.bytes = bytes
+        isReading = true
+    }
+
+    /// True once all bytes were read.
+    var isAtEnd: Bool { at == bytes.count }
+
+    /// Notes that what was read cannot be.
+    mutating func refuse() { isDamaged = true }
+
+    // MARK: - Numbers
+
+    mutating func code(_ value: inout UInt64) {
+        if !isReading { return Varint.append(value, to: &bytes) }
+        var next = at
+        let read = Varint.read(bytes.span, &next, bytes.count)
+        if read == nil { isDamaged = true }
+        at = read == nil ? bytes.count : next
+        value = read ?? 0
+    }
+
+    /// Small magnitudes of either sign take few bytes.
+    mutating func code(_ value: inout Int64) {
+        var folded = UInt64(bitPattern: value << 1 ^ value >> 63)
+        code(&folded)
+        value = Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1)
+    }
+
+    mutating func code<Number: FixedWidthInteger>(_ value: inout Number) {
+        var wide = Int64(truncatingIfNeeded: value)
+        code(&wide)
+        if let narrow = Number(exactly: wide) { value = narrow } else { isDamaged = true }
+    }
+
+    mutating func code(_ value: inout Bool) {
+        var number: UInt8 = value ? 1 : 0
+        code(&number)
+        value = number == 1
+    }
+
+    mutating func code(_ value: inout Double) {
+        var pattern = value.bitPattern
+        code(&pattern)
+        value = Double(bitPattern: pattern)
+    }
+
+    mutating func code<Word: RawRepresentable<UInt8>>(_ value: inout Word) {
+        var raw = value.rawValue
+        code(&raw)
+        if let word = Word(rawValue: raw) { value = word } else { isDamaged = true }
+    }
+
+    mutating func code(_ value: inout Milliseconds) { code(&value.count) }
+
+    mutating func code<Time: Instant>(_ value: inout Time) {
+        var milliseconds = value.milliseconds
+        code(&milliseconds)
+        value = Time(milliseconds: milliseconds)
+    }
+
+    // MARK: - Containers
+
+    mutating func code<Value>(
+        _ value: inout Value?, empty: Value, _ body: (inout Archive, inout Value) -> Void
+    ) {
+        var isThere = value != nil
+        code(&isThere)
+        guard isThere else { return value = nil }
+        var content = value ?? empty
+        body(&self, &content)
+        value = content
+    }
+
+    mutating func code<Value>(
+        _ values: inout [Value], empty: Value, _ body: (inout Archive, inout Value) -> Void
+    ) {
+        var count = values.count
+        code(&count)
+        guard isReading else {
+            for index in values.indices { body(&self, &values[index]) }
+            return
+        }
+        values = []
+        while values.count < count, !isDamaged {
+            var value = empty
+            body(&self, &value)
+            values.append(value)
+        }
+    }
+
+    mutating func code(_ values: inout [UInt8]) {
+        var count = values.count
+        code(&count)
+        guard isReading else { return bytes.append(contentsOf: values) }
+        guard count >= 0, count <= bytes.count - at else {
+            isDamaged = true
+            return values = []
+        }
+        values = Array(bytes[at..<(at + count)])
+        at += count
+    }
+
+    mutating func code(_ values: inout [Int]) {
+        code(&values, empty: 0) { archive, value in archive.code(&value) }
+    }
+
+    mutating func code(_ values: inout [Int64]) {
+        code(&values, empty: 0) { archive, value in archive.code(&value) }
+    }
+
+    mutating func code(_ values: inout [[UInt8]]) {
+        code(&values, empty: []) { archive, value in archive.code(&value) }
+    }
+
+    /// A table in the order of its keys, so that equal states are equal bytes.
+    mutating func code<Value>(
+        _ table: inout [Int: Value], empty: Value, _ body: (inout Archive, inout Value) -> Void
+    ) {
+        var keys = table.keys.sorted()
+        code(&keys)
+        if isReading { table = [:] }
+        for key in keys where !isDamaged {
+            var value = table[key] ?? empty
+            body(&self, &value)
+            table[key] = value
+        }
+    }
+}

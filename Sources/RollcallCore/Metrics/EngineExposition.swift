@@ -1,0 +1,258 @@
+/// What the engine knows, for a scrape.
+///
+/// Everything is read from sums that are kept as people change: nobody looks at a responder, and
+/// no responder id can get into a label. Series that are known in advance stand at 0 from the
+/// first scrape. Source: design §8 (the names are literal).
+extension Exposition {
+    /// Appends all families of the engine.
+    ///
+    /// `isStoreFailing` is for the turn whose commit failed: the engine shown is the last committed
+    /// one and does not know yet that the watch is blind (J6).
+    package mutating func append(_ engine: Engine, isStoreFailing: Bool = false) {
+        appendMemo(engine)
+        appendWatch(engine, isStoreFailing: isStoreFailing)
+        appendPeople(engine)
+        appendDelays(engine.counters)
+        appendAges(engine)
+        appendServer(engine.counters)
+        appendIngest(engine.counters)
+    }
+
+    /// The three metrics that the memo names.
+    private mutating func appendMemo(_ engine: Engine) {
+        family("responders_by_status", .gauge, "Responders who are expected to report, by status.")
+        for status in Status.allCases {
+            sample(
+                ["status": .word(status.word)],
+                Quantity(engine.tally.byStatus[Int(status.rawValue)]))
+        }
+        family(
+            "location_update_delay_seconds", .histogram,
+            "Time from the capture of a location to its receipt by the backend.")
+        histogram(engine.counters.delay)
+        family("status_transitions", .counter, "Status changes of responders, whoever saw them.")
+        for from in Status.allCases {
+            for to in Status.allCases where to != from {
+                sample(
+                    ["from": .word(from.word), "to": .word(to.word)],
+                    Quantity(engine.counters.transitions[Self.pair(from, to)]))
+            }
+        }
+    }
+
+    private static func pair(_ row: Status, _ column: Status) -> Int {
+        Int(row.rawValue) * 4 + Int(column.rawValue)
+    }
+
+    // MARK: - The watch
+
+    private mutating func appendWatch(_ engine: Engine, isStoreFailing: Bool) {
+        let watch = engine.watch
+        family(
+            "rollcall_watching", .gauge,
+            "1 while the watch can see; 0 while it is blind and statuses stand still.")
+        sample(Quantity(!watch.isBlind && !isStoreFailing))
+        family("rollcall_blind", .gauge, "1 while the watch is blind for the reason.")
+        for reason in BlindReason.allCases {
+            let isOpen = watch.open[Int(reason.rawValue)] != nil
+            sample(
+                ["reason": .word(reason.word)],
+                Quantity(isOpen || (reason == .store && isStoreFailing)))
+        }
+        family(
+            "rollcall_blind_seconds", .counter,
+            "Time for which the watch was blind for the reason; reasons may overlap.")
+        for reason in BlindReason.allCases {
+            sample(
+                ["reason": .word(reason.word)],
+                Quantity(Milliseconds(watch.blindMilliseconds(reason))))
+        }
+        // 0 and not absent before the first: "time() - x > 300" then also holds for a fleet whose
+        // backend never sent anything.
+        family(
+            "rollcall_last_batch_timestamp_seconds", .gauge,
+            "When the last batch came, from anyone; 0 before the first.")
+        sample(engine.counters.lastBatchAt.map { Quantity($0) } ?? 0)
+        family("rollcall_feed_up", .gauge, "1 while the declared source beats.")
+        for source in engine.feed.sources {
+            sample(["source": .bytes(source.name)], Quantity(source.downSince == nil))
+        }
+    }
+
+    // MARK: - People
+
+    private mutating func appendPeople(_ engine: Engine) {
+        let tally = engine.tally
+        let regions = RegionLabels(engine)
+        family(
+            "rollcall_responders", .gauge,
+            "Responders who are expected to report, by region and status.")
+        for (name, counts) in regions.rows {
+            for status in Status.allCases {
+                sample(
+                    ["region": .bytes(name), "status": .word(status.word)],
+                    Quantity(counts[Int(status.rawValue)]))
+            }
+        }
+        family(
+            "rollcall_regions_folded", .gauge,
+            "Regions without a label of their own, summed as region \"other\".")
+        sample(Quantity(regions.foldedCount))
+        family(
+            "rollcall_responders_not_expected", .gauge,
+            "Responders who are not expected to report, by the first reason that holds.")
+        for reason in NotExpected.allCases {
+            sample(
+                ["reason": .word(reason.word)], Quantity(tally.notExpected[Int(reason.rawValue)]))
+        }
+        family(
+            "rollcall_telemetry_responders", .gauge,
+            "Responders who are expected to report, by what their phone last said of itself.")
+        for (field, counts) in zip(Telemetry.fields, tally.telemetry) {
+            for (value, count) in zip(field.values, counts) {
+                sample(["field": .word(field.name), "value": .word(value)], Quantity(count))
+            }
+        }
+    }
+
+    // MARK: - Locations
+
+    private static var duties: [DutyState] { [.offDuty, .onDuty, .onMission] }
+
+    private mutating func appendDelays(_ counters: Counters) {
+        family(
+            "rollcall_location_update_delay_seconds", .histogram,
+            "Time from capture to receipt, by what the responder was up to and the platform.")
+        for duty in Self.duties {
+            for platform in Platform.allCases {
+                histogram(
+                    ["duty_state": .word(duty.word), "platform": .word(platform.word)],
+                    counters.delayBy[Int(duty.rawValue) * 4 + Int(platform.rawValue)])
+            }
+        }
+        family(
+            "rollcall_update_interval_seconds", .histogram,
+            "Time between the captures of successive locations of a responder.")
+        for duty in Self.duties {
+            histogram(["duty_state": .word(duty.word)], counters.interval[Int(duty.rawValue)])
+        }
+        family(
+            "rollcall_queue_depth", .histogram,
+            "Updates that waited in a phone's queue, as told with its batches.")
+        histogram(counters.queueDepth)
+    }
+
+    private mutating func appendAges(_ engine: Engine) {
+        family(
+            "rollcall_location_age_seconds", .gaugeHistogram,
+            "Present age, in watched time, of the last location of responders who are expected.")
+        let ages = engine.tally.ages.distribution(now: engine.watch.watchedNow)
+        gaugeHistogram(
+            bounds: LocationAges.boundsSeconds.map { Quantity($0) },
+            cumulated: ages.cumulated, count: ages.count,
+            sum: Quantity(Milliseconds(ages.sumMilliseconds)))
+    }
+
+    // MARK: - Input
+
+    private mutating func appendServer(_ counters: Counters) {
+        family(
+            "rollcall_server_transitions", .counter,
+            "Status changes that the server told, as it named them.")
+        for from in Status.allCases {
+            for to in Status.allCases {
+                sample(
+                    ["from": .word(from.word), "to": .word(to.word)],
+                    Quantity(counters.serverTransitions[Self.pair(from, to)]))
+            }
+        }
+        family(
+            "rollcall_disagreements", .counter,
+            "Transitions of the server after which the model held another status.")
+        for model in Status.allCases {
+            // Of UNKNOWN the server says nothing that could be contradicted (L7).
+            for server in Status.allCases where server != model && server != .unknown {
+                sample(
+                    ["model": .word(model.word), "server": .word(server.word)],
+                    Quantity(counters.disagreements[Self.pair(model, server)]))
+            }
+        }
+    }
+
+    private mutating func appendIngest(_ counters: Counters) {
+        family("rollcall_batches", .counter, "Batches that came, those already known too.")
+        sample(Quantity(counters.batches))
+        family("rollcall_updates", .counter, "Updates by what became of them.")
+        for outcome in UpdateOutcome.allCases {
+            sample(
+                ["outcome": .word(outcome.word)],
+                Quantity(counters.updates[Int(outcome.rawValue)]))
+        }
+        family(
+            "rollcall_clock_skewed_updates", .counter,
+            "Updates captured more than 2 s after their receipt, by a phone's clock that is wrong.")
+        sample(Quantity(counters.skewedUpdates))
+        family(
+            "rollcall_installs_reset", .counter,
+            "Installs of the app that took the place of another one of the same responder.")
+        sample(Quantity(counters.installsReset))
+        family("rollcall_journal_events", .counter, "Rows written to the journal.")
+        sample(Quantity(counters.journalRows))
+    }
+}
+
+/// Which regions have a label of their own. Source: design §8, fine print F30.
+///
+/// Regions under `coverage` always do, also before anybody was there. The other places go by
+/// region number, so that a region keeps its label whatever comes later. What remains is summed as
+/// `other`; so is a region that is itself called that, since two series cannot have one label set.
+private struct RegionLabels {
+    /// Names and their people by status, in the order of region numbers, `other` last.
+    private(set) var rows: [(name: [UInt8], counts: [Int])] = []
+    /// Regions that have no label of their own.
+    private(set) var foldedCount = 0
+
+    private static let other = Array("other".utf8)
+
+    init(_ engine: Engine) {
+        let table = engine.regions
+        var covered = Set<UInt32>()
+        var unseen: [[UInt8]] = []
+        for name in engine.policy.coverageRegions where name != Self.other {
+            if let number = table.known(name) {
+                if number != 0 { covered.insert(number) }
+            } else if !unseen.contains(name) {
+                unseen.append(name)
+            }
+        }
+        let other = table.known(Self.other)
+        var free = max(0, engine.policy.regionLabelsMax - covered.count - unseen.count)
+        var numbers = Array(covered)
+        // This ends with the places: a backend that names a region for each person costs nothing.
+        var number: UInt32 = 1
+        while free > 0, Int(number) < table.names.count {
+            if number != other, !covered.contains(number) {
+                numbers.append(number)
+                free -= 1
+            }
+            number += 1
+        }
+        var rest = engine.tally.byStatus
+        for number in numbers.sorted() {
+            let counts = Self.counts(engine.tally, number)
+            for index in rest.indices { rest[index] -= counts[index] }
+            rows.append((table[number], counts))
+        }
+        for name in unseen { rows.append((name, [0, 0, 0, 0])) }
+        foldedCount = table.names.count - 1 - numbers.count - (other == nil ? 0 : 1)
+        let isOtherNamed = other != nil || engine.policy.coverageRegions.contains(Self.other)
+        if foldedCount > 0 || isOtherNamed { rows.append((Self.other, rest)) }
+    }
+
+    /// A region where nobody ever was active has no row in the tally.
+    private static func counts(_ tally: Tally, _ number: UInt32) -> [Int] {
+        let first = Int(number) * 4
+        guard first + 4 <= tally.byRegion.count else { return [0, 0, 0, 0] }
+        return Array(tally.byRegion[first..<first + 4])
+    }
+}

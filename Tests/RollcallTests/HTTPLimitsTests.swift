@@ -1,0 +1,201 @@
+import Glibc
+import Rollcall
+import Testing
+
+/// What the HTTP edge grants at most, and what it refuses.
+@Suite(.serialized) struct HTTPLimitsTests {
+    private let post = "POST /v1/batches HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
+    private let get = "GET /v1/x HTTP/1.1\r\nHost: a\r\n\r\n"
+
+    @Test func `a body at the limit is taken, one byte more is answered 413`() throws {
+        let server = try echoServer(httpLimits { $0.bodyBytesMax = 100_000 })
+        for count in [100_000, 100_001, 5_000_000] {
+            let client = try RawClient(port: server.port)
+            let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(count)\r\n\r\n"
+            runBeside({ client.send(head + String(repeating: "x", count: count)) }) {
+                #expect(client.readAnswer().status == (count > 100_000 ? 413 : 200))
+            }
+            #expect(count == 100_000 || client.isClosed)
+        }
+        for claim in ["100001", "18446744073709551615", "18446744073709551616"] {
+            let huge = try RawClient(port: server.port)
+            huge.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(claim)\r\n\r\n")
+            #expect(huge.readAnswer().status == 413)
+            #expect(huge.isClosed)
+        }
+    }
+
+    @Test func `chunks up to the limit are taken, one byte more is answered 413`() throws {
+        let server = try echoServer(httpLimits { $0.bodyBytesMax = 100_000 })
+        for (last, status) in [("0\r\n\r\n", 200), ("1\r\nx\r\n0\r\n\r\n", 413)] {
+            let client = try RawClient(port: server.port)
+            client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let chunk = "2710\r\n" + String(repeating: "x", count: 10000) + "\r\n"
+            for _ in 0..<10 { client.send(chunk) }
+            client.send(last)
+            #expect(client.readAnswer().status == status)
+            #expect(status == 200 || client.isClosed)
+        }
+    }
+
+    @Test func `bodies that wait are limited together`() throws {
+        let desk = ReplyDesk()
+        let limits = httpLimits { $0.bodiesBytesMax = 3 }
+        let server = try HTTPServer(address: "127.0.0.1:0", limits: limits, handler: desk.take)
+        let first = try RawClient(port: server.port)
+        first.send(post)
+        desk.waitFor(1)
+        let second = try RawClient(port: server.port)
+        second.send(post)
+        #expect(second.readAnswer().status == 503)
+        desk.all[0].answer(HTTPResponse(status: 200))
+        #expect(first.readAnswer().status == 200)
+        first.send(post)
+        desk.waitFor(2)
+        desk.all[1].answer(HTTPResponse(status: 200))
+        #expect(first.readAnswer().status == 200)
+    }
+
+    @Test func `a refusal by the head comes before a long body and after a short one`() throws {
+        let server = try HTTPServer(
+            address: "127.0.0.1:0", early: { _ in HTTPResponse(status: 404) },
+            handler: { $1.answer(HTTPResponse(status: 200)) })
+        let client = try RawClient(port: server.port)
+        client.send(post + get)
+        #expect(client.readAnswer().status == 404)
+        #expect(client.readAnswer().status == 404)
+        let asking = "Host: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
+        client.send("POST / HTTP/1.1\r\n" + asking)
+        #expect(client.readAnswer().status == 404)
+        #expect(client.isClosed)
+        let long = try RawClient(port: server.port)
+        long.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n")
+        #expect(long.readAnswer().status == 404)
+        #expect(long.isClosed)
+    }
+
+    @Test(arguments: [
+        "Host: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "Host: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n",
+        "Host: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{} ",
+        "Host: a\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+        "Host: a\r\nContent-Length: +2\r\n\r\n{}", "Host: a\r\nContent-Length: -2\r\n\r\n{}",
+        "Host: a\r\nContent-Length: 0x2\r\n\r\n{}", "Host: a\r\nContent-Length: 2 \r\n\r\n{}",
+        "Host: a\r\nContent-Length: 2, 2\r\n\r\n{}", "Host: a\r\nContent-Length:\r\n\r\n{}",
+        "Host: a\r\nContent-Length: two\r\n\r\n{}",
+        "Host: a\r\nTransfer-Encoding: gzip\r\n\r\n{}",
+        "Host: a\r\nTransfer-Encoding: identity\r\n\r\n{}",
+        "Host: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        "Host: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        "Host: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "Content-Length: 2\r\n\r\n{}", "Host: a\r\nHost: b\r\n\r\n",
+        "Host: a\r\nContent-Length : 2\r\n\r\n{}", "Host: a\r\n X: b\r\n\r\n",
+        "Host: a\r\nContent-Length: 2\r\n 0\r\n\r\n{}",
+        "Host: a\r\nContent\r\n -Length: 2\r\n\r\n{}",
+        "Host: a\r\nContent: 2\r\n -Length\r\n\r\n{}",
+        "Host: a\r\nX: b\rContent-Length: 2\r\n\r\n{}",
+        "Host: a\nX: b\r\n\r\n", "Host: a\r\nX: b\n\r\n", "Host: a\r\nX: b\r\n\n",
+        "Host: a\r\nX: b\0c\r\n\r\n", "Host: a\r\nX\u{1}: b\r\n\r\n", "Host: a\r\nX(: b\r\n\r\n",
+        "Host: a\r\n: b\r\n\r\n", "Host: a\r\nno colon\r\n\r\n",
+    ])
+    func `a head whose end of body is open to interpretation is answered 400 and closed`(
+        fields: String
+    ) throws {
+        let server = try echoServer()
+        let client = try RawClient(port: server.port)
+        client.send("POST /v1/batches HTTP/1.1\r\n" + fields)
+        #expect(client.readAnswer().status == 400)
+        client.finishSending()
+        #expect(client.isClosed)
+    }
+
+    @Test(arguments: [
+        "GET  / HTTP/1.1\r\n", "GET /a b HTTP/1.1\r\n", "GET / HTTP/1.1\n",
+        "GET /\u{1} HTTP/1.1\r\n",
+        "GET / HTTP/1.1 \r\n", "GET\t/ HTTP/1.1\r\n", "GET /\r\n", "G\u{1}T / HTTP/1.1\r\n",
+    ])
+    func `a request line that is not three words is answered 400 and closed`(line: String) throws {
+        let server = try echoServer()
+        let client = try RawClient(port: server.port)
+        client.send(line + "Host: a\r\n\r\n")
+        #expect(client.readAnswer().status == 400)
+        #expect(client.isClosed)
+    }
+
+    @Test func `a head that comes in pieces is read like any other`() throws {
+        let server = try echoServer()
+        let client = try RawClient(port: server.port)
+        let field = "X-Long: " + String(repeating: "v", count: 9000) + "\r\n"
+        for piece in ["G", "ET / HTTP/1.1", "\r", "\nHost: a\r", "\n", field, field, "\r", "\n"] {
+            client.send(piece)
+            usleep(2000)
+        }
+        #expect(client.readAnswer().body == "GET / [] ")
+        client.send("GET / HTTP/1.0\r\n\r\n")
+        #expect(client.readAnswer().body == "GET / [] ")
+    }
+
+    // MARK: Deadlines and connections
+
+    @Test func `a head or body that drips is cut, idle keep-alive is not`() throws {
+        let limits = httpLimits {
+            $0.headerDeadline = .milliseconds(400)
+            $0.bodyDeadline = .milliseconds(400)
+        }
+        let server = try echoServer(limits)
+        let idle = try RawClient(port: server.port)
+        idle.send(get)
+        #expect(idle.readAnswer().status == 200)
+        let head = try RawClient(port: server.port)
+        let body = try RawClient(port: server.port)
+        let second = try RawClient(port: server.port)
+        second.send(get)
+        #expect(second.readAnswer().status == 200)
+        head.send("GET / HTTP/1.1\r\nX: ")
+        body.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n")
+        usleep(100_000)
+        second.send("GET / HTTP/1.1\r\nX: ")
+        for _ in 0..<10 {
+            for client in [head, body, second] { client.send("x") }
+            usleep(100_000)
+        }
+        for client in [head, body, second] { #expect(client.isClosed) }
+        idle.send(get)
+        #expect(idle.readAnswer().status == 200)
+        #expect(server.figures.headersCut == 2)
+        #expect(server.figures.bodiesCut == 1)
+        #expect(server.figures.idleCut == 0)
+    }
+
+    @Test func `a client that does not take its answer is cut`() throws {
+        let limits = httpLimits { $0.responseDeadline = .milliseconds(300) }
+        let server = try HTTPServer(address: "127.0.0.1:0", limits: limits) { _, reply in
+            reply.answer(HTTPResponse(status: 200, body: Array(repeating: 65, count: 50 << 20)))
+        }
+        let client = try RawClient(port: server.port)
+        client.send(get)
+        #expect(isTrueSoon { server.figures.responsesCut == 1 })
+        #expect(isTrueSoon { server.figures.connectionsOpen == 0 })
+    }
+
+    @Test func `connections past the limit wait, and idle ones give way to them`() throws {
+        let limits = httpLimits {
+            $0.connectionsMax = 4
+            $0.headerDeadline = .milliseconds(600)
+        }
+        let server = try echoServer(limits)
+        let clients = try (0..<4).map { _ in try RawClient(port: server.port) }
+        for client in clients {
+            client.send(get)
+            #expect(client.readAnswer().status == 200)
+        }
+        let fifth = try RawClient(port: server.port)
+        fifth.send(get)
+        usleep(100_000)
+        #expect(server.figures.connectionsOpen == 4)
+        clients[0].send(get)
+        #expect(clients[0].readAnswer().status == 200)
+        #expect(fifth.readAnswer().status == 200)
+        #expect(server.figures.idleCut > 0)
+    }
+}

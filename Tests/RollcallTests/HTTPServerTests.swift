@@ -1,0 +1,204 @@
+import Glibc
+import Rollcall
+import Synchronization
+import Testing
+
+/// Real sockets on loopback. Serialized: the deadlines are short, and the machine may be small.
+@Suite(.serialized) struct HTTPServerTests {
+    private let post = "POST /v1/batches HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
+    private let get = "GET /v1/x HTTP/1.1\r\nHost: a\r\n\r\n"
+
+    @Test func `an answer goes out whole, with the standing header fields`() throws {
+        let server = try HTTPServer(address: "127.0.0.1:0") { request, reply in
+            reply.answer(HTTPResponse(status: 200, headers: [("X-A", "b")], body: request.body))
+        }
+        let client = try RawClient(port: server.port)
+        client.send(post)
+        let answer = client.readAnswer()
+        #expect(
+            answer.head.filter { !$0.hasPrefix("Date: ") } == [
+                "HTTP/1.1 200 OK", "X-Content-Type-Options: nosniff", "Cache-Control: no-store",
+                "X-A: b", "Content-Length: 2",
+            ])
+        #expect(answer.body == "{}")
+    }
+
+    @Test func `a connection carries many requests, pipelined ones too`() throws {
+        let server = try echoServer()
+        let client = try RawClient(port: server.port)
+        for _ in 0..<3 {
+            client.send(get)
+            #expect(client.readAnswer().body == "GET /v1/x [] ")
+        }
+        client.send(get + post + get)
+        #expect(client.readAnswer().body == "GET /v1/x [] ")
+        #expect(client.readAnswer().body == "POST /v1/batches [] {}")
+        #expect(client.readAnswer().body == "GET /v1/x [] ")
+    }
+
+    @Test func `path is as sent and the query decoded`() throws {
+        let server = try echoServer()
+        let client = try RawClient(port: server.port)
+        client.send("GET /v1/a%2Fb%20c?q=%C3%A9+1&flag&bad=%zz%4 HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(client.readAnswer().body == "GET /v1/a%2Fb%20c [q=é 1, flag=, bad=%zz%4] ")
+    }
+
+    @Test func `HEAD is answered like GET, without the body`() throws {
+        let server = try echoServer()
+        let client = try RawClient(port: server.port)
+        client.send("HEAD /v1/x HTTP/1.1\r\nHost: a\r\n\r\n")
+        let answer = client.readAnswer(isHead: true)
+        #expect(answer.head.contains("Content-Length: 13"))
+        client.send(get)
+        #expect(client.readAnswer().body == "GET /v1/x [] ")
+    }
+
+    @Test func `IPv6 is served, and an address not to be had is an error with its facts`() throws {
+        let server = try HTTPServer(address: "[::1]:0") { $1.answer(HTTPResponse(status: 204)) }
+        #expect(server.port > 0)
+        let taken = "[::1]:\(server.port)"
+        #expect(throws: HTTPServerError.socket(call: "bind", address: taken, errno: EADDRINUSE)) {
+            _ = try HTTPServer(address: taken) { _, _ in }
+        }
+        for bad in ["", "80", "localhost:1", "127.0.0.1:", "127.0.0.1:65536", "[::1:0", "::1"] {
+            #expect(throws: HTTPServerError.address(bad)) {
+                _ = try HTTPServer(address: bad) { _, _ in }
+            }
+        }
+    }
+
+    // MARK: Parking
+
+    @Test func `64 parked requests are all answered from another thread`() throws {
+        let desk = ReplyDesk()
+        let server = try HTTPServer(address: "127.0.0.1:0", handler: desk.take)
+        let clients = try (0..<64).map { _ in try RawClient(port: server.port) }
+        for client in clients { client.send(post) }
+        desk.waitFor(64)
+        runBeside({ desk.all.forEach { $0.answer(HTTPResponse(status: 202)) } })
+        for client in clients { #expect(client.readAnswer().status == 202) }
+    }
+
+    @Test func `answers that race with the handler's return are neither lost nor doubled`() throws {
+        let desk = ReplyDesk()
+        let server = try HTTPServer(address: "127.0.0.1:0", handler: desk.take)
+        let isOver = Atomic(false)
+        runBeside({
+            let clients = (0..<8).compactMap { _ in try? RawClient(port: server.port) }
+            for _ in 0..<1000 {
+                for client in clients { client.send(post) }
+                for client in clients { #expect(client.readAnswer().status == 200) }
+            }
+            isOver.store(true, ordering: .relaxed)
+        }) {
+            while !isOver.load(ordering: .relaxed) {
+                for reply in desk.removeAll() { reply.answer(HTTPResponse(status: 200)) }
+            }
+        }
+        #expect(server.figures.parkedExpired == 0)
+    }
+
+    @Test func `the first answer wins, and a late one does not reach the next request`() throws {
+        let desk = ReplyDesk()
+        let server = try HTTPServer(address: "127.0.0.1:0", handler: desk.take)
+        let client = try RawClient(port: server.port)
+        client.send(post)
+        desk.waitFor(1)
+        desk.all[0].answer(HTTPResponse(status: 201))
+        desk.all[0].answer(HTTPResponse(status: 500))
+        #expect(client.readAnswer().status == 201)
+        client.send(post)
+        desk.waitFor(2)
+        desk.all[0].answer(HTTPResponse(status: 500))
+        desk.all[1].answer(HTTPResponse(status: 202))
+        #expect(client.readAnswer().status == 202)
+    }
+
+    @Test func `a parked request is answered 503 after the watchdog time`() throws {
+        let desk = ReplyDesk()
+        let limits = httpLimits { $0.parkedDeadline = .milliseconds(200) }
+        let server = try HTTPServer(address: "127.0.0.1:0", limits: limits, handler: desk.take)
+        let client = try RawClient(port: server.port)
+        client.send(post)
+        let answer = client.readAnswer()
+        #expect(answer.status == 503)
+        #expect(answer.head.contains("Retry-After: 1"))
+        #expect(answer.head.contains("Content-Type: application/problem+json"))
+        #expect(
+            answer.body == """
+                {"type":"about:blank","title":"Service Unavailable","status":503,\
+                "detail":"Not confirmed in time. Whether it was taken is unknown: send it again."}
+
+                """)
+        desk.all[0].answer(HTTPResponse(status: 200))
+        client.send(get)
+        desk.waitFor(2)
+        desk.all[1].answer(HTTPResponse(status: 200))
+        #expect(client.readAnswer().status == 200)
+        #expect(server.figures.parkedExpired == 1)
+    }
+
+    @Test func `a client that leaves while parked harms nobody`() throws {
+        let desk = ReplyDesk()
+        let server = try HTTPServer(address: "127.0.0.1:0", handler: desk.take)
+        for count in 1...20 {
+            let client = try RawClient(port: server.port)
+            client.send(post)
+            desk.waitFor(count)
+            client.close(resetting: count.isMultiple(of: 2))
+        }
+        for reply in desk.removeAll() {
+            reply.answer(HTTPResponse(status: 200, body: Array(repeating: 65, count: 100_000)))
+        }
+        #expect(isTrueSoon { server.figures.connectionsOpen == 0 })
+        let client = try RawClient(port: server.port)
+        client.send(get)
+        desk.waitFor(1)
+        desk.all[0].answer(HTTPResponse(status: 200))
+        #expect(client.readAnswer().status == 200)
+    }
+
+    @Test func `stop waits for parked requests, which get their answers`() throws {
+        let desk = ReplyDesk()
+        let server = try HTTPServer(address: "127.0.0.1:0", handler: desk.take)
+        let clients = try (0..<8).map { _ in try RawClient(port: server.port) }
+        let late = try RawClient(port: server.port)
+        late.send("POST /v1/batches HTTP/1.1\r\nHost: a\r\n")
+        for client in clients { client.send(post) }
+        desk.waitFor(8)
+        runBeside({ server.stop() }) {
+            usleep(100_000)
+            late.send("Content-Length: 2\r\n\r\n{}")
+            #expect(late.readAnswer().status == 503)
+            for reply in desk.all { reply.answer(HTTPResponse(status: 200)) }
+        }
+        for client in clients {
+            #expect(client.readAnswer().status == 200)
+            #expect(client.isClosed)
+        }
+    }
+
+    @Test func `stop waits for the watchdog when nobody answers`() throws {
+        let desk = ReplyDesk()
+        let limits = httpLimits { $0.parkedDeadline = .milliseconds(200) }
+        let server = try HTTPServer(address: "127.0.0.1:0", limits: limits, handler: desk.take)
+        let client = try RawClient(port: server.port)
+        client.send(post)
+        desk.waitFor(1)
+        server.stop()
+        server.stop()
+        #expect(client.readAnswer().status == 503)
+        desk.all[0].answer(HTTPResponse(status: 200))
+    }
+
+    @Test func `after quiesce open connections are served and new ones refused`() throws {
+        let server = try echoServer()
+        let client = try RawClient(port: server.port)
+        client.send(get)
+        #expect(client.readAnswer().status == 200)
+        server.quiesce()
+        client.send(get)
+        #expect(client.readAnswer().status == 200)
+        #expect(throws: RawClient.Refused.self) { try RawClient(port: server.port) }
+    }
+}
