@@ -43,6 +43,7 @@ let package = Package(
             dependencies: [
                 "Rollcall", "RollcallCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),

@@ -8,6 +8,6 @@ struct RollcallCommand: ParsableCommand {
         commandName: "rollcall",
         abstract: "Who of your people can be reached now, and why not the others.",
         version: BuildInformation.text,
-        subcommands: [ReplayCommand.self]
+        subcommands: [ServeCommand.self, ReplayCommand.self]
     )
 }

@@ -82,6 +82,8 @@ struct PendingTurn {
             begins = 0
         }
         let receipt = engine.fold(event, at: instant)
+        // Even a write of which nothing is taken is a sign of life of its source.
+        if receipt.rows.isEmpty, begins != 0 { append(EventCode.header, source, &engine) }
         rows.reserveCapacity(rows.count + receipt.rows.count)
         bytes.reserveCapacity(bytes.count + list.bytes.count)
         for row in receipt.rows {

@@ -6,6 +6,13 @@ extension Journal {
         return try select.next() ? Turn(select) : nil
     }
 
+    /// The oldest turn that is left, nil in a new store.
+    package func firstTurn() throws(StoreError) -> Turn? {
+        let select = statements.firstTurn
+        defer { select.reset() }
+        return try select.next() ? Turn(select) : nil
+    }
+
     /// Reads what a restart has to fold again (J3): in order, all rows of each turn, then the turn.
     package func replayTail(
         afterTurn number: Int64,

@@ -324,7 +324,7 @@ final class JournalStatements {
     /// What is appended.
     let insertRow, insertDecision, insertTurn, getMeta, setMeta: Statement
     /// Where the numbers stand.
-    let lastRow, lastTurnRow, lastDecision, lastTurn: Statement
+    let lastRow, lastTurnRow, lastDecision, lastTurn, firstTurn: Statement
     /// What a restart reads.
     let tailTurns, tailRows, tailDecisions: Statement
     /// The engine's checkpoints.
@@ -360,6 +360,7 @@ final class JournalStatements {
         lastTurnRow = try prepare("SELECT last_row FROM turns ORDER BY number DESC LIMIT 1")
         lastDecision = try prepare("SELECT max(id) FROM decisions")
         lastTurn = try prepare("SELECT * FROM turns ORDER BY number DESC LIMIT 1")
+        firstTurn = try prepare("SELECT * FROM turns ORDER BY number LIMIT 1")
         tailTurns = try prepare("SELECT * FROM turns WHERE number > ? ORDER BY number")
         tailRows = try prepare("SELECT * FROM journal WHERE id BETWEEN ? AND ? ORDER BY id")
         tailDecisions = try prepare(JournalSchema.decisionsAfterTurn)

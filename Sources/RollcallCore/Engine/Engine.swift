@@ -90,6 +90,14 @@ package struct Engine: Sendable {
         settle()
     }
 
+    /// The same state as seen at `instant`, before which time alone changes nothing: only ages
+    /// differ. For questions.
+    package func viewed(at instant: RunningTime) -> Engine {
+        var view = self
+        view.watch.now = max(watch.now, instant)
+        return view
+    }
+
     // MARK: - Folding
 
     /// Folds one event that arrives at `instant`, not before the last one.
@@ -145,6 +153,8 @@ package struct Engine: Sendable {
         case .heartbeat(let source, let every):
             writes.add(taken: 1, now: watch.now)
             feed.beat(source, every: every, now: watch.now)
+            let isKnown = feed.sources.contains { $0.name == source }
+            receipt.accepted = isKnown || every.count == 0 ? 1 : 0
         case .clock(let step): watch.step(step)
         case .store(let isFailing): isStoreFailing = isFailing
         case .refused(let count): writes.add(refused: count, now: watch.now)

@@ -20,7 +20,7 @@ extension Exposition {
 
     /// The three metrics that the memo names.
     private mutating func appendMemo(_ engine: Engine) {
-        family("responders_by_status", .gauge, "Responders who are expected to report, by status.")
+        family("responders_by_status", .gauge, "Responders expected to report, by status.")
         for status in Status.allCases {
             sample(
                 ["status": .word(status.word)],
@@ -28,7 +28,7 @@ extension Exposition {
         }
         family(
             "location_update_delay_seconds", .histogram,
-            "Time from the capture of a location to its receipt by the backend.")
+            "Time from capture of a location to receipt by the backend.")
         histogram(engine.counters.delay)
         family("status_transitions", .counter, "Status changes of responders, whoever saw them.")
         for from in Status.allCases {
@@ -61,7 +61,7 @@ extension Exposition {
         }
         family(
             "rollcall_blind_seconds", .counter,
-            "Time for which the watch was blind for the reason; reasons may overlap.")
+            "Time that the watch was blind for the reason; reasons overlap.")
         for reason in BlindReason.allCases {
             sample(
                 ["reason": .word(reason.word)],
@@ -71,7 +71,7 @@ extension Exposition {
         // backend never sent anything.
         family(
             "rollcall_last_batch_timestamp_seconds", .gauge,
-            "When the last batch came, from anyone; 0 before the first.")
+            "When the last batch came from anyone; 0 before any.")
         sample(engine.counters.lastBatchAt.map { Quantity($0) } ?? 0)
         family("rollcall_feed_up", .gauge, "1 while the declared source beats.")
         for source in engine.feed.sources {
@@ -86,7 +86,7 @@ extension Exposition {
         let regions = RegionLabels(engine)
         family(
             "rollcall_responders", .gauge,
-            "Responders who are expected to report, by region and status.")
+            "Responders expected to report, by region and status.")
         for (name, counts) in regions.rows {
             for status in Status.allCases {
                 sample(
@@ -100,14 +100,14 @@ extension Exposition {
         sample(Quantity(regions.foldedCount))
         family(
             "rollcall_responders_not_expected", .gauge,
-            "Responders who are not expected to report, by the first reason that holds.")
+            "Responders not expected to report, by first reason.")
         for reason in NotExpected.allCases {
             sample(
                 ["reason": .word(reason.word)], Quantity(tally.notExpected[Int(reason.rawValue)]))
         }
         family(
             "rollcall_telemetry_responders", .gauge,
-            "Responders who are expected to report, by what their phone last said of itself.")
+            "Responders expected to report, by what the phone last said.")
         for (field, counts) in zip(Telemetry.fields, tally.telemetry) {
             for (value, count) in zip(field.values, counts) {
                 sample(["field": .word(field.name), "value": .word(value)], Quantity(count))
@@ -122,7 +122,7 @@ extension Exposition {
     private mutating func appendDelays(_ counters: Counters) {
         family(
             "rollcall_location_update_delay_seconds", .histogram,
-            "Time from capture to receipt, by what the responder was up to and the platform.")
+            "Time from capture to receipt, by duty and platform.")
         for duty in Self.duties {
             for platform in Platform.allCases {
                 histogram(
@@ -132,7 +132,7 @@ extension Exposition {
         }
         family(
             "rollcall_update_interval_seconds", .histogram,
-            "Time between the captures of successive locations of a responder.")
+            "Time between captures of a responder's locations.")
         for duty in Self.duties {
             histogram(["duty_state": .word(duty.word)], counters.interval[Int(duty.rawValue)])
         }
@@ -145,7 +145,7 @@ extension Exposition {
     private mutating func appendAges(_ engine: Engine) {
         family(
             "rollcall_location_age_seconds", .gaugeHistogram,
-            "Present age, in watched time, of the last location of responders who are expected.")
+            "Watched age of the last location of expected responders.")
         let ages = engine.tally.ages.distribution(now: engine.watch.watchedNow)
         gaugeHistogram(
             bounds: LocationAges.boundsSeconds.map { Quantity($0) },
@@ -190,11 +190,11 @@ extension Exposition {
         }
         family(
             "rollcall_clock_skewed_updates", .counter,
-            "Updates captured more than 2 s after their receipt, by a phone's clock that is wrong.")
+            "Updates captured more than 2 s after receipt: a wrong clock.")
         sample(Quantity(counters.skewedUpdates))
         family(
             "rollcall_installs_reset", .counter,
-            "Installs of the app that took the place of another one of the same responder.")
+            "Installs that took the place of another one of a responder.")
         sample(Quantity(counters.installsReset))
         family("rollcall_journal_events", .counter, "Rows written to the journal.")
         sample(Quantity(counters.journalRows))

@@ -1,0 +1,171 @@
+import RollcallCore
+
+/// The routes that answer questions, from memory (design §1 J8).
+extension Router {
+    /// People in one answer at most.
+    private static var limitMax: Int { 1000 }
+    /// People without a `limit`.
+    private static var limitStandard: Int { 100 }
+    /// People looked at for one answer at most, so that no question holds the keeper up: some
+    /// milliseconds. The answer's `next` goes on from there.
+    private static var lookedAtMax: Int { 50_000 }
+
+    // MARK: - People
+
+    /// Who a list is to hold.
+    private struct Filter: Sendable {
+        var status: Status?
+        var reachable: Reachable?
+        var region: [UInt8]?
+        var duty: DutyState?
+        var after: [UInt8]?
+        var limit = limitStandard
+
+        /// Nil and the reason if a parameter makes no sense.
+        init(_ query: [(name: String, value: String)]) throws(ParameterError) {
+            for (name, value) in query {
+                switch name {
+                case "status":
+                    status = try Self.word(name, value, Status.allCases, \.word)
+                case "reachable":
+                    reachable = try Self.word(name, value, Reachable.allCases, \.word)
+                case "duty_state":
+                    duty = try Self.word(name, value, DutyState.allCases, \.word)
+                case "region": region = Array(value.utf8)
+                case "after": after = Array(value.utf8)
+                case "limit":
+                    guard let number = Int(value), (1...limitMax).contains(number) else {
+                        throw ParameterError(detail: "limit: 1 to \(limitMax) expected")
+                    }
+                    limit = number
+                default: throw ParameterError(detail: "unknown parameter")
+                }
+            }
+        }
+
+        private static func word<Word>(
+            _ name: String, _ value: String, _ words: [Word], _ text: (Word) -> StaticString
+        ) throws(ParameterError) -> Word {
+            guard let word = words.first(where: { "\(text($0))" == value }) else {
+                let known = words.map { "\(text($0))" }.joined(separator: ", ")
+                throw ParameterError(detail: "\(name): one of \(known) expected")
+            }
+            return word
+        }
+    }
+
+    private struct ParameterError: Error { let detail: String }
+
+    func listResponders(
+        _ request: HTTPRequest,
+        _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
+    ) {
+        let filter: Filter
+        do throws(ParameterError) {
+            filter = try Filter(request.query)
+        } catch {
+            return answer(.problem(400, "Bad Request", detail: error.detail), InputFigures())
+        }
+        keeper.ask { view in answer(Self.list(filter, view.engine), InputFigures()) }
+    }
+
+    private static func list(_ filter: Filter, _ engine: Engine) -> HTTPResponse {
+        var number = 0
+        if let after = filter.after {
+            guard let last = engine.roster.number(of: after) else {
+                return .problem(400, "Bad Request", detail: "after: nobody has this id")
+            }
+            number = last + 1
+        }
+        let region = filter.region.map { engine.regions.known($0) }
+        var body: [UInt8] = []
+        JSONWriter.raw("{\"responders\":[", to: &body)
+        var taken = 0
+        let end = min(engine.roster.count, number + lookedAtMax)
+        while number < end, taken < filter.limit {
+            let person = engine.roster[number]
+            defer { number += 1 }
+            guard person.idCount > 0, matches(filter, region, person, engine) else { continue }
+            if taken > 0 { body.append(UInt8(ascii: ",")) }
+            ResponderJSON.append(number, engine, to: &body)
+            taken += 1
+        }
+        JSONWriter.raw("],\"next\":", to: &body)
+        while number < engine.roster.count, number > 0, engine.roster[number - 1].idCount == 0 {
+            number += 1
+        }
+        if number < engine.roster.count {
+            JSONWriter.string(engine.roster.id(number - 1), to: &body)
+        } else {
+            JSONWriter.raw("null", to: &body)
+        }
+        JSONWriter.raw("}\n", to: &body)
+        return .json(body)
+    }
+
+    private static func matches(
+        _ filter: Filter, _ region: UInt32??, _ person: Responder, _ engine: Engine
+    ) -> Bool {
+        if let status = filter.status, !person.isActive || person.status != status { return false }
+        if let duty = filter.duty, person.duty != duty { return false }
+        if let region, person.region != region { return false }
+        if let reachable = filter.reachable, engine.reachable(person) != reachable { return false }
+        return true
+    }
+
+    func showResponder(
+        _ id: [UInt8], _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
+    ) {
+        keeper.ask { view in
+            guard let number = view.engine.roster.number(of: id) else {
+                return answer(
+                    .problem(404, "Not Found", detail: "nobody has this id"), InputFigures())
+            }
+            var body: [UInt8] = []
+            ResponderJSON.append(number, view.engine, to: &body)
+            body.append(0x0A)
+            answer(.json(body), InputFigures())
+        }
+    }
+
+    // MARK: - Ourselves
+
+    func showStatus(_ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void) {
+        keeper.ask { view in
+            var body: [UInt8] = []
+            StatusJSON.append(view, to: &body)
+            answer(.json(body), InputFigures())
+        }
+    }
+
+    func showMetrics(
+        _ request: HTTPRequest,
+        _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
+    ) {
+        let format = MetricsNegotiation.format(accept: request.accept)
+        let edge = edge
+        keeper.ask { view in
+            let body = MetricsPage.bytes(
+                engine: view.engine, edge: edge, store: view.store, process: .read(),
+                format: format)
+            answer(
+                HTTPResponse(
+                    status: 200,
+                    headers: [
+                        ("Content-Type", "\(format.contentType)"), ("Vary", MetricsNegotiation.vary),
+                    ], body: body), InputFigures())
+        }
+    }
+
+    func showLanding(_ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void) {
+        keeper.ask { view in
+            answer(
+                HTTPResponse(
+                    status: 200,
+                    headers: [
+                        ("Content-Type", "text/html; charset=utf-8"),
+                        ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),
+                    ], body: LandingPage.bytes(view)), InputFigures())
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import RollcallCore
+
+/// The routes that bring something. Source: design §3.
+extension Router {
+    /// Rejected items and problems listed in an answer at most; the numbers are always whole.
+    private static var notesMax: Int { ItemScanner.notesMax }
+
+    /// Reads a body of items and answers each after its commit.
+    func postItems(
+        _ kind: ItemKind, _ request: HTTPRequest,
+        _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
+    ) {
+        guard let source = Self.source(request) else { return answer(Self.badSource, InputFigures()) }
+        let scan: ScanResult
+        do throws(ScanError) {
+            scan = try ItemScanner.scan(
+                request.body.span, kind: kind, format: Self.format(request.contentType) ?? .json,
+                limits: limits)
+        } catch {
+            return answer(Self.refusal(error), InputFigures())
+        }
+        var input = InputFigures()
+        input.add(scan)
+        keeper.write(.items(scan.items, source: source)) { [input] outcome in
+            switch outcome {
+            case .committed(let receipt):
+                var input = input
+                input.add(receipt)
+                answer(Self.verdict(scan, receipt), input)
+            case .unavailable(let reason):
+                answer(Self.unavailable(reason), InputFigures())
+            }
+        }
+    }
+
+    /// Arms or disarms a source's dead-man's switch (design §2 B2).
+    func postHeartbeat(
+        _ request: HTTPRequest,
+        _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
+    ) {
+        guard let asked = Self.source(request) else { return answer(Self.badSource, InputFigures()) }
+        var source = asked
+        var every = Milliseconds(0)
+        if request.method == "POST" {
+            let body: ReplayBody
+            do throws(JSONError) {
+                body = try ReplayBody(request.body.span, 0..<request.body.count)
+            } catch {
+                return answer(Self.refusal(.notJSON(error)), InputFigures())
+            }
+            guard let seconds = body.everySeconds, (1...3600).contains(seconds) else {
+                return answer(
+                    .problem(
+                        422, "Unprocessable Content",
+                        detail: "/every_seconds: a number from 1 to 3600 expected"),
+                    InputFigures())
+            }
+            every = Milliseconds(Int64((seconds * 1000).rounded()))
+            source = body.source ?? asked
+            guard Self.isName(source) else { return answer(Self.badSource, InputFigures()) }
+        }
+        keeper.write(.heartbeat(source: source, every: every)) { outcome in
+            switch outcome {
+            case .committed(let receipt) where receipt.accepted == 1:
+                answer(.json(Array("{\"accepted\":1}\n".utf8)), InputFigures())
+            case .committed:
+                answer(
+                    .problem(
+                        409, "Conflict",
+                        detail: "\(Feed.sourcesMax) sources are declared already: delete one"),
+                    InputFigures())
+            case .unavailable(let reason): answer(Self.unavailable(reason), InputFigures())
+            }
+        }
+    }
+
+    // MARK: - Answers
+
+    /// The verdicts of a body, item by item.
+    private static func verdict(_ scan: ScanResult, _ receipt: Receipt) -> HTTPResponse {
+        var rejected = scan.rejected
+        for item in receipt.rejected {
+            rejected.append(
+                ItemNote(
+                    index: Int(scan.places[item.item]), pointer: "/responder_id",
+                    fault: item.fault, detail: detail(item.fault)))
+        }
+        rejected.sort { $0.index < $1.index }
+        let isRefused = !rejected.isEmpty && rejected.count == scan.itemCount
+        var body: [UInt8] = []
+        if isRefused {
+            JSONWriter.raw(
+                "{\"type\":\"about:blank\",\"title\":\"Unprocessable Content\",\"status\":422,",
+                to: &body)
+            JSONWriter.raw("\"detail\":\"every item was rejected\",\"accepted\":", to: &body)
+        } else {
+            JSONWriter.raw("{\"accepted\":", to: &body)
+        }
+        JSONWriter.integer(Int64(receipt.accepted), to: &body)
+        JSONWriter.raw(",\"duplicates\":", to: &body)
+        JSONWriter.integer(Int64(receipt.duplicates), to: &body)
+        JSONWriter.raw(",\"rejected\":", to: &body)
+        append(rejected, to: &body)
+        JSONWriter.raw(",\"problems\":", to: &body)
+        append(scan.problems, to: &body)
+        JSONWriter.raw(",\"updates\":{\"accepted\":", to: &body)
+        JSONWriter.integer(Int64(receipt.updates[0]), to: &body)
+        JSONWriter.raw(",\"duplicate\":", to: &body)
+        JSONWriter.integer(Int64(receipt.updates[1]), to: &body)
+        JSONWriter.raw(",\"late\":", to: &body)
+        JSONWriter.integer(Int64(receipt.updates[2]), to: &body)
+        JSONWriter.raw("}}\n", to: &body)
+        guard isRefused else { return .json(body) }
+        return HTTPResponse(
+            status: 422, headers: [("Content-Type", "application/problem+json")], body: body)
+    }
+
+    private static func append(_ notes: [ItemNote], to body: inout [UInt8]) {
+        body.append(UInt8(ascii: "["))
+        for (place, note) in notes.prefix(notesMax).enumerated() {
+            JSONWriter.raw(place == 0 ? "{\"index\":" : ",{\"index\":", to: &body)
+            JSONWriter.integer(Int64(note.index), to: &body)
+            JSONWriter.raw(",\"pointer\":", to: &body)
+            JSONWriter.string(note.pointer.utf8, to: &body)
+            JSONWriter.raw(",\"detail\":", to: &body)
+            JSONWriter.string(note.detail.utf8, to: &body)
+            JSONWriter.raw("}", to: &body)
+        }
+        body.append(UInt8(ascii: "]"))
+    }
+
+    private static func detail(_ fault: ItemFault) -> String {
+        switch fault {
+        case .erased: "this person was erased; POST /v1/responders names them again"
+        case .responderLimit: "no more responders are held: see limits.responders"
+        default: "cannot be read"
+        }
+    }
+
+    private static func refusal(_ error: ScanError) -> HTTPResponse {
+        switch error {
+        case .notJSON(let error):
+            .problem(
+                400, "Bad Request", detail: "not JSON: \(error.message) at byte \(error.offset)")
+        case .tooManyItems(let limit):
+            .problem(
+                413, "Content Too Large", detail: "more than \(limit) items: send them in parts")
+        }
+    }
+
+    private static func unavailable(_ reason: String) -> HTTPResponse {
+        .problem(
+            503, "Service Unavailable", detail: "\(reason); send it again",
+            headers: [("Retry-After", "1")])
+    }
+
+    private static var badSource: HTTPResponse {
+        .problem(
+            422, "Unprocessable Content",
+            detail: "source: 1 to \(ItemScanner.nameBytesMax) bytes without control characters")
+    }
+
+    // MARK: - Sources
+
+    /// Who sends a write: `?source=NAME`, else `default` (fine print F10); nil if it is no name.
+    private static func source(_ request: HTTPRequest) -> [UInt8]? {
+        guard let named = request.query.first(where: { $0.name == "source" }) else {
+            return EventSource.standard
+        }
+        let name = Array(named.value.utf8)
+        return isName(name) ? name : nil
+    }
+
+    private static func isName(_ name: [UInt8]) -> Bool {
+        (1...ItemScanner.nameBytesMax).contains(name.count)
+            && !name.contains { $0 < 0x20 || $0 == 0x7F }
+    }
+}

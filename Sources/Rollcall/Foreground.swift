@@ -1,0 +1,49 @@
+import Glibc
+import Logging
+
+/// A server in the foreground of a terminal or a supervisor, until a signal ends it.
+package enum Foreground {
+    /// Runs until SIGTERM or SIGINT, then exits: 0 after an orderly end, 1 if it did not come up.
+    ///
+    /// A second signal exits at once with 130: what was acknowledged is stored all the same.
+    package static func run(
+        _ configuration: Configuration, level: Logger.Level, format: LogFormat
+    ) -> Never {
+        let log = Logger(label: "rollcall") { label in
+            LogLines(component: label, level: level, format: format)
+        }
+        signal(SIGPIPE, SIG_IGN)
+        // Blocked in every thread that is started from here on; only `sigwait` sees them.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGTERM)
+        sigaddset(&signals, SIGINT)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        let server: Server
+        do throws(ServerError) {
+            server = try Server(configuration, log: log)
+        } catch {
+            log.critical("cannot start", metadata: ["error": "\(error)"])
+            exit(1)
+        }
+        let host = configuration.listenAddress.prefix { $0 != ":" || configuration.listenAddress.hasPrefix("[") }
+        var line = Array("rollcall: listening on http://\(address(String(host), server.port))\n".utf8)
+        try? StandardOutput.write(&line)
+        log.info("ready", metadata: ["port": "\(server.port)"])
+        var received: CInt = 0
+        while sigwait(&signals, &received) != 0 {}
+        log.info("stopping", metadata: ["signal": "\(received)"])
+        signal(SIGTERM) { _ in _exit(130) }
+        signal(SIGINT) { _ in _exit(130) }
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        server.stop()
+        exit(0)
+    }
+
+    private static func address(_ listened: String, _ port: Int) -> String {
+        guard listened.hasPrefix("["), let end = listened.firstIndex(of: "]") else {
+            return "\(listened):\(port)"
+        }
+        return "\(listened[...end]):\(port)"
+    }
+}

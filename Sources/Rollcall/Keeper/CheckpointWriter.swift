@@ -1,0 +1,91 @@
+import RollcallCore
+
+/// Writes the engine's checkpoints, a few slices a turn (design §1 J5).
+struct CheckpointWriter {
+    /// Rows after which a checkpoint is due, by the work that a restart would have.
+    private static let rowsMax = 500_000
+    /// Milliseconds after which one is due if there was any row.
+    private static let millisecondsMax: Int64 = 15 * 60 * 1000
+    /// Slices a turn: about 2 ms each at full size.
+    private static let slicesATurn = 2
+
+    /// The newest complete one.
+    private(set) var last: EngineCheckpoint?
+    /// Bytes of the slices of the last turn.
+    private(set) var bytesWritten = 0
+
+    private var checkpoint: Checkpoint?
+    private var current = EngineCheckpoint(
+        turn: 0, engineVersion: Engine.version, slices: 0, createdMilliseconds: 0)
+    private var next = 0
+    private var rows = 0
+    private var lastElapsed = ClockReading.now().elapsed
+
+    init(last: EngineCheckpoint?) { self.last = last }
+
+    /// True while slices are left to be written.
+    var isWriting: Bool { checkpoint != nil }
+
+    /// Cuts the state as of `turn`, whose commit is done.
+    mutating func begin(turn: Int64, _ engine: Engine, _ clock: ClockReading) {
+        let cut = Checkpoint(engine)
+        checkpoint = cut
+        current = EngineCheckpoint(
+            turn: turn, engineVersion: Engine.version, slices: Int64(cut.sliceCount),
+            createdMilliseconds: clock.wall.milliseconds)
+        next = 0
+        rows = 0
+        lastElapsed = clock.elapsed
+    }
+
+    /// Drops an unfinished one: the store it was meant for failed.
+    mutating func abandon() { checkpoint = nil }
+
+    /// Notes a committed turn and begins a checkpoint when one is due.
+    mutating func committed(
+        rows count: Int, turn: Int64, _ engine: Engine, _ clock: ClockReading
+    ) {
+        wrote()
+        rows += count
+        let isOld = rows > 0 && clock.elapsed - lastElapsed >= Self.millisecondsMax
+        if checkpoint == nil, rows >= Self.rowsMax || isOld { begin(turn: turn, engine, clock) }
+    }
+
+    /// Notes that the slices written last are committed.
+    mutating func wrote() {
+        guard let checkpoint, next == checkpoint.sliceCount else { return }
+        self.checkpoint = nil
+        last = current
+    }
+
+    /// Writes the next slices into the open transaction.
+    mutating func write(to journal: Journal) throws(StoreError) {
+        bytesWritten = 0
+        guard let checkpoint else { return }
+        if next == 0 {
+            try journal.beginCheckpoint(
+                turn: current.turn, engineVersion: current.engineVersion,
+                wallMilliseconds: current.createdMilliseconds)
+        }
+        for _ in 0..<Self.slicesATurn where next < checkpoint.sliceCount {
+            let slice = checkpoint.slice(next)
+            bytesWritten += slice.count
+            try append(slice, to: journal)
+            next += 1
+        }
+        guard next == checkpoint.sliceCount else { return }
+        try journal.completeCheckpoint(turn: current.turn, slices: current.slices)
+    }
+
+    private func append(_ slice: [UInt8], to journal: Journal) throws(StoreError) {
+        var failure: StoreError?
+        slice.withUnsafeBytes { bytes in
+            do throws(StoreError) {
+                try journal.appendSlice(turn: current.turn, index: Int64(next), body: bytes)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+    }
+}

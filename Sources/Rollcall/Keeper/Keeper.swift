@@ -1,0 +1,416 @@
+import Glibc
+import Logging
+import RollcallCore
+import Synchronization
+
+/// What became of a write.
+package enum WriteOutcome: Sendable {
+    /// It is committed; what the engine made of it.
+    case committed(Receipt)
+    /// It is not known to be committed: to be sent again.
+    case unavailable(String)
+}
+
+/// Everything the keeper may be told.
+private enum KeeperMessage: Sendable {
+    case write(Event, reply: @Sendable (WriteOutcome) -> Void)
+    case question(@Sendable (KeeperView) -> Void)
+    case stop(@Sendable () -> Void)
+}
+
+/// What a question sees: the committed state, by reference, for as long as it is being answered.
+package struct KeeperView {
+    /// The engine; its `watch.now` is the present.
+    package let engine: Engine
+    /// What the store knows of itself.
+    package let store: StoreFigures
+}
+
+/// The one loop: takes what waits, folds it, commits, answers. Source: design §1.
+///
+/// Nothing outside can hold it up: it never waits for anything but its mailbox and the disk.
+///
+/// `@unchecked Sendable` is true because everything mutable is touched by its own thread alone; the
+/// mailbox and the atomics are what other threads see.
+package final class Keeper: @unchecked Sendable {
+    /// The longest sleep between looks at the clock.
+    private static let sleepMax: Int64 = 1000
+    /// A wall that is this far off has stepped.
+    private static let wallStepFrom: Int64 = 500
+    /// Between tries to commit a turn that was kept (J6).
+    private static let retryEvery: Int64 = 500
+    /// Bytes written between checkpoints of the write-ahead log.
+    private static let walBytesMax = 2 << 20
+
+    private let store: KeeperStore
+    private let log: Logger
+    private let edge: EdgeFigures
+    private let refusals: @Sendable () -> Int
+    private let onFatal: @Sendable (StoreError) -> Void
+    private let mailbox = Mailbox<KeeperMessage>()
+    private let takesWrites = Atomic(true)
+
+    private var engine: Engine
+    private var figures: StoreFigures
+    private var checkpoints: CheckpointWriter
+    /// Turns whose commit failed, kept whole (J6).
+    private var kept: [PendingTurn] = []
+    private var turnNumber: Int64
+    /// Where running time and the machine's clock meet.
+    private var origin: (running: Int64, elapsed: Int64) = (0, 0)
+    private var lastTurnElapsed: Int64 = 0
+    private var walBytes = 0
+    private var refusalsSeen = 0
+
+    /// A keeper of the store at `path` that decides by `policy`, ready to be started.
+    ///
+    /// `refusals` counts the writes that the edge answered 503 by itself; `onFatal` must end the
+    /// process: a failed fsync is not retried (J6). Errors: `StoreError`.
+    package init(
+        path: String, policy: Policy, log: Logger, edge: EdgeFigures,
+        refusals: @escaping @Sendable () -> Int,
+        onFatal: @escaping @Sendable (StoreError) -> Void
+    ) throws(StoreError) {
+        self.log = log
+        self.edge = edge
+        self.refusals = refusals
+        self.onFatal = onFatal
+        store = try KeeperStore(path: path)
+        let recovered = try store.recover()
+        engine = recovered.engine
+        turnNumber = recovered.lastTurn?.number ?? 0
+        figures = StoreFigures(version: BuildInformation.version)
+        figures.refoldDifferences = recovered.differences
+        checkpoints = CheckpointWriter(last: recovered.checkpoint)
+        if recovered.differences > 0 {
+            log.error("refolding differs from the store", metadata: ["differences": "\(recovered.differences)"])
+        }
+        log.info(
+            "store opened",
+            metadata: [
+                "responders": "\(engine.roster.count)", "turn": "\(turnNumber)",
+                "refolded_rows": "\(recovered.rows)",
+            ])
+        try begin(policy: policy, isNew: recovered.lastTurn == nil)
+    }
+
+    /// Starts the thread.
+    package func start() {
+        let box = Unmanaged.passRetained(self).toOpaque()
+        var thread = pthread_t()
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setstacksize(&attributes, 4 << 20)
+        let result = pthread_create(&thread, &attributes, runKeeper, box)
+        pthread_attr_destroy(&attributes)
+        precondition(result == 0, "the keeper's thread cannot be created: \(result)")
+        pthread_detach(thread)
+    }
+
+    // MARK: - From other threads
+
+    /// Hands over a write; `reply` is called once, on the keeper's thread, after its commit.
+    package func write(_ event: Event, reply: @escaping @Sendable (WriteOutcome) -> Void) {
+        guard takesWrites.load(ordering: .relaxed) else {
+            return reply(.unavailable("the store does not take commits"))
+        }
+        mailbox.put(.write(event, reply: reply))
+    }
+
+    /// Hands over a question, answered from memory after the commit of the turn it arrives in (J8).
+    package func ask(_ question: @escaping @Sendable (KeeperView) -> Void) {
+        mailbox.put(.question(question))
+    }
+
+    /// True while writes are taken.
+    package var isTakingWrites: Bool { takesWrites.load(ordering: .relaxed) }
+
+    /// Folds what waits, stops the watch, writes a checkpoint, closes the store; then calls `done`.
+    package func stop(_ done: @escaping @Sendable () -> Void) { mailbox.put(.stop(done)) }
+
+    // MARK: - The loop
+
+    fileprivate func run() {
+        var isRunning = true
+        while isRunning {
+            let plan = nextWake()
+            let messages = mailbox.takeAll(waiting: plan - ClockReading.now().elapsed)
+            let clock = ClockReading.now()
+            var stops: [@Sendable () -> Void] = []
+            if kept.isEmpty {
+                turn(messages, clock, lateBy: clock.elapsed - plan, &stops)
+            } else {
+                recoverStore(messages, clock, &stops)
+            }
+            if !stops.isEmpty {
+                close()
+                isRunning = false
+                for done in stops { done() }
+            }
+        }
+    }
+
+    /// When to look again at the latest, by the machine's clock.
+    private func nextWake() -> Int64 {
+        let now = ClockReading.now().elapsed
+        if !kept.isEmpty { return now + Self.retryEvery }
+        if checkpoints.isWriting { return now }
+        let due = engine.nextInstant().milliseconds - origin.running + origin.elapsed
+        return min(due, lastTurnElapsed + Engine.turnEvery.count, now + Self.sleepMax)
+    }
+
+    private func running(_ clock: ClockReading) -> RunningTime {
+        RunningTime(milliseconds: origin.running + clock.elapsed - origin.elapsed)
+    }
+
+    /// One turn: folds what waits, passes what is due, commits, answers.
+    private func turn(
+        _ messages: [KeeperMessage], _ clock: ClockReading, lateBy: Int64,
+        _ stops: inout [@Sendable () -> Void]
+    ) {
+        let now = max(running(clock), engine.watch.now + Milliseconds(1))
+        var pending = PendingTurn()
+        observe(clock, now, lateBy: lateBy, &pending)
+        var replies: [(reply: @Sendable (WriteOutcome) -> Void, receipt: Receipt)] = []
+        var questions: [@Sendable (KeeperView) -> Void] = []
+        for message in messages {
+            switch message {
+            case .write(let event, let reply):
+                replies.append((reply, pending.fold(event, into: &engine, at: now)))
+            case .question(let question): questions.append(question)
+            case .stop(let done): stops.append(done)
+            }
+        }
+        if !stops.isEmpty { _ = pending.fold(.stop, into: &engine, at: now) }
+        let isDue = engine.nextInstant() <= now
+        let isSignOfLife = clock.elapsed - lastTurnElapsed >= Engine.turnEvery.count
+        if !pending.isEmpty || isDue || isSignOfLife || checkpoints.isWriting {
+            engine.advance(to: now)
+            pending.decisions = engine.takeDecisions()
+            guard commit(pending, now, clock) else {
+                for (reply, _) in replies {
+                    reply(.unavailable("the commit failed: not known to be stored"))
+                }
+                return answer(questions, at: now)
+            }
+        }
+        for (reply, receipt) in replies { reply(.committed(receipt)) }
+        answer(questions, at: now)
+    }
+
+    /// Reads at the edge what must be judged: lateness, wall steps, refusals (J1).
+    private func observe(
+        _ clock: ClockReading, _ now: RunningTime, lateBy: Int64, _ pending: inout PendingTurn
+    ) {
+        let sinceTurn = clock.elapsed - lastTurnElapsed - Engine.turnEvery.count
+        let lateness = Milliseconds(max(lateBy, sinceTurn))
+        if lateness > Engine.turnLateAfter {
+            log.warning("a turn came late", metadata: ["late_ms": "\(lateness.count)"])
+            _ = pending.fold(.turn(lateness: lateness), into: &engine, at: now)
+        }
+        let step = clock.wall.milliseconds - now.milliseconds - engine.watch.wallOffset.count
+        if abs(step) >= Self.wallStepFrom {
+            log.warning("the wall clock stepped", metadata: ["step_ms": "\(step)"])
+            _ = pending.fold(.clock(step: Milliseconds(step)), into: &engine, at: now)
+        }
+        let refused = refusals()
+        if refused > refusalsSeen {
+            _ = pending.fold(.refused(count: refused - refusalsSeen), into: &engine, at: now)
+        }
+        refusalsSeen = refused
+    }
+
+    private func answer(_ questions: [@Sendable (KeeperView) -> Void], at now: RunningTime) {
+        guard !questions.isEmpty else { return }
+        // Time alone changed nothing since the last turn, or there would have been one: only the
+        // clock that ages are read from moves on.
+        let view = KeeperView(engine: engine.viewed(at: now), store: storeFigures())
+        for question in questions { question(view) }
+    }
+
+    private func storeFigures() -> StoreFigures {
+        var figures = figures
+        figures.checkpointAge = checkpoints.last.map {
+            Milliseconds(max(0, ClockReading.now().wall.milliseconds - $0.createdMilliseconds))
+        }
+        figures.isFailing = !kept.isEmpty
+        return figures
+    }
+
+    // MARK: - The store
+
+    /// Writes a turn and whatever of a checkpoint is due; false if it had to be kept.
+    private func commit(
+        _ pending: PendingTurn, _ now: RunningTime, _ clock: ClockReading
+    ) -> Bool {
+        var pending = pending
+        number(&pending, now)
+        let began = ContinuousClock.now
+        do throws(StoreError) {
+            try store.commit([pending]) { () throws(StoreError) in
+                try checkpoints.write(to: store.journal)
+            }
+            edge.committed(after: ContinuousClock.now - began)
+            committed(pending, clock)
+            return true
+        } catch {
+            fail(error, keeping: pending, clock)
+            return false
+        }
+    }
+
+    private func number(_ pending: inout PendingTurn, _ now: RunningTime) {
+        turnNumber += 1
+        pending.turn = Turn(
+            number: turnNumber, nowMilliseconds: now.milliseconds,
+            wallMilliseconds: engine.watch.wall(now).milliseconds,
+            firstRow: pending.rows.first?.id ?? engine.nextRow,
+            lastRow: pending.rows.last?.id ?? engine.nextRow - 1,
+            engineVersion: Engine.version)
+    }
+
+    private func committed(_ pending: PendingTurn, _ clock: ClockReading) {
+        lastTurnElapsed = clock.elapsed
+        let present = ClockReading.now()
+        let wall = engine.watch.wall(running(present))
+        for decision in pending.decisions {
+            if case .status(let at, _, _, _, .deadline) = decision.decision {
+                edge.detected(late: wall - at)
+            }
+        }
+        checkpoints.committed(rows: pending.rows.count, turn: turnNumber, engine, present)
+        walBytes += pending.bytes.count + 40 * pending.rows.count + checkpoints.bytesWritten
+        if walBytes > Self.walBytesMax { checkpointWAL(.passive) }
+    }
+
+    private func checkpointWAL(_ mode: WALCheckpoint.Mode) {
+        walBytes = 0
+        do throws(StoreError) {
+            let result = try store.journal.checkpointWAL(mode)
+            if result.isBusy {
+                log.debug("the log's checkpoint is held up by a reader")
+            }
+        } catch {
+            guard case .fatal = error.disposition else {
+                return log.warning("the log's checkpoint failed", metadata: ["error": "\(error)"])
+            }
+            end(error)
+        }
+    }
+
+    /// Keeps a turn whose commit failed and goes blind: what is known so far stays published.
+    private func fail(_ error: StoreError, keeping pending: PendingTurn, _ clock: ClockReading) {
+        guard case .recoverable = error.disposition else { return end(error) }
+        log.error("the store does not take commits", metadata: ["error": "\(error)"])
+        takesWrites.store(false, ordering: .relaxed)
+        checkpoints.abandon()
+        kept.append(pending)
+        var failing = PendingTurn()
+        let now = engine.watch.now + Milliseconds(1)
+        _ = failing.fold(.store(isFailing: true), into: &engine, at: now)
+        engine.advance(to: now)
+        failing.decisions = engine.takeDecisions()
+        number(&failing, now)
+        kept.append(failing)
+        lastTurnElapsed = clock.elapsed
+    }
+
+    /// Tries to commit what was kept; nothing else is folded before that works (J6).
+    private func recoverStore(
+        _ messages: [KeeperMessage], _ clock: ClockReading,
+        _ stops: inout [@Sendable () -> Void]
+    ) {
+        var questions: [@Sendable (KeeperView) -> Void] = []
+        for message in messages {
+            switch message {
+            case .write(_, let reply): reply(.unavailable("the store does not take commits"))
+            case .question(let question): questions.append(question)
+            case .stop(let done): stops.append(done)
+            }
+        }
+        while let first = kept.first {
+            do throws(StoreError) {
+                try store.commit([first])
+                kept.removeFirst()
+            } catch {
+                guard case .recoverable = error.disposition else { return end(error) }
+                break
+            }
+        }
+        if kept.isEmpty {
+            log.info("the store takes commits again")
+            // The refusals of the meantime are what blindness already tells of.
+            refusalsSeen = refusals()
+            var pending = PendingTurn()
+            let now = max(running(clock), engine.watch.now + Milliseconds(1))
+            _ = pending.fold(.store(isFailing: false), into: &engine, at: now)
+            engine.advance(to: now)
+            pending.decisions = engine.takeDecisions()
+            takesWrites.store(commit(pending, now, clock), ordering: .relaxed)
+        }
+        answer(questions, at: max(running(clock), engine.watch.now))
+    }
+
+    private func end(_ error: StoreError) {
+        log.critical("the store failed for good", metadata: ["error": "\(error)"])
+        onFatal(error)
+    }
+
+    // MARK: - Begin and end
+
+    /// The first turn: `start`, the settings if they are new, a wall that went back meanwhile.
+    private func begin(policy: Policy, isNew: Bool) throws(StoreError) {
+        let clock = ClockReading.now()
+        let last = engine.watch.now
+        let away = clock.wall.milliseconds - engine.watch.wall(last).milliseconds
+        let now = isNew ? RunningTime(milliseconds: clock.wall.milliseconds) : last + Milliseconds(max(1, away))
+        origin = (now.milliseconds, clock.elapsed)
+        refusalsSeen = refusals()
+        var pending = PendingTurn()
+        _ = pending.fold(.start, into: &engine, at: now)
+        if isNew || engine.policy != policy {
+            _ = pending.fold(.policy(policy), into: &engine, at: now)
+        }
+        if away < 0 && !isNew {
+            let step = clock.wall.milliseconds - engine.watch.wall(now).milliseconds
+            _ = pending.fold(.clock(step: Milliseconds(step)), into: &engine, at: now)
+        }
+        engine.advance(to: now)
+        pending.decisions = engine.takeDecisions()
+        number(&pending, now)
+        try store.commit([pending])
+        lastTurnElapsed = clock.elapsed
+        figures.journalOldestAt = try store.journal.firstTurn().map {
+            Timestamp(milliseconds: $0.wallMilliseconds)
+        }
+    }
+
+    /// An orderly stop leaves a checkpoint, so that the next start has no tail (J4).
+    private func close() {
+        do throws(StoreError) {
+            guard kept.isEmpty else {
+                log.error("stopping with turns that could not be stored; nothing acknowledged is lost")
+                return
+            }
+            checkpoints.abandon()
+            checkpoints.begin(turn: turnNumber, engine, ClockReading.now())
+            while checkpoints.isWriting {
+                try store.journal.begin()
+                try checkpoints.write(to: store.journal)
+                try store.journal.commit()
+                checkpoints.wrote()
+            }
+            try store.journal.close()
+        } catch {
+            log.error("the last checkpoint failed", metadata: ["error": "\(error)"])
+            try? store.journal.rollback()
+        }
+    }
+}
+
+/// The keeper's thread. Not a closure: one written inside a type could be isolated to an actor.
+private func runKeeper(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let box else { return nil }
+    Unmanaged<Keeper>.fromOpaque(box).takeRetainedValue().run()
+    return nil
+}

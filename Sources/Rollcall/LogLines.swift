@@ -1,0 +1,77 @@
+import Glibc
+import Logging
+import RollcallCore
+
+/// How log lines look.
+package enum LogFormat: String, CaseIterable, Sendable {
+    case logfmt
+    case json
+}
+
+/// One line an event on standard error: `time level component msg` and what belongs to it.
+///
+/// A line is one `write(2)`, so that lines of several threads never mix. Source:
+/// reference conventions of Prometheus' own logs.
+package struct LogLines: LogHandler {
+    package var metadata: Logger.Metadata = [:]
+    package var logLevel: Logger.Level
+    private let component: String
+    private let format: LogFormat
+
+    /// Lines of `component` from `level` on.
+    package init(component: String, level: Logger.Level, format: LogFormat) {
+        self.component = component
+        self.logLevel = level
+        self.format = format
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var fields = [
+            ("time", RFC3339.string(ClockReading.now().wall)),
+            ("level", event.level == .warning ? "warn" : event.level.rawValue),
+            ("component", component), ("msg", event.message.description),
+        ]
+        let merged = metadata.merging(event.metadata ?? [:]) { $1 }
+        fields += merged.sorted { $0.key < $1.key }.map { ($0.key, $0.value.description) }
+        var line: [UInt8] = []
+        switch format {
+        case .logfmt: appendLogfmt(fields, to: &line)
+        case .json: appendJSON(fields, to: &line)
+        }
+        line.append(0x0A)
+        // A reader that does not read must not stop us: what cannot be written is lost.
+        line.withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    private func appendLogfmt(_ fields: [(String, String)], to line: inout [UInt8]) {
+        for (place, field) in fields.enumerated() {
+            if place > 0 { line.append(UInt8(ascii: " ")) }
+            line.append(contentsOf: field.0.utf8)
+            line.append(UInt8(ascii: "="))
+            let isPlain = !field.1.isEmpty && field.1.utf8.allSatisfy { byte in
+                byte > 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "=")
+                    && byte != UInt8(ascii: "\\") && byte < 0x7F
+            }
+            if isPlain {
+                line.append(contentsOf: field.1.utf8)
+            } else {
+                JSONWriter.string(field.1.utf8, to: &line)
+            }
+        }
+    }
+
+    private func appendJSON(_ fields: [(String, String)], to line: inout [UInt8]) {
+        for (place, field) in fields.enumerated() {
+            line.append(place == 0 ? UInt8(ascii: "{") : UInt8(ascii: ","))
+            JSONWriter.string(field.0.utf8, to: &line)
+            line.append(UInt8(ascii: ":"))
+            JSONWriter.string(field.1.utf8, to: &line)
+        }
+        line.append(UInt8(ascii: "}"))
+    }
+}

@@ -1,0 +1,215 @@
+import RollcallCore
+import Synchronization
+
+/// What the edges count: requests, commits, lateness, and what of the input was not taken.
+///
+/// These begin at 0 with the process (design §8). Any thread counts, under one short lock; a
+/// request takes it once, when it is answered.
+package final class EdgeFigures: Sendable {
+    /// Where a request went, a closed set: paths hold ids of people and whatever a stranger tries.
+    package enum Route: Int, CaseIterable, Sendable {
+        case batches
+        case transitions
+        case responders
+        case heartbeat
+        case status
+        case metrics
+        case health
+        case page
+        case other
+
+        /// The label's value.
+        package var word: StaticString {
+            switch self {
+            case .batches: "batches"
+            case .transitions: "transitions"
+            case .responders: "responders"
+            case .heartbeat: "heartbeat"
+            case .status: "status"
+            case .metrics: "metrics"
+            case .health: "health"
+            case .page: "page"
+            case .other: "other"
+            }
+        }
+
+        /// The codes by which alerts tell good from bad: these series stand at 0 from the first
+        /// scrape. Others appear when they happen.
+        fileprivate var expectedCodes: [Int] {
+            switch self {
+            case .batches, .transitions, .heartbeat:
+                [200, 400, 401, 403, 408, 413, 415, 422, 429, 503]
+            case .responders: [200, 202, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503]
+            case .status, .metrics, .page: [200, 401, 403, 503]
+            case .health: [200, 503]
+            case .other: [404, 405]
+            }
+        }
+    }
+
+    private struct State: Sendable {
+        var requests = [Int](repeating: 0, count: Route.allCases.count * codes.count)
+        var durations = [Histogram](
+            repeating: Histogram(bounds: durationBounds), count: Route.allCases.count)
+        var commits = Histogram(bounds: durationBounds)
+        var lateness = Histogram(bounds: latenessBounds)
+        var input = InputFigures()
+    }
+
+    private static let codes = 100...599
+    /// In microseconds, around what the parts cost: 100 µs for an answer from memory, 5 s for the
+    /// watchdog.
+    private static let durationBounds: [Int64] = [
+        100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
+        1_000_000, 2_500_000, 5_000_000,
+    ]
+    /// In milliseconds, around what is promised: 100 ms, and 1 s when many fall silent at once.
+    private static let latenessBounds: [Int64] = [
+        1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000,
+    ]
+
+    private let state = Mutex(State())
+
+    /// Figures that are all 0.
+    package init() {}
+
+    // MARK: - Counting
+
+    /// Counts a request that was answered with `code` after `duration`, and what of its body was
+    /// not taken. A code outside of 100 to 599 counts as the nearest one.
+    package func answered(
+        _ route: Route, code: Int, after duration: Duration, input: InputFigures = InputFigures()
+    ) {
+        let slot =
+            min(max(code, Self.codes.lowerBound), Self.codes.upperBound)
+            - Self.codes.lowerBound
+        let microseconds = Self.microseconds(duration)
+        state.withLock { state in
+            state.requests[route.rawValue * Self.codes.count + slot] += 1
+            state.durations[route.rawValue].observe(microseconds)
+            if !input.isEmpty { state.input.add(input) }
+        }
+    }
+
+    /// Counts a commit of the store that took `duration`.
+    package func committed(after duration: Duration) {
+        let microseconds = Self.microseconds(duration)
+        state.withLock { $0.commits.observe(microseconds) }
+    }
+
+    /// Counts so many deadlines that were decided and committed `lateness` after they passed.
+    package func detected(late lateness: Milliseconds, times: Int = 1) {
+        state.withLock { $0.lateness.observe(lateness.count, times: times) }
+    }
+
+    /// Spans beyond some thousand years count as that.
+    private static func microseconds(_ duration: Duration) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        let held = min(max(seconds, -100_000_000_000), 100_000_000_000)
+        return held * 1_000_000 + attoseconds / 1_000_000_000_000
+    }
+
+    // MARK: - Exposition
+
+    /// Appends all families of the edges, as they are at one instant.
+    package func append(to page: inout Exposition) {
+        // Written from a copy: the lock is held for as long as some arrays take to be retained.
+        let state = state.withLock { $0 }
+        state.input.append(to: &page)
+        Self.appendRequests(state, to: &page)
+        page.family(
+            "rollcall_commit_duration_seconds", .histogram, "Time that a commit of the store took.")
+        page.histogram(state.commits, decimals: 6)
+        page.family(
+            "rollcall_detection_lateness_seconds", .histogram,
+            "Time from a deadline to the commit of its status change.")
+        page.histogram(state.lateness)
+    }
+
+    private static func appendRequests(_ state: State, to page: inout Exposition) {
+        page.family("rollcall_http_requests", .counter, "HTTP requests answered.")
+        for route in Route.allCases {
+            let expected = route.expectedCodes
+            for code in codes {
+                let count = state.requests[
+                    route.rawValue * codes.count + code - codes.lowerBound]
+                guard count > 0 || expected.contains(code) else { continue }
+                page.sample(["route": .word(route.word), "code": .number(code)], Quantity(count))
+            }
+        }
+        page.family(
+            "rollcall_http_request_duration_seconds", .histogram,
+            "Time from a request's first byte to its answer.")
+        for route in Route.allCases {
+            page.histogram(
+                ["route": .word(route.word)], state.durations[route.rawValue], decimals: 6)
+        }
+    }
+}
+
+/// What of some input was not taken. One that is empty costs no memory, which is the usual case.
+package struct InputFigures: Equatable, Sendable {
+    /// By `ItemFault`; empty while all are 0.
+    private var rejected: [Int] = []
+    private var problems: [Int] = []
+    private var privateFieldsDropped = 0
+
+    /// Figures that are all 0.
+    package init() {}
+
+    /// True if everything was taken.
+    package var isEmpty: Bool {
+        rejected.isEmpty && problems.isEmpty && privateFieldsDropped == 0
+    }
+
+    /// Adds what the scanner did not take.
+    package mutating func add(_ scan: ScanResult) {
+        for note in scan.rejected { Self.add(1, note.fault, to: &rejected) }
+        for fault in ItemFault.allCases {
+            Self.add(scan.problemCounts[Int(fault.rawValue)], fault, to: &problems)
+        }
+        privateFieldsDropped += scan.privateFieldsDropped
+    }
+
+    /// Adds what the engine did not take.
+    package mutating func add(_ receipt: Receipt) {
+        for (_, fault) in receipt.rejected { Self.add(1, fault, to: &rejected) }
+    }
+
+    /// Adds other figures.
+    package mutating func add(_ other: InputFigures) {
+        for (fault, count) in zip(ItemFault.allCases, other.rejected) {
+            Self.add(count, fault, to: &rejected)
+        }
+        for (fault, count) in zip(ItemFault.allCases, other.problems) {
+            Self.add(count, fault, to: &problems)
+        }
+        privateFieldsDropped += other.privateFieldsDropped
+    }
+
+    private static func add(_ count: Int, _ fault: ItemFault, to counts: inout [Int]) {
+        guard count > 0 else { return }
+        if counts.isEmpty { counts = [Int](repeating: 0, count: ItemFault.allCases.count) }
+        counts[Int(fault.rawValue)] += count
+    }
+
+    /// Appends the families of these figures.
+    fileprivate func append(to page: inout Exposition) {
+        page.family("rollcall_rejected_items", .counter, "Items that were not taken at all.")
+        Self.append(rejected, to: &page)
+        page.family(
+            "rollcall_item_problems", .counter, "Fields and updates left out of items taken.")
+        Self.append(problems, to: &page)
+        page.family(
+            "rollcall_private_fields_dropped", .counter,
+            "Fields dropped unread, named like a place.")
+        page.sample(Quantity(privateFieldsDropped))
+    }
+
+    private static func append(_ counts: [Int], to page: inout Exposition) {
+        for fault in ItemFault.allCases {
+            let count = counts.isEmpty ? 0 : counts[Int(fault.rawValue)]
+            page.sample(["reason": .word(fault.word)], Quantity(count))
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import RollcallCore
+
+/// What the store knows of itself and the engine does not.
+package struct StoreFigures: Equatable, Sendable {
+    /// The version of the product.
+    package var version: String
+    /// Wall time of the oldest row that the journal still holds; nil while it holds none.
+    package var journalOldestAt: Timestamp?
+    /// How old the newest checkpoint is; nil before the first.
+    package var checkpointAge: Milliseconds?
+    /// Decisions that came out otherwise when they were folded again at a start (J3).
+    package var refoldDifferences = 0
+    /// True while a turn's commit has failed: the engine shown is the last committed one, and the
+    /// watch is blind although that engine does not know (J6).
+    package var isFailing = false
+
+    /// The figures of a store that has nothing yet.
+    package init(version: String) { self.version = version }
+
+    /// Appends the families of the store and of the build.
+    fileprivate func append(to page: inout Exposition) {
+        page.family(
+            "rollcall_journal_oldest_timestamp_seconds", .gauge,
+            "When the oldest journal row was written; 0 without.")
+        page.sample(journalOldestAt.map { Quantity($0) } ?? 0)
+        // An age has no value for "never": 0 would be the best one. So it is left out.
+        page.family(
+            "rollcall_checkpoint_age_seconds", .gauge,
+            "Age of the newest checkpoint; absent before the first.")
+        if let checkpointAge { page.sample(Quantity(checkpointAge)) }
+        page.family(
+            "rollcall_refold_differences", .counter,
+            "Decisions that came out otherwise when folded again at a start.")
+        page.sample(Quantity(refoldDifferences))
+        page.family("rollcall_build", .info, "What this program is.")
+        page.sample(["version": .bytes(Array(version.utf8))], 1)
+    }
+}
+
+/// The page that `GET /metrics` answers.
+package enum MetricsPage {
+    /// The whole page.
+    ///
+    /// Its cost follows the number of regions with labels, not of responders. `process` is nil
+    /// where nothing outside of the engine may show, as in tests and simulations.
+    package static func bytes(
+        engine: Engine, edge: EdgeFigures, store: StoreFigures, process: ProcessFigures?,
+        format: Exposition.Format
+    ) -> [UInt8] {
+        var page = Exposition(format: format, capacity: 131_072)
+        page.append(engine, isStoreFailing: store.isFailing)
+        store.append(to: &page)
+        edge.append(to: &page)
+        process?.append(to: &page)
+        return page.finish()
+    }
+}

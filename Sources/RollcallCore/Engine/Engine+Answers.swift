@@ -1,0 +1,42 @@
+/// Whether help can be sent to somebody who can be reached. Source: design §4 L11.
+package enum Reachable: CaseIterable, Sendable {
+    case yes
+    case no
+    case unknown
+
+    /// The word in answers and parameters.
+    package var word: StaticString {
+        switch self {
+        case .yes: "yes"
+        case .no: "no"
+        case .unknown: "unknown"
+        }
+    }
+}
+
+/// What is said about a person.
+extension Engine {
+    /// False while blind and, after it, until contact or OFFLINE (L11).
+    package func isConfirmed(_ person: Responder) -> Bool {
+        if watch.isBlind { return false }
+        return person.status == .offline || person.contactFolded > watch.lastBlindEnd
+            || watch.lastBlindEnd == .distantPast
+    }
+
+    /// Yes only when ONLINE, confirmed, and heard within the offline threshold by the wall clock;
+    /// no when OFFLINE and we can see; of all others nothing is known (L11).
+    package func reachable(_ person: Responder) -> Reachable {
+        guard person.isActive else { return .unknown }
+        guard isConfirmed(person) else { return .unknown }
+        switch person.status {
+        case .online:
+            let age = watch.wallNow - person.lastContactAt
+            return age <= policy.thresholds(person).offline ? .yes : .unknown
+        case .offline: return .no
+        case .degraded, .unknown: return .unknown
+        }
+    }
+
+    /// When the pause of a person ends by itself; nil if none does.
+    package func pausedUntil(_ number: Int) -> Timestamp? { pauses[number] }
+}
