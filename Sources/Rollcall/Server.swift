@@ -10,6 +10,7 @@ import Synchronization
 package final class Server: Sendable {
     private let keeper: Keeper
     private let http: HTTPServer
+    private let router: Router
     private let log: Logger
 
     /// Exit code of a failing disk. Source: design §1 J6, sysexits.h EX_IOERR.
@@ -30,11 +31,12 @@ package final class Server: Sendable {
         } catch {
             throw .store(path: configuration.storagePath, error)
         }
-        let router = Router(keeper: keeper, edge: edge, limits: configuration.scanLimits)
+        router = Router(keeper: keeper, edge: edge, limits: configuration.scanLimits)
         var limits = HTTPLimits()
         limits.bodyBytesMax = configuration.bodyBytesMax
         limits.connectionsMax = configuration.connectionsMax
         keeper.start()
+        let router = router
         do throws(HTTPServerError) {
             http = try HTTPServer(
                 address: configuration.listenAddress, limits: limits,
@@ -53,6 +55,7 @@ package final class Server: Sendable {
     package func stop() {
         http.quiesce()
         http.stop()
+        router.close()
         let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
         sem_init(semaphore, 0, 0)
         let box = SemaphoreBox(semaphore)

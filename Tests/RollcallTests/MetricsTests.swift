@@ -108,7 +108,6 @@ import Testing
             try page(format).filter { !$0.hasPrefix("#") }
         }
         #expect(samples[0] == samples[1])
-        #expect(samples[0].count > 600)
     }
 
     @Test(
@@ -123,23 +122,14 @@ import Testing
             ("application/openmetrics-text;q=0,text/plain;q=0.1", .text),
             ("text/plain;version=0.0.4;q=0.3,application/openmetrics-text;q=0.300", .text),
             ("text/plain;version=0.0.4;q=0.3,application/openmetrics-text;q=0.301", .openMetrics),
-            (
-                "text/plain;version=1.0.0,application/openmetrics-text;version=1.0.0;q=0.1",
-                .openMetrics
-            ),
+            ("text/plain;version=1.0.0,application/openmetrics-text;q=0.1", .openMetrics),
             ("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily,*/*", .text),
             (";;;=,q=,\u{0},application/openmetrics-text;q=x", .openMetrics),
-            // Prometheus 3.14, and 2.42 before it.
             (
                 "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
                     + "application/openmetrics-text;version=0.0.1;q=0.5,"
                     + "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
                     + "text/plain;version=0.0.4;q=0.3,*/*;q=0.2", .openMetrics
-            ),
-            (
-                "application/openmetrics-text;version=1.0.0,"
-                    + "application/openmetrics-text;version=0.0.1;q=0.75,"
-                    + "text/plain;version=0.0.4;q=0.5,*/*;q=0.1", .openMetrics
             ),
         ] as [(String?, Exposition.Format)])
     func `who asks for OpenMetrics gets it and everybody else gets text`(
@@ -234,8 +224,7 @@ private let expectedPage = #"""
     …_total{from="UNKNOWN",to…} ONLINE 3, DEGRADED 0, OFFLINE 0
     …_total{from="OFFLINE",to…} ONLINE 0, DEGRADED 0, UNKNOWN 0
     # TYPE rollcall_watching gauge
-    # HELP rollcall_watching 1 while the watch can see; 0 while it is blind and statuses stand \#
-    still.
+    # HELP rollcall_watching 1 while the watch can see; 0 while it is blind.
     … 0
     # TYPE rollcall_blind gauge
     # HELP rollcall_blind 1 while the watch is blind for the reason.
@@ -271,8 +260,7 @@ private let expectedPage = #"""
     …{field="network_type",value…} unknown 3, wifi 0, cellular 0, none 0, other 0
     # TYPE rollcall_location_update_delay_seconds histogram
     # UNIT rollcall_location_update_delay_seconds seconds
-    # HELP rollcall_location_update_delay_seconds Time from capture to receipt, by duty and \#
-    platform.
+    # HELP rollcall_location_update_delay_seconds Time from capture to receipt by the backend.
     …_bucket{duty_state="OFF_DUTY",platform="unknown",le…} none
     …_bucket{duty_state="OFF_DUTY",platform="ios",le…} none
     …_bucket{duty_state="OFF_DUTY",platform="android",le…} none
@@ -317,8 +305,7 @@ private let expectedPage = #"""
     …_total{from="UNKNOWN",to…} ONLINE 0, DEGRADED 0, UNKNOWN 0, OFFLINE 0
     …_total{from="OFFLINE",to…} ONLINE 0, DEGRADED 0, UNKNOWN 0, OFFLINE 0
     # TYPE rollcall_disagreements counter
-    # HELP rollcall_disagreements Transitions of the server after which the model held another \#
-    status.
+    # HELP rollcall_disagreements Server transitions that the model did not follow.
     …_total{model="ONLINE",server…} DEGRADED 0, OFFLINE 0
     …_total{model="DEGRADED",server…} ONLINE 0, OFFLINE 0
     …_total{model="UNKNOWN",server…} ONLINE 0, DEGRADED 0, OFFLINE 0
@@ -330,8 +317,7 @@ private let expectedPage = #"""
     # HELP rollcall_updates Updates by what became of them.
     …_total{outcome…} accepted 3, duplicate 1, late 0
     # TYPE rollcall_clock_skewed_updates counter
-    # HELP rollcall_clock_skewed_updates Updates captured more than 2 s after receipt: a wrong \#
-    clock.
+    # HELP rollcall_clock_skewed_updates Updates captured over 2 s after receipt: wrong clocks.
     …_total 1
     # TYPE rollcall_installs_reset counter
     # HELP rollcall_installs_reset Installs that took the place of another one of a responder.
@@ -341,15 +327,13 @@ private let expectedPage = #"""
     …_total 5
     # TYPE rollcall_journal_oldest_timestamp_seconds gauge
     # UNIT rollcall_journal_oldest_timestamp_seconds seconds
-    # HELP rollcall_journal_oldest_timestamp_seconds When the oldest journal row was written; 0 \#
-    without.
+    # HELP rollcall_journal_oldest_timestamp_seconds When the oldest journal row was written, or 0.
     … 1795229999.25
     # TYPE rollcall_checkpoint_age_seconds gauge
     # UNIT rollcall_checkpoint_age_seconds seconds
     # HELP rollcall_checkpoint_age_seconds Age of the newest checkpoint; absent before the first.
     # TYPE rollcall_refold_differences counter
-    # HELP rollcall_refold_differences Decisions that came out otherwise when folded again at a \#
-    start.
+    # HELP rollcall_refold_differences Decisions that came out otherwise when folded again.
     …_total 0
     # TYPE rollcall_build info
     # HELP rollcall_build What this program is.
@@ -382,7 +366,7 @@ private let expectedPage = #"""
     …_total{route="other",code…} 404 0, 405 0, 418 1
     # TYPE rollcall_http_request_duration_seconds histogram
     # UNIT rollcall_http_request_duration_seconds seconds
-    # HELP rollcall_http_request_duration_seconds Time from a request's first byte to its answer.
+    # HELP rollcall_http_request_duration_seconds Time that requests took to be answered.
     …_bucket{route="batches",le…} 0.0001 0, 0.00025 1, 0.0005 1, 0.001 1, 0.0025 1, 0.005 1, \#
     0.01 1, 0.025 1, 0.05 1, 0.1 1, 0.25 1, 0.5 1, 1.0 1, 2.5 1, 5.0 1, +Inf 1
     …_count{route…} batches 1
@@ -407,8 +391,7 @@ private let expectedPage = #"""
     …_sum 0.001
     # TYPE rollcall_detection_lateness_seconds histogram
     # UNIT rollcall_detection_lateness_seconds seconds
-    # HELP rollcall_detection_lateness_seconds Time from a deadline to the commit of its status \#
-    change.
+    # HELP rollcall_detection_lateness_seconds Time from a deadline to the commit of its change.
     …_bucket{le…} 0.001 0, 0.005 0, 0.01 0, 0.025 0, 0.05 2, 0.1 2, 0.25 2, 0.5 2, 1.0 2, 2.5 2, \#
     5.0 2, 10.0 2, +Inf 2
     …_count 2

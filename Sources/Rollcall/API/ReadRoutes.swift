@@ -142,18 +142,8 @@ extension Router {
         _ request: HTTPRequest,
         _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
     ) {
-        let format = MetricsNegotiation.format(accept: request.accept)
-        let edge = edge
-        keeper.ask { view in
-            let body = MetricsPage.bytes(
-                engine: view.engine, edge: edge, store: view.store, process: .read(),
-                format: format)
-            answer(
-                HTTPResponse(
-                    status: 200,
-                    headers: [
-                        ("Content-Type", "\(format.contentType)"), ("Vary", MetricsNegotiation.vary),
-                    ], body: body), InputFigures())
+        desk.scrape(MetricsNegotiation.format(accept: request.accept)) { response in
+            answer(response, InputFigures())
         }
     }
 

@@ -18,13 +18,18 @@ package struct Router: Sendable {
     let keeper: Keeper
     let edge: EdgeFigures
     let limits: ScanLimits
+    let desk: ScrapeDesk
 
     /// A router to `keeper` that counts in `edge` and reads bodies within `limits`.
     package init(keeper: Keeper, edge: EdgeFigures, limits: ScanLimits) {
         self.keeper = keeper
         self.edge = edge
         self.limits = limits
+        desk = ScrapeDesk(keeper: keeper, edge: edge)
     }
+
+    /// Ends what runs beside the requests.
+    package func close() { desk.close() }
 
     // MARK: - Before the body
 
@@ -177,7 +182,7 @@ package struct Router: Sendable {
     ///
     /// Without a type, and form-encoded as `curl -d` says it, it is JSON (design §3).
     static func format(_ contentType: String?) -> BodyFormat? {
-        guard let contentType else { return .json }
+        guard let contentType, contentType != "application/json" else { return .json }
         let type = contentType.prefix { $0 != ";" && $0 != " " }.lowercased()
         switch type {
         case "application/json", "application/x-www-form-urlencoded", "": return .json

@@ -8,14 +8,23 @@ import Synchronization
 package final class EdgeFigures: Sendable {
     /// Where a request went, a closed set: paths hold ids of people and whatever a stranger tries.
     package enum Route: Int, CaseIterable, Sendable {
+        /// `/v1/batches`.
         case batches
+        /// `/v1/transitions`.
         case transitions
+        /// `/v1/responders` and what is below it, read or written.
         case responders
+        /// `/v1/heartbeat`.
         case heartbeat
+        /// `/v1/status`.
         case status
+        /// `/metrics`.
         case metrics
+        /// `/-/healthy` and `/-/ready`.
         case health
+        /// `/`, the page for people.
         case page
+        /// Whatever else, also what there is not.
         case other
 
         /// The label's value.
@@ -122,7 +131,7 @@ package final class EdgeFigures: Sendable {
         page.histogram(state.commits, decimals: 6)
         page.family(
             "rollcall_detection_lateness_seconds", .histogram,
-            "Time from a deadline to the commit of its status change.")
+            "Time from a deadline to the commit of its change.")
         page.histogram(state.lateness)
     }
 
@@ -139,7 +148,7 @@ package final class EdgeFigures: Sendable {
         }
         page.family(
             "rollcall_http_request_duration_seconds", .histogram,
-            "Time from a request's first byte to its answer.")
+            "Time that requests took to be answered.")
         for route in Route.allCases {
             page.histogram(
                 ["route": .word(route.word)], state.durations[route.rawValue], decimals: 6)

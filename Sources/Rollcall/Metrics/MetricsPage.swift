@@ -21,7 +21,7 @@ package struct StoreFigures: Equatable, Sendable {
     fileprivate func append(to page: inout Exposition) {
         page.family(
             "rollcall_journal_oldest_timestamp_seconds", .gauge,
-            "When the oldest journal row was written; 0 without.")
+            "When the oldest journal row was written, or 0.")
         page.sample(journalOldestAt.map { Quantity($0) } ?? 0)
         // An age has no value for "never": 0 would be the best one. So it is left out.
         page.family(
@@ -30,7 +30,7 @@ package struct StoreFigures: Equatable, Sendable {
         if let checkpointAge { page.sample(Quantity(checkpointAge)) }
         page.family(
             "rollcall_refold_differences", .counter,
-            "Decisions that came out otherwise when folded again at a start.")
+            "Decisions that came out otherwise when folded again.")
         page.sample(Quantity(refoldDifferences))
         page.family("rollcall_build", .info, "What this program is.")
         page.sample(["version": .bytes(Array(version.utf8))], 1)

@@ -12,10 +12,13 @@ package struct ProcessFigures: Equatable, Sendable {
     package var openFileDescriptors: Int?
     /// Open file descriptors at most (the soft limit).
     package var maxFileDescriptors: Int?
+    /// Address space taken.
     package var virtualMemoryBytes: Int?
+    /// Memory really in use.
     package var residentMemoryBytes: Int?
     /// Wall time of the start, exact to the second.
     package var startedAt: Timestamp?
+    /// Threads of the system.
     package var threads: Int?
 
     /// Figures of which none is known.

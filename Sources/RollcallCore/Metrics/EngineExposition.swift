@@ -50,7 +50,7 @@ extension Exposition {
         let watch = engine.watch
         family(
             "rollcall_watching", .gauge,
-            "1 while the watch can see; 0 while it is blind and statuses stand still.")
+            "1 while the watch can see; 0 while it is blind.")
         sample(Quantity(!watch.isBlind && !isStoreFailing))
         family("rollcall_blind", .gauge, "1 while the watch is blind for the reason.")
         for reason in BlindReason.allCases {
@@ -122,7 +122,7 @@ extension Exposition {
     private mutating func appendDelays(_ counters: Counters) {
         family(
             "rollcall_location_update_delay_seconds", .histogram,
-            "Time from capture to receipt, by duty and platform.")
+            "Time from capture to receipt by the backend.")
         for duty in Self.duties {
             for platform in Platform.allCases {
                 histogram(
@@ -168,7 +168,7 @@ extension Exposition {
         }
         family(
             "rollcall_disagreements", .counter,
-            "Transitions of the server after which the model held another status.")
+            "Server transitions that the model did not follow.")
         for model in Status.allCases {
             // Of UNKNOWN the server says nothing that could be contradicted (L7).
             for server in Status.allCases where server != model && server != .unknown {
@@ -190,7 +190,7 @@ extension Exposition {
         }
         family(
             "rollcall_clock_skewed_updates", .counter,
-            "Updates captured more than 2 s after receipt: a wrong clock.")
+            "Updates captured over 2 s after receipt: wrong clocks.")
         sample(Quantity(counters.skewedUpdates))
         family(
             "rollcall_installs_reset", .counter,

@@ -40,9 +40,11 @@ package struct Exposition: Sendable {
         case info
     }
 
-    /// The value of a label. What people named is `bytes`; everything else we wrote ourselves.
+    /// The value of a label. What people named is `bytes`.
     package enum LabelValue: Sendable {
+        /// A word of ours that needs no escapes.
         case word(StaticString)
+        /// A code.
         case number(Int)
         /// UTF-8, escaped when written.
         case bytes([UInt8])

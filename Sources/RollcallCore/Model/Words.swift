@@ -222,7 +222,8 @@ package struct Telemetry: Hashable, Sendable {
 
     /// False for bytes that no scanner wrote.
     var isLegal: Bool {
-        Self.fields.allSatisfy { Int($0.value(self)) < $0.values.count }
+        permissionStatus < 4 && locationServices < 3 && powerMode < 4 && appState < 4
+            && networkType < 5
     }
 
     /// True when the phone saves power.

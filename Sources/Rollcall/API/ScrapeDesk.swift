@@ -1,0 +1,140 @@
+import Glibc
+import RollcallCore
+import Synchronization
+
+/// Answers scrapes in time, whatever the keeper is at.
+///
+/// The keeper renders the page after the turn that a scrape arrived in. If that takes longer than
+/// 200 ms, the scraper gets the last copy, which is renewed every second while anybody scrapes.
+/// Source: design §1 J8.
+final class ScrapeDesk: Sendable {
+    /// How long the keeper may take.
+    private static let patience = Duration.milliseconds(200)
+    /// How often the copy is renewed.
+    private static let renewEvery = Duration.seconds(1)
+    /// How long after the last scrape that goes on.
+    private static let renewFor = Duration.seconds(120)
+
+    private struct Waiting: Sendable {
+        var format: Exposition.Format
+        var until: ContinuousClock.Instant
+        var answer: @Sendable (HTTPResponse) -> Void
+    }
+
+    private struct State: Sendable {
+        var waiting: [UInt64: Waiting] = [:]
+        var copies: [Exposition.Format: [UInt8]] = [:]
+        var nextID: UInt64 = 0
+        var lastScrape: ContinuousClock.Instant?
+        var lastRenewal = ContinuousClock.now
+        var isRenewing = false
+        var isClosed = false
+    }
+
+    private let keeper: Keeper
+    private let edge: EdgeFigures
+    private let state = Mutex(State())
+
+    /// A desk that asks `keeper`; its thread runs until `close`.
+    init(keeper: Keeper, edge: EdgeFigures) {
+        self.keeper = keeper
+        self.edge = edge
+        var thread = pthread_t()
+        let box = Unmanaged.passRetained(self).toOpaque()
+        if pthread_create(&thread, nil, runScrapeDesk, box) == 0 {
+            pthread_detach(thread)
+        } else {
+            // Without the thread scrapes wait for the keeper, as all other questions do.
+            Unmanaged<ScrapeDesk>.fromOpaque(box).release()
+        }
+    }
+
+    /// Ends the thread.
+    func close() { state.withLock { $0.isClosed = true } }
+
+    /// Answers a scrape once, from the keeper or from the copy.
+    func scrape(_ format: Exposition.Format, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
+        let now = ContinuousClock.now
+        let id = state.withLock { state in
+            state.lastScrape = now
+            state.nextID += 1
+            state.waiting[state.nextID] = Waiting(
+                format: format, until: now + Self.patience, answer: answer)
+            return state.nextID
+        }
+        keeper.ask { [self] view in
+            let page = render(view, format)
+            let waiting = state.withLock { state in
+                state.copies[format] = page
+                return state.waiting.removeValue(forKey: id)
+            }
+            waiting?.answer(Self.response(page, format))
+        }
+    }
+
+    private func render(_ view: KeeperView, _ format: Exposition.Format) -> [UInt8] {
+        MetricsPage.bytes(
+            engine: view.engine, edge: edge, store: view.store, process: .read(), format: format)
+    }
+
+    private static func response(_ page: [UInt8], _ format: Exposition.Format) -> HTTPResponse {
+        HTTPResponse(
+            status: 200,
+            headers: [
+                ("Content-Type", "\(format.contentType)"), ("Vary", MetricsNegotiation.vary),
+            ], body: page)
+    }
+
+    // MARK: - The thread
+
+    fileprivate func run() {
+        while true {
+            let isWaiting = state.withLock { $0.isClosed ? nil : !$0.waiting.isEmpty }
+            guard let isWaiting else { return }
+            usleep(isWaiting ? 20_000 : 100_000)
+            let now = ContinuousClock.now
+            for (answer, page, format) in overdue(now) { answer(Self.response(page, format)) }
+            renew(now)
+        }
+    }
+
+    /// Scrapes that waited too long and for which there is a copy.
+    private func overdue(
+        _ now: ContinuousClock.Instant
+    ) -> [(@Sendable (HTTPResponse) -> Void, [UInt8], Exposition.Format)] {
+        state.withLock { state in
+            let late = state.waiting.filter { $0.value.until <= now }
+            return late.compactMap { id, waiting in
+                guard let page = state.copies[waiting.format] else { return nil }
+                state.waiting[id] = nil
+                return (waiting.answer, page, waiting.format)
+            }
+        }
+    }
+
+    private func renew(_ now: ContinuousClock.Instant) {
+        let formats: [Exposition.Format] = state.withLock { state in
+            guard let last = state.lastScrape, now - last < Self.renewFor, !state.isRenewing,
+                now - state.lastRenewal >= Self.renewEvery
+            else { return [] }
+            state.isRenewing = true
+            state.lastRenewal = now
+            return Array(state.copies.keys)
+        }
+        guard !formats.isEmpty else { return state.withLock { $0.isRenewing = false } }
+        keeper.ask { [self] view in
+            let pages = formats.map { ($0, render(view, $0)) }
+            state.withLock { state in
+                for (format, page) in pages { state.copies[format] = page }
+                state.isRenewing = false
+            }
+        }
+    }
+}
+
+/// The desk's thread. Not a closure: one written inside a type could be isolated to an actor.
+private func runScrapeDesk(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let box else { return nil }
+    Unmanaged<ScrapeDesk>.fromOpaque(box).takeRetainedValue().run()
+    return nil
+}
