@@ -56,7 +56,7 @@ let package = Package(
         .testTarget(
             name: "RollcallCoreTests", dependencies: ["RollcallCore"], swiftSettings: strict),
         .testTarget(
-            name: "RollcallTests", dependencies: ["Rollcall", "RollcallCore"],
+            name: "RollcallTests", dependencies: ["Rollcall", "RollcallCore", "CSQLite"],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

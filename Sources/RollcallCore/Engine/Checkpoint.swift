@@ -222,7 +222,6 @@ extension Counters {
         archive.code(&updates)
         archive.code(&skewedUpdates)
         archive.code(&installsReset)
-        archive.code(&journalRows)
         delay.code(&archive)
         for index in delayBy.indices { delayBy[index].code(&archive) }
         for index in interval.indices { interval[index].code(&archive) }

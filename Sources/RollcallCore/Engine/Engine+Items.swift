@@ -52,7 +52,6 @@ extension Engine {
                 item: index, row: nextRow, responder: number, previous: roster[number].lastRow))
         roster[number].lastRow = nextRow
         nextRow += 1
-        counters.journalRows += 1
     }
 
     // MARK: - Batches

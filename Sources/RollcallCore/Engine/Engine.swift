@@ -27,6 +27,8 @@ package struct Engine: Sendable {
     package internal(set) var counters = Counters()
     /// The number that the next journal row gets (J7).
     package var nextRow: Int64 = 1
+    /// Rows that the journal was ever given.
+    package var journalRows: Int { Int(nextRow - 1) }
     /// The number that the next stored decision gets.
     var nextDecision: Int64 = 1
     /// What was decided and not yet taken by the driver.
@@ -174,7 +176,6 @@ package struct Engine: Sendable {
     /// The number of a journal row that is not an item's.
     package mutating func takeRow() -> Int64 {
         defer { nextRow += 1 }
-        counters.journalRows += 1
         return nextRow
     }
 

@@ -25,11 +25,11 @@ enum ItemField: UInt8 {
     /// The field's bit in a set.
     var bit: UInt64 { 1 << UInt64(rawValue) }
 
-    /// The member's name. `toldAt` has two: see `of`.
-    var name: String {
+    /// The member's name in an item of `kind`.
+    func name(_ kind: ItemKind) -> String {
         switch self {
         case .responderID: "responder_id"
-        case .toldAt: "received_at"
+        case .toldAt: kind == .batch ? "received_at" : "at"
         case .dutyState: "duty_state"
         case .region: "region"
         case .circles: "circles"

@@ -101,7 +101,7 @@ package struct ItemScanner {
     /// Problems listed in an answer at most; all are counted.
     package static let notesMax = 100
 
-    private let kind: ItemKind
+    let kind: ItemKind
     private let limits: ScanLimits
     private(set) var result = ScanResult()
     private var writer = ItemWriter()
@@ -222,7 +222,7 @@ package struct ItemScanner {
         }
         for field in ItemField.required(kind) where seen & field.bit == 0 {
             if result.rejected.count > rejectedBefore { break }
-            reject("/" + field.name, .missing, "required")
+            reject("/" + field.name(kind), .missing, "required")
         }
         guard result.rejected.count == rejectedBefore else {
             result.rejected.removeLast(result.rejected.count - rejectedBefore - 1)
@@ -275,18 +275,18 @@ package struct ItemScanner {
     /// A field that cannot be taken: fatal for the item if it cannot do without.
     mutating func refuse(_ field: ItemField, _ fault: ItemFault, _ detail: String) {
         if field.isVital(kind) {
-            reject("/" + field.name, fault, detail)
+            reject("/" + field.name(kind), fault, detail)
         } else {
-            note("/" + field.name, fault, detail)
+            note("/" + field.name(kind), fault, detail)
         }
     }
 
     /// A part of an item that is dropped.
-    mutating func note(_ pointer: @autoclosure () -> String, _ fault: ItemFault, _ detail: String) {
+    mutating func note(_ pointer: String, _ fault: ItemFault, _ detail: String) {
         result.problemCounts[Int(fault.rawValue)] += 1
         guard result.problems.count < Self.notesMax else { return }
         result.problems.append(
-            ItemNote(index: place, pointer: pointer(), fault: fault, detail: detail))
+            ItemNote(index: place, pointer: pointer, fault: fault, detail: detail))
     }
 
     private mutating func reject(_ pointer: String, _ fault: ItemFault, _ detail: String) {

@@ -104,7 +104,7 @@ extension ItemScanner {
         if let value = Self.match(token, body, words) {
             return write { ItemWriter.number(tag, UInt64(value), to: &$0) }
         }
-        note("/" + field.name, .unknownValue, "unknown value")
+        note("/" + field.name(kind), .unknownValue, "unknown value")
         if let other { write { ItemWriter.number(tag, UInt64(other), to: &$0) } }
     }
 

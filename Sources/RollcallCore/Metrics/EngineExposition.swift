@@ -15,7 +15,7 @@ extension Exposition {
         appendDelays(engine.counters)
         appendAges(engine)
         appendServer(engine.counters)
-        appendIngest(engine.counters)
+        appendIngest(engine)
     }
 
     /// The three metrics that the memo names.
@@ -179,7 +179,8 @@ extension Exposition {
         }
     }
 
-    private mutating func appendIngest(_ counters: Counters) {
+    private mutating func appendIngest(_ engine: Engine) {
+        let counters = engine.counters
         family("rollcall_batches", .counter, "Batches that came, those already known too.")
         sample(Quantity(counters.batches))
         family("rollcall_updates", .counter, "Updates by what became of them.")
@@ -197,7 +198,7 @@ extension Exposition {
             "Installs that took the place of another one of a responder.")
         sample(Quantity(counters.installsReset))
         family("rollcall_journal_events", .counter, "Rows written to the journal.")
-        sample(Quantity(counters.journalRows))
+        sample(Quantity(engine.journalRows))
     }
 }
 

@@ -61,8 +61,6 @@ package struct Counters: Equatable, Sendable {
     package var skewedUpdates = 0
     /// Installs that followed another one of the same person (I3).
     package var installsReset = 0
-    /// Rows written to the journal.
-    package var journalRows = 0
     package var delay = Histogram(bounds: Histogram.delayBounds)
     /// The same by duty state × platform, index duty × 4 + platform.
     package var delayBy = [Histogram](

@@ -1,0 +1,716 @@
+import RollcallCore
+import Testing
+
+/// What we do while we cannot see, and after. Source: design §2, fine print F5 to F12.
+@Suite struct BlindnessTests {
+    // MARK: - Not running (B1)
+
+    @Test func `nobody is late for the time in which we did not run`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            50s      stop
+            60s      start                            → blind stopped since 50s, \
+            blind stopped ended since 50s
+            100s                                      → 41 degraded
+            190s                                      → 41 offline
+            """)
+    }
+
+    @Test func `what fell due before a stop was decided`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            90s                                       → 41 degraded
+            100s     stop
+            105s     start                            → blind stopped since 100s, \
+            blind stopped ended since 100s
+            185s                                      → 41 offline
+            """)
+    }
+
+    /// F5: nothing is decided after the last line, `stopped` since that line.
+    @Test func `a start without a stop is a crash since the line before`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            500s     start                            → blind stopped since 0s, \
+            blind stopped ended since 0s
+            590s                                      → 41 degraded
+            680s                                      → 41 offline
+            """)
+    }
+
+    @Test func `the first start ends nothing`() throws {
+        try timeline(
+            """
+            0s       start
+            0s       41 reports                       → 41 unknown, 41 online
+            90s                                       → 41 degraded
+            """)
+    }
+
+    // MARK: - Grace (B5, F7)
+
+    @Test func `an episode just below 15 s only stops the clock`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            50s      stop
+            64.999s  start                            → blind stopped since 50s, \
+            blind stopped ended since 50s
+            104.999s                                  → 41 degraded
+            194.999s                                  → 41 offline
+            """)
+    }
+
+    @Test func `an episode of 15 s starts all deadlines anew`() throws {
+        try timeline(
+            """
+            0s       a reports                        → a unknown, a online
+            10s      u goes on duty                   → u unknown
+            20s      m reports on mission             → m unknown, m online
+            50s                                       → m degraded
+            55s      stop
+            70s      start                            → blind stopped since 55s, \
+            blind stopped ended since 55s
+            130s                                      → m offline
+            160s                                      → a degraded
+            250s                                      → a offline, u offline
+            """)
+    }
+
+    @Test func `a grace does not reach those who are offline`() throws {
+        try timeline(
+            """
+            0s       policy forget 1h
+            0s       41 goes on duty                  → 41 unknown
+            180s                                      → 41 offline
+            200s     stop
+            800s     start                            → blind stopped since 200s, \
+            blind stopped ended since 200s
+            1h780s                                    → 41 not expected by deadline
+            """)
+    }
+
+    @Test func `there are at most three graces in 30 minutes`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            80s      stop
+            100s     start                            → blind stopped since 80s, \
+            blind stopped ended since 80s
+            180s     stop
+            200s     start                            → blind stopped since 180s, \
+            blind stopped ended since 180s
+            280s     stop
+            300s     start                            → blind stopped since 280s, \
+            blind stopped ended since 280s
+            380s     stop
+            400s     start                            → blind stopped since 380s, \
+            blind stopped ended since 380s
+            410s                                      → 41 degraded
+            500s                                      → 41 offline
+            """)
+    }
+
+    /// F7: fewer than three were granted in the 30 min of wall time before.
+    @Test(arguments: [("1899.999s", false), ("1900s", true), ("1900.001s", true)])
+    func `a grace is spent for 30 minutes`(end: String, isGranted: Bool) throws {
+        let start = try Script.span(Substring(end))
+        let degraded = isGranted ? start + 90_000 : start + 10_000
+        try timeline(
+            """
+            80s      stop
+            100s     start                            → blind stopped since 80s, \
+            blind stopped ended since 80s
+            180s     stop
+            200s     start                            → blind stopped since 180s, \
+            blind stopped ended since 180s
+            280s     stop
+            300s     start                            → blind stopped since 280s, \
+            blind stopped ended since 280s
+            1800s    41 reports                       → 41 unknown, 41 online
+            1880s    stop
+            \(end)   start                            → blind stopped since 1880s, \
+            blind stopped ended since 1880s
+            \(degraded)ms                             → 41 degraded
+            """)
+    }
+
+    /// F18: deadlines count from the last grace if that is later than the last contact.
+    @Test func `a contact from before a grace does not shorten it`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            50s      store fails                      → blind store
+            70s      store recovers                   → blind store ended since 50s
+            75s      41 reports received 45s
+            160s                                      → 41 degraded
+            250s                                      → 41 offline
+            """)
+    }
+
+    // MARK: - Late turns (B1)
+
+    @Test func `a turn up to 5 s late is none`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            5s       turn
+            15s      turn
+            90s      42 reports                       → 42 unknown, 42 online, 41 degraded
+            """)
+    }
+
+    @Test func `a turn more than 5 s late was blindness since the line before`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            5s       turn
+            15.001s  turn                             → blind suspended since 5s, \
+            blind suspended ended since 5s
+            100.001s                                  → 41 degraded
+            """)
+    }
+
+    @Test func `nothing is decided about a suspended stretch`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            5s       turn
+            400s     turn                             → blind suspended since 5s, \
+            blind suspended ended since 5s
+            490s                                      → 41 degraded
+            580s                                      → 41 offline
+            """)
+    }
+
+    // MARK: - The store (B1)
+
+    @Test func `nothing gets worse while the store fails`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            89.999s  store fails                      → blind store
+            99.999s  store recovers                   → blind store ended since 89.999s
+            100s                                      → 41 degraded
+            190s                                      → 41 offline
+            """)
+    }
+
+    /// F1: blindness comes before the deadlines of its instant.
+    @Test func `a deadline at the onset itself does not pass`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            90s      store fails                      → blind store
+            105s     store recovers                   → blind store ended since 90s
+            195s                                      → 41 degraded
+            """)
+    }
+
+    @Test func `statuses improve while the store fails`() throws {
+        try timeline(
+            """
+            0s       41,42 goes on duty               → 41 unknown, 42 unknown
+            180s                                      → 41 offline, 42 offline
+            200s     store fails                      → blind store
+            300s     41 reports                       → 41 online
+            310s     server says 42 OFFLINE to ONLINE → 42 online by server
+            320s     43 reports                       → 43 unknown, 43 online
+            900s     store recovers                   → blind store ended since 200s
+            990s                                      → 41 degraded, 42 degraded, 43 degraded
+            """)
+    }
+
+    @Test func `a store that fails twice or recovers twice says nothing new`() throws {
+        try timeline(
+            """
+            0s       store recovers
+            10s      store fails                      → blind store
+            11s      store fails
+            20s      store recovers                   → blind store ended since 10s
+            21s      store recovers
+            """)
+    }
+
+    // MARK: - What is told while blind (F8, F9)
+
+    @Test func `facts take effect while blind`() throws {
+        try timeline(
+            """
+            0s       41,42 report                     → 41 unknown, 41 online, 42 unknown, 42 online
+            10s      store fails                      → blind store
+            20s      41 goes off duty                 → 41 not expected
+            30s      42 pauses                        → 42 not expected
+            40s      41 goes on duty                  → 41 unknown, 41 online
+            50s      roster 42                        → 41 not expected
+            60s      store recovers                   → blind store ended since 10s
+            """)
+    }
+
+    @Test func `a server's worse status is counted, not adopted, while blind`() throws {
+        let engine = try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            10s      store fails                      → blind store
+            20s      server says 41 ONLINE to OFFLINE
+            30s      store recovers                   → blind store ended since 10s
+            120s                                      → 41 degraded
+            """)
+        #expect(engine.counters.serverTransitions[Int(Status.offline.rawValue)] == 1)
+    }
+
+    @Test func `a pause that runs out while blind ends with the blindness`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            10s      41 pauses until 60s              → 41 not expected
+            50s      store fails                      → blind store
+            70s      store recovers                   → blind store ended since 50s, \
+            41 unknown, 41 online
+            160s                                      → 41 degraded
+            """)
+    }
+
+    @Test func `a contact while blind counts as one at its onset`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            50s      store fails                      → blind store
+            60s      41 reports
+            64s      store recovers                   → blind store ended since 50s
+            154s                                      → 41 degraded
+            """)
+    }
+
+    @Test func `a contact told later for a blind instant counts as one at its onset`() throws {
+        try timeline(
+            """
+            0s       a,b,c report                     → a unknown, a online, b unknown, b online, \
+            c unknown, c online
+            50s      store fails                      → blind store
+            64s      store recovers                   → blind store ended since 50s
+            70s      a reports received 45s
+            70s      b reports received 60s
+            70s      c reports received 65s
+            149s                                      → a degraded
+            154s                                      → b degraded
+            155s                                      → c degraded
+            """)
+    }
+
+    @Test func `forgetting counts watched time`() throws {
+        try timeline(
+            """
+            0s       policy forget 1h
+            0s       41 goes on duty                  → 41 unknown
+            180s                                      → 41 offline
+            1h       store fails                      → blind store
+            2h       store recovers                   → blind store ended since 1h
+            2h179.999s
+            """)
+        try timeline(
+            """
+            0s       policy forget 1h
+            0s       41 goes on duty                  → 41 unknown
+            180s                                      → 41 offline
+            1h       store fails                      → blind store
+            2h       store recovers                   → blind store ended since 1h
+            2h180s                                    → 41 not expected by deadline
+            """)
+    }
+
+    /// L2 in watched time.
+    @Test func `a contact before a blind window is as old as the time we watched`() throws {
+        try timeline(
+            """
+            0s       41 reports off duty
+            50s      store fails                      → blind store
+            64s      store recovers                   → blind store ended since 50s
+            104s     41 goes on duty                  → 41 unknown, 41 online
+            194s                                      → 41 degraded
+            """)
+    }
+
+    // MARK: - Heartbeats (B2, F10, F11)
+
+    @Test func `without heartbeats a quiet feed is taken literally`() throws {
+        try timeline(
+            """
+            0s       41 reports through b1            → 41 unknown, 41 online
+            90s                                       → 41 degraded
+            180s                                      → 41 offline
+            """)
+    }
+
+    @Test func `the watch is blind once the only source missed two and a half beats`() throws {
+        try timeline(
+            """
+            0s       source b1 beats every 10s
+            24.999s
+            """)
+        try timeline(
+            """
+            0s       source b1 beats every 10s
+            25s                                       → blind heartbeat since 0s
+            40s      source b1 beats every 10s        → blind heartbeat ended since 0s
+            """)
+    }
+
+    /// F1: what arrives at an instant comes before blindness.
+    @Test func `a beat at the last instant is in time`() throws {
+        try timeline(
+            """
+            0s       source b1 beats every 10s
+            25s      source b1 beats every 10s
+            49.999s
+            """)
+        try timeline(
+            """
+            0s       source b1 beats every 10s
+            25s                                       → blind heartbeat since 0s
+            25.001s  source b1 beats every 10s        → blind heartbeat ended since 0s
+            """)
+    }
+
+    @Test func `writes of a source are beats of it`() throws {
+        try timeline(
+            """
+            0s       source b1 beats every 10s
+            20s      41 reports through b1            → 41 unknown, 41 online
+            40s      41 is told ios through b1
+            64.999s
+            """)
+    }
+
+    @Test func `a line without a source is of source default`() throws {
+        try timeline(
+            """
+            0s       source beats every 10s
+            20s      41 reports                       → 41 unknown, 41 online
+            40s      42 reports through b1            → 42 unknown, 42 online
+            45s                                       → blind heartbeat since 20s
+            50s      43 reports through b1            → 43 unknown, 43 online
+            60s      44 reports                       → 44 unknown, 44 online, \
+            blind heartbeat ended since 20s
+            """)
+    }
+
+    @Test func `one source that beats is enough to see`() throws {
+        try timeline(
+            """
+            0s       source b1 beats every 10s
+            5s       source b2 beats every 10s
+            20s      source b1 beats every 10s
+            44s      source b1 beats every 10s
+            69s                                       → blind heartbeat since 44s
+            70s      source b2 beats every 10s        → blind heartbeat ended since 44s
+            """)
+    }
+
+    @Test func `blindness begins at the last beat of any source`() throws {
+        try timeline(
+            """
+            0s       source b1 beats every 100s
+            200s     source b2 beats every 4s
+            210s
+            250s                                      → blind heartbeat since 200s
+            """)
+    }
+
+    /// B1: watched time is set back to the onset; what was decided in between stands.
+    @Test func `what was decided before blindness was noticed stands`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            88s      source b1 beats every 1s
+            90s                                       → 41 degraded
+            90.5s                                     → blind heartbeat since 88s
+            92s      source b1 beats every 1h         → blind heartbeat ended since 88s
+            184s                                      → 41 offline
+            """)
+    }
+
+    @Test func `watched time is set back to the last beat`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            60s      source b1 beats every 4s
+            65s      42 reports through b2            → 42 unknown, 42 online
+            70s                                       → blind heartbeat since 60s
+            74s      source b1 beats every 1h         → blind heartbeat ended since 60s
+            104s                                      → 41 degraded
+            164s                                      → 42 degraded
+            194s                                      → 41 offline
+            """)
+    }
+
+    /// F10.
+    @Test func `a start is a beat of every source that was not down`() throws {
+        try timeline(
+            """
+            0s       source b1 beats every 10s
+            20s      stop
+            100s     start                            → blind stopped since 20s, \
+            blind stopped ended since 20s
+            125s                                      → blind heartbeat since 100s
+            """)
+    }
+
+    /// F5: nothing is decided after the last line before a crash.
+    @Test func `a source that fell silent before a crash was not missing yet`() throws {
+        try timeline(
+            """
+            0s       source b1 beats every 10s
+            100s     start                            → blind stopped since 0s, \
+            blind stopped ended since 0s
+            125s                                      → blind heartbeat since 100s
+            """)
+    }
+
+    @Test func `a source that was down before a restart is down after it`() throws {
+        try timeline(
+            """
+            0s       source b1 beats every 10s
+            0s       41 reports through b2            → 41 unknown, 41 online
+            25s                                       → blind heartbeat since 0s
+            30s      stop
+            40s      start                            → blind stopped since 30s, \
+            blind stopped ended since 30s
+            50s      source b1 beats every 1h         → blind heartbeat ended since 0s
+            140s                                      → 41 degraded
+            """)
+    }
+
+    /// F6: 1…3600, and the latest told holds.
+    @Test func `the latest promise of a source holds`() throws {
+        try timeline(
+            """
+            0s       source b1 beats every 10s
+            10s      source b1 beats every 1s
+            12.5s                                     → blind heartbeat since 10s
+            13s      source b1 beats every 3600s      → blind heartbeat ended since 10s
+            9012.999s
+            """)
+        try timeline(
+            """
+            0s       source b1 beats every 3600s
+            9000s                                     → blind heartbeat since 0s
+            """)
+    }
+
+    @Test(arguments: ["3601s", "0.999s"])
+    func `a promise out of range arms nothing`(every: String) throws {
+        let engine = try timeline(
+            """
+            0s       source b1 beats every \(every)
+            3h
+            """)
+        #expect(engine.feed.sources.isEmpty)
+    }
+
+    @Test func `a missing source is disarmed after 15 minutes while another one beats`() throws {
+        let text = """
+            0s       source b1 beats every 3600s
+            0s       source b2 beats every 10s
+            """
+        let before = try timeline(text + "\n924.999s")
+        #expect(before.feed.sources.count == 2)
+        let after = try timeline(text + "\n925s")
+        #expect(after.feed.sources.map(\.name) == [Array("b1".utf8)])
+    }
+
+    @Test func `no source is disarmed while all are missing`() throws {
+        let text = """
+            0s       source b1 beats every 10s
+            0s       source b2 beats every 10s
+            25s                                       → blind heartbeat since 0s
+            2000s    source b1 beats every 3600s      → blind heartbeat ended since 0s
+            """
+        let before = try timeline(text + "\n2899.999s")
+        #expect(before.feed.sources.count == 2)
+        let after = try timeline(text + "\n2900s")
+        #expect(after.feed.sources.count == 1)
+    }
+
+    @Test func `at most 64 sources are armed`() throws {
+        let beats = (1...65).map { "0s source b\($0) beats every 10s" }.joined(separator: "\n")
+        let engine = try timeline(beats)
+        #expect(engine.feed.sources.count == 64)
+        #expect(engine.feed.sources.last?.name == Array("b64".utf8))
+    }
+
+    // MARK: - Overload (B1, F11)
+
+    @Test func `half of ten writes refused is overload, for as long as that holds`() throws {
+        try timeline(
+            """
+            0s       1 reports                        → 1 unknown, 1 online
+            0s       1 reports
+            0s       1 reports
+            0s       1 reports
+            0s       1,2 report                       → 2 unknown, 2 online
+            1s       refused 4
+            2s       refused 1                        → blind overload since 1s
+            15s                                       → blind overload ended since 1s
+            """)
+    }
+
+    @Test func `nine writes are no overload, and less than half of them refused neither`() throws {
+        try timeline(
+            """
+            0s       refused 9
+            20s      1 reports                        → 1 unknown, 1 online
+            20s      1 reports
+            20s      1 reports
+            20s      1 reports
+            20s      1 reports
+            20s      1 reports
+            20s      refused 5
+            """)
+    }
+
+    @Test func `overload looks back less than 15 s`() throws {
+        try timeline(
+            """
+            0s       refused 5
+            14.999s  refused 5                        → blind overload since 0s
+            15s                                       → blind overload ended since 0s
+            """)
+        try timeline(
+            """
+            0s       refused 5
+            15s      refused 5
+            """)
+    }
+
+    @Test func `overload lasts as long as writes are refused`() throws {
+        try timeline(
+            """
+            0s       refused 10                       → blind overload
+            10s      refused 10
+            25s                                       → blind overload ended since 0s
+            """)
+    }
+
+    @Test func `overload ends when enough writes are taken again`() throws {
+        try timeline(
+            """
+            0s       9 reports                        → 9 unknown, 9 online
+            80s      refused 10                       → blind overload
+            81s      1 reports                        → 1 unknown, 1 online
+            82s      1 reports
+            82s      1 reports
+            82s      1 reports
+            82s      1 reports
+            83s      1 reports
+            83s      1 reports
+            83s      1 reports
+            83s      1 reports
+            84s      1 reports
+            85s      1 reports                        → blind overload ended since 80s
+            95s                                       → 9 degraded
+            """)
+    }
+
+    // MARK: - Episodes (F7)
+
+    @Test func `each cause has a window of its own`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            10s      store fails                      → blind store
+            20s      refused 10                       → blind overload
+            30s      store recovers                   → blind store ended since 10s
+            35s                                       → blind overload ended since 20s
+            125s                                      → 41 degraded
+            """)
+    }
+
+    @Test func `short windows that overlap make one episode, and it has a grace`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            10s      source b1 beats every 2s
+            15s                                       → blind heartbeat since 10s
+            16s      store fails                      → blind store
+            17s      source b1 beats every 1h         → blind heartbeat ended since 10s
+            25s      store recovers                   → blind store ended since 16s
+            115s                                      → 41 degraded
+            """)
+    }
+
+    @Test func `short windows with sight between them make two episodes without a grace`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            10s      store fails                      → blind store
+            20s      store recovers                   → blind store ended since 10s
+            20.001s  store fails                      → blind store
+            30s      store recovers                   → blind store ended since 20.001s
+            109.999s                                  → 41 degraded
+            """)
+    }
+
+    @Test func `windows that touch make one episode`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            10s      store fails                      → blind store
+            20s      store recovers                   → blind store ended since 10s
+            20s      stop
+            27s      start                            → blind stopped since 20s, \
+            blind stopped ended since 20s
+            117s                                      → 41 degraded
+            """)
+    }
+
+    @Test func `windows begin before others end at one instant`() throws {
+        try timeline(
+            """
+            0s       source b1 beats every 4s
+            10s      store fails                      → blind heartbeat since 0s, blind store
+            20s      source b1 beats every 1h
+            20s      store recovers                   → blind heartbeat ended since 0s, \
+            blind store ended since 10s
+            30s      store fails                      → blind store
+            40s      store recovers
+            40s      refused 10                       → blind overload, blind store ended since 30s
+            55s                                       → blind overload ended since 40s
+            """)
+    }
+
+    // MARK: - The wall (T1, F9)
+
+    @Test func `a step of the wall is no deadline`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            3650s    clock steps +3600s
+            3690s                                     → 41 degraded
+            3780s                                     → 41 offline
+            """)
+    }
+
+    @Test func `a step of the wall backwards gives nobody more time`() throws {
+        try timeline(
+            """
+            1000s    41 reports                       → 41 unknown, 41 online
+            50s      clock steps -1000s
+            90s                                       → 41 degraded
+            180s                                      → 41 offline
+            """)
+    }
+
+    @Test func `a told time lies as far back as the wall says when it is folded`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            1050s    clock steps +1000s
+            1060s    41 reports received 20s ago
+            1130s                                     → 41 degraded
+            """)
+    }
+}

@@ -1,0 +1,195 @@
+import RollcallCore
+import Testing
+
+/// A seeded stream of events that hits what checkpoints must keep (style 17).
+struct EventStream {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
+
+    mutating func next(_ bound: Int) -> Int {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return Int(state % UInt64(bound))
+    }
+
+    /// An event at the wall `at`; nil makes time pass only.
+    mutating func event(at: Int64) -> Event? {
+        let id = "r-\(next(12))"
+        switch next(20) {
+        case 0...9: return items(.batch, batch(id, at))
+        case 10: return items(.responder, "{\"responder_id\":\"\(id)\",\"duty_state\":\"\(duty())\"}")
+        case 11:
+            let until = at + Int64(next(120_000))
+            return items(.responder, "{\"responder_id\":\"\(id)\",\"paused_until\":\(until)}")
+        case 12, 13:
+            let words = ["ONLINE", "DEGRADED", "OFFLINE", "UNKNOWN"]
+            let told = at - Int64(next(60_000))
+            return items(
+                .transition,
+                "{\"responder_id\":\"\(id)\",\"from\":\"\(words[next(4)])\",\"to\":\"\(words[next(4)])\","
+                    + "\"at\":\(told),\"id\":\"t\(next(40))\"}")
+        case 14:
+            return .heartbeat(
+                source: Array("s\(next(2))".utf8), every: Milliseconds(Int64(next(2) * 10_000)))
+        case 15: return .refused(count: next(8))
+        case 16: return .store(isFailing: next(3) == 0)
+        case 17: return .clock(step: Milliseconds(Int64(next(7_200_000) - 3_600_000)))
+        case 18:
+            var policy = Policy()
+            policy.onDuty.degradedAfter = .seconds(Int64(30 + next(90)))
+            policy.onDuty.offlineAfter = .seconds(Int64(130 + next(90)))
+            policy.lowPowerFactor = Double(1 + next(3))
+            policy.forgetAfter = .seconds(Int64(300 + next(600)))
+            return .policy(policy)
+        default: return nil
+        }
+    }
+
+    private mutating func duty() -> String { ["ON_DUTY", "ON_MISSION", "OFF_DUTY"][next(3)] }
+
+    private mutating func batch(_ id: String, _ at: Int64) -> String {
+        var updates: [String] = []
+        for _ in 0..<next(4) {
+            let captured = at - Int64(next(400_000)) + 3000
+            updates.append("{\"sequence\":\(next(400)),\"captured_at\":\(captured)}")
+        }
+        let received = next(2) == 0 ? ",\"received_at\":\(at - Int64(next(200_000)))" : ""
+        let install = next(4) == 0 ? ",\"install_id\":\"i\(next(7))\"" : ""
+        let power = next(3) == 0 ? ",\"telemetry\":{\"power_mode\":\"low_power\"}" : ""
+        let region = next(3) == 0 ? ",\"region\":\"g\(next(3))\"" : ""
+        return "{\"responder_id\":\"\(id)\",\"updates\":[\(updates.joined(separator: ","))]"
+            + received + install + power + region + "}"
+    }
+
+    private func items(_ kind: ItemKind, _ body: String) -> Event? {
+        let bytes = Array(body.utf8)
+        guard let scan = try? ItemScanner.scan(bytes.span, kind: kind) else { return nil }
+        return .items(scan.items, source: Array("default".utf8))
+    }
+}
+
+@Suite struct CheckpointTests {
+    private func copy(_ engine: Engine) throws -> Engine {
+        let checkpoint = Checkpoint(engine)
+        var reader = CheckpointReader()
+        for index in 0..<checkpoint.sliceCount { reader.take(checkpoint.slice(index)) }
+        return try #require(reader.finish())
+    }
+
+    private func bytes(_ engine: Engine) -> [[UInt8]] {
+        let checkpoint = Checkpoint(engine)
+        return (0..<checkpoint.sliceCount).map { checkpoint.slice($0) }
+    }
+
+    /// J5, INV-27, INV-34: a restart of no length at any turn changes nothing.
+    @Test(arguments: 1...60)
+    func `an engine put together from a checkpoint decides as the one it was cut from`(
+        seed: Int
+    ) throws {
+        var stream = EventStream(seed: UInt64(seed))
+        var straight = Engine()
+        var restarted = Engine()
+        var now: Int64 = 1_795_230_000_000
+        for turn in 0..<300 {
+            now += Int64(1 + stream.next(20_000))
+            let instant = RunningTime(milliseconds: now)
+            let wall = now + straight.watch.wallOffset.count
+            if let event = stream.event(at: wall) {
+                let receipt = straight.fold(event, at: instant)
+                #expect(restarted.fold(event, at: instant) == receipt)
+            }
+            straight.advance(to: instant)
+            restarted.advance(to: instant)
+            #expect(straight.takeDecisions() == restarted.takeDecisions())
+            if turn % 7 == 0 { restarted = try copy(restarted) }
+        }
+        let isSame = bytes(straight) == bytes(restarted)
+        #expect(isSame)
+        #expect(straight.tally.byStatus == restarted.tally.byStatus)
+        // A region that everybody left keeps its zeros until a restart.
+        let regions = zip(straight.tally.byRegion, restarted.tally.byRegion)
+        #expect(regions.allSatisfy { $0 == $1 })
+        #expect(straight.tally.byRegion.reduce(0, +) == restarted.tally.byRegion.reduce(0, +))
+        #expect(straight.tally.telemetry == restarted.tally.telemetry)
+        #expect(straight.tally.notExpected == restarted.tally.notExpected)
+    }
+
+    /// `advance(a)` then `advance(b)` equals `advance(b)` (design §1).
+    @Test(arguments: 1...40)
+    func `looking at the clock more often decides nothing else`(seed: Int) {
+        var stream = EventStream(seed: UInt64(seed) + 1000)
+        var rarely = Engine()
+        var often = Engine()
+        var now: Int64 = 1_795_230_000_000
+        for _ in 0..<200 {
+            for _ in 0..<3 {
+                now += Int64(1 + stream.next(9000))
+                often.advance(to: RunningTime(milliseconds: now))
+            }
+            now += 1
+            let instant = RunningTime(milliseconds: now)
+            if let event = stream.event(at: now + rarely.watch.wallOffset.count) {
+                _ = rarely.fold(event, at: instant)
+                _ = often.fold(event, at: instant)
+            }
+            rarely.advance(to: instant)
+            often.advance(to: instant)
+            #expect(rarely.takeDecisions() == often.takeDecisions())
+        }
+    }
+
+    @Test func `a checkpoint holds on to its turn while the engine goes on`() throws {
+        var stream = EventStream(seed: 7)
+        var engine = Engine()
+        var now: Int64 = 1_795_230_000_000
+        func run(_ turns: Int) {
+            for _ in 0..<turns {
+                now += 1000
+                if let event = stream.event(at: now) {
+                    _ = engine.fold(event, at: RunningTime(milliseconds: now))
+                }
+                engine.advance(to: RunningTime(milliseconds: now))
+            }
+        }
+        run(200)
+        engine.decisions = []
+        let checkpoint = Checkpoint(engine)
+        let before = bytes(engine)
+        run(200)
+        let isHeld = (0..<checkpoint.sliceCount).map { checkpoint.slice($0) } == before
+        #expect(isHeld)
+        let hasMoved = bytes(engine) != before
+        #expect(hasMoved)
+    }
+
+    @Test func `damaged slices give no engine and no trap`() throws {
+        var stream = EventStream(seed: 3)
+        var engine = Engine()
+        for turn in 0..<300 {
+            let now = 1_795_230_000_000 + Int64(turn) * 5000
+            if let event = stream.event(at: now) {
+                _ = engine.fold(event, at: RunningTime(milliseconds: now))
+            }
+            engine.advance(to: RunningTime(milliseconds: now))
+        }
+        let slices = bytes(engine)
+        for cut in stride(from: 0, to: slices[0].count, by: 7) {
+            var reader = CheckpointReader()
+            reader.take(Array(slices[0].prefix(cut)))
+            let isDamaged = reader.finish() == nil
+            #expect(isDamaged)
+        }
+        for (index, slice) in slices.enumerated() {
+            for place in stride(from: 0, to: slice.count, by: 11) {
+                var damaged = slices
+                damaged[index][place] ^= UInt8(1 << stream.next(8))
+                var reader = CheckpointReader()
+                for slice in damaged { reader.take(slice) }
+                _ = reader.finish()
+            }
+        }
+    }
+}
+
