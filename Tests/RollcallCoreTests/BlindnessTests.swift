@@ -93,6 +93,20 @@ import Testing
             """)
     }
 
+    /// B5, F18: nor does it move the deadlines that a later contact gives them.
+    @Test func `who was offline at a grace counts from contact alone`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            90s                                       → 41 degraded
+            180s                                      → 41 offline
+            300s     store fails                      → blind store
+            330s     store recovers                   → blind store ended since 300s
+            340s     41 reports received 160s ago     → 41 degraded by contact
+            390s                                      → 41 offline
+            """)
+    }
+
     @Test func `there are at most three graces in 30 minutes`() throws {
         try timeline(
             """

@@ -42,25 +42,25 @@ package final class Keeper: @unchecked Sendable {
     /// Bytes written between checkpoints of the write-ahead log.
     private static let walBytesMax = 2 << 20
 
-    private let store: KeeperStore
-    private let log: Logger
+    let store: KeeperStore
+    let log: Logger
     private let edge: EdgeFigures
-    private let refusals: @Sendable () -> Int
+    let refusals: @Sendable () -> Int
     private let onFatal: @Sendable (StoreError) -> Void
     private let mailbox = Mailbox<KeeperMessage>()
     private let takesWrites = Atomic(true)
 
-    private var engine: Engine
-    private var figures: StoreFigures
-    private var checkpoints: CheckpointWriter
+    var engine: Engine
+    var figures: StoreFigures
+    var checkpoints: CheckpointWriter
     /// Turns whose commit failed, kept whole (J6).
-    private var kept: [PendingTurn] = []
-    private var turnNumber: Int64
+    var kept: [PendingTurn] = []
+    var turnNumber: Int64
     /// Where running time and the machine's clock meet.
-    private var origin: (running: Int64, elapsed: Int64) = (0, 0)
-    private var lastTurnElapsed: Int64 = 0
+    var origin: (running: Int64, elapsed: Int64) = (0, 0)
+    var lastTurnElapsed: Int64 = 0
     private var walBytes = 0
-    private var refusalsSeen = 0
+    var refusalsSeen = 0
 
     /// A keeper of the store at `path` that decides by `policy`, ready to be started.
     ///
@@ -259,7 +259,7 @@ package final class Keeper: @unchecked Sendable {
         }
     }
 
-    private func number(_ pending: inout PendingTurn, _ now: RunningTime) {
+    func number(_ pending: inout PendingTurn, _ now: RunningTime) {
         turnNumber += 1
         pending.turn = Turn(
             number: turnNumber, nowMilliseconds: now.milliseconds,
@@ -283,7 +283,7 @@ package final class Keeper: @unchecked Sendable {
         if walBytes > Self.walBytesMax { checkpointWAL(.passive) }
     }
 
-    private func checkpointWAL(_ mode: WALCheckpoint.Mode) {
+    func checkpointWAL(_ mode: WALCheckpoint.Mode) {
         walBytes = 0
         do throws(StoreError) {
             let result = try store.journal.checkpointWAL(mode)
@@ -354,57 +354,6 @@ package final class Keeper: @unchecked Sendable {
     private func end(_ error: StoreError) {
         log.critical("the store failed for good", metadata: ["error": "\(error)"])
         onFatal(error)
-    }
-
-    // MARK: - Begin and end
-
-    /// The first turn: `start`, the settings if they are new, a wall that went back meanwhile.
-    private func begin(policy: Policy, isNew: Bool) throws(StoreError) {
-        let clock = ClockReading.now()
-        let last = engine.watch.now
-        let away = clock.wall.milliseconds - engine.watch.wall(last).milliseconds
-        let now = isNew ? RunningTime(milliseconds: clock.wall.milliseconds) : last + Milliseconds(max(1, away))
-        origin = (now.milliseconds, clock.elapsed)
-        refusalsSeen = refusals()
-        var pending = PendingTurn()
-        _ = pending.fold(.start, into: &engine, at: now)
-        if isNew || engine.policy != policy {
-            _ = pending.fold(.policy(policy), into: &engine, at: now)
-        }
-        if away < 0 && !isNew {
-            let step = clock.wall.milliseconds - engine.watch.wall(now).milliseconds
-            _ = pending.fold(.clock(step: Milliseconds(step)), into: &engine, at: now)
-        }
-        engine.advance(to: now)
-        pending.decisions = engine.takeDecisions()
-        number(&pending, now)
-        try store.commit([pending])
-        lastTurnElapsed = clock.elapsed
-        figures.journalOldestAt = try store.journal.firstTurn().map {
-            Timestamp(milliseconds: $0.wallMilliseconds)
-        }
-    }
-
-    /// An orderly stop leaves a checkpoint, so that the next start has no tail (J4).
-    private func close() {
-        do throws(StoreError) {
-            guard kept.isEmpty else {
-                log.error("stopping with turns that could not be stored; nothing acknowledged is lost")
-                return
-            }
-            checkpoints.abandon()
-            checkpoints.begin(turn: turnNumber, engine, ClockReading.now())
-            while checkpoints.isWriting {
-                try store.journal.begin()
-                try checkpoints.write(to: store.journal)
-                try store.journal.commit()
-                checkpoints.wrote()
-            }
-            try store.journal.close()
-        } catch {
-            log.error("the last checkpoint failed", metadata: ["error": "\(error)"])
-            try? store.journal.rollback()
-        }
     }
 }
 

@@ -155,6 +155,7 @@ extension Responder {
         archive.code(&lastContactAt)
         archive.code(&contactFolded)
         archive.code(&activeSince)
+        archive.code(&isGraced)
         archive.code(&degradedDeadline)
         archive.code(&offlineDeadline)
         archive.code(&offlineSince)

@@ -80,7 +80,8 @@ extension Engine {
     /// The latest of last contact, becoming active and the last grace: where deadlines count from
     /// (F18).
     private func base(_ person: Responder) -> WatchedTime {
-        max(person.lastContact, person.activeSince, watch.lastGrace)
+        let grace = person.isGraced ? watch.lastGrace : .distantPast
+        return max(person.lastContact, person.activeSince, grace)
     }
 
     /// Sets both deadlines anew and returns the thresholds.
@@ -206,9 +207,12 @@ extension Engine {
     mutating func grantGrace() {
         for number in 0..<roster.count {
             var person = roster[number]
-            guard person.isActive, person.status != .offline else { continue }
-            setDeadlines(&person)
-            arm(&person, number)
+            guard person.isActive else { continue }
+            person.isGraced = person.status != .offline
+            if person.isGraced {
+                setDeadlines(&person)
+                arm(&person, number)
+            }
             roster[number] = person
         }
     }

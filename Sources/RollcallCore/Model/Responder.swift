@@ -55,6 +55,8 @@ package struct Responder: Sendable {
     package var activeSince = WatchedTime.distantPast
     package var degradedDeadline = WatchedTime.distantFuture
     package var offlineDeadline = WatchedTime.distantFuture
+    /// True if the last grace was granted to this person too: who was OFFLINE got none (B5).
+    package var isGraced = false
     /// When the status last became OFFLINE, from which L10 counts.
     package var offlineSince = WatchedTime.distantPast
     /// The earliest entry of this person in the deadline queue.
