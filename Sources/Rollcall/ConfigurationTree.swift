@@ -88,7 +88,8 @@ struct ConfigurationTree {
         guard case .sequence(let sequence) = node else { throw fault(key, "must be a list", "") }
         value = []
         for element in sequence {
-            guard let name = element.string, (1...ItemScanner.nameBytesMax).contains(name.utf8.count)
+            guard let name = element.string,
+                (1...ItemScanner.nameBytesMax).contains(name.utf8.count)
             else { throw fault(key, "must hold names of 1 to 128 bytes", "") }
             value.append(Array(name.utf8))
         }

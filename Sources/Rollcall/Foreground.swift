@@ -26,8 +26,11 @@ package enum Foreground {
             log.critical("cannot start", metadata: ["error": "\(error)"])
             exit(1)
         }
-        let host = configuration.listenAddress.prefix { $0 != ":" || configuration.listenAddress.hasPrefix("[") }
-        var line = Array("rollcall: listening on http://\(address(String(host), server.port))\n".utf8)
+        let host = configuration.listenAddress.prefix {
+            $0 != ":" || configuration.listenAddress.hasPrefix("[")
+        }
+        var line = Array(
+            "rollcall: listening on http://\(address(String(host), server.port))\n".utf8)
         try? StandardOutput.write(&line)
         log.info("ready", metadata: ["port": "\(server.port)"])
         var received: CInt = 0

@@ -30,6 +30,7 @@ package struct LogLines: LogHandler {
         set { metadata[key] = newValue }
     }
 
+    /// Writes one line, in one call, in the format asked for.
     package func log(event: LogEvent) {
         var fields = [
             ("time", RFC3339.string(ClockReading.now().wall)),
@@ -53,10 +54,12 @@ package struct LogLines: LogHandler {
             if place > 0 { line.append(UInt8(ascii: " ")) }
             line.append(contentsOf: field.0.utf8)
             line.append(UInt8(ascii: "="))
-            let isPlain = !field.1.isEmpty && field.1.utf8.allSatisfy { byte in
-                byte > 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "=")
-                    && byte != UInt8(ascii: "\\") && byte < 0x7F
-            }
+            let isPlain =
+                !field.1.isEmpty
+                && field.1.utf8.allSatisfy { byte in
+                    byte > 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "=")
+                        && byte != UInt8(ascii: "\\") && byte < 0x7F
+                }
             if isPlain {
                 line.append(contentsOf: field.1.utf8)
             } else {

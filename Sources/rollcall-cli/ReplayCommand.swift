@@ -24,8 +24,10 @@ struct ReplayCommand: ParsableCommand {
 
     func run() throws {
         do {
-            try ReplayFile(path: file, configurationPath: configurationFile, reportsUpdates: updates)
-                .run()
+            try ReplayFile(
+                path: file, configurationPath: configurationFile, reportsUpdates: updates
+            )
+            .run()
         } catch {
             throw ValidationError("\(error)")
         }

@@ -42,7 +42,8 @@ struct ServeCommand: ParsableCommand {
         }
         var settings: Configuration
         do {
-            settings = try configurationFile.map { try Configuration(yaml: InputFile.text($0)) }
+            settings =
+                try configurationFile.map { try Configuration(yaml: InputFile.text($0)) }
                 ?? Configuration()
         } catch {
             throw ValidationError("--config.file \(configurationFile ?? ""): \(error)")

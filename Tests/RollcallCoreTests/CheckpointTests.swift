@@ -19,7 +19,8 @@ struct EventStream {
         let id = "r-\(next(12))"
         switch next(20) {
         case 0...9: return items(.batch, batch(id, at))
-        case 10: return items(.responder, "{\"responder_id\":\"\(id)\",\"duty_state\":\"\(duty())\"}")
+        case 10:
+            return items(.responder, "{\"responder_id\":\"\(id)\",\"duty_state\":\"\(duty())\"}")
         case 11:
             let until = at + Int64(next(120_000))
             return items(.responder, "{\"responder_id\":\"\(id)\",\"paused_until\":\(until)}")
@@ -192,4 +193,3 @@ struct EventStream {
         }
     }
 }
-

@@ -21,7 +21,8 @@ import Testing
 
     private static let began: Int64 = 1_795_230_000_000
 
-    private func items(_ kind: ItemKind, _ body: String, source: String = "default") throws -> Event {
+    private func items(_ kind: ItemKind, _ body: String, source: String = "default") throws -> Event
+    {
         let bytes = Array(body.utf8)
         return .items(
             try ItemScanner.scan(bytes.span, kind: kind).items, source: Array(source.utf8))
@@ -38,14 +39,21 @@ import Testing
         switch turn % 12 {
         case 0:
             return [
-                try items(.batch, "[{\"responder_id\":\"\(id)\",\"updates\":[{\"sequence\":\(turn)}]},{\"responder_id\":\"x\"}]"),
+                try items(
+                    .batch,
+                    "[{\"responder_id\":\"\(id)\",\"updates\":[{\"sequence\":\(turn)}]},{\"responder_id\":\"x\"}]"
+                ),
                 try items(.batch, "{\"responder_id\":\"y\"}", source: "backend-2"),
             ]
-        case 1: return [try items(.responder, "{\"responder_id\":\"\(id)\",\"duty_state\":\"ON_MISSION\"}")]
+        case 1:
+            return [
+                try items(.responder, "{\"responder_id\":\"\(id)\",\"duty_state\":\"ON_MISSION\"}")
+            ]
         case 2:
             return [
                 try items(
-                    .transition, "{\"responder_id\":\"\(id)\",\"from\":\"ONLINE\",\"to\":\"OFFLINE\"}")
+                    .transition,
+                    "{\"responder_id\":\"\(id)\",\"from\":\"ONLINE\",\"to\":\"OFFLINE\"}")
             ]
         case 3: return [.heartbeat(source: Array("backend-2".utf8), every: Milliseconds(60_000))]
         case 4: return [.refused(count: 3), .clock(step: Milliseconds(-700))]
@@ -58,8 +66,9 @@ import Testing
         case 8: return [.erase(id: Array("x".utf8), source: Array("default".utf8))]
         case 9: return [.turn(lateness: Milliseconds(9000))]
         case 10:
-            guard case .items(let list, let source) = try items(
-                .rosterEntry, "[{\"responder_id\":\"r-1\"},{\"responder_id\":\"r-2\"}]")
+            guard
+                case .items(let list, let source) = try items(
+                    .rosterEntry, "[{\"responder_id\":\"r-1\"},{\"responder_id\":\"r-2\"}]")
             else { return [] }
             return [.roster(list, source: source, allowsShrink: true)]
         default: return [try items(.batch, "{\"responder_id\":\"x\"}"), .stop, .start]
@@ -86,7 +95,9 @@ import Testing
         }
     }
 
-    @Test func `a restart folds the journal to the very same state, and decides nothing anew`() throws {
+    @Test func `a restart folds the journal to the very same state, and decides nothing anew`()
+        throws
+    {
         let directory = try Directory()
         var engine = Engine()
         do {

@@ -154,7 +154,10 @@ extension Router {
                     status: 200,
                     headers: [
                         ("Content-Type", "text/html; charset=utf-8"),
-                        ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),
+                        (
+                            "Content-Security-Policy",
+                            "default-src 'none'; style-src 'unsafe-inline'"
+                        ),
                     ], body: LandingPage.bytes(view)), InputFigures())
         }
     }

@@ -11,7 +11,8 @@ enum ResponderJSON {
         if let reason = person.notExpected { word("not_expected", reason.word, to: &body) }
         time("since", person.since, to: &body)
         time("as_of", engine.watch.wallNow, to: &body)
-        JSONWriter.raw(engine.isConfirmed(person) ? ",\"confirmed\":true" : ",\"confirmed\":false", to: &body)
+        JSONWriter.raw(
+            engine.isConfirmed(person) ? ",\"confirmed\":true" : ",\"confirmed\":false", to: &body)
         word("reachable", engine.reachable(person).word, to: &body)
         time("last_contact_at", person.lastContactAt, to: &body)
         time("last_location_at", person.lastLocationAt, to: &body)
@@ -103,7 +104,8 @@ enum StatusJSON {
         body.append(contentsOf: BuildInformation.version.utf8)
         JSONWriter.raw("\"", to: &body)
         ResponderJSON.time("as_of", engine.watch.wallNow, to: &body)
-        JSONWriter.raw(engine.watch.isBlind ? ",\"watching\":false" : ",\"watching\":true", to: &body)
+        JSONWriter.raw(
+            engine.watch.isBlind ? ",\"watching\":false" : ",\"watching\":true", to: &body)
         if let onset = engine.watch.onset {
             ResponderJSON.time("not_watching_since", engine.watch.wall(onset), to: &body)
         }

@@ -10,7 +10,9 @@ extension Router {
         _ kind: ItemKind, _ request: HTTPRequest,
         _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
     ) {
-        guard let source = Self.source(request) else { return answer(Self.badSource, InputFigures()) }
+        guard let source = Self.source(request) else {
+            return answer(Self.badSource, InputFigures())
+        }
         let scan: ScanResult
         do throws(ScanError) {
             scan = try ItemScanner.scan(
@@ -38,7 +40,9 @@ extension Router {
         _ request: HTTPRequest,
         _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
     ) {
-        guard let asked = Self.source(request) else { return answer(Self.badSource, InputFigures()) }
+        guard let asked = Self.source(request) else {
+            return answer(Self.badSource, InputFigures())
+        }
         var source = asked
         var every = Milliseconds(0)
         if request.method == "POST" {

@@ -8,7 +8,9 @@ extension Keeper {
         let clock = ClockReading.now()
         let last = engine.watch.now
         let away = clock.wall.milliseconds - engine.watch.wall(last).milliseconds
-        let now = isNew ? RunningTime(milliseconds: clock.wall.milliseconds) : last + Milliseconds(max(1, away))
+        let now =
+            isNew
+            ? RunningTime(milliseconds: clock.wall.milliseconds) : last + Milliseconds(max(1, away))
         origin = (now.milliseconds, clock.elapsed)
         refusalsSeen = refusals()
         var pending = PendingTurn()
@@ -34,7 +36,8 @@ extension Keeper {
     func close() {
         do throws(StoreError) {
             guard kept.isEmpty else {
-                log.error("stopping with turns that could not be stored; nothing acknowledged is lost")
+                log.error(
+                    "stopping with turns that could not be stored; nothing acknowledged is lost")
                 return
             }
             checkpoints.abandon()

@@ -83,7 +83,9 @@ package final class Keeper: @unchecked Sendable {
         figures.refoldDifferences = recovered.differences
         checkpoints = CheckpointWriter(last: recovered.checkpoint)
         if recovered.differences > 0 {
-            log.error("refolding differs from the store", metadata: ["differences": "\(recovered.differences)"])
+            log.error(
+                "refolding differs from the store",
+                metadata: ["differences": "\(recovered.differences)"])
         }
         log.info(
             "store opened",

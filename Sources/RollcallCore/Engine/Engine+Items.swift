@@ -371,7 +371,8 @@ extension Engine {
     private mutating func keep(
         _ ledger: SequenceLedger, _ person: inout Responder, _ number: Int
     ) {
-        if ledger.installs.count == 1, ledger.forgotten.isEmpty, let install = ledger.installs.first,
+        if ledger.installs.count == 1, ledger.forgotten.isEmpty,
+            let install = ledger.installs.first,
             install.ranges.count == 1, install.closedThrough < 0, let range = install.ranges.first
         {
             person.hasLedger = false

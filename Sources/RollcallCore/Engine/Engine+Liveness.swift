@@ -136,7 +136,8 @@ extension Engine {
     /// When time alone next changes something about a person.
     private func due(_ person: Responder) -> WatchedTime {
         guard person.isActive else { return .distantFuture }
-        return person.status == .offline ? person.offlineSince + policy.forgetAfter : person.lateness
+        return person.status == .offline
+            ? person.offlineSince + policy.forgetAfter : person.lateness
     }
 
     /// Sees to it that the queue has an entry not later than the person's next deadline.
@@ -176,7 +177,11 @@ extension Engine {
         while let due = nextDeadline(), due <= now, let first = deadlines.popFirst() {
             let number = Int(first.number)
             roster[number].armed = .distantFuture
-            if roster[number].status == .offline { lost.append(number) } else { late.append(number) }
+            if roster[number].status == .offline {
+                lost.append(number)
+            } else {
+                late.append(number)
+            }
         }
         for number in late.sorted(by: roster.precedes) {
             edit(number) { engine, person in engine.passDeadlines(&person, number, now) }

@@ -31,7 +31,8 @@ package struct Watch: Sendable {
     /// Where the present episode began; nil while we can see.
     package private(set) var onset: RunningTime?
     /// Onset of each reason's open window, by `BlindReason`.
-    package private(set) var open = [RunningTime?](repeating: nil, count: BlindReason.allCases.count)
+    package private(set) var open = [RunningTime?](
+        repeating: nil, count: BlindReason.allCases.count)
     /// Milliseconds of closed windows by reason.
     package private(set) var closedMilliseconds = [Int64](
         repeating: 0, count: BlindReason.allCases.count)
@@ -152,7 +153,9 @@ package struct Watch: Sendable {
         }
         archive.code(&lost)
         archive.code(&onset, empty: .distantPast) { $0.code(&$1) }
-        for index in open.indices { archive.code(&open[index], empty: .distantPast) { $0.code(&$1) } }
+        for index in open.indices {
+            archive.code(&open[index], empty: .distantPast) { $0.code(&$1) }
+        }
         for index in closedMilliseconds.indices { archive.code(&closedMilliseconds[index]) }
         archive.code(&graces, empty: .distantPast) { $0.code(&$1) }
         archive.code(&lastGrace)

@@ -5,6 +5,7 @@ package struct ByteRange: Hashable, Sendable {
     /// Number of bytes.
     package var count: UInt32
 
+    /// Makes the span of `count` bytes from `offset` on.
     package init(offset: Int, count: Int) {
         self.offset = UInt32(truncatingIfNeeded: offset)
         self.count = UInt32(truncatingIfNeeded: count)
@@ -74,6 +75,7 @@ package struct Update: Equatable, Sendable {
     /// True for a last known position sent anew.
     package var isCached: Bool
 
+    /// Makes an update of what was read.
     package init(sequence: Int64, capturedAt: Timestamp?, isCached: Bool) {
         self.sequence = sequence
         self.capturedAt = capturedAt

@@ -169,7 +169,8 @@ enum ItemField: UInt8 {
         func `is`(_ word: StaticString, _ bytes: Span<UInt8>) -> Bool {
             guard count == word.utf8CodeUnitCount else { return false }
             if let decoded {
-                return decoded.elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: count))
+                return decoded.elementsEqual(
+                    UnsafeBufferPointer(start: word.utf8Start, count: count))
             }
             for index in 0..<count
             where bytes[range.lowerBound + index] != word.utf8Start[index] {

@@ -64,6 +64,7 @@ package struct ItemNote: Equatable, Sendable {
     /// What is wrong, for people.
     package var detail: String
 
+    /// Makes a note about the item at `index`.
     package init(index: Int, pointer: String, fault: ItemFault, detail: String) {
         self.index = index
         self.pointer = pointer

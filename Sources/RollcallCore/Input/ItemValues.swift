@@ -24,7 +24,8 @@ extension ItemScanner {
         case .dutyState: try word(field, .duty, Words.duty, other: nil, &cursor, body)
         case .sharing: try word(field, .sharing, Words.sharing, other: nil, &cursor, body)
         case .platform:
-            try word(field, .platform, Words.platform, other: Platform.other.rawValue, &cursor, body)
+            try word(
+                field, .platform, Words.platform, other: Platform.other.rawValue, &cursor, body)
         case .nudgeSound: try word(field, .nudgeSound, Words.sound, other: 0, &cursor, body)
         case .from:
             try word(field, .from, Words.status, other: Status.unknown.rawValue, &cursor, body)

@@ -64,7 +64,9 @@ package struct LocationAges: Sendable {
     mutating func add(_ location: WatchedTime, now: WatchedTime) { change(location, by: 1, now) }
 
     /// Counts a location out.
-    mutating func remove(_ location: WatchedTime, now: WatchedTime) { change(location, by: -1, now) }
+    mutating func remove(_ location: WatchedTime, now: WatchedTime) {
+        change(location, by: -1, now)
+    }
 
     private mutating func change(_ location: WatchedTime, by step: Int, _ now: WatchedTime) {
         advance(now)

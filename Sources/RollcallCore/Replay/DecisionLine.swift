@@ -16,7 +16,9 @@ package enum DecisionLine {
             JSONWriter.word(origin.word, to: &output)
         case .blind(let at, let begins, let since, let reason):
             begin(at, "blind", &output)
-            text(begins ? ",\"state\":\"begin\",\"since\":\"" : ",\"state\":\"end\",\"since\":\"", &output)
+            text(
+                begins ? ",\"state\":\"begin\",\"since\":\"" : ",\"state\":\"end\",\"since\":\"",
+                &output)
             RFC3339.append(since, to: &output)
             text("\",\"reason\":", &output)
             JSONWriter.word(reason.word, to: &output)

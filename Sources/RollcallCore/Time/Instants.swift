@@ -54,6 +54,7 @@ extension Instant {
 /// and nudge throttles. Source: design §2 T1, fine print F9.
 package struct Timestamp: Instant {
     package var milliseconds: Int64
+    /// Makes the instant `milliseconds` after its clock's zero.
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 }
 
@@ -61,6 +62,7 @@ package struct Timestamp: Instant {
 /// while the watch is blind. "Wall time of a duration" in the fine print (F9) means this one.
 package struct RunningTime: Instant {
     package var milliseconds: Int64
+    /// Makes the instant `milliseconds` after its clock's zero.
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 }
 
@@ -68,5 +70,6 @@ package struct RunningTime: Instant {
 /// and every deadline of a responder is kept in it. Source: design §2 T1.
 package struct WatchedTime: Instant {
     package var milliseconds: Int64
+    /// Makes the instant `milliseconds` after its clock's zero.
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 }
