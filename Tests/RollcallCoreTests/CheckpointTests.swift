@@ -141,6 +141,36 @@ struct EventStream {
         }
     }
 
+    /// What arrives at D itself is in time (F1), however many turns a millisecond has.
+    @Test(arguments: 1...40)
+    func `turns within one instant decide what one turn would have`(seed: Int) {
+        var stream = EventStream(seed: UInt64(seed) + 2000)
+        var turns = Engine()
+        var stamped: [(event: Event, at: RunningTime)] = []
+        var decided: [Decision] = []
+        var now: Int64 = 1_795_230_000_000
+        for _ in 0..<600 {
+            now += stream.next(3) > 0 ? 0 : Int64(1 + stream.next(9000))
+            guard let event = stream.event(at: now + turns.watch.wallOffset.count) else { continue }
+            let instant = max(RunningTime(milliseconds: now), turns.openInstant)
+            now = instant.milliseconds
+            stamped.append((event, instant))
+            _ = turns.fold(event, at: instant)
+            turns.advance(to: instant)
+            decided += turns.takeDecisions().map(\.decision)
+        }
+        var whole = Engine()
+        for (place, (event, instant)) in stamped.enumerated() {
+            _ = whole.fold(event, at: instant)
+            if place + 1 == stamped.count || stamped[place + 1].at > instant {
+                whole.advance(to: instant)
+            }
+        }
+        #expect(whole.takeDecisions().map(\.decision) == decided)
+        let together = zip(stamped, stamped.dropFirst()).count { $0.at == $1.at }
+        #expect(together > 100)
+    }
+
     @Test func `a checkpoint holds on to its turn while the engine goes on`() throws {
         var stream = EventStream(seed: 7)
         var engine = Engine()

@@ -55,6 +55,8 @@ package final class Keeper: @unchecked Sendable {
     var checkpoints: CheckpointWriter
     /// Turns whose commit failed, kept whole (J6).
     var kept: [PendingTurn] = []
+    /// The last committed state, which answers while turns are kept (J6).
+    private var published: Engine?
     var turnNumber: Int64
     /// Where running time and the machine's clock meet.
     var origin: (running: Int64, elapsed: Int64) = (0, 0)
@@ -137,7 +139,7 @@ package final class Keeper: @unchecked Sendable {
         while isRunning {
             let plan = nextWake()
             let messages = mailbox.takeAll(waiting: plan - ClockReading.now().elapsed)
-            let clock = ClockReading.now()
+            let clock = present()
             var stops: [@Sendable () -> Void] = []
             if kept.isEmpty {
                 turn(messages, clock, lateBy: clock.elapsed - plan, &stops)
@@ -165,12 +167,22 @@ package final class Keeper: @unchecked Sendable {
         RunningTime(milliseconds: origin.running + clock.elapsed - origin.elapsed)
     }
 
+    /// The clock once the engine's last instant takes events: rarely later than at once, and by a
+    /// millisecond. Turns stamped ahead instead would push time ahead, turn by turn.
+    private func present() -> ClockReading {
+        let clock = ClockReading.now()
+        let early = engine.openInstant - running(clock)
+        guard early.count > 0 else { return clock }
+        usleep(UInt32(min(early.count, Self.sleepMax) * 1000))
+        return ClockReading.now()
+    }
+
     /// One turn: folds what waits, passes what is due, commits, answers.
     private func turn(
         _ messages: [KeeperMessage], _ clock: ClockReading, lateBy: Int64,
         _ stops: inout [@Sendable () -> Void]
     ) {
-        let now = max(running(clock), engine.watch.now + Milliseconds(1))
+        let now = max(running(clock), engine.openInstant)
         var pending = PendingTurn()
         observe(clock, now, lateBy: lateBy, &pending)
         var replies: [(reply: @Sendable (WriteOutcome) -> Void, receipt: Receipt)] = []
@@ -226,7 +238,8 @@ package final class Keeper: @unchecked Sendable {
         guard !questions.isEmpty else { return }
         // Time alone changed nothing since the last turn, or there would have been one: only the
         // clock that ages are read from moves on.
-        let view = KeeperView(engine: engine.viewed(at: now), store: storeFigures())
+        let view = KeeperView(
+            engine: (published ?? engine).viewed(at: now), store: storeFigures())
         for question in questions { question(view) }
     }
 
@@ -308,13 +321,24 @@ package final class Keeper: @unchecked Sendable {
         checkpoints.abandon()
         kept.append(pending)
         var failing = PendingTurn()
-        let now = engine.watch.now + Milliseconds(1)
+        let now = engine.openInstant
+        published = lastCommitted()?.unstorable(since: now)
         _ = failing.fold(.store(isFailing: true), into: &engine, at: now)
         engine.advance(to: now)
         failing.decisions = engine.takeDecisions()
         number(&failing, now)
         kept.append(failing)
         lastTurnElapsed = clock.elapsed
+    }
+
+    /// The engine without what is kept, from the store; nil if that cannot even be read.
+    private func lastCommitted() -> Engine? {
+        do throws(StoreError) {
+            return try store.recover().engine
+        } catch {
+            log.error("the store cannot be read", metadata: ["error": "\(error)"])
+            return nil
+        }
     }
 
     /// Tries to commit what was kept; nothing else is folded before that works (J6).
@@ -343,8 +367,9 @@ package final class Keeper: @unchecked Sendable {
             log.info("the store takes commits again")
             // The refusals of the meantime are what blindness already tells of.
             refusalsSeen = refusals()
+            published = nil
             var pending = PendingTurn()
-            let now = max(running(clock), engine.watch.now + Milliseconds(1))
+            let now = max(running(clock), engine.openInstant)
             _ = pending.fold(.store(isFailing: false), into: &engine, at: now)
             engine.advance(to: now)
             pending.decisions = engine.takeDecisions()

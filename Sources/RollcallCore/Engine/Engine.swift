@@ -55,6 +55,8 @@ package struct Engine: Sendable {
     /// Stretches before the instant that is being folded in which we did not run.
     var resumptions: [(reason: BlindReason, since: RunningTime)] = []
     var hasBegun = false
+    /// The last instant whose close decided something.
+    private var closedAt = RunningTime.distantPast
 
     /// An engine that has seen nothing, under `policy`.
     package init(policy: Policy = Policy()) {
@@ -73,6 +75,12 @@ package struct Engine: Sendable {
         }
         if let deadline = nextDeadline() { next = min(next, watch.running(deadline)) }
         return max(next, watch.now)
+    }
+
+    /// The earliest instant at which events may arrive. One whose close decided something takes no
+    /// more: what arrives at a deadline itself is in time (F1), and would have come too late.
+    package var openInstant: RunningTime {
+        closedAt == watch.now ? watch.now + Milliseconds(1) : watch.now
     }
 
     /// Passes every instant before `instant` at which something falls due.
@@ -97,6 +105,13 @@ package struct Engine: Sendable {
     package func viewed(at instant: RunningTime) -> Engine {
         var view = self
         view.watch.now = max(watch.now, instant)
+        return view
+    }
+
+    /// The same state, blind since `instant` because the store fails. For questions (J6).
+    package func unstorable(since instant: RunningTime) -> Engine {
+        var view = viewed(at: instant)
+        view.watch.lose(.store, since: instant)
         return view
     }
 
@@ -197,6 +212,8 @@ package struct Engine: Sendable {
 
     /// Closes the present instant, in the order of fine print F1.
     package mutating func settle() {
+        let count = decisions.count
+        defer { if decisions.count > count { closedAt = watch.now } }
         settleBlindness()
         guard !watch.isBlind else { return }
         settlePauses()
