@@ -1,0 +1,105 @@
+import Glibc
+import RollcallCore
+
+/// Writes batches as backends forward them: 10 000 responders in rotation, each with one update
+/// whose sequence is one higher every time.
+///
+/// All batches have the same length: the fields that differ are written over a template, in place,
+/// since the generator shares the machine with what it measures.
+struct BatchSource {
+    /// Responders in rotation.
+    static let responders = 10_000
+
+    /// The length of each batch in bytes.
+    static var batchBytes: Int { template.count }
+
+    /// Design §3's example without what phones seldom send anew; `#` the responder, `~` the region,
+    /// `%` when the backend heard it, `$` when the phone took the fix, `*` the sequence.
+    private static let template = Array(
+        """
+        {"responder_id":"r-#####","received_at":"%%%%%%%%%%%%%%%%%%%%%%%%","duty_state":"ON_DUTY",\
+        "region":"region-~","platform":"ios","telemetry":{"permission_status":"granted",\
+        "power_mode":"normal","app_state":"background","queue_depth":5,\
+        "network_type":"cellular"},\
+        "updates":[{"sequence":**********,"captured_at":"$$$$$$$$$$$$$$$$$$$$$$$$"}]}
+        """.utf8)
+
+    private static let responder = field("#", 5)
+    private static let region = field("~", 1)
+    private static let receivedAt = field("%", 24)
+    private static let capturedAt = field("$", 24)
+    private static let sequence = field("*", 10)
+
+    /// So that ten digits have no leading zero, which JSON forbids.
+    private static let firstSequence = 1_000_000_000
+    /// How long before the backend the phone had the fix.
+    private static let delay = Milliseconds(2000)
+
+    private var position = 0
+    private var now = Timestamp(milliseconds: 0)
+    private var receivedText: [UInt8] = []
+    private var capturedText: [UInt8] = []
+
+    /// Reads the wall clock, for all batches until it is read again.
+    mutating func readClock() {
+        let wall = Timestamp(milliseconds: Nanoseconds.now(of: CLOCK_REALTIME).count / 1_000_000)
+        guard wall != now else { return }
+        now = wall
+        receivedText.removeAll(keepingCapacity: true)
+        RFC3339.append(wall, to: &receivedText)
+        capturedText.removeAll(keepingCapacity: true)
+        RFC3339.append(wall - Self.delay, to: &capturedText)
+    }
+
+    /// Makes `bytes`, which is `batchBytes` long, a batch. What is the same in all is written by
+    /// `prepare` once.
+    mutating func writeNext(_ bytes: UnsafeMutableRawBufferPointer) {
+        let number = position % Self.responders
+        write(number, to: bytes, at: Self.responder)
+        write(number % 8, to: bytes, at: Self.region)
+        write(Self.firstSequence + position / Self.responders, to: bytes, at: Self.sequence)
+        copy(receivedText, to: bytes, at: Self.receivedAt)
+        copy(capturedText, to: bytes, at: Self.capturedAt)
+        position += 1
+    }
+
+    /// Writes what is the same in all batches.
+    static func prepare(_ bytes: UnsafeMutableRawBufferPointer) { bytes.copyBytes(from: template) }
+
+    /// Whole batches for a body, the last line without a line feed.
+    mutating func body(batches: Int) -> [UInt8] {
+        readClock()
+        var body: [UInt8] = []
+        for _ in 0..<batches {
+            if !body.isEmpty { body.append(UInt8(ascii: "\n")) }
+            var batch = Self.template
+            batch.withUnsafeMutableBytes { writeNext($0) }
+            body += batch
+        }
+        return body
+    }
+
+    private func write(
+        _ value: Int, to bytes: UnsafeMutableRawBufferPointer, at field: Range<Int>
+    ) {
+        var rest = value
+        for index in field.reversed() {
+            bytes[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+    }
+
+    private func copy(
+        _ text: [UInt8], to bytes: UnsafeMutableRawBufferPointer, at field: Range<Int>
+    ) {
+        UnsafeMutableRawBufferPointer(rebasing: bytes[field]).copyBytes(from: text)
+    }
+
+    private static func field(_ mark: Unicode.Scalar, _ count: Int) -> Range<Int> {
+        let mark = UInt8(ascii: mark)
+        guard let start = template.firstIndex(of: mark), let end = template.lastIndex(of: mark),
+            end + 1 - start == count
+        else { preconditionFailure("the template has one field of each mark") }
+        return start..<(end + 1)
+    }
+}

@@ -1,0 +1,166 @@
+import Glibc
+
+/// Runs what the arguments ask for; returns the exit code.
+func runBenchmark(arguments: [String]) -> Int32 {
+    if arguments.contains("--help") {
+        print(BenchmarkOptions.help)
+        return 0
+    }
+    do throws(BenchmarkError) {
+        if arguments.first == ReferenceServer.argument {
+            guard arguments.count == 3, let server = ReferenceServer(rawValue: arguments[1]),
+                let batches = Int(arguments[2])
+            else { throw .usage("\(ReferenceServer.argument): its kind and the batches expected") }
+            try server.run(batches: batches)
+        }
+        let options = try BenchmarkOptions(arguments)
+        Leftovers.removeOnSignals()
+        let folder = try makeFolder(in: options.storage)
+        defer { Leftovers.remove(folder: folder) }
+        let report = try Benchmark(options: options, folder: folder).run()
+        print(options.isJSON ? report.json.text : report.table)
+        return 0
+    } catch {
+        tell("rollcall-bench: \(error)")
+        if case .usage = error { return 64 }
+        return 1
+    }
+}
+
+/// Writes a line on standard error.
+func tell(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    _ = bytes.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
+}
+
+/// Everything that is measured, in turns: product, reference, product, reference, …, so that what
+/// else the machine does meets all of them alike.
+struct Benchmark {
+    private let options: BenchmarkOptions
+    private let folder: String
+    private let product: String
+    private let ourselves: String
+
+    /// Finds the `rollcall` that was built beside this program. Errors: there is none.
+    init(options: BenchmarkOptions, folder: String) throws(BenchmarkError) {
+        var path = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+        let length = readlink("/proc/self/exe", &path, Int(PATH_MAX))
+        guard length > 0 else { throw .system(call: "readlink /proc/self/exe", errno: errno) }
+        ourselves = String(
+            decoding: path[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let slash = ourselves.lastIndex(of: "/") ?? ourselves.startIndex
+        product = ourselves[..<slash] + "/rollcall"
+        guard access(product, X_OK) == 0 else {
+            throw .server("\(product) is not there: build the product rollcall beside this one")
+        }
+        self.options = options
+        self.folder = folder
+    }
+
+    /// Measures.
+    func run() throws(BenchmarkError) -> BenchmarkReport {
+        let before = MachineTime()
+        var report = BenchmarkReport(options: options, machine: Machine(storage: folder))
+        for workload in Workload.all
+        where options.only.isEmpty || workload.name.contains(options.only) {
+            report.results.append(try measure(workload))
+        }
+        if options.only.isEmpty { report.idleResidentBytes = try measureIdleMemory() }
+        report.othersShare = MachineTime().shareOfOthers(since: before)
+        return report
+    }
+
+    private func measure(_ workload: Workload) throws(BenchmarkError) -> WorkloadResult {
+        let server = try startProduct(store: workload.name)
+        defer { removeStore(workload.name) }
+        var references: [(server: ServerProcess, figures: Figures)] = []
+        var insertion: (rows: RowInsertion, figures: Figures)?
+        if !options.isProductOnly {
+            for kind in ReferenceServer.allCases {
+                let reference = try startReference(kind, for: workload)
+                references.append((reference, Figures(title: kind.title)))
+            }
+            let rows = RowInsertion(rowsPerTransaction: workload.batchesPerCommit)
+            insertion = (rows, Figures(title: rows.title))
+        }
+        var product = Figures(title: "rollcall")
+        var source = BatchSource()
+        try enrol(&source, at: server)
+        for run in 1...options.runs {
+            try load(workload, &source, server, &product)
+            for index in references.indices {
+                let (server, _) = references[index]
+                try load(workload, &source, server, &references[index].figures)
+            }
+            if let rows = insertion?.rows {
+                let figures = try rows.run(
+                    in: folder, warmUp: options.warmUp, measured: options.measured)
+                insertion?.figures.runs.append(figures)
+            }
+            let parts = references.map(\.figures) + [insertion?.figures].compactMap(\.self)
+            let rates = ([product] + parts).compactMap { figures in
+                figures.runs.last.map { "\(figures.title) \(grouped($0.batchesPerSecond))" }
+            }
+            tell(
+                "\(workload.name), run \(run) of \(options.runs), \(workload.unit): "
+                    + rates.joined(separator: ", "))
+        }
+        product.residentBytes = server.residentBytes
+        try server.stop()
+        for (server, _) in references { try server.stop() }
+        return WorkloadResult(
+            workload: workload, product: product,
+            references: references.map(\.figures) + [insertion?.figures].compactMap(\.self))
+    }
+
+    private func enrol(
+        _ source: inout BatchSource, at server: ServerProcess
+    ) throws(BenchmarkError) {
+        var generator = try LoadGenerator(.enrolment, to: server)
+        let requests = BatchSource.responders / Workload.enrolment.batchesPerRequest
+        try generator.run(&source, requests: requests)
+    }
+
+    private func load(
+        _ workload: Workload, _ source: inout BatchSource, _ server: ServerProcess,
+        _ figures: inout Figures
+    ) throws(BenchmarkError) {
+        var generator = try LoadGenerator(workload, to: server)
+        figures.runs.append(
+            try generator.run(&source, warmUp: options.warmUp, measured: options.measured))
+    }
+
+    /// Memory a second after the start of a server that nobody has spoken to.
+    private func measureIdleMemory() throws(BenchmarkError) -> Int? {
+        let server = try startProduct(store: "idle")
+        defer { removeStore("idle") }
+        usleep(1_000_000)
+        let bytes = server.residentBytes
+        try server.stop()
+        return bytes
+    }
+
+    private func startProduct(store: String) throws(BenchmarkError) -> ServerProcess {
+        let path = "\(folder)/\(store)"
+        guard mkdir(path, 0o700) == 0 else { throw .system(call: "mkdir \(path)", errno: errno) }
+        return try ServerProcess(
+            name: "rollcall", executable: product,
+            arguments: [
+                "serve", "--web.listen-address", "127.0.0.1:0",
+                "--storage.path", "\(path)/rollcall.db",
+            ],
+            errorsPath: "\(path)/errors")
+    }
+
+    private func removeStore(_ store: String) { Leftovers.remove(folder: "\(folder)/\(store)") }
+
+    private func startReference(
+        _ kind: ReferenceServer, for workload: Workload
+    ) throws(BenchmarkError) -> ServerProcess {
+        let batches = "\(workload.batchesPerRequest)"
+        return try ServerProcess(
+            name: kind.title, executable: ourselves,
+            arguments: [ReferenceServer.argument, kind.rawValue, batches],
+            errorsPath: "\(folder)/\(kind.rawValue)-errors")
+    }
+}

@@ -1,0 +1,102 @@
+/// What the command line asks for.
+struct BenchmarkOptions {
+    /// One run of a fraction of a second each: proves that everything runs, measures nothing.
+    var isShort = false
+    /// Prints one JSON document instead of the table.
+    var isJSON = false
+    /// Runs of each workload against each server; figures are their medians.
+    var runs = 5
+    /// Length of one run, without its warm-up.
+    var measured = Nanoseconds.milliseconds(2000)
+    /// The beginning of each run, which is not counted.
+    var warmUp = Nanoseconds.milliseconds(300)
+    /// Only workloads whose name contains this.
+    var only = ""
+    /// Leaves the references out: for profiling.
+    var isProductOnly = false
+    /// Where the stores are made: the disk that is measured.
+    var storage = "/tmp"
+
+    /// What `--help` prints.
+    static let help = """
+        rollcall-bench: measures Rollcall beside the bare parts it is made of (design §10).
+
+        It starts the `rollcall` that lies beside it, loads it over loopback, does the same to a \
+        bare libmicrohttpd handler, to one that also suspends and resumes, and to SQLite, in turns, \
+        and prints medians and ratios. The exit code is 0 when everything ran and every answer was \
+        right, however slow.
+
+          --short             one run of 0.2 s each; only proves that everything runs
+          --json              one JSON document instead of the table
+          --runs N            runs of each kind, 1 to 99 (5)
+          --seconds N         length of one run, 1 to 60 (2)
+          --only TEXT         only workloads whose name contains TEXT
+          --product-only      without the references, for profiling
+          --storage FOLDER    where the stores are made: the disk that is measured (TMPDIR or /tmp)
+          --help
+        """
+
+    /// Reads the arguments after the program's name. Errors: `BenchmarkError.usage`.
+    init(_ arguments: [String]) throws(BenchmarkError) {
+        if let folder = environmentVariable("TMPDIR"), !folder.isEmpty { storage = folder }
+        var rest = arguments[...]
+        while let name = rest.popFirst() {
+            switch name {
+            case "--short":
+                isShort = true
+                runs = 1
+                measured = .milliseconds(200)
+                warmUp = .milliseconds(100)
+            case "--json": isJSON = true
+            case "--product-only": isProductOnly = true
+            case "--only": only = try Self.value(of: name, &rest)
+            case "--storage": storage = try Self.value(of: name, &rest)
+            case "--runs": runs = try Self.number(of: name, in: 1...99, &rest)
+            case "--seconds":
+                let seconds = try Self.number(of: name, in: 1...60, &rest)
+                measured = .milliseconds(Int64(seconds) * 1000)
+            default: throw .usage("\(name): not an option; see --help")
+            }
+        }
+    }
+
+    private static func value(
+        of name: String, _ rest: inout ArraySlice<String>
+    ) throws(BenchmarkError) -> String {
+        guard let value = rest.popFirst() else { throw .usage("\(name): its value is missing") }
+        return value
+    }
+
+    private static func number(
+        of name: String, in range: ClosedRange<Int>, _ rest: inout ArraySlice<String>
+    ) throws(BenchmarkError) -> Int {
+        let text = try value(of: name, &rest)
+        guard let number = Int(text), range.contains(number) else {
+            throw .usage(
+                "\(name) \(text): must be from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+}
+
+/// Why the benchmark could not run. A slow figure is no reason.
+enum BenchmarkError: Error, CustomStringConvertible {
+    /// The command line.
+    case usage(String)
+    /// A system call failed.
+    case system(call: String, errno: Int32)
+    /// A server did not start, died or did not stop.
+    case server(String)
+    /// An answer was not what it has to be.
+    case answer(String)
+    /// SQLite refused a call of the reference.
+    case sqlite(String)
+
+    var description: String {
+        switch self {
+        case .usage(let text), .server(let text), .answer(let text): text
+        case .system(let call, let errno): "\(call): \(errorText(errno))"
+        case .sqlite(let text): "SQLite reference: \(text)"
+        }
+    }
+}

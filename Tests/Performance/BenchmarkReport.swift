@@ -1,0 +1,239 @@
+/// The runs of one server under one load.
+struct Figures {
+    /// Whose they are.
+    let title: String
+    /// In the order in which they were made.
+    var runs: [LoadFigures] = []
+    /// Resident memory after the last run, bytes.
+    var residentBytes: Int?
+
+    init(title: String) { self.title = title }
+
+    /// Batches a second, the median.
+    var batchesPerSecond: Double { median(runs.map(\.batchesPerSecond)) ?? 0 }
+    /// Half the distance between the fastest and the slowest run, as a share of the median.
+    var spread: Double {
+        let rates = runs.map(\.batchesPerSecond)
+        guard let least = rates.min(), let most = rates.max(), least > 0 else { return 0 }
+        return (most - least) / 2 / batchesPerSecond
+    }
+    /// Processor time of the server for each batch, microseconds, the median.
+    var microsecondsPerBatch: Double {
+        median(runs.map(\.serverTimePerBatch.microseconds)) ?? 0
+    }
+    /// See `LoadFigures.latency50`; milliseconds, the median.
+    var milliseconds50: Double { median(runs.map(\.latency50.milliseconds)) ?? 0 }
+    /// See `LoadFigures.latency99`; milliseconds, the median.
+    var milliseconds99: Double { median(runs.map(\.latency99.milliseconds)) ?? 0 }
+    /// See `LoadFigures.generatorShare`; the median.
+    var generatorShare: Double { median(runs.map(\.generatorShare)) ?? 0 }
+}
+
+/// One load: the product, and what its parts alone do with it.
+struct WorkloadResult {
+    let workload: Workload
+    let product: Figures
+    let references: [Figures]
+
+    /// The product's rate as a share of a reference's, 1 being equal.
+    func ratio(to reference: Figures) -> Double {
+        reference.batchesPerSecond > 0
+            ? product.batchesPerSecond / reference.batchesPerSecond : 0
+    }
+}
+
+/// Everything that was measured.
+struct BenchmarkReport {
+    let options: BenchmarkOptions
+    let machine: Machine
+    var results: [WorkloadResult] = []
+    /// Resident memory of a server that nobody has spoken to, bytes.
+    var idleResidentBytes: Int?
+    /// The share of the machine that others used meanwhile.
+    var othersShare = 0.0
+
+    init(options: BenchmarkOptions, machine: Machine) {
+        self.options = options
+        self.machine = machine
+    }
+
+    /// A promise of design §10 and what was found.
+    private struct Promise {
+        let text: String
+        let found: String
+        let isKept: Bool
+    }
+
+    private var promises: [Promise] {
+        var promises: [Promise] = []
+        if let result = results.first(where: { $0.workload.name == "single-64" }),
+            let bare = result.references.first
+        {
+            let ratio = result.ratio(to: bare)
+            promises.append(
+                Promise(
+                    text: "single batches over 64 connections ≥ 35 % of bare libmicrohttpd",
+                    found: percent(ratio), isKept: ratio >= 0.35))
+        }
+        if let result = results.first(where: { $0.workload.name == "bulk-4" }) {
+            let rate = result.product.batchesPerSecond
+            promises.append(
+                Promise(
+                    text: "bulk NDJSON ≥ 300 000 batches/s", found: grouped(rate),
+                    isKept: rate >= 300_000))
+        }
+        if let bytes = idleResidentBytes {
+            promises.append(
+                Promise(
+                    text: "idle resident memory < 30 MB", found: "\(megabytes(bytes)) MB",
+                    isKept: bytes < 30_000_000))
+        }
+        return promises
+    }
+
+    // MARK: - For people
+
+    /// The report as text.
+    var table: String {
+        var lines = header
+        lines.append("")
+        lines += Self.aligned(
+            [
+                [
+                    "load", "server", "per second", "spread", "ratio", "CPU µs", "p50 ms",
+                    "p99 ms", "MB",
+                ]
+            ] + results.flatMap(rows))
+        lines.append("")
+        for promise in promises {
+            let verdict = options.isShort ? "" : promise.isKept ? ": kept" : ": NOT kept"
+            lines.append("\(promise.text): \(promise.found)\(verdict)")
+        }
+        lines += notes
+        return lines.joined(separator: "\n")
+    }
+
+    private var header: [String] {
+        let commit =
+            machine.synchronization.map { "\(decimal($0.microseconds, 0)) µs" } ?? "unknown"
+        return [
+            "\(machine.processors) × \(machine.processor), shared by server and load; "
+                + machine.libraries,
+            "load average before \(machine.loadAverage); others used \(percent(othersShare)) of the "
+                + "machine meanwhile",
+            "stores in \(machine.storage): a durable 4 KiB write takes \(commit)"
+                + (machine.isStorageMemory ? ", BUT THIS IS MEMORY, NOT A DISK" : ""),
+            "medians of \(options.runs) run\(options.runs == 1 ? "" : "s") of \(decimal(options.measured.seconds, 1)) s, in turns;"
+                + " batches of \(BatchSource.batchBytes) B from "
+                + "\(grouped(Double(BatchSource.responders))) responders",
+        ]
+    }
+
+    private var notes: [String] {
+        var notes = [
+            "per second, ratio, CPU: batches (single: a request has one; bulk: 1000). Latency: "
+                + "requests, of SQLite transactions."
+        ]
+        for result in results {
+            for figures in [result.product] + result.references where figures.generatorShare > 0.9 {
+                notes.append(
+                    "\(result.workload.name), \(figures.title): the load itself took "
+                        + "\(percent(figures.generatorShare)) of a processor and was the limit")
+            }
+        }
+        if options.isShort { notes.append("--short: proves that everything runs, no more") }
+        return notes
+    }
+
+    private func rows(_ result: WorkloadResult) -> [[String]] {
+        ([result.product] + result.references).enumerated().map { index, figures in
+            [
+                index == 0 ? result.workload.name : "", figures.title,
+                grouped(figures.batchesPerSecond), "± \(percent(figures.spread))",
+                index == 0 ? "" : percent(result.ratio(to: figures)),
+                decimal(figures.microsecondsPerBatch, 2), decimal(figures.milliseconds50, 3),
+                decimal(figures.milliseconds99, 3), figures.residentBytes.map(megabytes) ?? "",
+            ]
+        }
+    }
+
+    /// Columns beside each other: the first two begin, the others end in line.
+    private static func aligned(_ rows: [[String]]) -> [String] {
+        let columns = rows.map(\.count).max() ?? 0
+        let widths = (0..<columns).map { column in
+            rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0
+        }
+        return rows.map { row in
+            row.enumerated().map { column, cell in
+                let padding = String(repeating: " ", count: widths[column] - cell.count)
+                return column < 2 ? cell + padding : padding + cell
+            }.joined(separator: "  ")
+        }
+    }
+
+    // MARK: - For machines
+
+    /// The report as one document.
+    var json: JSONText {
+        .object([
+            (
+                "machine",
+                .object([
+                    ("processor", .text(machine.processor)),
+                    ("processors", .number(Double(machine.processors))),
+                    ("load_average_before", .text(machine.loadAverage)),
+                    ("others_share", .number(othersShare)),
+                    ("libraries", .text(machine.libraries)),
+                    ("storage_is_memory", .boolean(machine.isStorageMemory)),
+                    (
+                        "durable_write_us",
+                        machine.synchronization.map { .number($0.microseconds) } ?? .null
+                    ),
+                ])
+            ),
+            ("runs", .number(Double(options.runs))),
+            ("run_seconds", .number(options.measured.seconds)),
+            ("batch_bytes", .number(Double(BatchSource.batchBytes))),
+            ("responders", .number(Double(BatchSource.responders))),
+            ("loads", .list(results.map(json))),
+            ("idle_resident_bytes", idleResidentBytes.map { .number(Double($0)) } ?? .null),
+            (
+                "promises",
+                .list(
+                    promises.map {
+                        .object([
+                            ("promise", .text($0.text)), ("found", .text($0.found)),
+                            ("kept", .boolean($0.isKept)),
+                        ])
+                    })
+            ),
+        ])
+    }
+
+    private func json(_ result: WorkloadResult) -> JSONText {
+        .object([
+            ("name", .text(result.workload.name)),
+            ("connections", .number(Double(result.workload.connections))),
+            ("batches_per_request", .number(Double(result.workload.batchesPerRequest))),
+            ("product", json(result.product, ratio: nil)),
+            (
+                "references",
+                .list(result.references.map { json($0, ratio: result.ratio(to: $0)) })
+            ),
+        ])
+    }
+
+    private func json(_ figures: Figures, ratio: Double?) -> JSONText {
+        .object([
+            ("server", .text(figures.title)),
+            ("batches_per_second", .number(figures.batchesPerSecond)),
+            ("batches_per_second_runs", .list(figures.runs.map { .number($0.batchesPerSecond) })),
+            ("ratio", ratio.map { .number($0) } ?? .null),
+            ("cpu_us_per_batch", .number(figures.microsecondsPerBatch)),
+            ("p50_ms", .number(figures.milliseconds50)),
+            ("p99_ms", .number(figures.milliseconds99)),
+            ("load_generator_share", .number(figures.generatorShare)),
+            ("resident_bytes", figures.residentBytes.map { .number(Double($0)) } ?? .null),
+        ])
+    }
+}

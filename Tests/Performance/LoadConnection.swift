@@ -1,0 +1,166 @@
+import Glibc
+
+/// One keep-alive connection of the load: sends a request, reads its answer, checks it.
+///
+/// Owns its socket and its buffers, which never leave this file.
+final class LoadConnection {
+    /// What came of reading.
+    enum Reading {
+        /// The answer is not whole yet.
+        case partial
+        /// The answer is whole and right.
+        case answered
+    }
+
+    /// The socket, for poll(2).
+    let descriptor: Int32
+    /// When the request on its way was begun.
+    private(set) var begun = Nanoseconds(count: 0)
+
+    private let request: UnsafeMutableRawBufferPointer
+    private let batches: [Range<Int>]
+    private let answer = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: answerBytesMax, alignment: 1)
+    private var sent = 0
+    private var received = 0
+
+    /// Connects to a port of the loopback interface.
+    init(port: UInt16, workload: Workload) throws(BenchmarkError) {
+        descriptor = try connectedSocket(port: port)
+        let (bytes, batches) = workload.request()
+        self.batches = batches
+        request = .allocate(byteCount: bytes.count, alignment: 1)
+        request.copyBytes(from: bytes)
+    }
+
+    deinit {
+        close(descriptor)
+        request.deallocate()
+        answer.deallocate()
+    }
+
+    /// Writes new batches into the request and begins to send it.
+    func begin(_ source: inout BatchSource, at now: Nanoseconds) throws(BenchmarkError) {
+        for batch in batches {
+            source.writeNext(UnsafeMutableRawBufferPointer(rebasing: request[batch]))
+        }
+        begun = now
+        sent = 0
+        received = 0
+        try send()
+    }
+
+    /// True while poll(2) has to wait until more can be sent.
+    var isSending: Bool { sent < request.count }
+
+    /// Sends what the socket takes.
+    func send() throws(BenchmarkError) {
+        while isSending, let base = request.baseAddress {
+            let count = Glibc.send(
+                descriptor, base + sent, request.count - sent, Int32(MSG_NOSIGNAL))
+            if count >= 0 {
+                sent += count
+            } else if errno == EAGAIN {
+                return
+            } else if errno != EINTR {
+                throw .system(call: "send", errno: errno)
+            }
+        }
+    }
+
+    /// Reads what has come. Errors: an answer that is not 2xx or did not take every batch.
+    func read() throws(BenchmarkError) -> Reading {
+        while let base = answer.baseAddress {
+            let count = recv(descriptor, base + received, answer.count - received, 0)
+            if count < 0 && errno == EINTR { continue }
+            if count < 0 && errno == EAGAIN { return .partial }
+            guard count >= 0 else { throw .system(call: "recv", errno: errno) }
+            guard count > 0 else {
+                throw .answer("the server closed the connection: \(text)")
+            }
+            received += count
+            if try isWhole() { return .answered }
+            // The rest is on its way: asking at once would cost a call for nothing.
+            return .partial
+        }
+        return .partial
+    }
+
+    private var text: String {
+        String(decoding: UnsafeRawBufferPointer(answer)[..<received], as: UTF8.self)
+    }
+
+    /// Whether the answer is there; checks it once it is.
+    private func isWhole() throws(BenchmarkError) -> Bool {
+        guard let head = end(of: "\r\n\r\n", in: 0..<received) else {
+            if received == answer.count { throw .answer("its head has no end: \(text)") }
+            return false
+        }
+        guard let body = number(after: "Content-Length: ", in: 0..<head) else {
+            throw .answer("without Content-Length: \(text)")
+        }
+        guard head + body <= answer.count else {
+            throw .answer("of \(body) bytes where \(answer.count - head) are enough: \(text)")
+        }
+        guard received >= head + body else { return false }
+        // The first "accepted" is that of the items; that of the updates comes after it.
+        guard received == head + body, end(of: "HTTP/1.1 2", in: 0..<head) == 10,
+            number(after: "\"accepted\":", in: head..<received) == batches.count
+        else { throw .answer("expected 2xx and \(batches.count) accepted, got: \(text)") }
+        return true
+    }
+
+    private func number(after name: StaticString, in range: Range<Int>) -> Int? {
+        guard var index = end(of: name, in: range) else { return nil }
+        var value: Int?
+        while index < range.upperBound, case let digit = answer[index] &- UInt8(ascii: "0"),
+            digit <= 9
+        {
+            value = (value ?? 0) &* 10 &+ Int(digit)
+            index += 1
+        }
+        return value
+    }
+
+    /// Where the first occurrence of `text` ends; nil if there is none. The Glibc module has no
+    /// memmem(3).
+    private func end(of text: StaticString, in range: Range<Int>) -> Int? {
+        guard let base = answer.baseAddress else { return nil }
+        let count = text.utf8CodeUnitCount
+        var start = range.lowerBound
+        while range.upperBound - start >= count {
+            let first = Int32(text.utf8Start.pointee)
+            guard let found = memchr(base + start, first, range.upperBound - start - count + 1)
+            else { return nil }
+            if memcmp(found, text.utf8Start, count) == 0 { return base.distance(to: found) + count }
+            start = base.distance(to: found) + 1
+        }
+        return nil
+    }
+}
+
+/// Longer than any answer that is expected, so that a wrong one can be shown.
+private let answerBytesMax = 64 << 10
+
+private func connectedSocket(port: UInt16) throws(BenchmarkError) -> Int32 {
+    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(AF_INET, type, 0)
+    guard descriptor >= 0 else { throw .system(call: "socket", errno: errno) }
+    var address = loopback(port: port)
+    let result = withSocketAddress(&address) { connect(descriptor, $0, $1) }
+    guard result == 0 else {
+        let number = errno
+        close(descriptor)
+        throw .system(call: "connect to 127.0.0.1:\(port)", errno: number)
+    }
+    var yes: Int32 = 1
+    setsockopt(
+        descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+    var on: Int32 = 1
+    guard ioctl(descriptor, UInt(FIONBIO), &on) == 0 else {
+        let number = errno
+        close(descriptor)
+        throw .system(call: "ioctl", errno: number)
+    }
+    return descriptor
+}

@@ -1,0 +1,71 @@
+/// A JSON value as it is written.
+indirect enum JSONText {
+    case null
+    case boolean(Bool)
+    case number(Double)
+    case text(String)
+    case list([JSONText])
+    case object([(String, JSONText)])
+
+    /// The document, without line feeds.
+    var text: String {
+        switch self {
+        case .null: "null"
+        case .boolean(let value): value ? "true" : "false"
+        case .number(let value): Self.number(value)
+        case .text(let value): Self.quoted(value)
+        case .list(let values): "[" + values.map(\.text).joined(separator: ",") + "]"
+        case .object(let members):
+            "{" + members.map { Self.quoted($0) + ":" + $1.text }.joined(separator: ",") + "}"
+        }
+    }
+
+    /// At most three decimals, which is more than any figure here is good for.
+    private static func number(_ value: Double) -> String {
+        guard value.isFinite else { return "null" }
+        if let whole = Int64(exactly: value) { return "\(whole)" }
+        return decimal(value, 3)
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case _ where scalar.value < 0x20: result += " "
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+}
+
+/// A number with so many decimals, rounded.
+func decimal(_ value: Double, _ decimals: Int) -> String {
+    var scale: Int64 = 1
+    for _ in 0..<decimals { scale *= 10 }
+    guard let scaled = Int64(exactly: (value * Double(scale)).rounded()) else { return "–" }
+    let sign = scaled < 0 ? "-" : ""
+    let whole = "\(scaled.magnitude / scale.magnitude)"
+    guard decimals > 0 else { return sign + whole }
+    let fraction = "\(scaled.magnitude % scale.magnitude)"
+    return sign + whole + "." + String(repeating: "0", count: decimals - fraction.count) + fraction
+}
+
+/// A whole number, its thousands set apart: `123 456`.
+func grouped(_ value: Double) -> String {
+    let digits = decimal(value, 0)
+    var result = ""
+    for (index, digit) in digits.enumerated() {
+        if index > 0, (digits.count - index) % 3 == 0 { result += " " }
+        result.append(digit)
+    }
+    return result
+}
+
+/// A share as whole percent.
+func percent(_ share: Double) -> String { "\(decimal(share * 100, 0)) %" }
+
+/// Bytes as millions of bytes.
+func megabytes(_ bytes: Int) -> String { decimal(Double(bytes) / 1e6, 1) }

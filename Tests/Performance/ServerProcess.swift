@@ -1,0 +1,151 @@
+import Glibc
+
+/// A server in a process of its own, so that its processor time and memory are its own too.
+final class ServerProcess {
+    /// The port of 127.0.0.1 that it said it listens at.
+    private(set) var port: UInt16 = 0
+
+    private let name: String
+    private let process: pid_t
+    private let output: Int32
+    private let errorsPath: String
+    private let clock: clockid_t
+    private var isRunning = true
+
+    /// Starts `executable` and waits for its line `…listening on http://127.0.0.1:PORT`. What it
+    /// writes on standard error is kept in `errorsPath`.
+    init(
+        name: String, executable: String, arguments: [String], errorsPath: String
+    ) throws(BenchmarkError) {
+        self.name = name
+        self.errorsPath = errorsPath
+        (process, output) = try spawn(executable, arguments, errorsPath: errorsPath)
+        Leftovers.add(process)
+        var clock = clockid_t()
+        clock_getcpuclockid(process, &clock)
+        self.clock = clock
+        port = try readPort()
+    }
+
+    deinit { if isRunning { end(SIGKILL) } }
+
+    /// Processor time used so far, user and system, of all threads.
+    ///
+    /// By clock_getcpuclockid(3), since the ticks of /proc/PID/stat are 10 ms.
+    var processorTime: Nanoseconds { .now(of: clock) }
+
+    /// Resident memory, bytes; nil if the system does not tell.
+    var residentBytes: Int? {
+        guard let fields = shortFile("/proc/\(process)/statm")?.split(separator: UInt8(ascii: " ")),
+            fields.count > 1, let pages = Int(String(decoding: fields[1], as: UTF8.self))
+        else { return nil }
+        return pages * sysconf(Int32(_SC_PAGESIZE))
+    }
+
+    /// The end of what it wrote on standard error.
+    var lastWords: String {
+        guard let bytes = shortFile(errorsPath), !bytes.isEmpty else { return "it wrote no error" }
+        return "it wrote: " + String(decoding: bytes.suffix(2000), as: UTF8.self)
+    }
+
+    /// Ends it as an operator would, by SIGTERM. Errors: it does not end, or not with 0.
+    func stop() throws(BenchmarkError) {
+        guard isRunning else { return }
+        kill(process, SIGTERM)
+        let deadline = Nanoseconds.now() + stopPatience
+        while Nanoseconds.now() < deadline {
+            var status: Int32 = 0
+            if waitpid(process, &status, WNOHANG) == process {
+                forget()
+                guard status == 0 else {
+                    throw .server("\(name) ended with wait status \(status); \(lastWords)")
+                }
+                return
+            }
+            usleep(2000)
+        }
+        end(SIGKILL)
+        throw .server("\(name) did not end within \(stopPatience.seconds) s of SIGTERM")
+    }
+
+    private func end(_ signal: Int32) {
+        kill(process, signal)
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
+        forget()
+    }
+
+    private func forget() {
+        isRunning = false
+        Leftovers.remove(process)
+        close(output)
+    }
+
+    private func readPort() throws(BenchmarkError) -> UInt16 {
+        let deadline = Nanoseconds.now() + startPatience
+        var line: [UInt8] = []
+        while Nanoseconds.now() < deadline {
+            var polled = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+            guard poll(&polled, 1, 100) > 0 else { continue }
+            var byte: UInt8 = 0
+            guard read(output, &byte, 1) == 1 else { break }
+            guard byte == UInt8(ascii: "\n") else {
+                line.append(byte)
+                continue
+            }
+            if let port = port(in: line) { return port }
+            line = []
+        }
+        throw .server("\(name) did not say where it listens; \(lastWords)")
+    }
+
+    private func port(in line: [UInt8]) -> UInt16? {
+        let text = String(decoding: line, as: UTF8.self)
+        guard text.contains("listening on http://127.0.0.1:"),
+            let colon = text.lastIndex(of: ":")
+        else { return nil }
+        return UInt16(text[text.index(after: colon)...])
+    }
+}
+
+/// A million responders are ready in 3 s (design §10); nobody is in these stores.
+private let startPatience = Nanoseconds.milliseconds(10_000)
+/// The product promises 10 s.
+private let stopPatience = Nanoseconds.milliseconds(15_000)
+
+/// Starts a process whose standard output is a pipe; signals reach it as if a shell had started it.
+private func spawn(
+    _ executable: String, _ arguments: [String], errorsPath: String
+) throws(BenchmarkError) -> (process: pid_t, output: Int32) {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw .system(call: "pipe", errno: errno) }
+    // Only the copy that becomes standard output may reach the server, and no other server.
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+    posix_spawn_file_actions_addopen(
+        &actions, 2, errorsPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+
+    var words: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) }
+    words.append(nil)
+    defer { for word in words { free(word) } }
+    var process: pid_t = 0
+    let failure = posix_spawn(&process, executable, &actions, &attributes, words, environ)
+    close(ends[1])
+    guard failure == 0 else {
+        close(ends[0])
+        throw .system(call: "start \(executable)", errno: failure)
+    }
+    return (process, ends[0])
+}
