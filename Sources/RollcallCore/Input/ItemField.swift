@@ -70,113 +70,68 @@ enum ItemField: UInt8 {
     static func of(
         _ token: JSONCursor.StringToken, _ bytes: Span<UInt8>, _ kind: ItemKind
     ) -> ItemField? {
-        let name = Name(token, bytes)
-        if name.is("responder_id", bytes) { return .responderID }
+        let name = ShortWord(token, bytes)
+        if name == "responder_id" { return .responderID }
         let field: ItemField? =
             switch kind {
-            case .batch: batch(name, bytes)
-            case .transition: transition(name, bytes)
-            case .responder, .rosterEntry: fact(name, bytes)
+            case .batch: batch(name)
+            case .transition: transition(name)
+            case .responder, .rosterEntry: fact(name)
             }
         if let field { return field }
-        return isPrivate(name, bytes) ? .privateField : nil
+        return isPrivate(name) ? .privateField : nil
     }
 
-    /// True if `token` names a place on earth. Source: design §3.
-    static func isPrivate(_ token: JSONCursor.StringToken, _ bytes: Span<UInt8>) -> Bool {
-        isPrivate(Name(token, bytes), bytes)
-    }
-
-    private static func batch(_ name: Name, _ bytes: Span<UInt8>) -> ItemField? {
-        switch name.count {
-        case 6: name.is("region", bytes) ? .region : nil
-        case 7:
-            if name.is("updates", bytes) {
-                .updates
-            } else if name.is("circles", bytes) {
-                .circles
-            } else {
-                name.is("sharing", bytes) ? .sharing : nil
-            }
-        case 8: name.is("platform", bytes) ? .platform : nil
-        case 9: name.is("telemetry", bytes) ? .telemetry : nil
-        case 10:
-            if name.is("duty_state", bytes) {
-                .dutyState
-            } else if name.is("install_id", bytes) {
-                .installID
-            } else {
-                name.is("os_version", bytes) ? .osVersion : nil
-            }
-        case 11:
-            if name.is("received_at", bytes) {
-                .toldAt
-            } else {
-                name.is("app_version", bytes) ? .appVersion : nil
-            }
-        case 13: name.is("battery_level", bytes) ? .batteryLevel : nil
-        default: nil
-        }
-    }
-
-    private static func transition(_ name: Name, _ bytes: Span<UInt8>) -> ItemField? {
-        if name.is("from", bytes) { return .from }
-        if name.is("to", bytes) { return .to }
-        if name.is("at", bytes) { return .toldAt }
-        return name.is("id", bytes) ? .transitionID : nil
-    }
-
-    private static func fact(_ name: Name, _ bytes: Span<UInt8>) -> ItemField? {
-        if name.is("duty_state", bytes) { return .dutyState }
-        if name.is("region", bytes) { return .region }
-        if name.is("circles", bytes) { return .circles }
-        if name.is("sharing", bytes) { return .sharing }
-        if name.is("paused_until", bytes) { return .pausedUntil }
-        if name.is("platform", bytes) { return .platform }
-        if name.is("push_token", bytes) { return .pushToken }
-        if name.is("nudge_sound", bytes) { return .nudgeSound }
-        return name.is("at", bytes) ? .toldAt : nil
-    }
-
-    private static func isPrivate(_ name: Name, _ bytes: Span<UInt8>) -> Bool {
-        switch name.count {
-        case 3:
-            name.is("lat", bytes) || name.is("lng", bytes) || name.is("lon", bytes)
-                || name.is("geo", bytes)
-        case 5: name.is("speed", bytes)
-        case 6: name.is("coords", bytes)
-        case 7: name.is("heading", bytes)
-        case 8:
-            name.is("latitude", bytes) || name.is("location", bytes) || name.is("altitude", bytes)
-        case 9: name.is("longitude", bytes)
-        case 11: name.is("coordinates", bytes)
+    /// True if `name` is that of a place on earth. Source: design §3.
+    static func isPrivate(_ name: ShortWord) -> Bool {
+        switch name {
+        case "lat", "lng", "lon", "geo", "latitude", "longitude", "coords", "coordinates",
+            "location", "altitude", "heading", "speed":
+            true
         default: false
         }
     }
 
-    /// A member's name, compared without a copy unless it is escaped.
-    private struct Name {
-        let count: Int
-        private let range: Range<Int>
-        private let decoded: [UInt8]?
-
-        init(_ token: JSONCursor.StringToken, _ bytes: Span<UInt8>) {
-            range = token.range
-            decoded = token.isEscaped ? JSONText.decoded(token, bytes) : nil
-            count = decoded?.count ?? token.range.count
+    private static func batch(_ name: ShortWord) -> ItemField? {
+        switch name {
+        case "updates": .updates
+        case "telemetry": .telemetry
+        case "duty_state": .dutyState
+        case "region": .region
+        case "received_at": .toldAt
+        case "platform": .platform
+        case "circles": .circles
+        case "battery_level": .batteryLevel
+        case "install_id": .installID
+        case "sharing": .sharing
+        case "os_version": .osVersion
+        case "app_version": .appVersion
+        default: nil
         }
+    }
 
-        func `is`(_ word: StaticString, _ bytes: Span<UInt8>) -> Bool {
-            guard count == word.utf8CodeUnitCount else { return false }
-            if let decoded {
-                return decoded.elementsEqual(
-                    UnsafeBufferPointer(start: word.utf8Start, count: count))
-            }
-            for index in 0..<count
-            where bytes[range.lowerBound + index] != word.utf8Start[index] {
-                return false
-            }
-            return true
+    private static func transition(_ name: ShortWord) -> ItemField? {
+        switch name {
+        case "from": .from
+        case "to": .to
+        case "at": .toldAt
+        case "id": .transitionID
+        default: nil
+        }
+    }
+
+    private static func fact(_ name: ShortWord) -> ItemField? {
+        switch name {
+        case "duty_state": .dutyState
+        case "region": .region
+        case "circles": .circles
+        case "sharing": .sharing
+        case "paused_until": .pausedUntil
+        case "platform": .platform
+        case "push_token": .pushToken
+        case "nudge_sound": .nudgeSound
+        case "at": .toldAt
+        default: nil
         }
     }
 }

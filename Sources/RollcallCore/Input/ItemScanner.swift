@@ -157,12 +157,8 @@ package struct ItemScanner {
     }
 
     private mutating func lines(_ body: Span<UInt8>, _ range: Range<Int>) throws(ScanError) {
-        var start = range.lowerBound
-        while start < range.upperBound {
-            var end = start
-            while end < range.upperBound, body[end] != 0x0A { end += 1 }
-            var cursor = JSONCursor(range: start..<end, depthMax: limits.depthMax)
-            start = end + 1
+        var cursor = JSONCursor(range: range, depthMax: limits.depthMax, isLine: true)
+        while cursor.nextLine(body) {
             if cursor.isAtEnd(body) { continue }
             if place == limits.itemsMax { throw .tooManyItems(limit: limits.itemsMax) }
             let before = (place, result.items.ends.count, result.rejected.count)
@@ -258,7 +254,7 @@ package struct ItemScanner {
     mutating func skip(_ cursor: inout JSONCursor, _ body: Span<UInt8>) throws(JSONError) {
         var dropped = 0
         try cursor.skipValue(body) { token, bytes in
-            let isPrivate = ItemField.isPrivate(token, bytes)
+            let isPrivate = ItemField.isPrivate(ShortWord(token, bytes))
             dropped += isPrivate ? 1 : 0
             return !isPrivate
         }

@@ -94,15 +94,15 @@ extension ItemScanner {
     }
 
     private mutating func word(
-        _ field: ItemField, _ tag: ItemTag, _ words: [(StaticString, UInt8)], other: UInt8?,
+        _ field: ItemField, _ tag: ItemTag, _ words: [(ShortWord, UInt8)], other: UInt8?,
         _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) {
         guard cursor.peek(body) == UInt8(ascii: "\"") else {
             try skip(&cursor, body)
             return refuse(field, .malformed, "not a string")
         }
-        let token = try cursor.string(body)
-        if let value = Self.match(token, body, words) {
+        let told = ShortWord(try cursor.string(body), body)
+        for (word, value) in words where word == told {
             return write { ItemWriter.number(tag, UInt64(value), to: &$0) }
         }
         note("/" + field.name(kind), .unknownValue, "unknown value")
@@ -190,7 +190,7 @@ extension ItemScanner {
         try cursor.open(UInt8(ascii: "{"), body)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
         while more {
-            let name = try cursor.key(body)
+            let name = ShortWord(try cursor.key(body), body)
             try telemetryMember(name, &telemetry, &cursor, body)
             more = try cursor.hasNext(closing: UInt8(ascii: "}"), body)
         }
@@ -198,11 +198,11 @@ extension ItemScanner {
     }
 
     private mutating func telemetryMember(
-        _ name: JSONCursor.StringToken, _ telemetry: inout Telemetry,
-        _ cursor: inout JSONCursor, _ body: Span<UInt8>
+        _ name: ShortWord, _ telemetry: inout Telemetry, _ cursor: inout JSONCursor,
+        _ body: Span<UInt8>
     ) throws(JSONError) {
         if cursor.peek(body) == UInt8(ascii: "n") { return try cursor.literal("null", body) }
-        if Self.isWord(name, body, "location_services") {
+        if name == "location_services" {
             switch cursor.peek(body) {
             case UInt8(ascii: "t"):
                 try cursor.literal("true", body)
@@ -214,20 +214,20 @@ extension ItemScanner {
                 try skip(&cursor, body)
                 note("/telemetry/location_services", .malformed, "neither true nor false")
             }
-        } else if Self.isWord(name, body, "queue_depth") {
+        } else if name == "queue_depth" {
             guard let depth = try natural(&cursor, body) else {
                 return note("/telemetry/queue_depth", .malformed, "not an integer from 0 on")
             }
             telemetry.queueDepth = UInt32(min(depth, Int64(Telemetry.queueDepthUnknown) - 1))
-        } else if Self.isWord(name, body, "permission_status") {
+        } else if name == "permission_status" {
             telemetry.permissionStatus = try telemetryWord(0, &cursor, body)
-        } else if Self.isWord(name, body, "power_mode") {
+        } else if name == "power_mode" {
             telemetry.powerMode = try telemetryWord(2, &cursor, body)
-        } else if Self.isWord(name, body, "app_state") {
+        } else if name == "app_state" {
             telemetry.appState = try telemetryWord(3, &cursor, body)
-        } else if Self.isWord(name, body, "network_type") {
+        } else if name == "network_type" {
             telemetry.networkType = try telemetryWord(4, &cursor, body)
-        } else if ItemField.isPrivate(name, body) {
+        } else if ItemField.isPrivate(name) {
             countPrivateField()
             try cursor.skipValue(body, onKey: { _, _ in false })
         } else {
@@ -244,9 +244,8 @@ extension ItemScanner {
             note("/telemetry/\(field.name)", .malformed, "not a string")
             return 0
         }
-        let token = try cursor.string(body)
-        for value in 1..<(field.values.count - 1)
-        where Self.isWord(token, body, field.values[value]) {
+        let word = ShortWord(try cursor.string(body), body)
+        for value in 1..<(field.values.count - 1) where word == ShortWord(field.values[value]) {
             return UInt8(value)
         }
         note("/telemetry/\(field.name)", .unknownValue, "unknown value")
@@ -289,10 +288,10 @@ extension ItemScanner {
         try cursor.open(UInt8(ascii: "{"), body)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
         while more {
-            let name = try cursor.key(body)
-            if Self.isWord(name, body, "sequence") {
+            let name = ShortWord(try cursor.key(body), body)
+            if name == "sequence" {
                 update.sequence = try natural(&cursor, body) ?? -1
-            } else if Self.isWord(name, body, "captured_at") {
+            } else if name == "captured_at" {
                 if cursor.peek(body) == UInt8(ascii: "n") {
                     try cursor.literal("null", body)
                 } else {
@@ -303,10 +302,9 @@ extension ItemScanner {
                             "neither RFC 3339 nor integer milliseconds")
                     }
                 }
-            } else if Self.isWord(name, body, "fix"), cursor.peek(body) == UInt8(ascii: "\"") {
-                let token = try cursor.string(body)
-                update.isCached = Self.isWord(token, body, "cached")
-            } else if ItemField.isPrivate(name, body) {
+            } else if name == "fix", cursor.peek(body) == UInt8(ascii: "\"") {
+                update.isCached = ShortWord(try cursor.string(body), body) == "cached"
+            } else if ItemField.isPrivate(name) {
                 countPrivateField()
                 try cursor.skipValue(body, onKey: { _, _ in false })
             } else {
@@ -324,46 +322,22 @@ extension ItemScanner {
     // MARK: - Words
 
     private enum Words {
-        static let duty: [(StaticString, UInt8)] = [
+        static let duty: [(ShortWord, UInt8)] = [
             ("ON_DUTY", DutyState.onDuty.rawValue), ("ON_MISSION", DutyState.onMission.rawValue),
             ("OFF_DUTY", DutyState.offDuty.rawValue),
         ]
-        static let sharing: [(StaticString, UInt8)] = [
+        static let sharing: [(ShortWord, UInt8)] = [
             ("active", Sharing.active.rawValue), ("paused", Sharing.paused.rawValue),
         ]
-        static let platform: [(StaticString, UInt8)] = [
+        static let platform: [(ShortWord, UInt8)] = [
             ("ios", Platform.ios.rawValue), ("android", Platform.android.rawValue),
         ]
         // There is no "off": it counts as the default (design §7 N5).
-        static let sound: [(StaticString, UInt8)] = [("default", 0), ("off", 0), ("silent", 1)]
-        static let status: [(StaticString, UInt8)] = [
+        static let sound: [(ShortWord, UInt8)] = [("default", 0), ("off", 0), ("silent", 1)]
+        static let status: [(ShortWord, UInt8)] = [
             ("ONLINE", Status.online.rawValue), ("DEGRADED", Status.degraded.rawValue),
             ("OFFLINE", Status.offline.rawValue), ("UNKNOWN", Status.unknown.rawValue),
         ]
-    }
-
-    private static func match(
-        _ token: JSONCursor.StringToken, _ body: Span<UInt8>, _ words: [(StaticString, UInt8)]
-    ) -> UInt8? {
-        for (word, value) in words where isWord(token, body, word) { return value }
-        return nil
-    }
-
-    /// True if `token` stands for `word`.
-    static func isWord(
-        _ token: JSONCursor.StringToken, _ body: Span<UInt8>, _ word: StaticString
-    ) -> Bool {
-        let count = word.utf8CodeUnitCount
-        if token.isEscaped {
-            return JSONText.decoded(token, body).elementsEqual(
-                UnsafeBufferPointer(start: word.utf8Start, count: count))
-        }
-        guard token.range.count == count else { return false }
-        for index in 0..<count
-        where body[token.range.lowerBound + index] != word.utf8Start[index] {
-            return false
-        }
-        return true
     }
 
     /// True for 1 to `bytesMax` bytes without control characters.

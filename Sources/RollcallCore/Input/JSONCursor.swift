@@ -15,13 +15,17 @@ package struct JSONCursor {
     package private(set) var position: Int
     private let end: Int
     private let depthMax: Int
+    private let isLine: Bool
     private var depth = 0
+    private var hasBegun = false
 
-    /// A cursor over `bytes[range]` that follows at most `depthMax` nested containers.
-    package init(range: Range<Int>, depthMax: Int) {
+    /// A cursor over `bytes[range]` that follows at most `depthMax` nested containers; with
+    /// `isLine` a line feed is an end like that of the range, until `nextLine` is called.
+    package init(range: Range<Int>, depthMax: Int, isLine: Bool = false) {
         position = range.lowerBound
         end = range.upperBound
         self.depthMax = depthMax
+        self.isLine = isLine
     }
 
     /// A string's place in the source, without its quotes.
@@ -36,10 +40,13 @@ package struct JSONCursor {
 
     /// The next byte that is not white space, unread; 0, which no JSON value begins with, at the
     /// end.
+    @inline(__always)
     package mutating func peek(_ bytes: Span<UInt8>) -> UInt8 {
         while position < end {
             let byte = bytes[position]
+            if byte > 0x20 { return byte }
             if byte != 0x20 && byte != 0x0A && byte != 0x0D && byte != 0x09 { return byte }
+            if byte == 0x0A && isLine { return 0 }
             position += 1
         }
         return 0
@@ -47,8 +54,19 @@ package struct JSONCursor {
 
     /// True if only white space is left.
     package mutating func isAtEnd(_ bytes: Span<UInt8>) -> Bool {
-        _ = peek(bytes)
-        return position == end
+        peek(bytes) == 0 && (position == end || bytes[position] == 0x0A)
+    }
+
+    /// Moves to the beginning of the next line, wherever it stands in this one; false if there is
+    /// none. The first call moves nothing.
+    package mutating func nextLine(_ bytes: Span<UInt8>) -> Bool {
+        if hasBegun {
+            while position < end, bytes[position] != 0x0A { position += 1 }
+            position += 1
+        }
+        hasBegun = true
+        depth = 0
+        return position < end
     }
 
     /// Reads `byte`, which must come next.
@@ -111,6 +129,12 @@ package struct JSONCursor {
         let start = position
         var isEscaped = false
         while position < end {
+            if position + 8 <= end {
+                let plain = Self.plainBytes(
+                    bytes.bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self))
+                position += plain
+                if plain == 8 { continue }
+            }
             let byte = bytes[position]
             if byte == UInt8(ascii: "\"") {
                 position += 1
@@ -219,6 +243,20 @@ package struct JSONCursor {
         JSONError(message: message, offset: position)
     }
 
+    /// How many of eight bytes, the first in the low bits, come before the first that is a quote, a
+    /// backslash, a control character or not ASCII.
+    @inline(__always)
+    private static func plainBytes(_ eight: UInt64) -> Int {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let quote = eight ^ (ones &* 0x22)
+        let backslash = eight ^ (ones &* 0x5C)
+        // A borrow can only mark bytes behind the first one that is rightly marked.
+        let marked =
+            (quote &- ones) & ~quote | (backslash &- ones) & ~backslash
+            | (eight &- (ones &* 0x20)) & ~eight | eight
+        return (marked & (ones &* 0x80)).trailingZeroBitCount / 8
+    }
+
     private mutating func skipDigits(_ bytes: Span<UInt8>) {
         while position < end, bytes[position] &- UInt8(ascii: "0") <= 9 { position += 1 }
     }
@@ -270,90 +308,5 @@ package struct JSONCursor {
             high = 0xBF
         }
         position += count
-    }
-}
-
-/// What string and number tokens mean.
-package enum JSONText {
-    /// Appends the bytes that `token` stands for. The token was checked when it was read.
-    package static func append(
-        _ token: JSONCursor.StringToken, _ bytes: Span<UInt8>, to output: inout [UInt8]
-    ) {
-        var at = token.range.lowerBound
-        let end = token.range.upperBound
-        while at < end {
-            let byte = bytes[at]
-            guard byte == UInt8(ascii: "\\"), at + 1 < end else {
-                output.append(byte)
-                at += 1
-                continue
-            }
-            let escaped = bytes[at + 1]
-            at += 2
-            switch escaped {
-            case UInt8(ascii: "b"): output.append(0x08)
-            case UInt8(ascii: "f"): output.append(0x0C)
-            case UInt8(ascii: "n"): output.append(0x0A)
-            case UInt8(ascii: "r"): output.append(0x0D)
-            case UInt8(ascii: "t"): output.append(0x09)
-            case UInt8(ascii: "u"):
-                var scalar = hex4(bytes, at, end) ?? 0xFFFD
-                at += 4
-                if scalar >= 0xD800, scalar <= 0xDBFF, let low = hex4(bytes, at + 2, end) {
-                    scalar = 0x10000 + (scalar - 0xD800) << 10 + (low - 0xDC00)
-                    at += 6
-                }
-                if let scalar = Unicode.Scalar(scalar) {
-                    output.append(contentsOf: Array(String(scalar).utf8))
-                }
-            default: output.append(escaped)
-            }
-        }
-    }
-
-    /// The bytes that `token` stands for.
-    package static func decoded(
-        _ token: JSONCursor.StringToken, _ bytes: Span<UInt8>
-    ) -> [UInt8] {
-        var output: [UInt8] = []
-        output.reserveCapacity(token.range.count)
-        append(token, bytes, to: &output)
-        return output
-    }
-
-    /// The value of `bytes[range]` as an integer literal from 0 to 2⁶³−1; nil for all else.
-    package static func natural(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Int64? {
-        guard !range.isEmpty, range.count <= 19 else { return nil }
-        var value: UInt64 = 0
-        for index in range {
-            let digit = bytes[index] &- UInt8(ascii: "0")
-            guard digit <= 9 else { return nil }
-            value = value &* 10 &+ UInt64(digit)
-        }
-        return Int64(exactly: value)
-    }
-
-    /// The value of a number token as a double; nil if it is not finite.
-    package static func double(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Double? {
-        guard range.count <= 64 else { return nil }
-        var text = ""
-        for index in range { text.unicodeScalars.append(Unicode.Scalar(bytes[index])) }
-        guard let value = Double(text), value.isFinite else { return nil }
-        return value
-    }
-
-    fileprivate static func hex4(_ bytes: Span<UInt8>, _ at: Int, _ end: Int) -> UInt32? {
-        guard at >= 0, at + 4 <= end else { return nil }
-        var value: UInt32 = 0
-        for index in at..<(at + 4) {
-            let byte = bytes[index]
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt32(byte - 0x30)
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt32(byte - 0x57)
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt32(byte - 0x37)
-            default: return nil
-            }
-        }
-        return value
     }
 }

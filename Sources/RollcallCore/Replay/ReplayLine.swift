@@ -13,17 +13,17 @@ struct ReplayLine {
         try cursor.open(UInt8(ascii: "{"), bytes)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), bytes)
         while more {
-            let name = try cursor.key(bytes)
-            if ItemScanner.isWord(name, bytes, "at") {
+            let name = ShortWord(try cursor.key(bytes), bytes)
+            if name == "at" {
                 at = try ItemScanner.time(&cursor, bytes)
-            } else if ItemScanner.isWord(name, bytes, "kind") {
+            } else if name == "kind" {
                 kind = String(
                     decoding: JSONText.decoded(try cursor.string(bytes), bytes), as: UTF8.self)
-            } else if ItemScanner.isWord(name, bytes, "source") {
+            } else if name == "source" {
                 source = JSONText.decoded(try cursor.string(bytes), bytes)
-            } else if ItemScanner.isWord(name, bytes, "shrink") {
-                allowsShrink = ItemScanner.isWord(try cursor.string(bytes), bytes, "allow")
-            } else if ItemScanner.isWord(name, bytes, "body") {
+            } else if name == "shrink" {
+                allowsShrink = ShortWord(try cursor.string(bytes), bytes) == "allow"
+            } else if name == "body" {
                 _ = cursor.peek(bytes)
                 let start = cursor.position
                 try cursor.skipValue(bytes)
@@ -54,7 +54,7 @@ package struct ReplayBody {
         try cursor.open(UInt8(ascii: "{"), bytes)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), bytes)
         while more {
-            let name = try cursor.key(bytes)
+            let name = ShortWord(try cursor.key(bytes), bytes)
             try member(name, &cursor, bytes)
             more = try cursor.hasNext(closing: UInt8(ascii: "}"), bytes)
         }
@@ -62,26 +62,26 @@ package struct ReplayBody {
     }
 
     private mutating func member(
-        _ name: JSONCursor.StringToken, _ cursor: inout JSONCursor, _ bytes: Span<UInt8>
+        _ name: ShortWord, _ cursor: inout JSONCursor, _ bytes: Span<UInt8>
     ) throws(JSONError) {
         switch cursor.peek(bytes) {
         case UInt8(ascii: "\""):
             let value = JSONText.decoded(try cursor.string(bytes), bytes)
-            if ItemScanner.isWord(name, bytes, "source") { source = value }
-            if ItemScanner.isWord(name, bytes, "responder_id") { responderID = value }
-            if ItemScanner.isWord(name, bytes, "state") {
+            if name == "source" { source = value }
+            if name == "responder_id" { responderID = value }
+            if name == "state" {
                 state = String(decoding: value, as: UTF8.self)
             }
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             let value = JSONText.double(bytes, try cursor.number(bytes)) ?? .infinity
-            if ItemScanner.isWord(name, bytes, "every_seconds") { everySeconds = value }
-            if ItemScanner.isWord(name, bytes, "step_ms") {
+            if name == "every_seconds" { everySeconds = value }
+            if name == "step_ms" {
                 stepMilliseconds = Int64(exactly: value.rounded())
             }
-            if ItemScanner.isWord(name, bytes, "late_ms") {
+            if name == "late_ms" {
                 lateMilliseconds = Int64(exactly: value.rounded())
             }
-            if ItemScanner.isWord(name, bytes, "count") { count = Int(exactly: value.rounded()) }
+            if name == "count" { count = Int(exactly: value.rounded()) }
         default: try cursor.skipValue(bytes)
         }
     }
