@@ -8,7 +8,7 @@ struct Workload {
     let batchesPerRequest: Int
 
     /// How many batches share a commit when half of the connections wait for the next one, as
-    /// they do in a closed loop: what SQLite is compared at. Source: `reference/limits.md` §3.
+    /// they do in a closed loop: what SQLite is compared at.
     var batchesPerCommit: Int {
         batchesPerRequest == 1 ? max(1, connections / 2) : batchesPerRequest
     }

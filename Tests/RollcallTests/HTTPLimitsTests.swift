@@ -125,7 +125,7 @@ import Testing
     @Test func `a head that comes in pieces is read like any other`() throws {
         let server = try echoServer()
         let client = try RawClient(port: server.port)
-        let field = "X-Long: " + String(repeating: "v", count: 9000) + "\r\n"
+        let field = "X-Long: " + String(repeating: "v", count: 5000) + "\r\n"
         for piece in ["G", "ET / HTTP/1.1", "\r", "\nHost: a\r", "\n", field, field, "\r", "\n"] {
             client.send(piece)
             usleep(2000)

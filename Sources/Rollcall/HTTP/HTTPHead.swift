@@ -5,8 +5,7 @@ import Glibc
 ///
 /// libmicrohttpd 0.9.75 takes what a stricter server or proxy reads differently: both lengths,
 /// two lengths, folded lines, spaces before the colon, bare CR and LF, NUL. Each is a way to
-/// smuggle a request past a proxy, so each is a `Fault` here (`reference/limits.md` §9.3,
-/// `reference/reliability.md` §5 A7).
+/// smuggle a request past a proxy, so each is a `Fault` here. Source: RFC 9112 §6.3, §11.2.
 struct HTTPHead {
     /// The request without its body.
     var request: HTTPRequest

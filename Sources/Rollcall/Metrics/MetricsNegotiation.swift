@@ -4,7 +4,8 @@ import RollcallCore
 ///
 /// OpenMetrics goes to those who ask for it by name; text 0.0.4 to everybody else: browsers, curl,
 /// `*/*`, no header, and headers that make no sense. Never 406: a scrape in the wrong language says
-/// more than none. Source: `reference/ecosystem.md` §1.3.
+/// more than none. Source: Prometheus' and OpenMetrics' own pages on
+/// content negotiation.
 package enum MetricsNegotiation {
     /// What the answer depends on, for its field `Vary`.
     package static let vary = "Accept, Accept-Encoding"

@@ -4,7 +4,7 @@ import RollcallCore
 /// What the system says of this process, under the names that all Prometheus clients use.
 ///
 /// A figure that cannot be read is nil and left out: "leave out rather than export bogus values".
-/// Source: `reference/ecosystem.md` §1.5, proc(5).
+/// Source: Prometheus, "Writing client libraries", process metrics; proc(5).
 package struct ProcessFigures: Equatable, Sendable {
     /// Processor time used, user and system.
     package var processorTime: Milliseconds?

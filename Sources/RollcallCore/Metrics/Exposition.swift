@@ -8,7 +8,7 @@
 /// A family is named as OpenMetrics does, without `_total` and `_info`; samples belong to the
 /// family that was begun last, so families cannot interleave. Its unit stands in its name and is
 /// read from there. Timestamps, exemplars and `_created` are left out: Prometheus stamps samples
-/// itself, and `_created` would be one more series for each. Source: `reference/ecosystem.md` §1.2.
+/// itself, and `_created` would be one more series for each. Source: OpenMetrics 1.0.
 package struct Exposition: Sendable {
     /// The languages that scrapers understand.
     package enum Format: CaseIterable, Sendable {
