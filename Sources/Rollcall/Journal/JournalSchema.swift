@@ -228,7 +228,7 @@ extension JournalSchema {
     }
 
     /// `journal_mode` comes first: `synchronous` is per connection, and some wrappers and builds
-    /// change it with the mode (limits.md §3), so it is set and read after.
+    /// change it with the mode, so it is set and read after.
     private static let writerSettings = [
         Setting(
             "journal_mode", "PRAGMA journal_mode = WAL",
