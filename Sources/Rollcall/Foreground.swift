@@ -18,6 +18,7 @@ package enum Foreground {
         sigemptyset(&signals)
         sigaddset(&signals, SIGTERM)
         sigaddset(&signals, SIGINT)
+        sigaddset(&signals, SIGHUP)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         let server: Server
         do throws(ServerError) {
@@ -34,10 +35,14 @@ package enum Foreground {
         try? StandardOutput.write(&line)
         log.info("ready", metadata: ["port": "\(server.port)"])
         var received: CInt = 0
-        while sigwait(&signals, &received) != 0 {}
+        while sigwait(&signals, &received) != 0 || received == SIGHUP {
+            // It must not end a watch because somebody wanted settings read again.
+            if received == SIGHUP { log.warning("settings are read at the start only: restart") }
+        }
         log.info("stopping", metadata: ["signal": "\(received)"])
         signal(SIGTERM) { _ in _exit(130) }
         signal(SIGINT) { _ in _exit(130) }
+        signal(SIGHUP, SIG_IGN)
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         server.stop()
         exit(0)

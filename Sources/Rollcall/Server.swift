@@ -21,6 +21,18 @@ package final class Server: Sendable {
     /// Errors: `ServerError` with what to do.
     package init(_ configuration: Configuration, log: Logger) throws(ServerError) {
         self.log = log
+        // First, so that an address that cannot be had leaves no trace in a store.
+        let listener: HTTPListener
+        do throws(HTTPServerError) {
+            listener = try HTTPListener(address: configuration.listenAddress)
+        } catch {
+            throw .listener(error)
+        }
+        if !listener.isLoopback {
+            log.warning(
+                "listening beyond loopback without tokens: who reaches it reads and writes all",
+                metadata: ["address": "\(listener.address)"])
+        }
         let edge = EdgeFigures()
         let watch = ListenerWatch()
         do throws(StoreError) {
@@ -29,6 +41,7 @@ package final class Server: Sendable {
                 refusals: { watch.refusals },
                 onFatal: { _ in exit(Self.failedDisk) })
         } catch {
+            listener.close()
             throw .store(path: configuration.storagePath, error)
         }
         router = Router(keeper: keeper, edge: edge, limits: configuration.scanLimits)
@@ -39,7 +52,7 @@ package final class Server: Sendable {
         let router = router
         do throws(HTTPServerError) {
             http = try HTTPServer(
-                address: configuration.listenAddress, limits: limits,
+                listener: listener, limits: limits,
                 early: { router.judge($0) },
                 handler: { router.handle($0, $1) })
         } catch {

@@ -23,13 +23,8 @@ struct ReplayCommand: ParsableCommand {
     var updates = false
 
     func run() throws {
-        do {
-            try ReplayFile(
-                path: file, configurationPath: configurationFile, reportsUpdates: updates
-            )
-            .run()
-        } catch {
-            throw ValidationError("\(error)")
-        }
+        let replay = ReplayFile(
+            path: file, configurationPath: configurationFile, reportsUpdates: updates)
+        try orExit { try replay.run() }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Rollcall
 
 /// `rollcall`: argument parsing and printing, nothing else.
@@ -10,4 +11,17 @@ struct RollcallCommand: ParsableCommand {
         version: BuildInformation.text,
         subcommands: [ServeCommand.self, ReplayCommand.self]
     )
+}
+
+/// Runs `body`; if it throws, says why on standard error and ends with 64 (sysexits.h EX_USAGE).
+/// The arguments were well-formed, so their usage is not what the reader needs.
+func orExit<Value>(_ body: () throws -> Value) throws -> Value {
+    do {
+        return try body()
+    } catch {
+        _ = Array("rollcall: \(error)\n".utf8).withUnsafeBytes {
+            write(STDERR_FILENO, $0.baseAddress, $0.count)
+        }
+        throw ExitCode(64)
+    }
 }

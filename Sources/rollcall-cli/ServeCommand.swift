@@ -40,13 +40,9 @@ struct ServeCommand: ParsableCommand {
         guard let format = LogFormat(rawValue: logFormat) else {
             throw ValidationError("--log.format: logfmt or json expected (\(logFormat))")
         }
-        var settings: Configuration
-        do {
-            settings =
-                try configurationFile.map { try Configuration(yaml: InputFile.text($0)) }
-                ?? Configuration()
-        } catch {
-            throw ValidationError("--config.file \(configurationFile ?? ""): \(error)")
+        var settings = Configuration()
+        if let configurationFile {
+            settings = try orExit { try InputFile.configuration(configurationFile) }
         }
         settings.listenAddress = listenAddress ?? settings.listenAddress
         settings.storagePath = storagePath ?? settings.storagePath

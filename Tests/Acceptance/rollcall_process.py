@@ -359,3 +359,14 @@ class RollcallTestCase(unittest.TestCase):
     def serve(self, config=None, **options):
         """A store with its process, ready."""
         return self.rollcall(config, **options).start()
+
+    def problem(self, answer, status):
+        """Checks that an answer is a problem document of this status; the document."""
+        self.assertEqual(answer.status, status, answer)
+        self.assertEqual(answer.headers["content-type"], "application/problem+json")
+        document = answer.json()
+        self.assertEqual(document["status"], status)
+        for member in ("type", "title", "detail"):
+            self.assertIsInstance(document[member], str)
+            self.assertTrue(document[member])
+        return document

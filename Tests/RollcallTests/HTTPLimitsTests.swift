@@ -41,7 +41,8 @@ import Testing
     @Test func `bodies that wait are limited together`() throws {
         let desk = ReplyDesk()
         let limits = httpLimits { $0.bodiesBytesMax = 3 }
-        let server = try HTTPServer(address: "127.0.0.1:0", limits: limits, handler: desk.take)
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits, handler: desk.take)
         let first = try RawClient(port: server.port)
         first.send(post)
         desk.waitFor(1)
@@ -58,7 +59,8 @@ import Testing
 
     @Test func `a refusal by the head comes before a long body and after a short one`() throws {
         let server = try HTTPServer(
-            address: "127.0.0.1:0", early: { _ in HTTPResponse(status: 404) },
+            listener: try HTTPListener(address: "127.0.0.1:0"),
+            early: { _ in HTTPResponse(status: 404) },
             handler: { $1.answer(HTTPResponse(status: 200)) })
         let client = try RawClient(port: server.port)
         client.send(post + get)
@@ -169,7 +171,9 @@ import Testing
 
     @Test func `a client that does not take its answer is cut`() throws {
         let limits = httpLimits { $0.responseDeadline = .milliseconds(300) }
-        let server = try HTTPServer(address: "127.0.0.1:0", limits: limits) { _, reply in
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits
+        ) { _, reply in
             reply.answer(HTTPResponse(status: 200, body: Array(repeating: 65, count: 50 << 20)))
         }
         let client = try RawClient(port: server.port)

@@ -9,7 +9,8 @@ import Testing
     private let get = "GET /v1/x HTTP/1.1\r\nHost: a\r\n\r\n"
 
     @Test func `an answer goes out whole, with the standing header fields`() throws {
-        let server = try HTTPServer(address: "127.0.0.1:0") { request, reply in
+        let server = try HTTPServer(listener: try HTTPListener(address: "127.0.0.1:0")) {
+            request, reply in
             reply.answer(HTTPResponse(status: 200, headers: [("X-A", "b")], body: request.body))
         }
         let client = try RawClient(port: server.port)
@@ -54,15 +55,17 @@ import Testing
     }
 
     @Test func `IPv6 is served, and an address not to be had is an error with its facts`() throws {
-        let server = try HTTPServer(address: "[::1]:0") { $1.answer(HTTPResponse(status: 204)) }
+        let server = try HTTPServer(listener: try HTTPListener(address: "[::1]:0")) {
+            $1.answer(HTTPResponse(status: 204))
+        }
         #expect(server.port > 0)
         let taken = "[::1]:\(server.port)"
         #expect(throws: HTTPServerError.socket(call: "bind", address: taken, errno: EADDRINUSE)) {
-            _ = try HTTPServer(address: taken) { _, _ in }
+            _ = try HTTPServer(listener: try HTTPListener(address: taken)) { _, _ in }
         }
         for bad in ["", "80", "localhost:1", "127.0.0.1:", "127.0.0.1:65536", "[::1:0", "::1"] {
             #expect(throws: HTTPServerError.address(bad)) {
-                _ = try HTTPServer(address: bad) { _, _ in }
+                _ = try HTTPServer(listener: try HTTPListener(address: bad)) { _, _ in }
             }
         }
     }
@@ -71,7 +74,8 @@ import Testing
 
     @Test func `64 parked requests are all answered from another thread`() throws {
         let desk = ReplyDesk()
-        let server = try HTTPServer(address: "127.0.0.1:0", handler: desk.take)
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"), handler: desk.take)
         let clients = try (0..<64).map { _ in try RawClient(port: server.port) }
         for client in clients { client.send(post) }
         desk.waitFor(64)
@@ -81,7 +85,8 @@ import Testing
 
     @Test func `answers that race with the handler's return are neither lost nor doubled`() throws {
         let desk = ReplyDesk()
-        let server = try HTTPServer(address: "127.0.0.1:0", handler: desk.take)
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"), handler: desk.take)
         let isOver = Atomic(false)
         runBeside({
             let clients = (0..<8).compactMap { _ in try? RawClient(port: server.port) }
@@ -100,7 +105,8 @@ import Testing
 
     @Test func `the first answer wins, and a late one does not reach the next request`() throws {
         let desk = ReplyDesk()
-        let server = try HTTPServer(address: "127.0.0.1:0", handler: desk.take)
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"), handler: desk.take)
         let client = try RawClient(port: server.port)
         client.send(post)
         desk.waitFor(1)
@@ -117,7 +123,8 @@ import Testing
     @Test func `a parked request is answered 503 after the watchdog time`() throws {
         let desk = ReplyDesk()
         let limits = httpLimits { $0.parkedDeadline = .milliseconds(200) }
-        let server = try HTTPServer(address: "127.0.0.1:0", limits: limits, handler: desk.take)
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits, handler: desk.take)
         let client = try RawClient(port: server.port)
         client.send(post)
         let answer = client.readAnswer()
@@ -140,7 +147,8 @@ import Testing
 
     @Test func `a client that leaves while parked harms nobody`() throws {
         let desk = ReplyDesk()
-        let server = try HTTPServer(address: "127.0.0.1:0", handler: desk.take)
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"), handler: desk.take)
         for count in 1...20 {
             let client = try RawClient(port: server.port)
             client.send(post)
@@ -160,7 +168,8 @@ import Testing
 
     @Test func `stop waits for parked requests, which get their answers`() throws {
         let desk = ReplyDesk()
-        let server = try HTTPServer(address: "127.0.0.1:0", handler: desk.take)
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"), handler: desk.take)
         let clients = try (0..<8).map { _ in try RawClient(port: server.port) }
         let late = try RawClient(port: server.port)
         late.send("POST /v1/batches HTTP/1.1\r\nHost: a\r\n")
@@ -181,7 +190,8 @@ import Testing
     @Test func `stop waits for the watchdog when nobody answers`() throws {
         let desk = ReplyDesk()
         let limits = httpLimits { $0.parkedDeadline = .milliseconds(200) }
-        let server = try HTTPServer(address: "127.0.0.1:0", limits: limits, handler: desk.take)
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits, handler: desk.take)
         let client = try RawClient(port: server.port)
         client.send(post)
         desk.waitFor(1)

@@ -12,7 +12,8 @@ func httpLimits(_ change: (inout HTTPLimits) -> Void) -> HTTPLimits {
 
 /// A server that answers each request with what it understood of it.
 func echoServer(_ limits: HTTPLimits = HTTPLimits()) throws -> HTTPServer {
-    try HTTPServer(address: "127.0.0.1:0", limits: limits) { request, reply in
+    try HTTPServer(listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits) {
+        request, reply in
         let query = request.query.map { "\($0.name)=\($0.value)" }.joined(separator: ", ")
         let text = "\(request.method) \(request.path) [\(query)] "
         reply.answer(HTTPResponse(status: 200, body: Array(text.utf8) + request.body))

@@ -4,14 +4,21 @@ import Glibc
 ///
 /// Ours rather than libmicrohttpd's so that a failure has its errno, and so that it is
 /// non-blocking: a client that gives up between poll and accept must not hold the thread.
-struct HTTPListener {
+package struct HTTPListener {
     /// The socket; whoever holds the listener closes it or hands it on.
     let descriptor: Int32
+    /// The address as it was given.
+    let address: String
     /// The port, also when the kernel chose it.
     let port: Int
 
-    /// Listens at `IPv4:port` or `[IPv6]:port`; port 0 lets the kernel choose.
-    init(address: String) throws(HTTPServerError) {
+    /// True if only this machine can reach it.
+    var isLoopback: Bool { address.hasPrefix("127.") || address.hasPrefix("[::1]") }
+
+    /// Listens at `IPv4:port` or `[IPv6]:port`; port 0 lets the kernel choose. Names are not
+    /// resolved. Whoever connects waits until a server takes the listener.
+    package init(address: String) throws(HTTPServerError) {
+        self.address = address
         var storage = sockaddr_storage()
         let length = try parse(address, into: &storage)
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -30,21 +37,24 @@ struct HTTPListener {
         }
         let socket = descriptor
         let bound = withSocketAddress(&storage) { bind(socket, $0, length) }
-        guard bound == 0 else { throw close(socket, after: "bind", at: address) }
+        guard bound == 0 else { throw failure(socket, after: "bind", at: address) }
         guard listen(socket, listenBacklog) == 0 else {
-            throw close(socket, after: "listen", at: address)
+            throw failure(socket, after: "listen", at: address)
         }
         var named = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let told = withSocketAddress(&storage) { getsockname(socket, $0, &named) }
-        guard told == 0 else { throw close(socket, after: "getsockname", at: address) }
+        guard told == 0 else { throw failure(socket, after: "getsockname", at: address) }
         port = number(of: storage)
     }
+
+    /// Closes the socket of a listener that no server took.
+    func close() { Glibc.close(descriptor) }
 }
 
 /// Connections the kernel holds while all of ours are in use.
 private let listenBacklog: Int32 = 511
 
-private func close(
+private func failure(
     _ descriptor: Int32, after call: String, at address: String
 ) -> HTTPServerError {
     let number = errno

@@ -29,23 +29,22 @@ package final class HTTPServer: @unchecked Sendable {
         let context: Unmanaged<HTTPTraffic>
     }
 
-    /// Listens and serves from now on.
+    /// Serves from now on.
     ///
-    /// - `address`: `IPv4:port` or `[IPv6]:port`; names are not resolved.
+    /// - `listener`: is the server's from now on.
     /// - `early`: judges a request by its head, before any of its body is read.
     /// - `handler`: takes whole requests. Like `early` it runs on libmicrohttpd's only thread, and
     ///   every other connection waits meanwhile.
     package init(
-        address: String, limits: HTTPLimits = HTTPLimits(),
+        listener: HTTPListener, limits: HTTPLimits = HTTPLimits(),
         early: @escaping @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil },
         handler: @escaping @Sendable (HTTPRequest, HTTPReply) -> Void
     ) throws(HTTPServerError) {
-        let listener = try HTTPListener(address: address)
         let traffic = HTTPTraffic(limits: limits, early: early, handler: handler)
         do {
             try traffic.deadlines.start()
         } catch {
-            close(listener.descriptor)
+            listener.close()
             throw error
         }
         let settings = rollcall_daemon_settings(
@@ -63,8 +62,8 @@ package final class HTTPServer: @unchecked Sendable {
             let number = errno
             context.release()
             traffic.deadlines.stop()
-            close(listener.descriptor)
-            throw .daemon(address: address, errno: number)
+            listener.close()
+            throw .daemon(address: listener.address, errno: number)
         }
         self.port = listener.port
         self.traffic = traffic

@@ -177,7 +177,10 @@ package final class Journal {
     package func commit() throws(StoreError) {
         let isWhole = lastRow == before.row || turnWritten != nil
         precondition(isWhole || failure != nil, "rows without a turn (J2)")
-        try writing { () throws(StoreError) in try statements.commit.run() }
+        try writing { () throws(StoreError) in
+            try connection.checkPlace()
+            try statements.commit.run()
+        }
         isOpen = false
     }
 

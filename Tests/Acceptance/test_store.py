@@ -1,0 +1,116 @@
+"""A store in trouble: a full disk, a file that somebody took away.
+
+Source: design §1 J6.
+"""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+from rollcall_process import RollcallTestCase, eventually
+
+
+class FullDiskTests(RollcallTestCase):
+    """What is acknowledged is stored, and a full disk recovers by itself."""
+
+    def setUp(self):
+        super().setUp()
+        self.mount = tempfile.mkdtemp(prefix="rollcall-disk-")
+        self.addCleanup(os.rmdir, self.mount)
+        outcome = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", self.mount],
+            capture_output=True, text=True)
+        if outcome.returncode != 0:
+            self.skipTest(f"no tmpfs can be mounted here: {outcome.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", self.mount], check=True)
+        self.directory = self.mount
+
+    def fill(self):
+        """A server whose disk is full: the bodies that were acknowledged, and the one that was
+        not, which nobody may have seen."""
+        server = self.serve()
+        server.write("/v1/batches", {"responder_id": "early"})
+        acknowledged = []
+        for round in range(400):
+            items = [
+                {"responder_id": f"p{round}-{number}", "updates": [{"sequence": 1}],
+                 "circles": [f"circle-{round}-{number}-" + "x" * 60]} for number in range(100)]
+            answer = server.post("/v1/batches", items)
+            if answer.status != 200:
+                self.problem(answer, 503)
+                self.assertIn("retry-after", answer.headers)
+                return server, acknowledged, items
+            acknowledged.append(items)
+        self.fail("the disk never got full")
+
+    def grow(self, server):
+        """Gives the disk room and waits until writes are taken."""
+        subprocess.run(["mount", "-o", "remount,size=64m", self.mount], check=True)
+        eventually(lambda: server.get("/-/ready").status == 200, 10, "ready again")
+
+    def test_a_full_disk_refuses_writes_and_recovers_by_itself(self):
+        server, acknowledged, refused = self.fill()
+        # Who only reads is answered, and told that nobody is watching.
+        self.assertEqual(server.get("/-/healthy").status, 200)
+        self.problem(server.get("/-/ready"), 503)
+        self.problem(server.post("/v1/batches", {"responder_id": "late"}), 503)
+        page = server.scrape()
+        self.assertEqual(page("rollcall_watching"), 0)
+        self.assertEqual(page("rollcall_blind", reason="store"), 1)
+        person = server.responder("early")
+        self.assertIs(person["confirmed"], False)
+        self.assertNotEqual(person["reachable"], "yes")
+        self.assertIs(server.get("/v1/status").json()["watching"], False)
+        self.grow(server)
+        page = eventually(
+            lambda: (page := server.scrape())("rollcall_watching") == 1 and page, 5, "watching")
+        self.assertEqual(page("rollcall_blind", reason="store"), 0)
+        self.assertGreater(page("rollcall_blind_seconds_total", reason="store"), 0)
+        # 503 meant "unknown, send again": whatever became of it, it counts once.
+        verdict = server.write("/v1/batches", refused)
+        self.assertEqual(sum(verdict["updates"].values()), 100)
+        server.kill()
+        server.start()
+        for items in acknowledged + [refused]:
+            self.assertEqual(server.write("/v1/batches", items)["updates"]["duplicate"], 100)
+        self.assertEqual(
+            server.scrape()("rollcall_updates_total", outcome="accepted"),
+            100 * (len(acknowledged) + 1))
+        self.assertEqual(server.stop(), 0)
+
+    def test_what_a_full_disk_did_not_take_is_not_published(self):
+        server, acknowledged, refused = self.fill()
+        page = server.scrape()
+        self.assertEqual(
+            page("rollcall_updates_total", outcome="accepted"), 100 * len(acknowledged))
+        self.problem(server.get(f"/v1/responders/{refused[0]['responder_id']}"), 404)
+        self.grow(server)
+
+    def test_a_stop_on_a_full_disk_loses_nothing_acknowledged(self):
+        server, acknowledged, _ = self.fill()
+        server.stop()
+        subprocess.run(["mount", "-o", "remount,size=64m", self.mount], check=True)
+        server.start()
+        for items in acknowledged:
+            self.assertEqual(server.write("/v1/batches", items)["updates"]["duplicate"], 100)
+        self.assertEqual(server.stop(), 0)
+
+
+class MissingFileTests(RollcallTestCase):
+    def test_nothing_is_acknowledged_into_a_deleted_store(self):
+        server = self.serve()
+        server.write("/v1/batches", {"responder_id": "a"})
+        os.unlink(server.store)
+        try:
+            answer = server.post("/v1/batches", {"responder_id": "b"})
+            self.assertNotEqual(answer.status, 200, answer)
+        except OSError:
+            pass
+        self.assertEqual(server.process.wait(10), 74)
+        self.assertIn("renamed or deleted", server.log())
+        server.reap()
+
+
+if __name__ == "__main__":
+    unittest.main()
