@@ -11,6 +11,7 @@ let package = Package(
     products: [
         .executable(name: "rollcall", targets: ["rollcall-cli"]),
         .executable(name: "rollcall-bench", targets: ["rollcall-bench"]),
+        .executable(name: "rollcall-simulation", targets: ["rollcall-simulation"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -51,6 +52,12 @@ let package = Package(
             name: "rollcall-bench",
             dependencies: ["Rollcall", "RollcallCore", "CMicroHTTPD", "CSQLite"],
             path: "Tests/Performance",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "rollcall-simulation",
+            dependencies: ["Rollcall", "RollcallCore"],
+            path: "Tests/Simulation",
             swiftSettings: strict
         ),
         .testTarget(

@@ -21,9 +21,9 @@ enum EventCode {
 }
 
 /// A row of the journal as the keeper holds it until it is committed.
-struct PendingRow {
-    var id: Int64
-    var kind: UInt8
+package struct PendingRow {
+    package var id: Int64
+    package var kind: UInt8
     /// The person's number + 1; 0 for none.
     var responder: Int64
     var previous: Int64
@@ -32,19 +32,21 @@ struct PendingRow {
 }
 
 /// Rows and decisions of one turn, ready to be written as often as it takes (J6).
-struct PendingTurn {
-    private(set) var rows: [PendingRow] = []
+package struct PendingTurn {
+    package private(set) var rows: [PendingRow] = []
     private(set) var bytes: [UInt8] = []
-    var decisions: [NumberedDecision] = []
-    var turn = Turn(
+    package var decisions: [NumberedDecision] = []
+    package var turn = Turn(
         number: 0, nowMilliseconds: 0, wallMilliseconds: 0, firstRow: 1, lastRow: 0,
         engineVersion: Engine.version)
 
     /// True if there is nothing to be kept but the sign of life.
     var isEmpty: Bool { rows.isEmpty && decisions.isEmpty }
 
+    package init() {}
+
     /// Folds `event` and keeps what it was as rows.
-    mutating func fold(
+    package mutating func fold(
         _ event: Event, into engine: inout Engine, at instant: RunningTime
     ) -> Receipt {
         switch event {

@@ -1,23 +1,24 @@
 import RollcallCore
 
 /// The keeper's side of the journal: what a turn looks like in it, and how to come back from it.
-struct KeeperStore {
+package struct KeeperStore {
     /// What was found at opening.
-    struct Recovered {
-        var engine: Engine
+    package struct Recovered {
+        package var engine: Engine
         /// The last committed turn; nil in a new store.
-        var lastTurn: Turn?
+        package var lastTurn: Turn?
         /// Decisions that came out otherwise than they are stored (J3).
-        var differences = 0
+        package var differences = 0
         /// Rows that were folded again.
-        var rows = 0
+        package var rows = 0
         /// The checkpoint it began with.
-        var checkpoint: EngineCheckpoint?
+        package var checkpoint: EngineCheckpoint?
     }
 
-    let journal: Journal
+    package let journal: Journal
 
-    init(path: String) throws(StoreError) {
+    /// Opens or makes the store at `path`. Errors: as `Journal`.
+    package init(path: String) throws(StoreError) {
         journal = try Journal(path: path)
     }
 
@@ -26,7 +27,7 @@ struct KeeperStore {
     /// Writes `turns` in one transaction and commits; `also` adds to it.
     ///
     /// Errors: as `Journal`; nothing is committed then.
-    func commit(
+    package func commit(
         _ turns: [PendingTurn], also: () throws(StoreError) -> Void = {}
     ) throws(StoreError) {
         // One turn row a transaction (J2): a turn that was kept goes in one of its own.
@@ -87,7 +88,7 @@ struct KeeperStore {
 
     /// The engine as of the last committed turn: the newest checkpoint that can be read, and the
     /// turns after it folded again. Nothing is emitted (J3).
-    func recover() throws(StoreError) -> Recovered {
+    package func recover() throws(StoreError) -> Recovered {
         var recovered = Recovered(engine: Engine())
         var limit = Int64.max
         while let checkpoint = try journal.newestCheckpoint(notAfterTurn: limit) {

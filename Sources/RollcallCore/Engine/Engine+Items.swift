@@ -199,61 +199,50 @@ extension Engine {
         _ item: Item, _ bytes: [UInt8], _ person: inout Responder, _ number: Int,
         _ instant: WatchedTime, sequence: Int64?
     ) {
-        let last = person.lastContact
-        let known = person.factsSequence
-        // Ties go to the higher sequence, else to what came later (I2).
-        func isNewer(_ at: WatchedTime) -> Bool {
-            if instant != at { return instant > at }
-            guard let sequence, sequence >= 0, known >= 0, at == last else { return true }
-            return sequence >= known
+        var sequences = person.factSequences
+        func isNews(_ fact: Fact, _ at: WatchedTime) -> Bool {
+            guard sequences.isNews(fact, instant, sequence, toldAt: at) else { return false }
+            sequences.note(fact, sequence)
+            return true
         }
-        applyDuty(item, &person, instant, isByBackend: sequence == nil, isNewer)
-        applySharing(item, &person, number, instant, isNewer)
-        if let range = item.region, isNewer(person.regionAt) {
+        if applyDuty(item, &person, instant, sequence) { sequences.note(.duty, sequence) }
+        if item.sharing != nil || item.pausedUntil != nil, isNews(.sharing, person.sharingAt) {
+            applySharing(item, &person, number)
+            person.sharingAt = instant
+        }
+        if let range = item.region, isNews(.region, person.regionAt) {
             person.region = regions.number(of: Array(bytes[range.indices]))
             person.regionAt = instant
         }
-        if let range = item.circles, isNewer(person.circlesAt) {
+        if let range = item.circles, isNews(.circles, person.circlesAt) {
             person.circles = circles.number(of: Array(bytes[range.indices]))
             person.circlesAt = instant
         }
-        if let platform = item.platform, isNewer(person.platformAt) {
+        if let platform = item.platform, isNews(.platform, person.platformAt) {
             person.platform = platform
             person.platformAt = instant
         }
-        applyTelemetry(item, bytes, &person, instant, isNewer)
-        if let range = item.pushToken { pushTokens[number] = Array(bytes[range.indices]) }
-        if let sound = item.nudgeSound { person.nudgeSound = sound }
-        if let sequence {
-            if instant > last {
-                person.factsSequence = sequence
-            } else if instant == last {
-                person.factsSequence = max(known, sequence)
-            }
-        }
-    }
-
-    private mutating func applyTelemetry(
-        _ item: Item, _ bytes: [UInt8], _ person: inout Responder, _ instant: WatchedTime,
-        _ isNewer: (WatchedTime) -> Bool
-    ) {
-        if item.osVersion != nil || item.appVersion != nil, isNewer(person.versionsAt) {
+        if item.osVersion != nil || item.appVersion != nil, isNews(.versions, person.versionsAt) {
             if let range = item.osVersion { person.osVersion = version(bytes[range.indices]) }
             if let range = item.appVersion { person.appVersion = version(bytes[range.indices]) }
             person.versionsAt = instant
         }
-        if let battery = item.battery, isNewer(person.batteryAt) {
+        if let battery = item.battery, isNews(.battery, person.batteryAt) {
             person.battery = battery
             person.batteryAt = instant
         }
-        guard let telemetry = item.telemetry else { return }
-        if telemetry.queueDepth != Telemetry.queueDepthUnknown {
-            counters.queueDepth.observe(Int64(telemetry.queueDepth) * 1000)
+        if let telemetry = item.telemetry {
+            if telemetry.queueDepth != Telemetry.queueDepthUnknown {
+                counters.queueDepth.observe(Int64(telemetry.queueDepth) * 1000)
+            }
+            if isNews(.telemetry, person.telemetryAt) {
+                person.telemetry = telemetry
+                person.telemetryAt = instant
+            }
         }
-        if isNewer(person.telemetryAt) {
-            person.telemetry = telemetry
-            person.telemetryAt = instant
-        }
+        if let range = item.pushToken { pushTokens[number] = Array(bytes[range.indices]) }
+        if let sound = item.nudgeSound { person.nudgeSound = sound }
+        person.factSequences = sequences
     }
 
     private mutating func version(_ name: ArraySlice<UInt8>) -> UInt16 {
@@ -263,33 +252,30 @@ extension Engine {
     /// A duty state told by the backend wins over one in batches received within 60 s after it
     /// (F15), in whichever order the two arrive.
     private func applyDuty(
-        _ item: Item, _ person: inout Responder, _ instant: WatchedTime, isByBackend: Bool,
-        _ isNewer: (WatchedTime) -> Bool
-    ) {
-        guard let duty = item.duty else { return }
-        let distance = instant - person.dutyAt
-        if isByBackend == person.isDutyByBackend || person.dutyAt == .distantPast {
-            guard isNewer(person.dutyAt) else { return }
-        } else if isByBackend {
-            guard distance.count > -Self.dutyPrecedence.count else { return }
-        } else {
-            guard distance >= Self.dutyPrecedence else { return }
+        _ item: Item, _ person: inout Responder, _ instant: WatchedTime, _ sequence: Int64?
+    ) -> Bool {
+        guard let duty = item.duty else { return false }
+        let isByBackend = sequence == nil
+        let wasTold = person.dutyAt > .distantPast
+        if !isByBackend, instant - person.dutyByBackendAt < Self.dutyPrecedence { return false }
+        if isByBackend && !person.isDutyByBackend && wasTold {
+            guard person.dutyAt - instant < Self.dutyPrecedence else { return false }
+        } else if isByBackend == person.isDutyByBackend || !wasTold {
+            let at = person.dutyAt
+            guard person.factSequences.isNews(.duty, instant, sequence, toldAt: at) else {
+                return false
+            }
         }
         if person.duty == .offDuty && duty.isOn { person.isForgotten = false }
         person.duty = duty
         person.dutyAt = instant
         person.isDutyByBackend = isByBackend
+        if isByBackend { person.dutyByBackendAt = instant }
+        return true
     }
 
     /// Sharing and the end of a pause (F23).
-    private mutating func applySharing(
-        _ item: Item, _ person: inout Responder, _ number: Int, _ instant: WatchedTime,
-        _ isNewer: (WatchedTime) -> Bool
-    ) {
-        guard item.sharing != nil || item.pausedUntil != nil, isNewer(person.sharingAt) else {
-            return
-        }
-        person.sharingAt = instant
+    private mutating func applySharing(_ item: Item, _ person: inout Responder, _ number: Int) {
         if let until = item.pausedUntil, item.sharing != .active {
             person.sharing = until > watch.wallNow ? .paused : .active
             pauses[number] = person.sharing == .paused ? until : nil

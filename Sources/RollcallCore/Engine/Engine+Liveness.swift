@@ -10,7 +10,7 @@ extension Engine {
         let from = believed ?? person.status
         person.status = status
         person.since = watch.wallNow
-        if status < .unknown { person.isReached = true }
+        if status < .unknown { person.isHeard = true }
         if status == .offline { person.offlineSince = watch.watchedNow }
         counters.transitions[Int(from.rawValue) * 4 + Int(status.rawValue)] += 1
         decisions.append(
@@ -26,7 +26,7 @@ extension Engine {
         let now = watch.watchedNow
         if isExpected {
             person.isActive = true
-            person.isReached = false
+            person.isHeard = false
             person.status = .unknown
             person.activeSince = now
             tell(number, from: nil, to: .unknown, origin)
@@ -64,6 +64,7 @@ extension Engine {
             person.lastContactAt = wall
         }
         guard person.isActive else { return }
+        if instant >= person.activeSince { person.isHeard = true }
         let limits = isNewest ? setDeadlines(&person) : policy.thresholds(person)
         let best = adopted[number]?.best(instant) ?? .online
         if best == .online { adopted[number] = nil }
@@ -80,8 +81,7 @@ extension Engine {
     /// The latest of last contact, becoming active and the last grace: where deadlines count from
     /// (F18).
     private func base(_ person: Responder) -> WatchedTime {
-        let grace = person.isGraced ? watch.lastGrace : .distantPast
-        return max(person.lastContact, person.activeSince, grace)
+        max(person.lastContact, person.activeSince, person.grace)
     }
 
     /// Sets both deadlines anew and returns the thresholds.
@@ -122,7 +122,7 @@ extension Engine {
         let age = now - max(person.lastContact, person.activeSince)
         let better: Status
         if person.status == .offline, new.offline > old.offline, age <= new.offline {
-            better = !person.isReached ? .unknown : age <= new.degraded ? .online : .degraded
+            better = !person.isHeard ? .unknown : age <= new.degraded ? .online : .degraded
         } else if person.status == .degraded, new.degraded > old.degraded, age <= new.degraded {
             better = .online
         } else {
@@ -212,12 +212,10 @@ extension Engine {
     mutating func grantGrace() {
         for number in 0..<roster.count {
             var person = roster[number]
-            guard person.isActive else { continue }
-            person.isGraced = person.status != .offline
-            if person.isGraced {
-                setDeadlines(&person)
-                arm(&person, number)
-            }
+            guard person.isActive, person.status != .offline else { continue }
+            person.grace = watch.watchedNow
+            setDeadlines(&person)
+            arm(&person, number)
             roster[number] = person
         }
     }
@@ -244,7 +242,6 @@ extension Engine {
             adopted[number]?.offlineAt = min(adoption.offlineAt, now)
         }
         for (number, at) in retired where at > now { retired[number] = now }
-        watch.lastGrace = min(watch.lastGrace, now)
         declaredWorse.clampInstants(to: now)
     }
 }
@@ -255,8 +252,10 @@ extension Responder {
         lastContact = min(lastContact, now)
         activeSince = min(activeSince, now)
         offlineSince = min(offlineSince, now)
+        grace = min(grace, now)
         lastLocation = min(lastLocation, now)
         dutyAt = min(dutyAt, now)
+        dutyByBackendAt = min(dutyByBackendAt, now)
         regionAt = min(regionAt, now)
         circlesAt = min(circlesAt, now)
         sharingAt = min(sharingAt, now)

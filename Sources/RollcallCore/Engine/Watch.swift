@@ -38,8 +38,6 @@ package struct Watch: Sendable {
         repeating: 0, count: BlindReason.allCases.count)
     /// When graces were granted lately.
     var graces: [RunningTime] = []
-    /// Deadlines count from here at the earliest (F18).
-    package var lastGrace = WatchedTime.distantPast
     /// When the last episode ended: what was shown before is unconfirmed until contact (L11).
     package var lastBlindEnd = RunningTime.distantPast
 
@@ -129,7 +127,6 @@ package struct Watch: Sendable {
         graces.removeAll { now - $0 >= Self.graceSpan }
         guard now - start >= Self.graceFrom, graces.count < Self.gracesMax else { return false }
         graces.append(now)
-        lastGrace = watchedNow
         return true
     }
 
@@ -158,7 +155,6 @@ package struct Watch: Sendable {
         }
         for index in closedMilliseconds.indices { archive.code(&closedMilliseconds[index]) }
         archive.code(&graces, empty: .distantPast) { $0.code(&$1) }
-        archive.code(&lastGrace)
         archive.code(&lastBlindEnd)
     }
 }

@@ -16,6 +16,9 @@ struct DeadlineQueue<Time: Instant>: Sendable {
     /// Number of entries.
     var count: Int { heap.count }
 
+    /// True if an entry fits; looks at all of them.
+    func contains(where fits: (Entry) -> Bool) -> Bool { heap.contains(where: fits) }
+
     mutating func push(_ entry: Entry) {
         heap.append(entry)
         var index = heap.count - 1

@@ -15,8 +15,8 @@ package struct Responder: Sendable {
     package var isRetired = false
     package var isForgotten = false
     package var isActive = false
-    /// True once the status was better than UNKNOWN since becoming active (L5, F19).
-    package var isReached = false
+    /// True once a contact counted since becoming active (L5, F19).
+    package var isHeard = false
     package var nudgeSound: UInt8 = 0
     /// Ten-thousandths of a full battery; −1 not told.
     package var battery: Int16 = -1
@@ -26,6 +26,8 @@ package struct Responder: Sendable {
     package var circles: UInt32 = 0
     package var telemetry = Telemetry()
 
+    /// What the backend last told of the duty state, for its 60 s of precedence (F15).
+    package var dutyByBackendAt = WatchedTime.distantPast
     /// When each fact was last told: what is older does not change it (F15).
     package var dutyAt = WatchedTime.distantPast
     package var regionAt = WatchedTime.distantPast
@@ -35,9 +37,8 @@ package struct Responder: Sendable {
     package var versionsAt = WatchedTime.distantPast
     package var batteryAt = WatchedTime.distantPast
     package var telemetryAt = WatchedTime.distantPast
-    /// The highest sequence of the batch that told the newest facts; −1 without one. Breaks ties
-    /// (design §3 I2).
-    package var factsSequence: Int64 = -1
+    /// Which batch told each fact, for ties.
+    var factSequences = FactSequences()
 
     // MARK: Liveness
 
@@ -55,8 +56,9 @@ package struct Responder: Sendable {
     package var activeSince = WatchedTime.distantPast
     package var degradedDeadline = WatchedTime.distantFuture
     package var offlineDeadline = WatchedTime.distantFuture
-    /// True if the last grace was granted to this person too: who was OFFLINE got none (B5).
-    package var isGraced = false
+    /// When the last grace was granted to this person: deadlines count from there at the earliest.
+    /// Who is OFFLINE when one is granted gets none (B5).
+    package var grace = WatchedTime.distantPast
     /// When the status last became OFFLINE, from which L10 counts.
     package var offlineSince = WatchedTime.distantPast
     /// The earliest entry of this person in the deadline queue.

@@ -1,0 +1,79 @@
+/// What must hold between any two steps. Expensive: it looks at everybody. For the simulation.
+extension Engine {
+    /// Every invariant that does not hold, in words; empty when all is well.
+    package func brokenInvariants() -> [String] {
+        var broken: [String] = []
+        for number in 0..<roster.count { examine(number, &broken) }
+        examineTally(&broken)
+        examineBounds(&broken)
+        return broken
+    }
+
+    private func examine(_ number: Int, _ broken: inout [String]) {
+        let person = roster[number]
+        let name = String(decoding: roster.id(number), as: UTF8.self)
+        func expect(_ holds: Bool, _ what: String) {
+            if !holds { broken.append("\(name): \(what)") }
+        }
+        let now = watch.watchedNow
+        expect(
+            person.idCount == 0 || person.isActive == (person.notExpected == nil),
+            "active is what L1 says")
+        expect(person.lastContact <= now, "last contact is not in the future")
+        expect(person.activeSince <= now, "active since is not in the future")
+        expect(person.lastLocation <= now, "last location is not in the future")
+        expect(
+            person.degradedDeadline <= person.offlineDeadline || !person.isActive
+                || person.status != .online, "DEGRADED comes before OFFLINE")
+        guard person.isActive else { return }
+        let due =
+            person.status == .offline
+            ? person.offlineSince + policy.forgetAfter : person.lateness
+        expect(person.armed <= due, "the deadline is armed")
+        let isQueued = deadlines.contains { $0.number == number && $0.at == person.armed }
+        expect(isQueued, "what is armed is queued")
+    }
+
+    /// Counts kept as people change equal counts made anew (INV-24).
+    private func examineTally(_ broken: inout [String]) {
+        var anew = Tally()
+        for number in 0..<roster.count where roster[number].idCount > 0 {
+            anew.add(roster[number], now: watch.watchedNow)
+        }
+        func same(_ a: [Int], _ b: [Int], _ what: String) {
+            // A region that everybody left keeps its zeros.
+            let count = max(a.count, b.count)
+            let pad = { (list: [Int]) in list + [Int](repeating: 0, count: count - list.count) }
+            if pad(a) != pad(b) { broken.append("\(what): \(a) kept, \(b) counted") }
+        }
+        same(tally.byStatus, anew.byStatus, "people by status")
+        same(tally.byRegion, anew.byRegion, "people by region")
+        same(tally.notExpected, anew.notExpected, "people not expected")
+        for (field, (a, b)) in zip(tally.telemetry, anew.telemetry).enumerated() {
+            same(a, b, "telemetry \(Telemetry.fields[field].name)")
+        }
+    }
+
+    /// Everything that grows has its limit (INV-25).
+    private func examineBounds(_ broken: inout [String]) {
+        func expect(_ holds: Bool, _ what: String) { if !holds { broken.append(what) } }
+        for (number, ledger) in ledgers {
+            expect(ledger.installs.count <= SequenceLedger.installsMax, "\(number): installs")
+            expect(ledger.forgotten.count <= SequenceLedger.forgottenMax, "\(number): forgotten")
+            for install in ledger.installs {
+                expect(install.ranges.count <= Install.rangesMax, "\(number): ranges")
+                let pairs = zip(install.ranges, install.ranges.dropFirst())
+                expect(
+                    pairs.allSatisfy { $0.upperBound + 1 < $1.lowerBound },
+                    "\(number): ranges ascend and do not touch")
+            }
+        }
+        expect(feed.sources.count <= Feed.sourcesMax, "sources")
+        expect(watch.windows.count <= Watch.windowsMax, "blind windows")
+        let windows = zip(watch.windows, watch.windows.dropFirst())
+        expect(windows.allSatisfy { $0.end < $1.start }, "blind windows ascend, apart")
+        expect(watch.graces.count <= Watch.gracesMax, "graces in 30 min")
+        expect(watch.watchedNow.milliseconds <= watch.now.milliseconds, "watched time runs behind")
+        expect(counters.delay.count <= counters.updates[0], "delays are of accepted updates")
+    }
+}

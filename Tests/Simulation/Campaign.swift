@@ -1,0 +1,91 @@
+import Glibc
+
+/// What many stories had to say, summed up.
+struct Campaign: Sendable {
+    /// A story that did not hold.
+    struct Failed: Sendable {
+        var seed: UInt64
+        var failure: Failure
+        /// The file of the shrunk story.
+        var path: String
+        var lines: Int
+    }
+
+    private(set) var stories = 0
+    private(set) var stores = 0
+    private(set) var lines = 0
+    private(set) var decisions = 0
+    /// Phones times the running time they lived, milliseconds.
+    private(set) var fleetMilliseconds: Int64 = 0
+    /// In how many stories each rare situation occurred.
+    private(set) var marks: [String: Int] = [:]
+    private(set) var failed: [Failed] = []
+
+    /// Runs the stories of `seeds`, one after the other.
+    mutating func run(_ seeds: StrideTo<UInt64>, _ options: Options) {
+        for seed in seeds {
+            let (story, truth) = World(seed: seed).run()
+            let goesThroughStore = options.storesEvery > 0 && seed % options.storesEvery == 0
+            stories += 1
+            stores += goesThroughStore ? 1 : 0
+            lines += story.lines.count
+            fleetMilliseconds += truth.fleetMilliseconds
+            for mark in truth.marks { marks[mark, default: 0] += 1 }
+            let folder = goesThroughStore ? options.storeFolder : nil
+            do throws(Failure) {
+                decisions += try Self.judge(story, truth, folder: folder)
+            } catch {
+                failed.append(Self.explain(story, error, options))
+            }
+            if failed.count >= (options.isQuick ? 1 : 10) { return }
+        }
+    }
+
+    /// Adds what another part of the campaign found.
+    mutating func add(_ other: Campaign) {
+        stories += other.stories
+        stores += other.stores
+        lines += other.lines
+        decisions += other.decisions
+        fleetMilliseconds += other.fleetMilliseconds
+        marks.merge(other.marks, uniquingKeysWith: +)
+        failed += other.failed
+    }
+
+    /// Everything that a story must stand; the number of its decisions. Without `truth` its end is
+    /// not judged, without `folder` it goes through no store.
+    private static func judge(
+        _ story: Story, _ truth: WorldTruth?, folder: String?
+    ) throws(Failure) -> Int {
+        let trial = try Trial.run(story)
+        if let truth { try Ending(truth: truth).judge(trial, after: story.lines.count) }
+        try Metamorphosis(
+            story: story, events: trial.events, decided: trial.decided, people: trial.people
+        ).check()
+        if let folder { try StoreTrial.run(story, folder: folder) }
+        return trial.decided.count
+    }
+
+    /// Shrinks a failing story to what fails by the same check, and writes it down. What only the
+    /// healed end of a world shows is told as it is: a shorter story has no such end.
+    private static func explain(_ story: Story, _ failure: Failure, _ options: Options) -> Failed {
+        let folder = options.folder
+        var shrinker = Shrinker { other in
+            do throws(Failure) {
+                _ = try judge(other, nil, folder: failure.isOfStore ? options.storeFolder : nil)
+                return false
+            } catch {
+                return error.check == failure.check
+            }
+        }
+        let short = options.isQuick ? story : shrinker.shrink(story)
+        let path = "\(folder)/rollcall-seed-\(story.seed).ndjson"
+        let text = Array(short.replayFile().utf8)
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        if file >= 0 {
+            _ = text.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+            close(file)
+        }
+        return Failed(seed: story.seed, failure: failure, path: path, lines: short.lines.count)
+    }
+}

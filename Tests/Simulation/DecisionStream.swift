@@ -1,0 +1,116 @@
+/// A rule that does not hold, and the facts.
+struct Breach: Error {
+    var rule: String
+    var detail: String
+}
+
+/// Rules that hold for the decisions of any story, whatever the oracle thinks of them.
+struct DecisionStream {
+    private static let order = ["ONLINE", "DEGRADED", "UNKNOWN", "OFFLINE"]
+    private static let graceFrom: Int64 = 15_000
+    private static let graceSpan: Int64 = 30 * 60_000
+    private static let gracesMax = 3
+
+    /// The last status told of each person.
+    private var statuses: [String: String] = [:]
+    /// Open blind windows by reason: two starts at one instant are two windows.
+    private var open: [String: Int] = [:]
+    private var onset = Int64.max
+    /// The last episode: one that touches it goes on with it.
+    private var last = (onset: Int64.max, end: Int64.min)
+    private var graces: [Int64] = []
+    /// Nobody but these becomes OFFLINE by time before that (INV-09).
+    private var grace: (until: Int64, except: Set<String>)?
+    private var offlineAfterMin: Int64
+    /// Walls before and after a step are not compared.
+    private var hasStepped = false
+
+    /// A stream that begins under `policy`.
+    init(policy: StoryPolicy) { offlineAfterMin = Self.offlineAfterMin(policy) }
+
+    /// Takes note of a line whose decisions were taken.
+    mutating func fold(_ line: StoryLine) {
+        switch line.event {
+        case .clock: hasStepped = true
+        case .policy(let policy):
+            offlineAfterMin = min(offlineAfterMin, Self.offlineAfterMin(policy))
+            grace = nil
+        case .erase(let id): statuses[id] = nil
+        default: break
+        }
+    }
+
+    /// Judges a decision by those before it.
+    mutating func take(_ decision: StoryDecision) throws(Breach) {
+        switch decision {
+        case .status(let at, let id, let from, let to, let origin):
+            try judge(id, from: from, to: to, origin: origin)
+            if to == "OFFLINE", origin == "deadline", !hasStepped, let grace, at < grace.until,
+                !grace.except.contains(id)
+            {
+                throw Breach(rule: "INV-09", detail: "\(id) at \(at), grace until \(grace.until)")
+            }
+            statuses[id] = to
+        case .blind(let at, let begins, let since, let reason):
+            if begins { try lose(since, reason) } else { try regain(at, reason) }
+        case .update: break
+        }
+    }
+
+    /// Only legal transitions (INV-04), and none for the worse while blind (INV-08).
+    private func judge(
+        _ id: String, from: String, to: String, origin: String
+    ) throws(Breach) {
+        let known = statuses[id] ?? "NOT_EXPECTED"
+        let isDuty = from == "NOT_EXPECTED" || to == "NOT_EXPECTED"
+        // L7: of an UNKNOWN person the server's `from` is believed.
+        let isBelieved = known == "UNKNOWN" && origin == "server" && !isDuty
+        let fact = "\(id) was \(known), from \(from) to \(to) by \(origin)"
+        if known != from && !isBelieved || from == to { throw Breach(rule: "INV-04", detail: fact) }
+        if isDuty {
+            let isLegal = origin == "duty" || origin == "deadline" && to == "NOT_EXPECTED"
+            if !isLegal { throw Breach(rule: "INV-04", detail: fact) }
+            return
+        }
+        if from == "ONLINE", to == "OFFLINE", origin != "server" {
+            throw Breach(rule: "INV-04", detail: fact)
+        }
+        let isWorse = rank(to) > rank(from)
+        if isWorse, !open.isEmpty { throw Breach(rule: "INV-08", detail: fact) }
+        if isWorse, origin != "deadline", origin != "server" {
+            throw Breach(rule: "L9", detail: fact)
+        }
+    }
+
+    private mutating func lose(_ since: Int64, _ reason: String) throws(Breach) {
+        open[reason, default: 0] += 1
+        if open[reason] == 2, reason != "stopped", reason != "suspended" {
+            throw Breach(rule: "B4", detail: "\(reason) begins twice")
+        }
+        onset = min(onset, since, since <= last.end ? last.onset : since)
+    }
+
+    private mutating func regain(_ at: Int64, _ reason: String) throws(Breach) {
+        guard let count = open[reason] else {
+            throw Breach(rule: "B4", detail: "\(reason) ends and had not begun")
+        }
+        open[reason] = count == 1 ? nil : count - 1
+        guard open.isEmpty else { return }
+        graces.removeAll { at - $0 >= Self.graceSpan }
+        if at - onset >= Self.graceFrom, graces.count < Self.gracesMax {
+            graces.append(at)
+            let offline = statuses.filter { $0.value == "OFFLINE" }.map(\.key)
+            grace = (at + offlineAfterMin, Set(offline))
+        }
+        last = (onset, at)
+        onset = .max
+    }
+
+    private func rank(_ status: String) -> Int { Self.order.firstIndex(of: status) ?? 0 }
+
+    private static func offlineAfterMin(_ policy: StoryPolicy) -> Int64 {
+        let factor = min(1, policy.lowPowerFactor) * min(policy.iosFactor, policy.androidFactor, 1)
+        let offline = min(policy.onDuty.offlineAfter, policy.onMission.offlineAfter)
+        return Int64(Double(offline) * factor)
+    }
+}

@@ -1,0 +1,29 @@
+import RollcallCore
+
+extension StoryDecision {
+    /// The line that `rollcall replay` prints of it.
+    var text: String {
+        switch self {
+        case .status(let at, let id, let from, let to, let origin):
+            begin(at, "status") + ",\"responder_id\":\(quoted(id)),\"from\":\"\(from)\""
+                + ",\"to\":\"\(to)\",\"origin\":\"\(origin)\"}"
+        case .blind(let at, let begins, let since, let reason):
+            begin(at, "blind") + ",\"state\":\"\(begins ? "begin" : "end")\""
+                + ",\"since\":\"\(RFC3339.string(Timestamp(milliseconds: since)))\""
+                + ",\"reason\":\"\(reason)\"}"
+        case .update(let at, let id, let sequence, let outcome):
+            begin(at, "update") + ",\"responder_id\":\(quoted(id)),\"sequence\":\(sequence)"
+                + ",\"outcome\":\"\(outcome)\"}"
+        }
+    }
+
+    private func begin(_ at: Int64, _ kind: String) -> String {
+        "{\"at\":\"\(RFC3339.string(Timestamp(milliseconds: at)))\",\"kind\":\"\(kind)\""
+    }
+
+    private func quoted(_ id: String) -> String {
+        var bytes: [UInt8] = []
+        JSONWriter.string(Array(id.utf8)[...], to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

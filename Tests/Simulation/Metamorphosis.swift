@@ -1,0 +1,218 @@
+import RollcallCore
+
+/// Changes to a story, or to how it is told, that must change nothing.
+struct Metamorphosis {
+    /// The story as it was told, and what came of it.
+    let story: Story
+    let events: [Event]
+    let decided: [StoryDecision]
+    let people: [StoryPerson]
+
+    /// Tries all of them. Errors: the first that did change something.
+    func check() throws(Failure) {
+        try sameAgain()
+        try restarts()
+        try replay()
+        try permutedItems()
+        try steppedWall()
+    }
+
+    /// INV-28: same story, same trace.
+    private func sameAgain() throws(Failure) {
+        var engine = StoryEngine(policy: story.policy)
+        let again = zip(story.lines, events).flatMap { engine.fold($0, $1) }
+        try compare("INV-28", again + engine.finish())
+    }
+
+    /// INV-27, INV-34: a restart of no length at any step changes nothing.
+    private func restarts() throws(Failure) {
+        var dice = Dice(seed: story.seed ^ 0x5E_57A7)
+        var engine = StoryEngine(policy: story.policy)
+        var decided: [StoryDecision] = []
+        let instants = story.instants
+        for (place, line) in story.lines.enumerated() {
+            decided += engine.fold(line, events[place])
+            // The keeper stops between two turns, each of which closes its instant.
+            let isClosing = place + 1 == instants.count || instants[place + 1] > instants[place]
+            guard isClosing, dice.chance(100) else { continue }
+            decided += engine.finish()
+            let checkpoint = Checkpoint(engine.engine)
+            var reader = CheckpointReader()
+            for index in 0..<checkpoint.sliceCount { reader.take(checkpoint.slice(index)) }
+            guard var copy = reader.finish() else {
+                throw Failure(line: place, check: "INV-27", detail: "a checkpoint is unreadable")
+            }
+            copy.reportsUpdates = true
+            engine.engine = copy
+        }
+        try compare("INV-34", decided + engine.finish())
+    }
+
+    /// What `rollcall replay` prints is what was decided.
+    private func replay() throws(Failure) {
+        var replay = Replay(policy: Policy(story.policy), reportsUpdates: true) { _ in
+            preconditionFailure("settings are compared without")
+        }
+        // The file begins with the settings if they are not the default.
+        if story.lines.contains(where: { if case .policy = $0.event { true } else { false } }) {
+            return
+        }
+        var story = story
+        story.policy = StoryPolicy()
+        var output: [UInt8] = []
+        do throws(ReplayError) {
+            for line in story.replayFile().split(separator: "\n") {
+                try replay.fold(Array(line.utf8), to: &output)
+            }
+        } catch {
+            throw Failure(line: error.line - 1, check: "replay", detail: error.message)
+        }
+        replay.finish(to: &output)
+        let printed = String(decoding: output, as: UTF8.self)
+        let expected = decided.map { $0.text + "\n" }.joined()
+        if printed != expected {
+            let pairs = zip(printed.split(separator: "\n"), expected.split(separator: "\n"))
+            let first = pairs.first { $0 != $1 }
+            throw Failure(
+                line: story.lines.count, check: "replay", detail: "\(String(describing: first))")
+        }
+    }
+
+    /// INV-31: the order of a request's items changes no status.
+    private func permutedItems() throws(Failure) {
+        var dice = Dice(seed: story.seed ^ 0x1_7E35)
+        var engine = StoryEngine(policy: story.policy)
+        for line in story.lines {
+            var line = line
+            switch line.event {
+            case .batch(let items): line.event = .batch(permuted(items, \.responderID, &dice))
+            case .responder(let items):
+                line.event = .responder(permuted(items, \.responderID, &dice))
+            case .roster(let items, let allowsShrink):
+                line.event = .roster(
+                    permuted(items, \.responderID, &dice), allowsShrink: allowsShrink)
+            default: break
+            }
+            _ = engine.fold(line)
+        }
+        _ = engine.finish()
+        if let (a, b) = zip(engine.people(), people).first(where: { $0 != $1 }) {
+            throw Failure(line: story.lines.count, check: "INV-31", detail: "\(a), was \(b)")
+        }
+    }
+
+    /// Another order, unless somebody is named twice: then the order says something.
+    private func permuted<Item>(
+        _ items: [Item], _ id: (Item) -> String, _ dice: inout Dice
+    ) -> [Item] {
+        guard Set(items.map(id)).count == items.count else { return items }
+        var items = items
+        for place in items.indices.dropFirst().reversed() {
+            items.swapAt(place, Int(dice.number(0...Int64(place))))
+        }
+        return items
+    }
+
+    /// INV-30: steps of the wall change no status. Phones' clocks do not step with it.
+    private func steppedWall() throws(Failure) {
+        guard !story.lines.contains(where: \.readsTheWall) else { return }
+        var dice = Dice(seed: story.seed ^ 0xC1_0C4)
+        var engine = StoryEngine(policy: story.policy)
+        var step: Int64 = 0
+        var decided: [StoryDecision] = []
+        var isStopped = false
+        for line in story.lines {
+            if dice.chance(20), !isStopped, line.mayFollowAStep {
+                let by = dice.number(-7_200_000...7_200_000)
+                step += by
+                decided += engine.fold(
+                    StoryLine(at: line.at + step, event: .clock(stepMilliseconds: by)))
+            }
+            decided += engine.fold(line.shifted(by: step))
+            if case .stop = line.event { isStopped = true } else { isStopped = false }
+        }
+        decided += engine.finish()
+        let a = decided.compactMap(\.untimed)
+        let b = self.decided.compactMap(\.untimed)
+        if a != b {
+            let first = zip(a, b).first { $0 != $1 }
+            throw Failure(
+                line: story.lines.count, check: "INV-30",
+                detail: "\(a.count) for \(b.count), \(String(describing: first))")
+        }
+    }
+
+    private func compare(_ check: String, _ other: [StoryDecision]) throws(Failure) {
+        guard other != decided else { return }
+        let first = zip(other, decided).first { $0 != $1 }
+        throw Failure(
+            line: story.lines.count, check: check,
+            detail: "\(other.count) for \(decided.count), \(String(describing: first))")
+    }
+}
+
+extension StoryDecision {
+    /// A status or blindness without its stamps; nil for updates.
+    fileprivate var untimed: String? {
+        switch self {
+        case .status(_, let id, let from, let to, let origin): "\(id) \(from) \(to) \(origin)"
+        case .blind(_, let begins, _, let reason): "\(reason) \(begins)"
+        case .update: nil
+        }
+    }
+}
+
+extension StoryLine {
+    /// False if nothing was seen since the line before, where another line would be a sight, and if
+    /// the line's wall is that after a step of its own.
+    fileprivate var mayFollowAStep: Bool {
+        switch event {
+        case .start, .turn, .clock: false
+        default: true
+        }
+    }
+
+    /// True for what the wall decides by itself: pauses with an end.
+    fileprivate var readsTheWall: Bool {
+        switch event {
+        case .responder(let items), .roster(let items, _):
+            items.contains { $0.pausedUntil != nil }
+        default: false
+        }
+    }
+
+    /// The same as far ago by a wall that is `step` ahead.
+    fileprivate func shifted(by step: Int64) -> StoryLine {
+        var line = self
+        line.at += step
+        switch event {
+        case .batch(let items):
+            line.event = .batch(
+                items.map {
+                    var item = $0
+                    item.receivedAt = item.receivedAt.map { $0 + step }
+                    return item
+                })
+        case .transition(let items):
+            line.event = .transition(
+                items.map {
+                    var item = $0
+                    item.at = item.at.map { $0 + step }
+                    return item
+                })
+        case .responder(let items): line.event = .responder(items.map { $0.shifted(by: step) })
+        case .roster(let items, let allowsShrink):
+            line.event = .roster(items.map { $0.shifted(by: step) }, allowsShrink: allowsShrink)
+        default: break
+        }
+        return line
+    }
+}
+
+extension FactItem {
+    fileprivate func shifted(by step: Int64) -> FactItem {
+        var item = self
+        item.at = at.map { $0 + step }
+        return item
+    }
+}

@@ -1,0 +1,132 @@
+/// The settings of a world, and who changes them.
+extension StoryPolicy {
+    /// Draws settings; `expectedMin` keeps a big fleet from reporting too often for one story.
+    static func drawn(
+        _ dice: inout Dice, _ faults: WorldFaults, expectedMin: Int64
+    ) -> StoryPolicy {
+        var policy = StoryPolicy()
+        switch dice.number(0...3) {
+        case 0: break
+        case 1:
+            policy.onDuty = .drawn(&dice, expected: 1000...2000, min: expectedMin)
+            policy.onMission = .drawn(&dice, expected: 1000...2000, min: expectedMin)
+        case 2:
+            policy.onDuty = .drawn(&dice, expected: 2000...30_000, min: expectedMin)
+            policy.onMission = .drawn(&dice, expected: 2000...15_000, min: expectedMin)
+        default:
+            let slack = Profile.drawn(&dice, expected: 20_000...60_000, min: expectedMin)
+            let tight = Profile.drawn(&dice, expected: 1000...2000, min: expectedMin)
+            policy.onDuty = slack
+            policy.onMission = tight
+            if dice.chance(300) { swap(&policy.onDuty, &policy.onMission) }
+        }
+        if faults.has(.factors) { policy.drawFactors(&dice) }
+        if faults.has(.observe) { policy.adoptsServerTransitions = dice.chance(500) }
+        if faults.has(.forget) { policy.drawForgetting(&dice) }
+        if faults.usesWholeSeconds {
+            policy.onDuty.roundToSeconds()
+            policy.onMission.roundToSeconds()
+        }
+        return policy
+    }
+
+    /// The slowest that a threshold can become by factors.
+    var factorMax: Double {
+        max(1, lowPowerFactor) * max(1, iosFactor, androidFactor)
+    }
+
+    /// The fastest that a threshold can become by factors.
+    var factorMin: Double {
+        min(1, lowPowerFactor) * min(1, iosFactor, androidFactor)
+    }
+
+    /// The profile of a duty state; that of ON_DUTY for all but ON_MISSION.
+    func profile(_ duty: String) -> Profile { duty == "ON_MISSION" ? onMission : onDuty }
+
+    fileprivate mutating func drawFactors(_ dice: inout Dice) {
+        lowPowerFactor = dice.pick([1, 1.25, 1.5, 2, 3, 1.1, 0.75])
+        iosFactor = dice.pick([1, 1, 1.5, 1.3, 2])
+        androidFactor = dice.pick([1, 1, 1.25, 0.75])
+    }
+
+    fileprivate mutating func drawForgetting(_ dice: inout Dice) {
+        let longest = max(onDuty.offlineAfter, onMission.offlineAfter)
+        forgetAfter = dice.pick([
+            1000, longest / 2 + 1, longest, longest * 3, 60_000, 3_600_000, 604_800_000,
+            604_800_000,
+        ])
+    }
+}
+
+extension StoryPolicy.Profile {
+    /// Draws thresholds above an expected interval from `range`, at least `min`.
+    fileprivate static func drawn(
+        _ dice: inout Dice, expected range: ClosedRange<Int64>, min least: Int64
+    ) -> Self {
+        let expected = max(dice.number(range), least)
+        let factor: Int64 = dice.pick([10, 15, 15, 20, 40])
+        let degraded = expected * factor / 10
+        let excess: Int64 = dice.pick([1, 5, 10, 10, 20, 40])
+        let offline = degraded + max(1, degraded * excess / 10)
+        return Self(expected: expected, degradedAfter: degraded, offlineAfter: offline)
+    }
+
+    fileprivate mutating func roundToSeconds() {
+        expected = (expected + 999) / 1000 * 1000
+        degradedAfter = max(expected, (degradedAfter + 999) / 1000 * 1000)
+        offlineAfter = max(degradedAfter + 1000, (offlineAfter + 999) / 1000 * 1000)
+    }
+
+    /// The same, `tenths` tenths as long, but never below `least`.
+    fileprivate func scaled(_ tenths: Int64, min least: Int64) -> Self {
+        let expected = max(least, self.expected * tenths / 10)
+        let degraded = max(expected, degradedAfter * tenths / 10)
+        return Self(
+            expected: expected, degradedAfter: degraded,
+            offlineAfter: max(degraded + 1, offlineAfter * tenths / 10))
+    }
+}
+
+extension World {
+    /// The operator changes the settings. Source: design §4 L6, fine print F19.
+    mutating func changePolicy() {
+        var new = policy
+        switch dice.number(0...5) {
+        case 0:
+            new = .drawn(&dice, faults, expectedMin: expectedMin)
+            mark("policy drawn anew")
+        case 1, 2:
+            let tenths: Int64 = dice.pick([3, 5, 7, 9])
+            new.onDuty = new.onDuty.scaled(tenths, min: expectedMin)
+            if dice.chance(600) { new.onMission = new.onMission.scaled(tenths, min: expectedMin) }
+            mark("policy stricter")
+        case 3, 4:
+            let tenths: Int64 = dice.pick([11, 15, 20])
+            if dice.chance(600) { new.onDuty = new.onDuty.scaled(tenths, min: expectedMin) }
+            new.onMission = new.onMission.scaled(tenths, min: expectedMin)
+            mark("policy looser")
+        default:
+            swap(&new.onDuty, &new.onMission)
+            mark("policy swapped")
+        }
+        if faults.has(.factors), dice.chance(500) {
+            new.drawFactors(&dice)
+            mark("factors changed")
+        }
+        if faults.has(.observe), dice.chance(500) {
+            new.adoptsServerTransitions.toggle()
+            mark("observe toggled")
+        }
+        if faults.has(.forget), dice.chance(500) { new.drawForgetting(&dice) }
+        // Twice as long again and again would never end.
+        for profile in [new.onDuty, new.onMission] where profile.offlineAfter > 900_000 {
+            new = StoryPolicy()
+        }
+        if faults.usesWholeSeconds {
+            new.onDuty.roundToSeconds()
+            new.onMission.roundToSeconds()
+        }
+        guard isUp else { return }
+        emit(.policy(new))
+    }
+}

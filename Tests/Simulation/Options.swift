@@ -1,0 +1,57 @@
+import Glibc
+
+/// What the command line asks for.
+struct Options {
+    static let usage = """
+        rollcall-simulation: hours of fleet life in seconds, judged by an oracle and by invariants.
+
+          --seeds N      how many stories (2000)
+          --first N      the first seed (1)
+          --seed N       this one only, and say what it contains
+          --stores N     every N-th story also through the real journal, 0 for none (20)
+          --quick        end at the first failure and do not shrink it
+          --folder PATH  where failing stories go, and stores if there is no /dev/shm (TMPDIR or
+                         /tmp)
+          --help
+
+        A failing story is shrunk and written as a file for `rollcall replay`. The exit code is 0 when
+        every story held.
+
+        """
+
+    var seeds: UInt64 = 2000
+    var first: UInt64 = 1
+    var isSingle = false
+    var storesEvery: UInt64 = 20
+    var folder: String
+    var isQuick = false
+    var asksForHelp = false
+
+    /// Where stores go: memory if there is some, since nothing here depends on a disk.
+    var storeFolder: String { access("/dev/shm", W_OK) == 0 ? "/dev/shm" : folder }
+
+    /// Reads `arguments`, without the command's name; nil if they make no sense.
+    init?(_ arguments: [String], folder: String) {
+        self.folder = folder
+        var rest = arguments[...]
+        while let name = rest.popFirst() {
+            if name == "--help" || name == "--quick" {
+                if name == "--help" { asksForHelp = true } else { isQuick = true }
+                continue
+            }
+            guard let value = rest.popFirst() else { return nil }
+            if name == "--folder" {
+                self.folder = value
+                continue
+            }
+            guard let number = UInt64(value) else { return nil }
+            switch name {
+            case "--seeds": seeds = number
+            case "--first": first = number
+            case "--seed": (first, seeds, isSingle) = (number, 1, true)
+            case "--stores": storesEvery = number
+            default: return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+extension Oracle {
+    /// Why nobody watched. Source: F5.
+    enum Reason: String {
+        case heartbeat, overload, stopped, store, suspended
+    }
+
+    /// A span in which we could not see, whenever it was noticed. Source: B1.
+    struct Window {
+        /// Why.
+        let reason: Reason
+        /// The last instant at which we could see.
+        let since: Instant
+        /// What the wall showed then.
+        let sinceWall: Wall
+        /// Already over when it is noticed: we did not run.
+        let isPast: Bool
+        /// Whether its begin was told.
+        var isTold = false
+        /// Nil while it is open.
+        var until: Instant?
+    }
+
+    /// A write, or refusals of writes. Source: B1.
+    struct Write {
+        /// When it came.
+        let at: Moment
+        /// How many.
+        let count: Int
+        /// Answered 503 for our own reasons.
+        let isRefused: Bool
+    }
+
+    /// The span in which overload is measured; an age of as much is outside. Source: B1.
+    static let overloadWindow: Span = 15_000
+    private static let overloadWritesMin = 10
+    private static let graceBlindMin: Span = 15_000
+    private static let gracesMax = 3
+    private static let gracesWindow: Span = 30 * 60_000
+
+    /// Notes that we could not see since a moment.
+    mutating func becomeBlind(_ reason: Reason, since: Moment, isPast: Bool = false) {
+        let window = Window(
+            reason: reason, since: since.instant, sinceWall: since.wall, isPast: isPast)
+        let index = windows.firstIndex { $0.since > since.instant } ?? windows.endIndex
+        windows.insert(window, at: index)
+    }
+
+    /// Opens and ends windows by what holds at this instant: begins before ends, each by reason; at
+    /// the end of the last a grace. Source: B1, F1, F7.
+    mutating func judgeBlindness() {
+        missBeats()
+        let causes = causesOfBlindness()
+        let wasBlind = isBlind
+        for cause in causes
+        where !windows.contains(where: { $0.until == nil && $0.reason == cause.reason }) {
+            becomeBlind(cause.reason, since: cause.since)
+        }
+        let begun = tell(windows.indices.filter { !windows[$0].isTold }, begins: true)
+        for index in begun { windows[index].isTold = true }
+        let over = windows.indices.filter { index in
+            let window = windows[index]
+            let holds = causes.contains { $0.reason == window.reason }
+            return window.until == nil && (window.isPast || !holds)
+        }
+        for index in tell(over, begins: false) { windows[index].until = now }
+        if wasBlind || !begun.isEmpty, !isBlind { grantGrace() }
+    }
+
+    /// What makes us blind at this instant, apart from not having run, and since when.
+    private mutating func causesOfBlindness() -> [(reason: Reason, since: Moment)] {
+        var causes: [(reason: Reason, since: Moment)] = []
+        if let since = lastBeatOfAll() { causes.append((.heartbeat, since)) }
+        if let since = oldestRefused() { causes.append((.overload, since)) }
+        if let since = storeFailing { causes.append((.store, since)) }
+        return causes
+    }
+
+    /// The oldest refused write of 15 s in which at least 10 came and half were refused; else nil.
+    /// Source: B1, F11.
+    private mutating func oldestRefused() -> Moment? {
+        writes.removeAll { now - $0.at.instant >= Self.overloadWindow }
+        let all = writes.reduce(0) { $0 + $1.count }
+        let refused = writes.reduce(0) { $0 + ($1.isRefused ? $1.count : 0) }
+        guard all >= Self.overloadWritesMin, 2 * refused >= all else { return nil }
+        return writes.first { $0.isRefused }?.at
+    }
+
+    /// Prints a line for each window, by reason, and returns them in that order. Source: F5.
+    private mutating func tell(_ indices: [Int], begins: Bool) -> [Int] {
+        let ordered = indices.sorted {
+            windows[$0].reason.rawValue < windows[$1].reason.rawValue
+        }
+        for index in ordered {
+            let window = windows[index]
+            decisions.append(
+                .blind(
+                    at: wall, begins: begins, since: window.sinceWall,
+                    reason: window.reason.rawValue))
+        }
+        return ordered
+    }
+
+    /// After 15 s or more of blindness, the deadlines of everybody expected who is not OFFLINE
+    /// start anew, at most three times in 30 min. Source: B5, F7.
+    private mutating func grantGrace() {
+        let recent = graces.filter { now - $0 < Self.gracesWindow }
+        guard now - episodeStart() >= Self.graceBlindMin, recent.count < Self.gracesMax else {
+            return
+        }
+        graces.append(now)
+        for index in everybody.indices {
+            guard let status = everybody[index].status, status != .offline else { continue }
+            everybody[index].grace = now
+            startDeadlines(of: index)
+        }
+    }
+
+    /// The onset of the union of overlapping or touching windows that reaches to now. Source: F7.
+    private func episodeStart() -> Instant {
+        var start = now
+        while let earlier = windows.first(where: { $0.since < start && ($0.until ?? now) >= start })
+        {
+            start = earlier.since
+        }
+        return start
+    }
+}

@@ -1,0 +1,106 @@
+extension Oracle {
+    private static let aheadMax: Span = 2_000
+
+    /// Takes a phone's batch: updates, then facts, then contact; a repeat moves nothing.
+    /// Source: design §3, I1–I4, F13, F14, F19.
+    mutating func takeBatch(_ item: BatchItem) {
+        guard !erased.contains(Name(item.responderID)) else { return }
+        let index = enrolled(item.responderID)
+        let at = instant(toldAs: item.receivedAt)
+        let phonesBefore = everybody[index].phones
+        if takeUpdates(of: item, index), !provesContact(item, at, index) {
+            everybody[index].phones = phonesBefore
+            return
+        }
+        let old = thresholdsInForce(index)
+        if everybody[index].duty == nil { everybody[index].duty = .onDuty }
+        let mention = Mention(at: at, sequence: item.updates.map(\.sequence).max())
+        learnDuty(item.dutyState, inBatch: mention, of: index)
+        learnSharing(item.sharing, until: nil, mention, of: index)
+        learnPlatform(item.platform, mention, of: index)
+        learnPower(item.powerMode, mention, of: index)
+        reconsider(index, before: old)
+        meetContact(index, at: at, by: .contact)
+    }
+
+    /// Takes a batch's updates and tells whether all were taken before, or late. Source: I4, F13.
+    private mutating func takeUpdates(of item: BatchItem, _ index: Int) -> Bool {
+        let id = item.installID.map { Name($0) }
+        let isForgotten = id.map { everybody[index].phones.hasForgotten($0) } ?? false
+        if let id, !isForgotten { everybody[index].phones.meet(id) }
+        var isRepeat = isForgotten || !item.updates.isEmpty
+        for update in item.updates {
+            let outcome = isForgotten ? .late : everybody[index].phones.take(update, of: id)
+            switch outcome {
+            case .accepted:
+                updateCounts.accepted += 1
+                isRepeat = false
+            case .duplicate: updateCounts.duplicate += 1
+            case .late: updateCounts.late += 1
+            }
+            decisions.append(
+                .update(
+                    at: wall, responderID: item.responderID, sequence: update.sequence,
+                    outcome: outcome.rawValue))
+        }
+        return isRepeat
+    }
+
+    /// Whether a repeat says by its `received_at` that the backend heard the phone again.
+    /// Source: I4, F13.
+    private func provesContact(_ item: BatchItem, _ at: Instant, _ index: Int) -> Bool {
+        guard let receivedAt = item.receivedAt, receivedAt <= wall + Self.aheadMax else {
+            return false
+        }
+        guard let last = everybody[index].lastContact else { return true }
+        return watched(at) > watched(last)
+    }
+
+    /// Contact: brings people back, fixes the factors, and improves the status to what its age is
+    /// worth. `named` is what the server says they were. Source: L2, L3, L7, F17–F20, F22.
+    mutating func meetContact(
+        _ index: Int, at: Instant, by origin: Origin, named: Status? = nil
+    ) {
+        let heardAt = watched(at)
+        if let retiredAt = everybody[index].retiredAt, heardAt > watched(retiredAt) {
+            everybody[index].retiredAt = nil
+        }
+        everybody[index].isForgotten = false
+        reconsider(index)
+        let isNewest = takeLast(index, at)
+        guard let status = everybody[index].status,
+            let thresholds = thresholds(index, under: policy)
+        else { return }
+        let adopted = everybody[index].adopted
+        everybody[index].adopted = adopted.filter { watched($0.at) >= heardAt }
+        if heardAt >= watched(everybody[index].activeSince) { everybody[index].isHeard = true }
+        let worth = everybody[index].capped(
+            thresholds.status(ofAge: watched(now) - heardAt))
+        if worth < status {
+            everybody[index].isHeard = true
+            let believes = status == .unknown && named != worth
+            change(index, to: worth, by: origin, from: believes ? named : nil)
+        }
+        let isBack = status == .offline && worth < .offline
+        if isNewest || isBack { startDeadlines(of: index) }
+    }
+
+    /// Makes a contact the last one unless it is older, with the factors that hold at it.
+    /// Source: T1, F19.
+    private mutating func takeLast(_ index: Int, _ at: Instant) -> Bool {
+        if let last = everybody[index].lastContact {
+            guard watched(at) >= watched(last) else { return false }
+            everybody[index].lastContact = max(last, at)
+        } else {
+            everybody[index].lastContact = at
+        }
+        var factor = everybody[index].isLowPower ? policy.lowPowerFactor : 1
+        switch everybody[index].platform {
+        case "ios": factor *= policy.iosFactor
+        case "android": factor *= policy.androidFactor
+        default: break
+        }
+        everybody[index].factor = factor
+        return true
+    }
+}

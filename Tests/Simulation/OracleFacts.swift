@@ -1,0 +1,122 @@
+extension Oracle {
+    private static let backendWins: Span = 60_000
+    private static let shrinkMin = 5
+
+    /// Takes what the backend knows of a person. Source: design §3, F15, F17.
+    mutating func takeFacts(_ item: FactItem, inRoster: Bool = false) {
+        let name = Name(item.responderID)
+        if erased.contains(name) {
+            if inRoster { return }
+            erased.remove(name)
+        }
+        let index = enrolled(item.responderID)
+        let mention = Mention(at: instant(toldAs: item.at), sequence: nil)
+        let old = thresholdsInForce(index)
+        if let retiredAt = everybody[index].retiredAt {
+            let isHiredAgain =
+                Duty(item.dutyState) != nil && watched(mention.at) >= watched(retiredAt)
+            if inRoster || isHiredAgain { everybody[index].retiredAt = nil }
+        }
+        learnDuty(item.dutyState, byBackend: mention, of: index)
+        learnSharing(item.sharing, until: item.pausedUntil, mention, of: index)
+        learnPlatform(item.platform, mention, of: index)
+        reconsider(index, before: old)
+    }
+
+    /// Takes a whole roster, unless it would retire too many; who is not in it is retired.
+    /// Source: design §3, F17.
+    mutating func takeRoster(_ items: [FactItem], allowsShrink: Bool) {
+        let named = Set(items.map { Name($0.responderID) }).subtracting(erased)
+        if named.isEmpty, !items.isEmpty { return }
+        let active = everybody.filter { $0.status != nil }
+        let lost = active.filter { !named.contains($0.name) }.count
+        if lost > Self.shrinkMin, 2 * lost > active.count, !allowsShrink { return }
+        for item in items { takeFacts(item, inRoster: true) }
+        for index in everybody.indices where !named.contains(everybody[index].name) {
+            if everybody[index].retiredAt == nil { everybody[index].retiredAt = now }
+            reconsider(index)
+        }
+    }
+
+    /// Forgets a person and refuses the id until `POST /v1/responders` names it. Source: F17.
+    mutating func erase(_ responderID: String) {
+        let name = Name(responderID)
+        everybody.removeAll { $0.name == name }
+        erased.insert(name)
+    }
+
+    /// Takes a duty state that a batch told: the backend's wins for 60 s. Source: F15.
+    mutating func learnDuty(_ text: String?, inBatch mention: Mention, of index: Int) {
+        guard let duty = Duty(text), isNews(mention, after: everybody[index].dutyByBatch) else {
+            return
+        }
+        everybody[index].dutyByBatch = mention
+        if let backend = everybody[index].dutyByBackend,
+            watched(mention.at) - watched(backend.at) < Self.backendWins
+        {
+            return
+        }
+        setDuty(duty, of: index)
+    }
+
+    /// Takes sharing and its pause as one fact; a future `pausedUntil` alone means paused, a past
+    /// one active. Source: F15, F23.
+    mutating func learnSharing(
+        _ text: String?, until: Wall?, _ mention: Mention, of index: Int
+    ) {
+        let isActive = text == "active"
+        guard isActive || text == "paused" || until != nil,
+            isNews(mention, after: everybody[index].sharingTold)
+        else { return }
+        everybody[index].sharingTold = mention
+        everybody[index].isPaused = !isActive && (until ?? .max) > wall
+        if let until, everybody[index].isPaused { everybody[index].pausedUntil = until }
+        if !everybody[index].isPaused { everybody[index].pausedUntil = nil }
+    }
+
+    /// Takes the platform. Source: F15.
+    mutating func learnPlatform(_ platform: String?, _ mention: Mention, of index: Int) {
+        guard let platform, isNews(mention, after: everybody[index].platformTold) else { return }
+        everybody[index].platformTold = mention
+        everybody[index].platform = platform
+    }
+
+    /// Takes a telemetry object, of which only the power mode decides. Source: F15.
+    mutating func learnPower(_ mode: String?, _ mention: Mention, of index: Int) {
+        guard let mode, isNews(mention, after: everybody[index].telemetryTold) else { return }
+        everybody[index].telemetryTold = mention
+        everybody[index].isLowPower = mode == "low_power"
+    }
+
+    private mutating func learnDuty(_ text: String?, byBackend mention: Mention, of index: Int) {
+        guard let duty = Duty(text), isNews(mention, after: everybody[index].dutyByBackend) else {
+            return
+        }
+        everybody[index].dutyByBackend = mention
+        if let batch = everybody[index].dutyByBatch,
+            watched(batch.at) - watched(mention.at) >= Self.backendWins
+        {
+            return
+        }
+        setDuty(duty, of: index)
+    }
+
+    /// Sets the duty; one that comes from OFF_DUTY brings back who was forgotten. Source: F22.
+    private mutating func setDuty(_ duty: Duty, of index: Int) {
+        if everybody[index].duty == .offDuty, duty != .offDuty {
+            everybody[index].isForgotten = false
+        }
+        everybody[index].duty = duty
+    }
+
+    /// Whether a mention is newer than the last: by told instant, then by sequence, then by
+    /// arrival. Source: I2, F9, F15.
+    private func isNews(_ mention: Mention, after last: Mention?) -> Bool {
+        guard let last else { return true }
+        let new = watched(mention.at)
+        let old = watched(last.at)
+        if new != old { return new > old }
+        guard let sequence = mention.sequence, let before = last.sequence else { return true }
+        return sequence >= before
+    }
+}

@@ -1,0 +1,60 @@
+extension Oracle {
+    /// Takes what a line says, at an instant that `move` has reached. Source: J1, F1, F5.
+    mutating func take(_ line: StoryLine) {
+        switch line.event {
+        case .batch(let items):
+            noteWrite(from: line.source)
+            for item in items { takeBatch(item) }
+        case .transition(let items):
+            noteWrite(from: line.source)
+            for item in items { takeTransition(item) }
+        case .responder(let items):
+            noteWrite(from: line.source)
+            for item in items { takeFacts(item) }
+        case .roster(let items, let allowsShrink):
+            noteWrite(from: line.source)
+            takeRoster(items, allowsShrink: allowsShrink)
+        case .erase(let responderID):
+            noteWrite(from: line.source)
+            erase(responderID)
+        case .heartbeat(let everySeconds):
+            takeHeartbeat(everySeconds: everySeconds, from: line.source)
+        case .refused(let count): takeRefusals(count)
+        case .store(let isFailing): takeStore(isFailing: isFailing)
+        case .policy(let policy): takePolicy(policy)
+        case .start: start()
+        case .stop: isStopped = true
+        case .turn: takeTurn(line.event)
+        case .clock: break
+        }
+    }
+
+    /// Counts refused writes towards overload. Source: B1.
+    private mutating func takeRefusals(_ count: Int) {
+        guard count > 0 else { return }
+        writes.append(
+            Write(at: Moment(instant: now, wall: wall), count: count, isRefused: true))
+    }
+
+    /// Notes since when the store fails; a failing store can not fail again. Source: B1.
+    private mutating func takeStore(isFailing: Bool) {
+        if !isFailing {
+            storeFailing = nil
+        } else if storeFailing == nil {
+            storeFailing = Moment(instant: now, wall: wall)
+        }
+    }
+
+    /// We did not run since the last line, stopped or crashed. Source: B1, F5, F10.
+    private mutating func start() {
+        isStopped = false
+        if hasBegun { becomeBlind(.stopped, since: lastLine, isPast: true) }
+        beatAtStart()
+    }
+
+    /// We slept since the last line if the turn is late. Source: B1.
+    private mutating func takeTurn(_ event: StoryEvent) {
+        guard isLate(event, at: now) else { return }
+        becomeBlind(.suspended, since: lastLine, isPast: true)
+    }
+}

@@ -1,0 +1,125 @@
+extension Oracle {
+    /// What became of an update. Source: I1, F13.
+    enum Outcome: String {
+        case accepted, duplicate, late
+    }
+
+    /// An app as installed once: what was received from it. Source: I1.
+    struct Install {
+        /// Nil while none was told. Source: F14.
+        var id: Name?
+        /// The `captured_at`, as sent, of the first update taken that had one. Source: F14.
+        var firstCaptured: Wall?
+        /// What was taken, as ranges from low to high.
+        var ranges: [ClosedRange<Int64>] = []
+        /// The upper end of the newest closed hole. Source: F13.
+        var closed: Int64 = -1
+
+        /// Whether a sequence is inside a range, or in a hole that counts as closed, or below all.
+        /// Source: I3.
+        func mayBegin(with sequence: Int64) -> Bool {
+            guard let lowest = ranges.first else { return false }
+            return sequence <= closed || sequence < lowest.lowerBound || contains(sequence)
+        }
+
+        /// Takes a sequence unless it came before or too late. Source: I1, F13.
+        mutating func take(_ sequence: Int64) -> Outcome {
+            if sequence <= closed { return .late }
+            if contains(sequence) { return .duplicate }
+            insert(sequence)
+            while ranges.count > Phones.rangesMax {
+                closed = ranges[1].lowerBound - 1
+                ranges.replaceSubrange(0...1, with: [ranges[0].lowerBound...ranges[1].upperBound])
+            }
+            return .accepted
+        }
+
+        private func contains(_ sequence: Int64) -> Bool {
+            ranges.contains { $0.contains(sequence) }
+        }
+
+        /// Adds a sequence that is in no range; ranges that touch become one.
+        private mutating func insert(_ sequence: Int64) {
+            let place = ranges.firstIndex { sequence < $0.lowerBound } ?? ranges.endIndex
+            ranges.insert(sequence...sequence, at: place)
+            for right in [place + 1, place] where right > 0 && right < ranges.count {
+                guard ranges[right].lowerBound - 1 == ranges[right - 1].upperBound else { continue }
+                let joined = ranges[right - 1].lowerBound...ranges[right].upperBound
+                ranges.replaceSubrange(right - 1...right, with: [joined])
+            }
+        }
+    }
+
+    /// A person's installs. Source: I1, I3, F14.
+    struct Phones {
+        /// The most ranges of an install. Source: I1.
+        static let rangesMax = 64
+        private static let installsMax = 4
+        private static let forgottenMax = 16
+
+        /// Oldest first; the last is the current one.
+        private var installs: [Install] = []
+        private var forgotten: [Name] = []
+        private var hasID = false
+        private var newestCaptured: Wall?
+
+        /// Nothing received yet.
+        init() {}
+
+        /// Whether an install is one of the last forgotten: all it sends is late. Source: F14.
+        func hasForgotten(_ id: Name) -> Bool { forgotten.contains(id) }
+
+        /// Meets an install id: the first adopts the anonymous install, others are new installs.
+        /// Source: I3, F14.
+        mutating func meet(_ id: Name) {
+            if installs.contains(where: { $0.id == id }) { return }
+            if !hasID, !installs.isEmpty {
+                installs[installs.count - 1].id = id
+            } else {
+                begin(Install(id: id))
+            }
+            hasID = true
+        }
+
+        /// Takes an update of an install, which `meet` has seen; without an id of the current one.
+        /// Source: I1, I3, F14.
+        mutating func take(_ update: StoryUpdate, of id: Name?) -> Outcome {
+            let index = installIndex(of: update, id)
+            let outcome = installs[index].take(update.sequence)
+            if outcome == .accepted, let captured = update.capturedAt {
+                if installs[index].firstCaptured == nil {
+                    installs[index].firstCaptured = captured
+                }
+                newestCaptured = max(newestCaptured ?? captured, captured)
+            }
+            return outcome
+        }
+
+        /// The install that an update belongs to; perhaps one that it starts.
+        private mutating func installIndex(of update: StoryUpdate, _ id: Name?) -> Int {
+            if let id, let index = installs.firstIndex(where: { $0.id == id }) { return index }
+            if installs.isEmpty { begin(Install()) }
+            let current = installs.count - 1
+            guard installs[current].id == nil, let captured = update.capturedAt else {
+                return current
+            }
+            if let newestCaptured, captured > newestCaptured,
+                installs[current].mayBegin(with: update.sequence)
+            {
+                begin(Install())
+                return installs.count - 1
+            }
+            if current > 0, let first = installs[current].firstCaptured, captured < first {
+                return current - 1
+            }
+            return current
+        }
+
+        private mutating func begin(_ install: Install) {
+            installs.append(install)
+            guard installs.count > Self.installsMax else { return }
+            if let id = installs.removeFirst().id { forgotten.append(id) }
+            if forgotten.count > Self.forgottenMax { forgotten.removeFirst() }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import Glibc
+import Rollcall
+import RollcallCore
+
+/// A story through the real journal, with crashes at any turn: what comes back is what was
+/// committed. Source: design §1 J2, J3.
+struct StoreTrial {
+    private let path: String
+    private var store: KeeperStore
+    private var engine: Engine
+    /// The engine as of the last committed turn.
+    private var committed: Engine
+    private var turn: Int64 = 0
+    private var dice: Dice
+
+    /// Runs `story` in a store of its own below `folder`. Errors: the first restart that came back
+    /// to something else, or a store that failed.
+    static func run(_ story: Story, folder: String) throws(Failure) {
+        let path = "\(folder)/\(story.seed).db"
+        defer { for end in ["", "-wal", "-shm", ".lock"] { unlink(path + end) } }
+        var place = 0
+        do throws(StoreError) {
+            var trial = try StoreTrial(story, path: path)
+            let instants = story.instants
+            while place < story.lines.count {
+                let first = place
+                while place < story.lines.count, instants[place] == instants[first] { place += 1 }
+                let now = RunningTime(milliseconds: instants[first])
+                if let detail = try trial.play(story.lines[first..<place], at: now) {
+                    throw .damaged(detail)
+                }
+            }
+            try trial.store.journal.close()
+        } catch {
+            throw Failure(line: place, check: "J3, INV-01, INV-14", detail: "\(error)")
+        }
+    }
+
+    private init(_ story: Story, path: String) throws(StoreError) {
+        self.path = path
+        store = try KeeperStore(path: path)
+        engine = Engine(policy: Policy(story.policy))
+        committed = engine
+        dice = Dice(seed: story.seed ^ 0x570_2E)
+        // As the keeper does in a new store: settings are an event too.
+        var pending = PendingTurn()
+        let now = RunningTime(milliseconds: (story.instants.first ?? 1) - 1)
+        _ = pending.fold(.start, into: &engine, at: now)
+        _ = pending.fold(.policy(engine.policy), into: &engine, at: now)
+        try commit(&pending, now)
+    }
+
+    /// Folds one instant's lines, commits or crashes before, now and then cuts a checkpoint.
+    private mutating func play(
+        _ lines: ArraySlice<StoryLine>, at instant: RunningTime
+    ) throws(StoreError) -> String? {
+        var pending = PendingTurn()
+        let now = max(instant, engine.openInstant)
+        for line in lines { _ = pending.fold(Event(line), into: &engine, at: now) }
+        if dice.chance(15) { return try restart() }
+        try commit(&pending, now)
+        if dice.chance(30) { try checkpoint() }
+        return dice.chance(30) ? try restart() : nil
+    }
+
+    private mutating func commit(
+        _ pending: inout PendingTurn, _ now: RunningTime
+    ) throws(StoreError) {
+        engine.advance(to: now)
+        pending.decisions = engine.takeDecisions()
+        turn += 1
+        pending.turn = Turn(
+            number: turn, nowMilliseconds: now.milliseconds,
+            wallMilliseconds: engine.watch.wall(now).milliseconds,
+            firstRow: pending.rows.first?.id ?? engine.nextRow,
+            lastRow: pending.rows.last?.id ?? engine.nextRow - 1, engineVersion: Engine.version)
+        try store.commit([pending])
+        committed = engine
+    }
+
+    private func checkpoint() throws(StoreError) {
+        let cut = Checkpoint(engine)
+        try store.journal.begin()
+        try store.journal.beginCheckpoint(
+            turn: turn, engineVersion: Engine.version, wallMilliseconds: 0)
+        for index in 0..<cut.sliceCount {
+            let slice = cut.slice(index)
+            var failure: StoreError?
+            slice.withUnsafeBytes { bytes in
+                do throws(StoreError) {
+                    try store.journal.appendSlice(turn: turn, index: Int64(index), body: bytes)
+                } catch {
+                    failure = error
+                }
+            }
+            if let failure { throw failure }
+        }
+        try store.journal.completeCheckpoint(turn: turn, slices: Int64(cut.sliceCount))
+        try store.journal.commit()
+    }
+
+    /// Comes back from the store; what differs, in words.
+    private mutating func restart() throws(StoreError) -> String? {
+        try store.journal.close()
+        store = try KeeperStore(path: path)
+        let recovered = try store.recover()
+        if recovered.differences > 0 { return "\(recovered.differences) decisions differ" }
+        if recovered.lastTurn?.number != turn { return "another turn is the last" }
+        if state(recovered.engine) != state(committed) { return "another state came back" }
+        engine = recovered.engine
+        return nil
+    }
+
+    private func state(_ engine: Engine) -> [[UInt8]] {
+        let checkpoint = Checkpoint(engine)
+        return (0..<checkpoint.sliceCount).map { checkpoint.slice($0) }
+    }
+}

@@ -1,0 +1,154 @@
+/// What happens in a simulated fleet, line by line, as `rollcall replay` would read it.
+///
+/// A world writes it, the engine folds it as JSON, the oracle reads it as it stands here. Times are
+/// milliseconds since 1970 by the host's wall clock, which may step.
+struct Story {
+    /// What drew it; with the world's version it is the story's name.
+    var seed: UInt64
+    /// The settings in force before the first line.
+    var policy = StoryPolicy()
+    /// In time order.
+    var lines: [StoryLine] = []
+}
+
+/// One line of a replay file: an instant, who sent it, what it says.
+struct StoryLine {
+    /// The wall when it is folded; after the step in a `clock` line.
+    var at: Int64
+    /// The backend instance; nil is `default` (fine print F10).
+    var source: String?
+    var event: StoryEvent
+}
+
+/// The kinds of the journal's events. Source: design §1 J1, fine print F5.
+enum StoryEvent {
+    case batch([BatchItem])
+    case transition([TransitionItem])
+    case responder([FactItem])
+    /// A whole roster: who is not in it is retired.
+    case roster([FactItem], allowsShrink: Bool)
+    case erase(responderID: String)
+    /// Zero disarms.
+    case heartbeat(everySeconds: Int)
+    case clock(stepMilliseconds: Int64)
+    case store(isFailing: Bool)
+    /// Writes answered 503 for our own reasons.
+    case refused(count: Int)
+    case policy(StoryPolicy)
+    /// Without a `stop` before it: a crash, after which the last line is the last that was seen.
+    case start
+    case stop
+    /// A sign of life; late by as much, nil if it tells by its own distance.
+    case turn(lateMilliseconds: Int64?)
+}
+
+/// What a phone said of itself with a location batch. Nil is not sent.
+struct BatchItem {
+    var responderID: String
+    var receivedAt: Int64?
+    var dutyState: String?
+    var region: String?
+    var circles: [String]?
+    var sharing: String?
+    var platform: String?
+    var installID: String?
+    /// `low_power` or `normal` in a telemetry object; nil sends none.
+    var powerMode: String?
+    var updates: [StoryUpdate] = []
+}
+
+/// One update of a batch.
+struct StoryUpdate {
+    var sequence: Int64
+    /// By the phone's own clock; nil is no location.
+    var capturedAt: Int64?
+    var isCached = false
+}
+
+/// The backend's own status transition.
+struct TransitionItem {
+    var responderID: String
+    var from: String
+    var to: String
+    var at: Int64?
+    var id: String?
+}
+
+/// Facts that the backend knows, or an entry of a roster.
+struct FactItem {
+    var responderID: String
+    var dutyState: String?
+    var region: String?
+    var circles: [String]?
+    var sharing: String?
+    var pausedUntil: Int64?
+    var platform: String?
+    var at: Int64?
+}
+
+/// The settings that decide, as far as the simulation varies them.
+struct StoryPolicy: Equatable {
+    /// Thresholds of one duty state, milliseconds.
+    struct Profile: Equatable {
+        var expected: Int64
+        var degradedAfter: Int64
+        var offlineAfter: Int64
+    }
+
+    var onDuty = Profile(expected: 60_000, degradedAfter: 90_000, offlineAfter: 180_000)
+    var onMission = Profile(expected: 15_000, degradedAfter: 30_000, offlineAfter: 60_000)
+    var lowPowerFactor = 1.0
+    var iosFactor = 1.0
+    var androidFactor = 1.0
+    /// False: `observe`.
+    var adoptsServerTransitions = true
+    var forgetAfter: Int64 = 7 * 24 * 3_600_000
+}
+
+/// What a step is expected to print, or printed. Source: design §9.
+enum StoryDecision: Equatable {
+    /// `from` and `to` are statuses or `NOT_EXPECTED`; `origin` as in fine print F21.
+    case status(at: Int64, responderID: String, from: String, to: String, origin: String)
+    case blind(at: Int64, begins: Bool, since: Int64, reason: String)
+    /// `outcome`: `accepted`, `duplicate`, `late`.
+    case update(at: Int64, responderID: String, sequence: Int64, outcome: String)
+}
+
+/// What everybody can see of one person after a step.
+struct StoryPerson: Equatable {
+    var responderID: String
+    /// A status or `NOT_EXPECTED`.
+    var status: String
+    /// Why not expected: `retired`, `forgotten`, `no_duty`, `off_duty`, `paused`; nil if expected.
+    var notExpected: String?
+}
+
+/// Numbers that a seed alone decides (SplitMix64).
+struct Dice {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    /// The next number.
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// A number from `range`.
+    mutating func number(_ range: ClosedRange<Int64>) -> Int64 {
+        let width = UInt64(range.upperBound - range.lowerBound) + 1
+        return range.lowerBound + Int64(next() % width)
+    }
+
+    /// True `perMille` times out of 1000.
+    mutating func chance(_ perMille: Int64) -> Bool { number(0...999) < perMille }
+
+    /// One of `values`, which is not empty.
+    mutating func pick<Value>(_ values: [Value]) -> Value {
+        values[Int(number(0...Int64(values.count - 1)))]
+    }
+}

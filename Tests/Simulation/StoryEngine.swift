@@ -1,0 +1,142 @@
+import RollcallCore
+
+extension Story {
+    /// The running time of each line: its wall without the steps so far, never before its
+    /// predecessor's.
+    var instants: [Int64] {
+        var steps: Int64 = 0
+        var last = Int64.min
+        return lines.map { line in
+            if case .clock(let step) = line.event { steps += step }
+            last = max(last, line.at - steps)
+            return last
+        }
+    }
+}
+
+/// The real engine, driven by a story as `rollcall replay` drives it.
+struct StoryEngine {
+    /// The engine under test.
+    var engine: Engine
+    private var last: RunningTime?
+    private var steps: Int64 = 0
+
+    /// An engine that has seen nothing.
+    init(policy: StoryPolicy) {
+        engine = Engine(policy: Policy(policy))
+        engine.reportsUpdates = true
+    }
+
+    /// Closes earlier instants, folds `line`, and returns what was decided.
+    mutating func fold(_ line: StoryLine) -> [StoryDecision] { fold(line, Event(line)) }
+
+    /// The same with what the edge made of the line.
+    mutating func fold(_ line: StoryLine, _ event: Event) -> [StoryDecision] {
+        if case .clock(let step) = line.event { steps += step }
+        let told = RunningTime(milliseconds: line.at - steps)
+        let instant = last.map { max($0, told) } ?? told
+        var decided: [StoryDecision] = []
+        if let last, instant > last { engine.settle() }
+        last = instant
+        if case .erase = event {
+            // What was decided before must be told while the name is known.
+            engine.arrive(at: instant)
+        }
+        decided += takeDecisions()
+        _ = engine.fold(event, at: instant)
+        return decided + takeDecisions()
+    }
+
+    /// Closes the last instant.
+    mutating func finish() -> [StoryDecision] {
+        engine.settle()
+        return takeDecisions()
+    }
+
+    /// Everybody known, by id.
+    func people() -> [StoryPerson] {
+        let known = (0..<engine.roster.count).filter { engine.roster[$0].idCount > 0 }
+        let people = known.map { number in
+            let person = engine.roster[number]
+            return StoryPerson(
+                responderID: name(number),
+                status: person.isActive ? "\(person.status.word)" : "NOT_EXPECTED",
+                notExpected: person.isActive ? nil : person.notExpected.map { "\($0.word)" })
+        }
+        return people.sorted { $0.responderID.utf8.lexicographicallyPrecedes($1.responderID.utf8) }
+    }
+
+    private func name(_ number: Int) -> String {
+        String(decoding: engine.roster.id(number), as: UTF8.self)
+    }
+
+    private mutating func takeDecisions() -> [StoryDecision] {
+        engine.takeDecisions().map { numbered in
+            switch numbered.decision {
+            case .status(let at, let number, let from, let to, let origin):
+                .status(
+                    at: at.milliseconds, responderID: name(number),
+                    from: from.map { "\($0.word)" } ?? "NOT_EXPECTED",
+                    to: to.map { "\($0.word)" } ?? "NOT_EXPECTED", origin: "\(origin.word)")
+            case .blind(let at, let begins, let since, let reason):
+                .blind(
+                    at: at.milliseconds, begins: begins, since: since.milliseconds,
+                    reason: "\(reason.word)")
+            case .update(let at, let number, let sequence, let outcome):
+                .update(
+                    at: at.milliseconds, responderID: name(number), sequence: sequence,
+                    outcome: "\(outcome.word)")
+            }
+        }
+    }
+}
+
+extension Event {
+    /// What the edge makes of a line: bodies go through the scanner as JSON.
+    init(_ line: StoryLine) {
+        let source = Array((line.source ?? "default").utf8)
+        func scan(_ kind: ItemKind) -> ItemList {
+            let body = Array(line.body().utf8)
+            guard let result = try? ItemScanner.scan(body.span, kind: kind),
+                result.rejected.isEmpty, result.problems.isEmpty
+            else { preconditionFailure("a world writes what can be read: \(line.body())") }
+            return result.items
+        }
+        switch line.event {
+        case .batch: self = .items(scan(.batch), source: source)
+        case .transition: self = .items(scan(.transition), source: source)
+        case .responder: self = .items(scan(.responder), source: source)
+        case .roster(_, let allowsShrink):
+            self = .roster(scan(.rosterEntry), source: source, allowsShrink: allowsShrink)
+        case .erase(let id): self = .erase(id: Array(id.utf8), source: source)
+        case .heartbeat(let seconds):
+            self = .heartbeat(source: source, every: .seconds(Int64(seconds)))
+        case .clock(let step): self = .clock(step: Milliseconds(step))
+        case .store(let isFailing): self = .store(isFailing: isFailing)
+        case .refused(let count): self = .refused(count: count)
+        case .policy(let policy): self = .policy(Policy(policy))
+        case .start: self = .start
+        case .stop: self = .stop
+        case .turn(let lateness): self = .turn(lateness: lateness.map { Milliseconds($0) })
+        }
+    }
+}
+
+extension Policy {
+    /// The settings of a story.
+    init(_ story: StoryPolicy) {
+        self.init()
+        func take(_ told: StoryPolicy.Profile, _ profile: inout Profile) {
+            profile.expected = Milliseconds(told.expected)
+            profile.degradedAfter = Milliseconds(told.degradedAfter)
+            profile.offlineAfter = Milliseconds(told.offlineAfter)
+        }
+        take(story.onDuty, &onDuty)
+        take(story.onMission, &onMission)
+        lowPowerFactor = story.lowPowerFactor
+        iosFactor = story.iosFactor
+        androidFactor = story.androidFactor
+        serverTransitions = story.adoptsServerTransitions ? .adopt : .observe
+        forgetAfter = Milliseconds(story.forgetAfter)
+    }
+}

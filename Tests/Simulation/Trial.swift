@@ -1,0 +1,108 @@
+import RollcallCore
+
+/// What went wrong in a story, and where.
+struct Failure: Error, CustomStringConvertible {
+    /// The line after which it was seen, from 0; the number of lines for the end.
+    var line: Int
+    /// The invariant, or what was compared.
+    var check: String
+    var detail: String
+
+    /// True for what only the real journal shows.
+    var isOfStore: Bool { check.hasPrefix("J3") }
+
+    var description: String { "after line \(line + 1): \(check): \(detail)" }
+}
+
+/// A story told to the engine and to the oracle side by side, everything compared after each line.
+struct Trial {
+    private var engine: StoryEngine
+    private var oracle: Oracle
+    private var stream: DecisionStream
+    private var line = 0
+    /// By how much the wall stepped so far, without signs.
+    private var steps: Set<Int64> = []
+    /// Everything that the engine decided.
+    private(set) var decided: [StoryDecision] = []
+    /// What the edge made of each line.
+    private(set) var events: [Event] = []
+
+    private init(_ story: Story) {
+        engine = StoryEngine(policy: story.policy)
+        oracle = Oracle(policy: story.policy)
+        stream = DecisionStream(policy: story.policy)
+    }
+
+    /// Runs `story` to its end. Errors: the first thing that was not as it must be.
+    static func run(_ story: Story) throws(Failure) -> Trial {
+        var trial = Trial(story)
+        for line in story.lines {
+            if case .clock(let step) = line.event { trial.steps.insert(abs(step)) }
+            let event = Event(line)
+            trial.events.append(event)
+            try trial.compare(trial.engine.fold(line, event), trial.oracle.fold(line))
+            trial.stream.fold(line)
+            try trial.examine()
+            trial.line += 1
+        }
+        try trial.compare(trial.engine.finish(), trial.oracle.finish())
+        try trial.examine()
+        return trial
+    }
+
+    /// Everybody at the end.
+    var people: [StoryPerson] { engine.people() }
+
+    /// True if the watch is blind at the end.
+    var isBlind: Bool { engine.engine.watch.isBlind }
+
+    private func failure(_ check: String, _ detail: String) -> Failure {
+        Failure(line: line, check: check, detail: detail)
+    }
+
+    /// True for the same decision. Where the wall stepped at the very instant of an onset, that
+    /// instant has two walls, and either stamps it.
+    private func isSame(_ a: StoryDecision, _ b: StoryDecision) -> Bool {
+        guard case .blind(let at, let begins, let since, let reason) = a,
+            case .blind(at, begins, let other, reason) = b
+        else { return a == b }
+        return since == other || steps.contains(abs(since - other))
+    }
+
+    private mutating func compare(
+        _ engine: [StoryDecision], _ oracle: [StoryDecision]
+    ) throws(Failure) {
+        decided += engine
+        if !engine.elementsEqual(oracle, by: isSame) {
+            let place = zip(engine, oracle).prefix { isSame($0, $1) }.count
+            let a = place < engine.count ? engine[place].text : "nothing"
+            let b = place < oracle.count ? oracle[place].text : "nothing"
+            throw failure("decisions", "engine \(a), oracle \(b)")
+        }
+        do throws(Breach) {
+            for decision in engine { try stream.take(decision) }
+        } catch {
+            throw failure(error.rule, error.detail)
+        }
+    }
+
+    private func examine() throws(Failure) {
+        for broken in engine.engine.brokenInvariants() { throw failure("engine", broken) }
+        let people = engine.people()
+        let expected = oracle.people()
+        for (a, b) in zip(people, expected) where a != b {
+            throw failure("people", "engine \(a), oracle \(b)")
+        }
+        if people.count != expected.count {
+            throw failure("people", "engine \(people.count), oracle \(expected.count)")
+        }
+        if engine.engine.watch.isBlind != oracle.isBlind {
+            throw failure("blindness", "oracle \(oracle.isBlind)")
+        }
+        let counted = engine.engine.counters.updates
+        let counts = oracle.updateCounts
+        if counted != [counts.accepted, counts.duplicate, counts.late] {
+            throw failure("INV-02", "updates: engine \(counted), oracle \(counts)")
+        }
+    }
+}

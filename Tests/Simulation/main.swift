@@ -1,0 +1,12 @@
+import Glibc
+
+let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+guard let options = Options(Array(CommandLine.arguments.dropFirst()), folder: folder) else {
+    print(Options.usage)
+    exit(64)
+}
+if options.asksForHelp {
+    print(Options.usage)
+    exit(0)
+}
+exit(await simulate(options))
