@@ -107,6 +107,22 @@ import Testing
             """)
     }
 
+    /// Found by simulation.
+    @Test func `a grace that was granted stays when a later one is not`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            10s      store fails                      → blind store
+            30s      store recovers                   → blind store ended since 10s
+            120s                                      → 41 degraded
+            210s                                      → 41 offline
+            300s     store fails                      → blind store
+            320s     store recovers                   → blind store ended since 300s
+            330s     policy on_duty 60/400/600        → 41 online by policy
+            450s                                      → 41 degraded
+            """)
+    }
+
     @Test func `there are at most three graces in 30 minutes`() throws {
         try timeline(
             """

@@ -180,6 +180,18 @@ import Testing
             """)
     }
 
+    /// Found by simulation: news that came too late to change the status is contact all the same.
+    @Test func `who was heard too late is judged by that contact`() throws {
+        try timeline(
+            """
+            0s       41 goes on mission               → 41 unknown
+            60s                                       → 41 offline
+            70s      41 reports received 65s ago
+            80s      41 goes on duty                  → 41 online by duty
+            95s                                       → 41 degraded
+            """)
+    }
+
     @Test func `what was adopted from the server stays until contact`() throws {
         try timeline(
             """

@@ -375,6 +375,25 @@ import Testing
         #expect(engine.regions[engine.roster[1].region] == Array("n".utf8))
     }
 
+    /// Found by simulation: the higher sequence wins also when a newer contact came meanwhile.
+    @Test func `of two batches received at once long ago the higher sequence tells the facts`()
+        throws
+    {
+        let engine = try timeline(
+            """
+            0s     a,b reports                        → a unknown, a online, b unknown, b online
+            30s    a,b reports
+            31s    a reports received 10s with 7 captured 1s android
+            32s    a reports received 10s with 6 captured 1s ios
+            33s    b reports received 10s with 7 captured 1s android
+            34s    b is told at 10s ios
+            35s    b reports received 10s with 6 captured 1s android
+            """)
+        #expect(engine.roster[0].platform == .android)
+        // What is told without a sequence has none to be compared with: the later word wins.
+        #expect(engine.roster[1].platform == .android)
+    }
+
     // MARK: - Two clocks (I5, I6, F16)
 
     private func location(_ engine: Engine) -> Int64 {
