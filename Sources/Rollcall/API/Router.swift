@@ -8,12 +8,18 @@ package struct Router: Sendable {
         case heartbeat
         case responders
         case responder(id: [UInt8])
+        case roster
+        case erase(id: [UInt8])
+        case erasure(number: Int64)
         case status
         case metrics
         case healthy
         case ready
         case landing
     }
+
+    /// Answers a request once, and tells what of its input is to be counted.
+    typealias Answer = @Sendable (HTTPResponse, InputFigures) -> Void
 
     let keeper: Keeper
     let edge: EdgeFigures
@@ -47,7 +53,7 @@ package struct Router: Sendable {
                     405, "Method Not Allowed", detail: "see the Allow header",
                     headers: [("Allow", allowed.joined(separator: ", "))]), route)
         }
-        guard request.method == "POST" else { return nil }
+        guard request.method == "POST" || request.method == "PUT" else { return nil }
         if request.contentEncoding != nil {
             return counted(
                 .problem(
@@ -71,7 +77,7 @@ package struct Router: Sendable {
         let began = ContinuousClock.now
         let route = Self.route(request.path)
         let edge = edge
-        let answer: @Sendable (HTTPResponse, InputFigures) -> Void = { response, input in
+        let answer: Answer = { response, input in
             edge.answered(
                 route, code: response.status, after: ContinuousClock.now - began, input: input)
             reply.answer(response)
@@ -85,6 +91,9 @@ package struct Router: Sendable {
         case .heartbeat: postHeartbeat(request, answer)
         case .responders: listResponders(request, answer)
         case .responder(let id): showResponder(id, answer)
+        case .roster: putRoster(request, answer)
+        case .erase(let id): erase(id, request, answer)
+        case .erasure(let number): showErasure(number, answer)
         case .status: showStatus(answer)
         case .metrics: showMetrics(request, answer)
         case .healthy: answer(.text("Rollcall is healthy.\n"), InputFigures())
@@ -107,14 +116,17 @@ package struct Router: Sendable {
     // MARK: - Tables
 
     private static let responderPrefix = "/v1/responders/"
+    static let erasurePrefix = "/v1/erasures/"
 
     private static func methods(_ path: String) -> [String]? {
         switch path {
         case "/v1/batches", "/v1/transitions": ["POST"]
-        case "/v1/responders": ["GET", "POST"]
+        case "/v1/responders": ["GET", "POST", "PUT"]
         case "/v1/heartbeat": ["POST", "DELETE"]
         case "/v1/status", "/metrics", "/-/healthy", "/-/ready", "/": ["GET"]
-        default: responderID(path) == nil ? nil : ["GET"]
+        default:
+            responderID(path) != nil
+                ? ["GET", "DELETE"] : erasureNumber(path) != nil ? ["GET"] : nil
         }
     }
 
@@ -127,7 +139,9 @@ package struct Router: Sendable {
         case "/metrics": .metrics
         case "/-/healthy", "/-/ready": .health
         case "/": .page
-        default: path.hasPrefix("/v1/responders") ? .responders : .other
+        default:
+            path.hasPrefix("/v1/responders")
+                ? .responders : path.hasPrefix(erasurePrefix) ? .erasures : .other
         }
     }
 
@@ -135,14 +149,26 @@ package struct Router: Sendable {
         switch request.path {
         case "/v1/batches": .items(.batch)
         case "/v1/transitions": .items(.transition)
-        case "/v1/responders": request.method == "POST" ? .items(.responder) : .responders
+        case "/v1/responders":
+            switch request.method {
+            case "POST": .items(.responder)
+            case "PUT": .roster
+            default: .responders
+            }
         case "/v1/heartbeat": .heartbeat
         case "/v1/status": .status
         case "/metrics": .metrics
         case "/-/healthy": .healthy
         case "/-/ready": .ready
         case "/": .landing
-        default: responderID(request.path).map { .responder(id: $0) }
+        default:
+            if let number = erasureNumber(request.path) {
+                .erasure(number: number)
+            } else {
+                responderID(request.path).map {
+                    request.method == "DELETE" ? .erase(id: $0) : .responder(id: $0)
+                }
+            }
         }
     }
 
@@ -153,6 +179,11 @@ package struct Router: Sendable {
             (1...ItemScanner.nameBytesMax).contains(id.count)
         else { return nil }
         return id
+    }
+
+    private static func erasureNumber(_ path: String) -> Int64? {
+        guard path.hasPrefix(erasurePrefix) else { return nil }
+        return Int64(path.dropFirst(erasurePrefix.count))
     }
 
     /// Percent-decodes a part of a path; nil if a `%` is not followed by two digits.
