@@ -372,7 +372,7 @@ private let expectedPage = #"""
     # UNIT rollcall_http_request_duration_seconds seconds
     # HELP rollcall_http_request_duration_seconds Time that requests took to be answered.
     …_bucket{route="batches",le…} 0.0001 0, 0.00025 1, 0.0005 1, 0.001 1, 0.0025 1, 0.005 1, \#
-    0.01 1, 0.025 1, 0.05 1, 0.1 1, 0.25 1, 0.5 1, 1.0 1, 2.5 1, 5.0 1, +Inf 1
+    0.01 1, 0.02 1, 0.05 1, 0.1 1, 0.25 1, 0.5 1, 1.0 1, 2.5 1, 5.0 1, +Inf 1
     …_count{route…} batches 1
     …_sum{route…} batches 0.000123
     …_bucket{route="transitions",le…} none
@@ -384,16 +384,20 @@ private let expectedPage = #"""
     …_bucket{route="health",le…} none
     …_bucket{route="page",le…} none
     …_bucket{route="other",le…} 0.0001 0, 0.00025 0, 0.0005 0, 0.001 0, 0.0025 0, 0.005 0, 0.01 \#
-    0, 0.025 0, 0.05 0, 0.1 0, 0.25 0, 0.5 0, 1.0 0, 2.5 0, 5.0 0, +Inf 1
+    0, 0.02 0, 0.05 0, 0.1 0, 0.25 0, 0.5 0, 1.0 0, 2.5 0, 5.0 0, +Inf 1
     …_count{route…} other 1
     …_sum{route…} other 6
     # TYPE rollcall_commit_duration_seconds histogram
     # UNIT rollcall_commit_duration_seconds seconds
     # HELP rollcall_commit_duration_seconds Time that a commit of the store took.
-    …_bucket{le…} 0.0001 0, 0.00025 0, 0.0005 0, 0.001 1, 0.0025 1, 0.005 1, 0.01 1, 0.025 1, \#
+    …_bucket{le…} 0.0001 0, 0.00025 0, 0.0005 0, 0.001 1, 0.0025 1, 0.005 1, 0.01 1, 0.02 1, \#
     0.05 1, 0.1 1, 0.25 1, 0.5 1, 1.0 1, 2.5 1, 5.0 1, +Inf 1
     …_count 1
     …_sum 0.001
+    # TYPE rollcall_turn_duration_seconds histogram
+    # UNIT rollcall_turn_duration_seconds seconds
+    # HELP rollcall_turn_duration_seconds Time that a turn of the keeper took, for which everybody waits.
+    …_bucket{le…} none
     # TYPE rollcall_detection_lateness_seconds histogram
     # UNIT rollcall_detection_lateness_seconds seconds
     # HELP rollcall_detection_lateness_seconds Time from a deadline to the commit of its change.

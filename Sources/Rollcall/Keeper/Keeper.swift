@@ -189,6 +189,8 @@ package final class Keeper: @unchecked Sendable {
         _ messages: [KeeperMessage], _ clock: ClockReading, lateBy: Int64,
         _ stops: inout [@Sendable () -> Void]
     ) {
+        let began = ContinuousClock.now
+        defer { edge.turned(after: ContinuousClock.now - began) }
         let now = max(running(clock), engine.openInstant)
         var pending = PendingTurn()
         observe(clock, now, lateBy: lateBy, &pending)

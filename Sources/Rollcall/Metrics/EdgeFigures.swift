@@ -65,6 +65,7 @@ package final class EdgeFigures: Sendable {
         var durations = [Histogram](
             repeating: Histogram(bounds: durationBounds), count: Route.allCases.count)
         var commits = Histogram(bounds: durationBounds)
+        var turns = Histogram(bounds: durationBounds)
         var lateness = Histogram(bounds: latenessBounds)
         var input = InputFigures()
     }
@@ -73,7 +74,7 @@ package final class EdgeFigures: Sendable {
     /// In microseconds, around what the parts cost: 100 µs for an answer from memory, 5 s for the
     /// watchdog.
     private static let durationBounds: [Int64] = [
-        100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
+        100, 250, 500, 1000, 2500, 5000, 10_000, 20_000, 50_000, 100_000, 250_000, 500_000,
         1_000_000, 2_500_000, 5_000_000,
     ]
     /// In milliseconds, around what is promised: 100 ms, and 1 s when many fall silent at once.
@@ -110,6 +111,12 @@ package final class EdgeFigures: Sendable {
         state.withLock { $0.commits.observe(microseconds) }
     }
 
+    /// Counts a turn of the keeper that took `duration`, its commit included.
+    package func turned(after duration: Duration) {
+        let microseconds = Self.microseconds(duration)
+        state.withLock { $0.turns.observe(microseconds) }
+    }
+
     /// Counts so many deadlines that were decided and committed `lateness` after they passed.
     package func detected(late lateness: Milliseconds, times: Int = 1) {
         state.withLock { $0.lateness.observe(lateness.count, times: times) }
@@ -133,6 +140,10 @@ package final class EdgeFigures: Sendable {
         page.family(
             "rollcall_commit_duration_seconds", .histogram, "Time that a commit of the store took.")
         page.histogram(state.commits, decimals: 6)
+        page.family(
+            "rollcall_turn_duration_seconds", .histogram,
+            "Time that a turn of the keeper took, for which everybody waits.")
+        page.histogram(state.turns, decimals: 6)
         page.family(
             "rollcall_detection_lateness_seconds", .histogram,
             "Time from a deadline to the commit of its change.")
