@@ -6,8 +6,8 @@ struct CheckpointWriter {
     private static let rowsMax = 500_000
     /// Milliseconds after which one is due if there was any row.
     private static let millisecondsMax: Int64 = 15 * 60 * 1000
-    /// Slices a turn: about 2 ms each at full size.
-    private static let slicesATurn = 2
+    /// How long a turn goes on writing slices: with its commit it stays far below 20 ms.
+    private static let writingMax = Duration.milliseconds(4)
 
     /// The newest complete one.
     private(set) var last: EngineCheckpoint?
@@ -69,12 +69,13 @@ struct CheckpointWriter {
                 turn: current.turn, engineVersion: current.engineVersion,
                 wallMilliseconds: current.createdMilliseconds)
         }
-        for _ in 0..<Self.slicesATurn where next < checkpoint.sliceCount {
+        let began = ContinuousClock.now
+        repeat {
             let slice = checkpoint.slice(next)
             bytesWritten += slice.count
             try append(slice, to: journal)
             next += 1
-        }
+        } while next < checkpoint.sliceCount && ContinuousClock.now - began < Self.writingMax
         guard next == checkpoint.sliceCount else { return }
         try journal.completeCheckpoint(turn: current.turn, slices: current.slices)
     }

@@ -60,6 +60,15 @@ struct Archive {
     /// Notes that what was read cannot be.
     mutating func refuse() { isDamaged = true }
 
+    /// Makes room for so many bytes.
+    mutating func reserve(_ count: Int) { bytes.reserveCapacity(count) }
+
+    /// Writes bytes as `code` writes an array of them.
+    mutating func append(_ values: ArraySlice<UInt8>) {
+        Varint.append(UInt64(values.count) << 1, to: &bytes)
+        bytes.append(contentsOf: values)
+    }
+
     // MARK: - Numbers
 
     mutating func code(_ value: inout UInt64) {

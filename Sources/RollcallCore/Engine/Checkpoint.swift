@@ -4,12 +4,12 @@
 /// is the head: everything that is small. The names follow, then the people with what stands beside
 /// them, some thousands a slice. Source: design §1 J5.
 package struct Checkpoint: Sendable {
-    /// Pages a slice: about 4000 people, some milliseconds of work.
-    private static let pagesASlice = 16
+    /// Pages a slice: about 1000 people, a millisecond or two of work.
+    private static let pagesASlice = 4
     /// People a slice.
     static var peopleASlice: Int { pagesASlice * Roster.pageSize }
     /// Names a slice.
-    private static let namesASlice = 4096
+    private static let namesASlice = 2048
 
     private let head: [UInt8]
     private let names: [(table: NameTableKind, names: ArraySlice<[UInt8]>)]
@@ -52,7 +52,7 @@ package struct Checkpoint: Sendable {
             for person in page {
                 let start = Int(person.idOffset)
                 let id = idBytes[start..<(start + Int(person.idCount))]
-                slice.append(person, Array(id), tables.extras(number))
+                slice.append(person, id, tables.extras(number))
                 number += 1
             }
         }

@@ -7,14 +7,16 @@ struct PersonExtras: Sendable {
     var transitionIDs: [UInt64]?
     var pushToken: [UInt8]?
 
+    /// Which of them are there, a bit each.
+    private var flags: UInt8 {
+        (ledger == nil ? 0 : 1) | (pausedUntil == nil ? 0 : 2) | (adoption == nil ? 0 : 4)
+            | (retiredAt == nil ? 0 : 8) | (transitionIDs == nil ? 0 : 16)
+            | (pushToken == nil ? 0 : 32)
+    }
+
     /// Most people have none of it: one byte.
     mutating func code(_ archive: inout Archive) {
-        var flags: UInt8 = 0
-        let present = [
-            ledger != nil, pausedUntil != nil, adoption != nil, retiredAt != nil,
-            transitionIDs != nil, pushToken != nil,
-        ]
-        for (bit, isThere) in present.enumerated() where isThere { flags |= 1 << bit }
+        var flags = flags
         archive.code(&flags)
         if flags == 0 { return }
         func has(_ bit: Int) -> Bool { flags >> bit & 1 == 1 }
@@ -110,6 +112,7 @@ struct PeopleSlice {
     init(first: Int) {
         self.first = first
         var number = first
+        archive.reserve(Checkpoint.peopleASlice * 256)
         archive.code(&number)
     }
 
@@ -117,9 +120,9 @@ struct PeopleSlice {
     var bytes: [UInt8] { [Self.tag] + archive.bytes }
 
     /// Adds the next person.
-    mutating func append(_ person: Responder, _ id: [UInt8], _ extras: PersonExtras) {
-        var (person, id, extras) = (person, id, extras)
-        archive.code(&id)
+    mutating func append(_ person: Responder, _ id: ArraySlice<UInt8>, _ extras: PersonExtras) {
+        var (person, extras) = (person, extras)
+        archive.append(id)
         person.code(&archive)
         extras.code(&archive)
     }
@@ -177,7 +180,7 @@ extension PeopleSlice {
                 copy.append(Responder(), [], PersonExtras())
                 isChanged = true
             } else {
-                copy.append(person, id, extras)
+                copy.append(person, id[...], extras)
             }
             number += 1
         }
