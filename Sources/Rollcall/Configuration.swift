@@ -4,6 +4,8 @@ import RollcallCore
 package struct Configuration: Sendable {
     /// Where to listen, `host:port`; port 0 picks a free one.
     package var listenAddress = "127.0.0.1:10112"
+    /// Who may come in, and where else.
+    package var doors = DoorSettings()
     /// The database.
     package var storagePath = "./rollcall.db"
     /// The settings that decide; they are journaled as `policy` events.

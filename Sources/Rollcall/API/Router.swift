@@ -18,15 +18,21 @@ package struct Router: Sendable {
     let keeper: Keeper
     let edge: EdgeFigures
     let limits: ScanLimits
+    let doors: Doors
     let desk: ScrapeDesk
 
-    /// A router to `keeper` that counts in `edge` and reads bodies within `limits`.
-    package init(keeper: Keeper, edge: EdgeFigures, limits: ScanLimits) {
+    /// A router to `keeper` that counts in `edge`, reads bodies within `limits` and lets in whom
+    /// `doors` let in.
+    package init(keeper: Keeper, edge: EdgeFigures, limits: ScanLimits, doors: Doors) {
         self.keeper = keeper
         self.edge = edge
         self.limits = limits
+        self.doors = doors
         desk = ScrapeDesk(keeper: keeper, edge: edge)
     }
+
+    /// Says on `/-/ready` that it is over; what comes is still answered.
+    package func drain() { doors.close() }
 
     /// Ends what runs beside the requests.
     package func close() { desk.close() }
@@ -34,12 +40,13 @@ package struct Router: Sendable {
     // MARK: - Before the body
 
     /// Refuses by its head what need not be read.
-    package func judge(_ request: HTTPRequest) -> HTTPResponse? {
-        guard let methods = Self.methods(request.path) else {
-            return counted(
-                .problem(404, "Not Found", detail: "there is no such path"), .other)
-        }
-        let route = Self.route(request.path)
+    package func judge(_ request: HTTPRequest, at door: Door) -> HTTPResponse? {
+        let rules = doors.rules
+        let token = rules.access.holder(request.authorization)
+        let known = Self.methods(request.path)
+        let route = known == nil ? .other : Self.route(request.path)
+        if let refusal = stranger(request, token, door, rules) { return counted(refusal, route) }
+        guard let methods = known else { return counted(Self.notFound, .other) }
         guard methods.contains(request.method) else {
             let allowed = methods.contains("GET") ? methods + ["HEAD"] : methods
             return counted(
@@ -47,6 +54,7 @@ package struct Router: Sendable {
                     405, "Method Not Allowed", detail: "see the Allow header",
                     headers: [("Allow", allowed.joined(separator: ", "))]), route)
         }
+        if let refusal = forbidden(request, token, door, rules) { return counted(refusal, route) }
         guard request.method == "POST" else { return nil }
         if request.contentEncoding != nil {
             return counted(
@@ -77,8 +85,7 @@ package struct Router: Sendable {
             reply.answer(response)
         }
         guard let target = Self.target(request) else {
-            return answer(
-                .problem(404, "Not Found", detail: "there is no such path"), InputFigures())
+            return answer(Self.notFound, InputFigures())
         }
         switch target {
         case .items(let kind): postItems(kind, request, answer)
@@ -89,14 +96,21 @@ package struct Router: Sendable {
         case .metrics: showMetrics(request, answer)
         case .healthy: answer(.text("Rollcall is healthy.\n"), InputFigures())
         case .ready:
-            let isReady = keeper.isTakingWrites
-            answer(
-                isReady
-                    ? .text("Rollcall is ready.\n")
-                    : .problem(503, "Not Ready", detail: "the store does not take commits"),
-                InputFigures())
+            answer(readiness, InputFigures())
         case .landing: showLanding(answer)
         }
+    }
+
+    private var readiness: HTTPResponse {
+        if doors.isClosing {
+            return .problem(503, "Not Ready", detail: "stopping", headers: [("Retry-After", "1")])
+        }
+        guard keeper.isTakingWrites else {
+            return .problem(
+                503, "Not Ready", detail: "the store does not take commits",
+                headers: [("Retry-After", "1")])
+        }
+        return .text("Rollcall is ready.\n")
     }
 
     private func counted(_ response: HTTPResponse, _ route: EdgeFigures.Route) -> HTTPResponse {

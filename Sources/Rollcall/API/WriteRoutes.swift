@@ -10,7 +10,7 @@ extension Router {
         _ kind: ItemKind, _ request: HTTPRequest,
         _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
     ) {
-        guard let source = Self.source(request) else {
+        guard let source = source(request) else {
             return answer(Self.badSource, InputFigures())
         }
         let scan: ScanResult
@@ -40,7 +40,7 @@ extension Router {
         _ request: HTTPRequest,
         _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
     ) {
-        guard let asked = Self.source(request) else {
+        guard let asked = source(request) else {
             return answer(Self.badSource, InputFigures())
         }
         var source = asked
@@ -166,13 +166,14 @@ extension Router {
 
     // MARK: - Sources
 
-    /// Who sends a write: `?source=NAME`, else `default` (fine print F10); nil if it is no name.
-    private static func source(_ request: HTTPRequest) -> [UInt8]? {
+    /// Who sends a write: `?source=NAME`, else whose token it came with, else `default` (fine
+    /// print F10); nil if it is no name.
+    private func source(_ request: HTTPRequest) -> [UInt8]? {
         guard let named = request.query.first(where: { $0.name == "source" }) else {
-            return EventSource.standard
+            return holder(request)
         }
         let name = Array(named.value.utf8)
-        return isName(name) ? name : nil
+        return Self.isName(name) ? name : nil
     }
 
     private static func isName(_ name: [UInt8]) -> Bool {

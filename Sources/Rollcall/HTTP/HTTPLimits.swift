@@ -33,6 +33,16 @@ package struct HTTPLimits: Sendable {
 
     /// The limits of the product.
     package init() {}
+
+    /// What the listener for probes grants: some scrapers and probes, no bodies to speak of.
+    package static var probes: HTTPLimits {
+        var limits = HTTPLimits()
+        limits.connectionsMax = 64
+        limits.bodyBytesMax = 1 << 10
+        limits.bodiesBytesMax = 64 << 10
+        limits.discardBytesMax = 1 << 10
+        return limits
+    }
 }
 
 /// What the HTTP edge counted since its start.
