@@ -26,11 +26,14 @@ package final class Server: Sendable {
         // First, so that an address that cannot be had leaves no trace in a store.
         let listeners = try Listeners(configuration, log: log)
         let edge = EdgeFigures()
+        var shares = Admission.Limits()
+        shares.sharedWritesMax = configuration.connectionsMax / 2
+        let admission = Admission(limits: shares)
         let watch = ListenerWatch()
         do throws(StoreError) {
             keeper = try Keeper(
                 path: configuration.storagePath, policy: configuration.policy, log: log, edge: edge,
-                refusals: { watch.refusals },
+                refusals: { watch.refusals + admission.refused },
                 onFatal: { _ in exit(Self.failedDisk) })
         } catch {
             listeners.close()
@@ -38,7 +41,8 @@ package final class Server: Sendable {
         }
         let doors = Doors(configuration.doors.rules, log: log)
         let router = Router(
-            keeper: keeper, edge: edge, limits: configuration.scanLimits, doors: doors)
+            keeper: keeper, edge: edge, limits: configuration.scanLimits, doors: doors,
+            admission: admission)
         self.router = router
         var limits = HTTPLimits()
         limits.bodyBytesMax = configuration.bodyBytesMax
@@ -58,6 +62,7 @@ package final class Server: Sendable {
             return try HTTPServer(
                 listener: listener, limits: limits,
                 early: { router.judge($0, at: door) },
+                refused: { router.count($0, refusedWith: $1) },
                 handler: { router.handle($0, $1) })
         } catch {
             throw .listener(door.isForProbes ? .probes : .main, error)
@@ -142,8 +147,8 @@ private struct Listeners {
 private final class ListenerWatch: Sendable {
     private let http = Mutex<HTTPServer?>(nil)
 
-    /// Writes answered 503 by the listener's watchdog.
-    var refusals: Int { http.withLock { $0?.figures.parkedExpired ?? 0 } }
+    /// Writes answered 503 by the listener itself.
+    var refusals: Int { http.withLock { $0?.figures.writesRefused ?? 0 } }
 
     func watch(_ server: HTTPServer) { http.withLock { $0 = server } }
 }

@@ -19,15 +19,19 @@ package struct Router: Sendable {
     let edge: EdgeFigures
     let limits: ScanLimits
     let doors: Doors
+    let admission: Admission
     let desk: ScrapeDesk
 
-    /// A router to `keeper` that counts in `edge`, reads bodies within `limits` and lets in whom
-    /// `doors` let in.
-    package init(keeper: Keeper, edge: EdgeFigures, limits: ScanLimits, doors: Doors) {
+    /// A router to `keeper` that counts in `edge`, reads bodies within `limits`, lets in whom
+    /// `doors` let in and lets wait what `admission` has room for.
+    package init(
+        keeper: Keeper, edge: EdgeFigures, limits: ScanLimits, doors: Doors, admission: Admission
+    ) {
         self.keeper = keeper
         self.edge = edge
         self.limits = limits
         self.doors = doors
+        self.admission = admission
         desk = ScrapeDesk(keeper: keeper, edge: edge)
     }
 
@@ -69,7 +73,12 @@ package struct Router: Sendable {
                     detail: "application/json or application/x-ndjson expected",
                     headers: [("Accept", "application/json, application/x-ndjson")]), route)
         }
-        return nil
+        return crowd(request).map { counted($0, route) }
+    }
+
+    /// Counts what the listener answered without asking here.
+    package func count(_ request: HTTPRequest, refusedWith status: Int) {
+        edge.answered(Self.route(request.path), code: status, after: .zero)
     }
 
     // MARK: - Whole requests
@@ -80,8 +89,9 @@ package struct Router: Sendable {
         let route = Self.route(request.path)
         let edge = edge
         let answer: @Sendable (HTTPResponse, InputFigures) -> Void = { response, input in
-            edge.answered(
-                route, code: response.status, after: ContinuousClock.now - began, input: input)
+            // Who was answered by the watchdog meanwhile got its 503, whatever we say now.
+            let code = reply.isOpen ? response.status : 503
+            edge.answered(route, code: code, after: ContinuousClock.now - began, input: input)
             reply.answer(response)
         }
         guard let target = Self.target(request) else {

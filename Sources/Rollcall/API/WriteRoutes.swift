@@ -13,17 +13,25 @@ extension Router {
         guard let source = source(request) else {
             return answer(Self.badSource, InputFigures())
         }
+        let place: Admission.Place
+        do throws(Admission.Refusal) {
+            place = try admission.enter(source, bytes: request.body.count)
+        } catch {
+            return answer(Self.refusal(error), InputFigures())
+        }
         let scan: ScanResult
         do throws(ScanError) {
             scan = try ItemScanner.scan(
                 request.body.span, kind: kind, format: Self.format(request.contentType) ?? .json,
                 limits: limits)
         } catch {
+            admission.leave(place)
             return answer(Self.refusal(error), InputFigures())
         }
         var input = InputFigures()
         input.add(scan)
-        keeper.write(.items(scan.items, source: source)) { [input] outcome in
+        keeper.write(.items(scan.items, source: source)) { [admission, input] outcome in
+            admission.leave(place)
             switch outcome {
             case .committed(let receipt):
                 var input = input
@@ -63,7 +71,14 @@ extension Router {
             source = body.source ?? asked
             guard Self.isName(source) else { return answer(Self.badSource, InputFigures()) }
         }
-        keeper.write(.heartbeat(source: source, every: every)) { outcome in
+        let place: Admission.Place
+        do throws(Admission.Refusal) {
+            place = try admission.enter(source, bytes: request.body.count, isShared: false)
+        } catch {
+            return answer(Self.refusal(error), InputFigures())
+        }
+        keeper.write(.heartbeat(source: source, every: every)) { [admission] outcome in
+            admission.leave(place)
             switch outcome {
             case .committed(let receipt) where receipt.accepted == 1:
                 answer(.json(Array("{\"accepted\":1}\n".utf8)), InputFigures())
@@ -149,6 +164,28 @@ extension Router {
         case .tooManyItems(let limit):
             .problem(
                 413, "Content Too Large", detail: "more than \(limit) items: send them in parts")
+        }
+    }
+
+    private static func refusal(_ refusal: Admission.Refusal) -> HTTPResponse {
+        switch refusal {
+        case .overloaded: unavailable("too much is waiting")
+        case .share:
+            .problem(
+                429, "Too Many Requests",
+                detail: "too much of this source is waiting while others wait too; send it again",
+                headers: [("Retry-After", "1")])
+        }
+    }
+
+    /// Refuses by its head what there is no room for: its body need not be read.
+    func crowd(_ request: HTTPRequest) -> HTTPResponse? {
+        guard request.path != "/v1/heartbeat", let source = source(request) else { return nil }
+        do throws(Admission.Refusal) {
+            try admission.look(source)
+            return nil
+        } catch {
+            return Self.refusal(error)
         }
     }
 

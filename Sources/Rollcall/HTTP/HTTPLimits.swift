@@ -59,6 +59,9 @@ package struct HTTPFigures: Sendable, Equatable {
     package var idleCut = 0
     /// Parked requests the watchdog answered 503.
     package var parkedExpired = 0
+    /// Writes answered 503 here for our own reasons, stopping aside: by the watchdog, or because
+    /// there was no room for their bodies. They count against the watch (B1).
+    package var writesRefused = 0
 
     /// All zero.
     package init() {}
