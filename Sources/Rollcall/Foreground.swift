@@ -12,6 +12,7 @@ package enum Foreground {
         let log = Logger(label: "rollcall") { label in
             LogLines(component: label, level: level, format: format)
         }
+        for warning in configuration.warnings { log.warning("\(warning)") }
         signal(SIGPIPE, SIG_IGN)
         // Blocked in every thread that is started from here on; only `sigwait` sees them.
         var signals = sigset_t()
