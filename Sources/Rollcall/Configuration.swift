@@ -47,6 +47,7 @@ package struct Configuration: Equatable, Sendable {
         for section in ignoringSections { tree.drop(section) }
         try tree.section("web") { (web) throws(ConfigurationError) in
             try web.text("listen_address", &listenAddress)
+            try doors.read(&web)
         }
         try tree.section("storage") { (storage) throws(ConfigurationError) in
             try storage.text("path", &storagePath)

@@ -4,7 +4,8 @@ import Yams
 /// A mapping of a YAML file of which every key must be read, or it is an error. Flags and variables
 /// win over its values.
 struct ConfigurationTree {
-    private let path: String
+    /// The mapping's name from the top on; empty for the file itself.
+    let path: String
     private let line: Int
     private var entries: [String: Node] = [:]
     private var origins: [String: SettingOrigin] = [:]
@@ -81,6 +82,27 @@ struct ConfigurationTree {
         try body(&tree)
         try tree.finish()
         sources = tree.sources
+    }
+
+    /// Reads a list of mappings, each like `section` one. Only the file can give it.
+    mutating func sections(
+        _ key: String, _ body: (inout ConfigurationTree) throws(ConfigurationError) -> Void
+    ) throws(ConfigurationError) {
+        sources.askedForList(full(key))
+        guard let node = takeFromFile(key), node.null == nil else { return }
+        guard case .sequence(let sequence) = node else { throw fault(key, "must be a list", "") }
+        var within = sources
+        within.flags = [:]
+        within.variables = [:]
+        for (place, element) in sequence.enumerated() {
+            var tree = try ConfigurationTree(
+                element, path: "\(full(key))[\(place)]", line: element.mark?.line ?? 0,
+                sources: within)
+            try body(&tree)
+            try tree.finish()
+            within = tree.sources
+        }
+        for warning in within.warnings.dropFirst(sources.warnings.count) { sources.warn(warning) }
     }
 
     /// Refuses a key that nobody asked for, with the nearest one that somebody did.

@@ -25,6 +25,14 @@ struct ServeCommand: ParsableCommand {
     var listenAddress: String?
 
     @Option(
+        name: .customLong("web.metrics-listen-address"),
+        help: "Where /metrics and health have a listener of their own, host:port. (default: none)")
+    var metricsListenAddress: String?
+
+    @Flag(help: "Listen beyond loopback without tokens: everybody reads and writes all.")
+    var insecure = false
+
+    @Option(
         name: .customLong("storage.path"), help: "The database. (default: ./rollcall.db)")
     var storagePath: String?
 
@@ -38,7 +46,11 @@ struct ServeCommand: ParsableCommand {
     func run() throws {
         let source = SettingsSource(
             path: configurationFile,
-            flags: ["web.listen_address": listenAddress, "storage.path": storagePath],
+            flags: [
+                "web.listen_address": listenAddress,
+                "web.metrics_listen_address": metricsListenAddress, "storage.path": storagePath,
+            ],
+            isInsecure: insecure,
             environment: SettingsSource.environment)
         let levelText = logLevel ?? source.value(of: .logLevel) ?? "info"
         guard let level = Logger.Level(rawValue: levelText == "warn" ? "warning" : levelText) else {

@@ -7,6 +7,8 @@ import Foundation
 package struct SettingsSource: Sendable {
     /// The file; nil if there is none.
     package let path: String?
+    /// Whether `--insecure` was said.
+    private let isInsecure: Bool
     private let flags: [String: String]
     private let variables: [String: String]
 
@@ -15,7 +17,11 @@ package struct SettingsSource: Sendable {
 
     /// Settings by the file at `path`, else at `ROLLCALL_CONFIG_FILE`; by `flags`, with the names
     /// of settings; and by those of `environment` that begin with `ROLLCALL_`.
-    package init(path: String?, flags: [String: String?], environment: [String: String]) {
+    package init(
+        path: String?, flags: [String: String?], isInsecure: Bool = false,
+        environment: [String: String]
+    ) {
+        self.isInsecure = isInsecure
         variables = environment.filter { $0.key.hasPrefix(SettingSources.prefix) }
         self.flags = flags.compactMapValues { $0 }
         self.path = path ?? Self.value(of: .configFile, in: variables)
@@ -56,6 +62,8 @@ package struct SettingsSource: Sendable {
         }
         do throws(ConfigurationError) {
             var configuration = try Configuration(yaml: text, sources: &sources)
+            configuration.doors.isInsecure = isInsecure
+            try configuration.doors.check(listenAddress: configuration.listenAddress)
             configuration.warnings = sources.warnings + warnings(of: sources)
             return configuration
         } catch {
