@@ -47,6 +47,10 @@ package struct Configuration: Equatable, Sendable {
         for section in ignoringSections { tree.drop(section) }
         try tree.section("web") { (web) throws(ConfigurationError) in
             try web.text("listen_address", &listenAddress)
+            if HTTPListener.isLoopback(listenAddress) == nil {
+                throw web.fault(
+                    "listen_address", "must be like 127.0.0.1:8080 or [::1]:8080", listenAddress)
+            }
             try doors.read(&web)
         }
         try tree.section("storage") { (storage) throws(ConfigurationError) in

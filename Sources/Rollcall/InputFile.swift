@@ -86,7 +86,7 @@ package enum InputFileError: Error, CustomStringConvertible {
         case .cannotWrite(let code): "standard output: \(String(cString: strerror(code)))"
         case .wrongLine(let error): "line \(error.line): \(error.message)"
         case .wrongConfiguration(let path?, let error) where error.origin.rank == 0:
-            "\(path): \(error)"
+            "\(path == "-" ? "standard input" : path): \(error)"
         case .wrongConfiguration(_, let error): "\(error)"
         }
     }
