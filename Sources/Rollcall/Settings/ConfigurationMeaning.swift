@@ -22,7 +22,18 @@ extension Configuration {
         let reach =
             HTTPListener.isLoopback(listenAddress) == true
             ? "only this machine can reach it" : "other machines can reach it"
-        return "It listens at \(listenAddress); \(reach)."
+        let tokens =
+            doors.access.isOpen
+            ? "Nobody needs a token."
+            : "It lets in who has a token: "
+                + doors.access.tokens.map { token in
+                    let scopes = token.scopes.map(\.rawValue).sorted().joined(separator: " and ")
+                    return "\(token.name) (\(scopes))"
+                }.joined(separator: ", ") + "."
+        let probes =
+            doors.metricsListenAddress.isEmpty
+            ? "" : " Metrics and health are open at \(doors.metricsListenAddress)."
+        return "It listens at \(listenAddress); \(reach). \(tokens)\(probes)"
     }
 
     private var keeping: String {

@@ -36,6 +36,11 @@ package struct DoorSettings: Sendable, Equatable {
     mutating func read(_ web: inout ConfigurationTree) throws(ConfigurationError) {
         if let node = web.take("metrics_listen_address") {
             metricsListenAddress = node.null == nil ? node.string ?? "" : ""
+            if metricsListenAddress != "", HTTPListener.isLoopback(metricsListenAddress) == nil {
+                throw web.fault(
+                    "metrics_listen_address", "must be like 127.0.0.1:8080 or [::1]:8080",
+                    metricsListenAddress)
+            }
         }
         if let node = web.take("external_url"), node.null == nil, node.string != "" {
             externalURL = ExternalURL(node.string ?? "")

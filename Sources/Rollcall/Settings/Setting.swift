@@ -37,7 +37,20 @@ package struct Setting: Sendable {
     private static let web = [
         Setting(
             "web.listen_address", "IPv4:port or [IPv6]:port; port 0 picks a free one", .start
-        ) { Self.text($0.listenAddress) }
+        ) { Self.text($0.listenAddress) },
+        Setting(
+            "web.metrics_listen_address", "a listener of its own for /metrics and health", .start
+        ) { Self.text($0.doors.metricsListenAddress) },
+        Setting("web.external_url", "where people reach it from outside, behind a proxy") {
+            Self.text($0.doors.externalURL?.text ?? "")
+        },
+        Setting("web.tokens", "{name, scopes: [ingest, read, admin], token_file}") {
+            let tokens = $0.doors.access.tokens.map { token in
+                let scopes = token.scopes.map(\.rawValue).sorted().joined(separator: ", ")
+                return "{name: \(Self.quoted(Array(token.name.utf8))), scopes: [\(scopes)]}"
+            }
+            return "[\(tokens.joined(separator: ", "))]"
+        },
     ]
 
     private static let storage = [

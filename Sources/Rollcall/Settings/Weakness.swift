@@ -13,7 +13,7 @@ package struct Weakness: Equatable, Sendable, CustomStringConvertible {
 extension Configuration {
     /// What is weak in it, in the order of the file.
     package var weaknesses: [Weakness] {
-        storeWeaknesses
+        doorWeaknesses + storeWeaknesses
             + Self.weaknesses(of: policy.onDuty, "liveness.on_duty")
             + Self.weaknesses(of: policy.onMission, "liveness.on_mission")
             + livenessWeaknesses
@@ -24,15 +24,21 @@ extension Configuration {
     /// Bytes of memory that somebody takes, as promised (design §10).
     private static let personBytes = 300
 
+    private var doorWeaknesses: [Weakness] {
+        if HTTPListener.isLoopback(listenAddress) != false { return [] }
+        let more =
+            doors.access.isOpen
+            ? "; without web.tokens serve refuses it unless --insecure is said" : ""
+        return [
+            Weakness(
+                key: "web.listen_address",
+                reason: "\(listenAddress) can be reached from other machines and speaks no "
+                    + "TLS: that belongs behind a proxy\(more)")
+        ]
+    }
+
     private var storeWeaknesses: [Weakness] {
         var found: [Weakness] = []
-        if HTTPListener.isLoopback(listenAddress) != true {
-            found.append(
-                Weakness(
-                    key: "web.listen_address",
-                    reason: "\(listenAddress) can be reached from other machines and speaks no "
-                        + "TLS: that belongs behind a proxy"))
-        }
         // What hier(7) says is gone after a start of the machine.
         for folder in ["/tmp/", "/dev/shm/", "/run/"] where storagePath.hasPrefix(folder) {
             found.append(
