@@ -124,12 +124,16 @@ struct ConfigurationTree {
     mutating func text(
         _ key: String, _ value: inout String, oneOf words: [String] = []
     ) throws(ConfigurationError) {
-        guard let node = take(key) else { return }
-        guard let text = node.string, !text.isEmpty else { throw fault(key, "must be a text", "") }
-        if !words.isEmpty, !words.contains(text) {
-            throw fault(key, "must be one of \(words.joined(separator: ", "))", text)
+        for (node, origin) in candidates(key) {
+            origins[key] = origin
+            guard let text = node.string, !text.isEmpty else {
+                throw fault(key, "must be a text", "")
+            }
+            if !words.isEmpty, !words.contains(text) {
+                throw fault(key, "must be one of \(words.joined(separator: ", "))", text)
+            }
+            value = text
         }
-        value = text
     }
 
     mutating func names(_ key: String, _ value: inout [[UInt8]]) throws(ConfigurationError) {
@@ -148,39 +152,45 @@ struct ConfigurationTree {
     mutating func integer(
         _ key: String, in range: ClosedRange<Int>, _ value: inout Int
     ) throws(ConfigurationError) {
-        guard let node = take(key) else { return }
-        guard let number = node.int, range.contains(number) else {
-            throw fault(
-                key, "must be an integer from \(range.lowerBound) to \(range.upperBound)",
-                node.string ?? "")
+        for (node, origin) in candidates(key) {
+            origins[key] = origin
+            guard let number = node.int, range.contains(number) else {
+                throw fault(
+                    key, "must be an integer from \(range.lowerBound) to \(range.upperBound)",
+                    node.string ?? "")
+            }
+            value = number
         }
-        value = number
     }
 
     mutating func factor(_ key: String, _ value: inout Double) throws(ConfigurationError) {
-        guard let node = take(key) else { return }
-        guard let number = node.float, number >= 0.1, number <= 100 else {
-            throw fault(key, "must be a number from 0.1 to 100", node.string ?? "")
+        for (node, origin) in candidates(key) {
+            origins[key] = origin
+            guard let number = node.float, number >= 0.1, number <= 100 else {
+                throw fault(key, "must be a number from 0.1 to 100", node.string ?? "")
+            }
+            value = number
         }
-        value = number
     }
 
     mutating func duration(
         _ key: String, in range: ClosedRange<Milliseconds> = Milliseconds(1)...durationMax,
         _ value: inout Milliseconds
     ) throws(ConfigurationError) {
-        guard let node = take(key) else { return }
-        let text = node.string ?? ""
-        guard let count = SettingText.quantity(text, SettingText.durationUnits),
-            range.contains(Milliseconds(count))
-        else {
-            throw fault(
-                key,
-                "must be a duration such as 1500ms, 90s, 15m, 4h or 30d, from "
-                    + "\(SettingText.of(range.lowerBound)) to \(SettingText.of(range.upperBound))",
-                text)
+        let (least, most) = (SettingText.of(range.lowerBound), SettingText.of(range.upperBound))
+        for (node, origin) in candidates(key) {
+            origins[key] = origin
+            let text = node.string ?? ""
+            guard let count = SettingText.quantity(text, SettingText.durationUnits),
+                range.contains(Milliseconds(count))
+            else {
+                throw fault(
+                    key,
+                    "must be a duration such as 1500ms, 90s, 15m, 4h or 30d, from \(least) to "
+                        + "\(most)", text)
+            }
+            value = Milliseconds(count)
         }
-        value = Milliseconds(count)
     }
 
     /// The longest duration where nothing else is said.
@@ -189,17 +199,19 @@ struct ConfigurationTree {
     mutating func size(
         _ key: String, in range: ClosedRange<Int>, _ value: inout Int
     ) throws(ConfigurationError) {
-        guard let node = take(key) else { return }
-        let text = node.string ?? ""
-        guard let count = SettingText.quantity(text, SettingText.sizeUnits),
-            range.contains(Int(count))
-        else {
-            throw fault(
-                key,
-                "must be a size such as 8MiB, from \(SettingText.of(bytes: range.lowerBound)) to "
-                    + "\(SettingText.of(bytes: range.upperBound))", text)
+        let (least, most) = (
+            SettingText.of(bytes: range.lowerBound), SettingText.of(bytes: range.upperBound)
+        )
+        for (node, origin) in candidates(key) {
+            origins[key] = origin
+            let text = node.string ?? ""
+            guard let count = SettingText.quantity(text, SettingText.sizeUnits),
+                range.contains(Int(count))
+            else {
+                throw fault(key, "must be a size such as 8MiB, from \(least) to \(most)", text)
+            }
+            value = Int(count)
         }
-        value = Int(count)
     }
 
     /// An error about a key of this mapping; where nobody gave it, about one of `others`.
@@ -216,10 +228,17 @@ struct ConfigurationTree {
 
     /// The value of a setting, by whoever wins; nil if nobody gave it.
     mutating func take(_ key: String) -> Node? {
-        let inFile = takeFromFile(key)
-        guard let (text, origin) = sources.winner(full(key)) else { return inFile }
+        guard let (node, origin) = candidates(key).last else { return nil }
         origins[key] = origin
-        return Node(text)
+        return node
+    }
+
+    /// The values of a setting, the one that counts last: what a variable hides must be right as
+    /// well, or the file fails on the day when the variable is gone.
+    private mutating func candidates(_ key: String) -> [(node: Node, origin: SettingOrigin)] {
+        let inFile = takeFromFile(key).map { ($0, origin(of: key)) }
+        let winner = sources.winner(full(key)).map { (Node($0.text), $0.origin) }
+        return [inFile, winner].compactMap { $0 }
     }
 
     private mutating func takeFromFile(_ key: String) -> Node? {

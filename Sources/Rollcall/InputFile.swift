@@ -17,18 +17,7 @@ package enum InputFile {
         let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | more)
         if descriptor < 0 { throw .cannotRead(path: path, errno: errno) }
         defer { close(descriptor) }
-        if isAgain {
-            var status = stat()
-            guard fstat(descriptor, &status) == 0 else {
-                throw .cannotRead(path: path, errno: errno)
-            }
-            guard status.st_mode & S_IFMT == S_IFREG else {
-                throw .unusable(path: path, "no regular file cannot be read again: restart")
-            }
-            guard status.st_size > 0 else {
-                throw .unusable(path: path, "empty: is it being written?")
-            }
-        }
+        let before = isAgain ? try regular(descriptor, path) : nil
         var bytes: [UInt8] = []
         while bytes.count <= bytesMax {
             let chunk = try chunk(descriptor, path: path)
@@ -38,10 +27,33 @@ package enum InputFile {
         guard bytes.count <= bytesMax else {
             throw .unusable(path: path, "larger than \(bytesMax >> 20) MiB")
         }
+        if let before {
+            let after = try regular(descriptor, path)
+            guard before.st_mtim.tv_sec == after.st_mtim.tv_sec,
+                before.st_mtim.tv_nsec == after.st_mtim.tv_nsec, Int64(bytes.count) == after.st_size
+            else {
+                throw .unusable(path: path, "it changed while it was read")
+            }
+        }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw .unusable(path: path, "not UTF-8")
         }
         return text
+    }
+
+    /// What the system knows of a file that can be read as often as one likes.
+    private static func regular(
+        _ descriptor: CInt, _ path: String
+    ) throws(InputFileError) -> stat {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .cannotRead(path: path, errno: errno) }
+        guard path != "-", status.st_mode & S_IFMT == S_IFREG else {
+            throw .unusable(path: path, "no regular file cannot be read again: restart")
+        }
+        guard status.st_size > 0 else {
+            throw .unusable(path: path, "empty: is it being written?")
+        }
+        return status
     }
 
     /// The settings in the file at `path` and nothing else: no variables, no secrets (a replay

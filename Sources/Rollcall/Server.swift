@@ -13,6 +13,7 @@ package final class Server: Sendable {
     /// The listener of its own for `/metrics` and health, if it was asked for.
     private let probes: HTTPServer?
     private let router: Router
+    private let reloader: Reloader
     private let log: Logger
 
     /// Exit code of a failing disk. Source: design §1 J6, sysexits.h EX_IOERR.
@@ -20,8 +21,10 @@ package final class Server: Sendable {
 
     /// Opens the store, comes back to the last committed turn and listens.
     ///
-    /// Errors: `ServerError` with what to do.
-    package init(_ configuration: Configuration, log: Logger) throws(ServerError) {
+    /// `source` is where a reload reads the settings. Errors: `ServerError` with what to do.
+    package init(
+        _ configuration: Configuration, source: SettingsSource, log: Logger
+    ) throws(ServerError) {
         self.log = log
         // First, so that an address that cannot be had leaves no trace in a store.
         let listeners = try Listeners(configuration, log: log)
@@ -40,14 +43,22 @@ package final class Server: Sendable {
             throw .store(path: configuration.storagePath, error)
         }
         let doors = Doors(configuration.doors.rules, log: log)
+        let bodyLimits = BodyLimits(configuration.scanLimits)
+        reloader = Reloader(
+            configuration, source: source, keeper: keeper, edge: edge, log: log,
+            apply: { configuration in
+                bodyLimits.follow(configuration.scanLimits)
+                doors.follow(configuration.doors.rules)
+            })
         let router = Router(
-            keeper: keeper, edge: edge, limits: configuration.scanLimits, doors: doors,
-            admission: admission)
+            keeper: keeper, edge: edge, limits: bodyLimits, doors: doors, admission: admission,
+            reloader: reloader)
         self.router = router
         var limits = HTTPLimits()
         limits.bodyBytesMax = configuration.bodyBytesMax
         limits.connectionsMax = configuration.connectionsMax
         keeper.start()
+        reloader.start()
         probes = try listeners.probes.map { (listener) throws(ServerError) in
             try Self.serve(router, at: Door(listener, isForProbes: true), listener, .probes)
         }
@@ -75,6 +86,9 @@ package final class Server: Sendable {
     /// The port of the listener for `/metrics` and health; nil without one.
     package var probesPort: Int? { probes?.port }
 
+    /// Reads the settings again and tells the log what came of it. Returns at once.
+    package func reload() { reloader.reload { _ in } }
+
     /// Drains, commits, checkpoints, closes. Returns when all of it is done.
     ///
     /// Probes are answered until the last write is: readiness says no, the process is healthy.
@@ -84,6 +98,7 @@ package final class Server: Sendable {
         http.stop()
         probes?.stop()
         router.close()
+        reloader.close()
         let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
         sem_init(semaphore, 0, 0)
         let box = SemaphoreBox(semaphore)

@@ -61,6 +61,6 @@ struct ServeCommand: ParsableCommand {
             throw ValidationError("--log.format: logfmt or json expected (\(formatText))")
         }
         let settings = try orExit { try source.read() }
-        Foreground.run(settings, level: level, format: format)
+        Foreground.run(settings, source: source, level: level, format: format)
     }
 }

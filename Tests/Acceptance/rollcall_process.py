@@ -190,8 +190,13 @@ class Rollcall:
         self._client = None
         if config is not None:
             self.config_path = os.path.join(directory, f"{name}.yaml")
-            with open(self.config_path, "w", encoding="utf-8") as file:
-                file.write(config)
+            self.configure(config)
+
+    def configure(self, config):
+        """Writes the file of settings, as a whole."""
+        with open(self.config_path + ".new", "w", encoding="utf-8") as file:
+            file.write(config)
+        os.replace(self.config_path + ".new", self.config_path)
 
     # Starting and ending
 

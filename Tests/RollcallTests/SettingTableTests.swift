@@ -56,7 +56,7 @@ import Testing
         #expect(Setting.all.map(\.key).sorted() == (sources.keys + sources.listKeys).sorted())
     }
 
-    @Test func `the README names every setting with its default`() throws {
+    @Test func `the README names every setting with its default and what it needs`() throws {
         let root = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let readme = try String(
@@ -68,11 +68,14 @@ import Testing
             for (name, value) in zip(cells[0], cells[1]) {
                 // `.ios` after `liveness.platform_factors.android` stands beside it.
                 let parent = cells[0][0].split(separator: ".").dropLast().joined(separator: ".")
-                listed[name.hasPrefix(".") ? parent + name : name] = value
+                let mark = line.hasSuffix("* |") ? " *" : ""
+                listed[name.hasPrefix(".") ? parent + name : name] = value + mark
             }
         }
         for setting in Setting.all {
-            #expect(listed[setting.key] == setting.value(Configuration()), "\(setting.key)")
+            let mark = setting.effect == .start ? " *" : ""
+            let value = setting.value(Configuration()) + mark
+            #expect(listed[setting.key] == value, "\(setting.key)")
         }
     }
 

@@ -164,6 +164,12 @@ import Testing
                 + "be longer than degraded_after (180s <= 500s)")
     }
 
+    @Test func `what a variable hides in the file must be right as well`() {
+        #expect(
+            fault("limits: {items: no}", variables: ["ROLLCALL_LIMITS_ITEMS": "5"])
+                == "line 1: limits.items must be an integer from 1 to 1000000 (no)")
+    }
+
     @Test func `a variable that is set to nothing is not set`() throws {
         #expect(try read("", variables: ["ROLLCALL_STORAGE_PATH": ""]) == Configuration())
         let source = SettingsSource(

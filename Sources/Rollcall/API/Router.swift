@@ -12,26 +12,30 @@ package struct Router: Sendable {
         case metrics
         case healthy
         case ready
+        case reload
         case landing
     }
 
     let keeper: Keeper
     let edge: EdgeFigures
-    let limits: ScanLimits
+    let limits: BodyLimits
     let doors: Doors
     let admission: Admission
+    let reloader: Reloader
     let desk: ScrapeDesk
 
-    /// A router to `keeper` that counts in `edge`, reads bodies within `limits`, lets in whom
-    /// `doors` let in and lets wait what `admission` has room for.
+    /// A router to `keeper` and `reloader` that counts in `edge`, reads bodies within `limits`, lets
+    /// in whom `doors` let in and lets wait what `admission` has room for.
     package init(
-        keeper: Keeper, edge: EdgeFigures, limits: ScanLimits, doors: Doors, admission: Admission
+        keeper: Keeper, edge: EdgeFigures, limits: BodyLimits, doors: Doors, admission: Admission,
+        reloader: Reloader
     ) {
         self.keeper = keeper
         self.edge = edge
         self.limits = limits
         self.doors = doors
         self.admission = admission
+        self.reloader = reloader
         desk = ScrapeDesk(keeper: keeper, edge: edge)
     }
 
@@ -107,6 +111,7 @@ package struct Router: Sendable {
         case .healthy: answer(.text("Rollcall is healthy.\n"), InputFigures())
         case .ready:
             answer(readiness, InputFigures())
+        case .reload: reloadSettings(answer)
         case .landing: showLanding(answer)
         }
     }
@@ -134,7 +139,7 @@ package struct Router: Sendable {
 
     private static func methods(_ path: String) -> [String]? {
         switch path {
-        case "/v1/batches", "/v1/transitions": ["POST"]
+        case "/v1/batches", "/v1/transitions", "/-/reload": ["POST"]
         case "/v1/responders": ["GET", "POST"]
         case "/v1/heartbeat": ["POST", "DELETE"]
         case "/v1/status", "/metrics", "/-/healthy", "/-/ready", "/": ["GET"]
@@ -150,6 +155,7 @@ package struct Router: Sendable {
         case "/v1/status": .status
         case "/metrics": .metrics
         case "/-/healthy", "/-/ready": .health
+        case "/-/reload": .reload
         case "/": .page
         default: path.hasPrefix("/v1/responders") ? .responders : .other
         }
@@ -165,6 +171,7 @@ package struct Router: Sendable {
         case "/metrics": .metrics
         case "/-/healthy": .healthy
         case "/-/ready": .ready
+        case "/-/reload": .reload
         case "/": .landing
         default: responderID(request.path).map { .responder(id: $0) }
         }

@@ -23,7 +23,7 @@ extension Router {
         do throws(ScanError) {
             scan = try ItemScanner.scan(
                 request.body.span, kind: kind, format: Self.format(request.contentType) ?? .json,
-                limits: limits)
+                limits: limits.current)
         } catch {
             admission.leave(place)
             return answer(Self.refusal(error), InputFigures())
@@ -189,7 +189,8 @@ extension Router {
         }
     }
 
-    private static func unavailable(_ reason: String) -> HTTPResponse {
+    /// Not known to be done: to be sent again.
+    static func unavailable(_ reason: String) -> HTTPResponse {
         .problem(
             503, "Service Unavailable", detail: "\(reason); send it again",
             headers: [("Retry-After", "1")])
