@@ -94,7 +94,8 @@ package enum InputFileError: Error, CustomStringConvertible {
         switch self {
         case .cannotRead(let path, let code):
             "\(path): cannot be read: \(String(cString: strerror(code)))"
-        case .unusable(let path, let reason): "\(path): \(reason)"
+        case .unusable(let path, let reason):
+            "\(path == "-" ? "standard input" : path): \(reason)"
         case .cannotWrite(let code): "standard output: \(String(cString: strerror(code)))"
         case .wrongLine(let error): "line \(error.line): \(error.message)"
         case .wrongConfiguration(let path?, let error) where error.origin.rank == 0:

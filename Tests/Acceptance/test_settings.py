@@ -132,6 +132,14 @@ class ReloadTests(RollcallTestCase):
         self.assertIn("line 2: not YAML", self.problem(answer, 422)["detail"])
         self.assertNotIn("topsecret", answer.text + server.log())
 
+    def test_a_file_that_no_end_of_brackets_opens_harms_nobody(self):
+        server = self.serve("{}\n")
+        for depth in (990, 100_000):
+            for text in ("[" * depth, "[" * depth + "]" * depth):
+                server.configure(f"coverage: {{regions: {text}}}\n")
+                self.problem(server.post("/-/reload", b""), 422)
+        self.assertEqual(server.stop(), 0)
+
     # What changed
 
     def test_the_answer_and_the_log_tell_what_changed_and_what_needs_a_restart(self):

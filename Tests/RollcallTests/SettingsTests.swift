@@ -37,6 +37,7 @@ import Testing
             ("storage: {pth: x}", "line 1: storage.pth: unknown setting, did you mean \"path\"?"),
             ("\n\nfeeed: {}", "line 3: feeed: unknown setting, did you mean \"feed\"?"),
             ("colour: red", "line 1: colour: unknown setting"),
+            ("a: 1", "line 1: a: unknown setting"),
             ("storage: 5", "line 1: storage: a mapping is expected"),
             ("storage:\n  path: a\n  path: b", "line 2: named twice in one mapping: path"),
             (

@@ -6,7 +6,8 @@ enum Spelling {
     /// The nearest of `names` if it is near enough to be meant, as the end of a sentence.
     static func hint(for name: String, among names: some Sequence<String>) -> String {
         let nearest = names.sorted().map { (distance($0, name), $0) }.min { $0.0 < $1.0 }
-        guard let nearest, nearest.0 <= distanceMax else { return "" }
+        // Of a short name, half of the letters make another word.
+        guard let nearest, nearest.0 <= min(distanceMax, name.count / 2) else { return "" }
         return ", did you mean \"\(nearest.1)\"?"
     }
 
