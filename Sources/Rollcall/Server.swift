@@ -23,7 +23,7 @@ package final class Server: Sendable {
     ///
     /// `source` is where a reload reads the settings. Errors: `ServerError` with what to do.
     package init(
-        _ configuration: Configuration, source: SettingsSource, log: Logger
+        _ configuration: Configuration, source: SettingsSource = .defaults, log: Logger
     ) throws(ServerError) {
         self.log = log
         // First, so that an address that cannot be had leaves no trace in a store.

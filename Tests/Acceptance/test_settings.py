@@ -188,6 +188,35 @@ class ReloadTests(RollcallTestCase):
         server.write("/v1/batches", items)
         server.write("/v1/batches", deep)
 
+    def test_tokens_change_while_it_runs_and_never_show(self):
+        def config(name):
+            return (f"web: {{tokens: [{{name: a, scopes: [admin, read], token_file: {name}}}]}}\n"
+                    + duty(60, 90, 180))
+
+        def token(secret):
+            return {"Authorization": f"Bearer {secret}"}
+
+        first, second = "first-" + "x" * 32, "second-" + "y" * 32
+        path = os.path.join(self.directory, "token")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(first + "\n")
+        server = self.serve(config("token"))
+        self.problem(server.post("/-/reload", b""), 401)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(second + "\n")
+        self.assertEqual(server.post("/-/reload", b"", token(first)).status, 200)
+        self.assertEqual(server.get("/v1/status", token(first)).status, 401)
+        self.assertEqual(server.get("/v1/status", token(second)).status, 200)
+        server.configure(config("missing"))
+        answer = server.post("/-/reload", b"", token(second))
+        self.problem(answer, 422)
+        self.assertIn("missing", answer.text)
+        self.assertEqual(server.get("/v1/status", token(second)).status, 200)
+        for secret in (first, second):
+            self.assertNotIn(secret, answer.text + server.log())
+            self.assertNotIn(secret, run("check", server.config_path).stdout)
+        self.assertEqual(server.stop(), 0)
+
     def test_without_a_file_there_is_nothing_to_read(self):
         server = self.serve()
         self.assertEqual(self.reload(server), {

@@ -154,8 +154,11 @@ private final class HeldHouse: @unchecked Sendable {
             path: directory.path + "/rollcall.db", policy: Policy(), log: log, edge: edge,
             refusals: { admission.refused }, onFatal: { _ in })
         let router = Router(
-            keeper: keeper, edge: edge, limits: ScanLimits(),
-            doors: Doors(Doors.Rules(), log: log), admission: admission)
+            keeper: keeper, edge: edge, limits: BodyLimits(ScanLimits()),
+            doors: Doors(Doors.Rules(), log: log), admission: admission,
+            reloader: Reloader(
+                Configuration(), source: .defaults, keeper: keeper, edge: edge, log: log,
+                apply: { _ in }))
         self.router = router
         let listener = try HTTPListener(address: "127.0.0.1:0")
         var door = Door(listener)

@@ -77,7 +77,7 @@ import Testing
         ),
         (
             "tokens: [{name: a, scopes: [ingest], token: 0123456789abcdef, more: 1}]",
-            "line 2: web.tokens[0].more: unknown setting, did you mean \"name\"?"
+            "line 2: web.tokens[0].more: unknown setting"
         ),
         (
             "tokens: [{name: a, scopes: [read], token: 0123456789abcdef}, "

@@ -138,6 +138,19 @@ import Testing
         #expect(bench.reload() == "")
     }
 
+    @Test func `who listens beyond loopback does not lose its tokens to another address`() throws {
+        let tokens = "tokens: [{name: a, scopes: [admin], token: 0123456789abcdef0123456789abcdef}]"
+        let bench = try Bench("web: {listen_address: \"0.0.0.0:1\", \(tokens)}")
+        bench.reloader.start()
+        try bench.write("web: {listen_address: \"127.0.0.1:1\"}")
+        #expect(bench.reload().hasPrefix("refused: \(bench.file): web.listen_address 0.0.0.0:1: "))
+        #expect(bench.applied.all.isEmpty)
+        try bench.write("web: {listen_address: \"127.0.0.1:1\", \(tokens)}")
+        #expect(
+            bench.reload() == "restart: web.listen_address: \"0.0.0.0:1\" → 127.0.0.1:1"
+                || bench.reload() == "restart: web.listen_address: 0.0.0.0:1 → 127.0.0.1:1")
+    }
+
     @Test func `a file that is no file, empty, missing or too large changes nothing`() throws {
         let bench = try Bench("liveness: {forget_after: 3d}")
         bench.reloader.start()

@@ -35,7 +35,7 @@ package struct DoorSettings: Sendable, Equatable {
     /// Reads what is ours under `web`.
     mutating func read(_ web: inout ConfigurationTree) throws(ConfigurationError) {
         if let node = web.take("metrics_listen_address") {
-            metricsListenAddress = node.null == nil ? node.string ?? "" : ""
+            metricsListenAddress = node.null == nil ? node.string ?? "{}" : ""
             if metricsListenAddress != "", HTTPListener.isLoopback(metricsListenAddress) == nil {
                 throw web.fault(
                     "metrics_listen_address", "must be like 127.0.0.1:8080 or [::1]:8080",

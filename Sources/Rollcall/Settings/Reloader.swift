@@ -58,7 +58,17 @@ package final class Reloader: @unchecked Sendable {
     ) {
         self.started = started
         running = started
-        read = { () throws(InputFileError) in try source.read(isAgain: true) }
+        read = { () throws(InputFileError) in
+            let new = try source.read(isAgain: true)
+            // A new address waits for a restart, but tokens do not: who listens beyond loopback
+            // now must not lose them to a file that means to listen elsewhere.
+            do throws(ConfigurationError) {
+                try new.doors.check(listenAddress: started.listenAddress)
+            } catch {
+                throw .wrongConfiguration(path: source.path, error)
+            }
+            return new
+        }
         file = source.path
         self.keeper = keeper
         self.edge = edge

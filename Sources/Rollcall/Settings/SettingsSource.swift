@@ -27,6 +27,9 @@ package struct SettingsSource: Sendable {
         self.path = path ?? Self.value(of: .configFile, in: variables)
     }
 
+    /// Defaults and nothing else.
+    package static let defaults = SettingsSource(path: nil, flags: [:], environment: [:])
+
     /// The environment of this process.
     package static var environment: [String: String] { ProcessInfo.processInfo.environment }
 
