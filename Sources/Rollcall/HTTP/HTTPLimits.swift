@@ -13,10 +13,14 @@ package struct HTTPLimits: Sendable {
     /// Open connections; further ones wait in the kernel's backlog. Poll mode costs each request
     /// about 15 ns per open connection (measured).
     package var connectionsMax = 512
-    /// Buffer of one connection, bytes. Request line and header fields have to fit; beyond it
-    /// libmicrohttpd answers 431 or 414. More is slower: 0.9.75 fills the whole buffer with zeros
+    /// Buffer of one connection, bytes. What does not even fit into it libmicrohttpd answers
+    /// itself, with 431 or 414. More is slower: 0.9.75 fills the whole buffer with zeros
     /// after each request (256 KiB: 55 µs instead of 11, `wrk -t1 -c64` with 300-byte POSTs).
     package var connectionMemoryBytes = 16 << 10
+    /// What the head of a request may take of that buffer, bytes, with 64 for each field and each
+    /// argument; beyond it 431. The rest is for the answer: without room for one, libmicrohttpd
+    /// closes the connection without a word.
+    package var headBytesMax = 15 << 10
     /// From the connection's start, or a later request's first byte, to the end of its head.
     package var headerDeadline = Duration.seconds(10)
     /// From the end of the head to the end of the body.

@@ -116,6 +116,7 @@ final class HTTPTraffic: @unchecked Sendable {
     // MARK: Refusals
 
     private func refusal(of head: HTTPHead) -> HTTPResponse? {
+        if head.roomBytes > limits.headBytesMax { return told(tooLong, head.request) }
         if let fault = head.fault { return told(fault.response, head.request) }
         if let length = head.contentLength, length > UInt64(limits.bodyBytesMax) {
             return told(tooLarge, head.request)
@@ -141,12 +142,15 @@ final class HTTPTraffic: @unchecked Sendable {
         with response: HTTPResponse
     ) -> MHD_Result {
         connection.head = head
-        if head.hasBody, head.expectsContinue {
+        if head.hasBody, head.expectsContinue, head.roomBytes <= limits.headBytesMax {
             // Who waits for our consent has not sent anything yet.
             return queue(response, on: connection, handle: handle)
         }
         let isShort = (head.contentLength ?? .max) <= UInt64(limits.discardBytesMax)
-        if !head.hasBody || (isShort && head.fault == nil) {
+        if head.roomBytes > limits.headBytesMax {
+            // There may be no room for an answer of libmicrohttpd's.
+            linger(connection, after: response)
+        } else if !head.hasBody || (isShort && head.fault == nil) {
             connection.course = .discarding(response)
             connection.enter(.body)
         } else {
@@ -177,6 +181,13 @@ final class HTTPTraffic: @unchecked Sendable {
     private var tooLarge: HTTPResponse {
         .problem(
             413, "Content Too Large", detail: "The limit is \(limits.bodyBytesMax) bytes.",
+            headers: [("Connection", "close")])
+    }
+
+    private var tooLong: HTTPResponse {
+        .problem(
+            431, "Request Header Fields Too Large",
+            detail: "The head may take \(limits.headBytesMax) bytes; each field counts 64 more.",
             headers: [("Connection", "close")])
     }
 
