@@ -80,6 +80,28 @@ web:
         for token in self.tokens.values():
             self.assertNotIn(token, server.log())
 
+    def test_a_reload_rotates_tokens(self):
+        server = self.serve(self.config, address="0.0.0.0:0")
+        batch = {"responder_id": "a"}
+        old, boss = self.bearer("pod"), self.bearer("boss")
+        server.write("/v1/batches", batch, old)
+        self.tokens["pod"] = secrets.token_hex(32)
+        with open(os.path.join(self.directory, "pod"), "w", encoding="ascii") as file:
+            file.write(self.tokens["pod"])
+        self.problem(server.request("POST", "/-/reload"), 401)
+        self.problem(server.request("POST", "/-/reload", headers=old), 403)
+        answer = server.request("POST", "/-/reload", headers=boss)
+        self.assertEqual(
+            [change["setting"] for change in answer.json()["changed"]], ["web.tokens"])
+        self.assertNotIn(self.tokens["pod"], answer.text + server.log())
+        self.problem(server.post("/v1/batches", batch, old), 401)
+        server.write("/v1/batches", batch, self.bearer("pod"))
+        # A file that would open all of it is refused whole, or keeps the tokens.
+        server.configure("web: {listen_address: '0.0.0.0:0'}\n")
+        server.request("POST", "/-/reload", headers=boss)
+        self.problem(server.post("/v1/batches", batch), 401)
+        server.write("/v1/batches", batch, boss)
+
     def test_a_stranger_with_a_long_body_is_answered_before_it_is_read(self):
         server = self.serve(self.config)
         with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:

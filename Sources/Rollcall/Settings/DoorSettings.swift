@@ -35,12 +35,13 @@ package struct DoorSettings: Sendable, Equatable {
     /// Reads what is ours under `web`.
     mutating func read(_ web: inout ConfigurationTree) throws(ConfigurationError) {
         if let node = web.take("metrics_listen_address") {
-            metricsListenAddress = node.null == nil ? node.string ?? "{}" : ""
-            if metricsListenAddress != "", HTTPListener.isLoopback(metricsListenAddress) == nil {
+            let address = node.null == nil ? node.string : ""
+            guard let address, address.isEmpty || HTTPListener.isLoopback(address) != nil else {
                 throw web.fault(
                     "metrics_listen_address", "must be like 127.0.0.1:8080 or [::1]:8080",
-                    metricsListenAddress)
+                    node.string ?? "")
             }
+            metricsListenAddress = address
         }
         if let node = web.take("external_url"), node.null == nil, node.string != "" {
             externalURL = ExternalURL(node.string ?? "")

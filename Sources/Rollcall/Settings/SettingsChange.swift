@@ -35,5 +35,11 @@ package struct SettingsChange: Equatable, Sendable {
             case .start: needsRestart.append(difference)
             }
         }
+        // Their texts are not shown, but that they changed is what a rotation wants to know.
+        let tokens = "web.tokens"
+        if new.doors.access != running.doors.access, !changed.contains(where: { $0.key == tokens })
+        {
+            changed.append(Difference(key: tokens, from: "tokens", to: "others of these names"))
+        }
     }
 }
