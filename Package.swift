@@ -63,8 +63,12 @@ let package = Package(
         .testTarget(
             name: "RollcallCoreTests", dependencies: ["RollcallCore"], swiftSettings: strict),
         .testTarget(
-            name: "RollcallTests", dependencies: ["Rollcall", "RollcallCore", "CSQLite"],
-            swiftSettings: strict),
+            name: "RollcallTests",
+            dependencies: [
+                "Rollcall", "RollcallCore", "CSQLite",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            exclude: ["Golden"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

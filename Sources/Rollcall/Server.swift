@@ -35,7 +35,10 @@ package final class Server: Sendable {
         let watch = ListenerWatch()
         do throws(StoreError) {
             keeper = try Keeper(
-                path: configuration.storagePath, policy: configuration.policy, log: log, edge: edge,
+                path: configuration.storagePath, policy: configuration.policy,
+                retention: Retention(
+                    age: configuration.retention, bytesMax: Int64(configuration.storageBytesMax)),
+                log: log, edge: edge,
                 refusals: { watch.refusals + admission.refused },
                 onFatal: { _ in exit(Self.failedDisk) })
         } catch {

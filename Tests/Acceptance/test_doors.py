@@ -69,6 +69,16 @@ web:
             server.write("/v1/batches", batch, self.bearer(name))
         self.problem(server.post("/v1/batches", batch, self.bearer("page")), 403)
         self.problem(server.get("/v1/status", self.bearer("pod")), 403)
+        people = [{"responder_id": "a"}, {"responder_id": "b"}]
+        for name, status in (("page", 403), ("pod", 200)):
+            answer = server.request("PUT", "/v1/responders", people, self.bearer(name))
+            self.assertEqual(answer.status, status, answer)
+        for name, status in (("pod", 403), ("page", 403), ("boss", 202)):
+            answer = server.request("DELETE", "/v1/responders/b", headers=self.bearer(name))
+            self.assertEqual(answer.status, status, answer)
+        self.problem(server.get(answer.headers["location"]), 401)
+        self.assertEqual(
+            server.get(answer.headers["location"], self.bearer("page")).status, 200)
         for target in ("/", "/metrics", "/v1/status", "/v1/responders", "/v1/responders/a"):
             self.assertEqual(server.get(target, self.bearer("page")).status, 200)
         pair = base64.b64encode(f"anybody:{self.tokens['page']}".encode()).decode()

@@ -7,7 +7,8 @@ import Testing
 ///
 /// TIME is what the wall shows. WHO is a responder, several (`41,42`, one array), or one of
 /// `store fails|recovers`, `source [NAME] beats every N`, `refused N`, `clock steps ±N` (TIME is
-/// after the step), `policy WORDS`, `roster IDS [shrink]`, `server says ID FROM to TO [id X] [WHEN]`,
+/// after the step), `policy WORDS`, `roster IDS [shrink] [part ID [more]]`,
+/// `server says ID FROM to TO [id X] [WHEN]`,
 /// `start`, `stop`, `turn`, `line {…}`; or nobody, to expect only. People report (a batch), are told
 /// or go (facts of the backend), pause, share, are erased. WHEN is `10s ago`, `2s ahead`, or a TIME.
 ///
@@ -82,10 +83,17 @@ struct Script {
             add("clock", "{\"step_ms\":\(try Self.span(words.some()))}")
         case "policy": add("policy", "\"\(words.rest().joined(separator: " "))\"")
         case "roster":
-            let ids = words.rest()
-            let list = ids.filter { $0 != "shrink" }.map { #"{"responder_id":"\#($0)"}"# }
-            let shrink = ids.contains("shrink") ? #","shrink":"allow""# : ""
-            add("roster", "[\(list.joined(separator: ","))]" + shrink)
+            var list: [String] = []
+            var terms = ""
+            while let word = words.next() {
+                switch word {
+                case "shrink": terms += #","shrink":"allow""#
+                case "part": terms += ",\"roster\":\"\(try words.some())\""
+                case "more": terms += ",\"more\":true"
+                default: list.append("{\"responder_id\":\"\(word)\"}")
+                }
+            }
+            add("roster", "[\(list.joined(separator: ","))]" + terms)
         case "server":
             try words.demand("says")
             var body = ["\"responder_id\":\"\(try words.some())\""]
@@ -106,11 +114,11 @@ struct Script {
         let verb = try words.some()
         var clauses = told
         switch verb {
-        case "report", "reports", "goes": break
+        case "report", "reports", "go", "goes": break
         case "is" where words.take("erased"):
             standing[who] = nil
             return add("erase", "{\"responder_id\":\"\(who)\"}")
-        case "is": try words.demand("told")
+        case "is", "are": try words.demand("told")
         case "shares": clauses.set("sharing", "active")
         case "pauses" where words.take("until"):
             clauses.body.append("\"paused_until\":\(try instant(&words))")

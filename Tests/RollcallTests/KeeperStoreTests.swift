@@ -63,14 +63,14 @@ import Testing
             var policy = Policy()
             policy.onDuty.offlineAfter = .seconds(200)
             return [.policy(policy)]
-        case 8: return [.erase(id: Array("x".utf8), source: Array("default".utf8))]
+        case 8: return [.erase(.id(Array("x".utf8)), source: Array("default".utf8))]
         case 9: return [.turn(lateness: Milliseconds(9000))]
         case 10:
             guard
                 case .items(let list, let source) = try items(
                     .rosterEntry, "[{\"responder_id\":\"r-1\"},{\"responder_id\":\"r-2\"}]")
             else { return [] }
-            return [.roster(list, source: source, allowsShrink: true)]
+            return [.roster(list, source: source, RosterTerms(allowsShrink: true))]
         default: return [try items(.batch, "{\"responder_id\":\"x\"}"), .stop, .start]
         }
     }
@@ -85,12 +85,7 @@ import Testing
             for event in try events(turn) { _ = pending.fold(event, into: &engine, at: now) }
             engine.advance(to: now)
             pending.decisions = engine.takeDecisions()
-            pending.turn = Turn(
-                number: Int64(turn), nowMilliseconds: now.milliseconds,
-                wallMilliseconds: now.milliseconds,
-                firstRow: pending.rows.first?.id ?? engine.nextRow,
-                lastRow: pending.rows.last?.id ?? engine.nextRow - 1,
-                engineVersion: Engine.version)
+            pending.close(number: Int64(turn), engine)
             try store.commit([pending])
         }
     }
@@ -165,9 +160,7 @@ import Testing
                 try items(.batch, "{\"responder_id\":\"a\"}"), into: &engine, at: now)
             engine.advance(to: now)
             pending.decisions = Array(engine.takeDecisions().dropLast())
-            pending.turn = Turn(
-                number: 1, nowMilliseconds: Self.began, wallMilliseconds: Self.began, firstRow: 1,
-                lastRow: 1, engineVersion: Engine.version)
+            pending.close(number: 1, engine)
             try store.commit([pending])
             try store.journal.close()
         }

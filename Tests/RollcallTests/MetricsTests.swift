@@ -331,6 +331,9 @@ private let expectedPage = #"""
     # UNIT rollcall_journal_oldest_timestamp_seconds seconds
     # HELP rollcall_journal_oldest_timestamp_seconds When the oldest journal row was written, or 0.
     … 1795229999.25
+    # TYPE rollcall_erasures_pending gauge
+    # HELP rollcall_erasures_pending Erased people of whom the store still holds something.
+    … 0
     # TYPE rollcall_checkpoint_age_seconds gauge
     # UNIT rollcall_checkpoint_age_seconds seconds
     # HELP rollcall_checkpoint_age_seconds Age of the newest checkpoint; absent before the first.
@@ -361,6 +364,7 @@ private let expectedPage = #"""
     413 0, 415 0, 422 0, 429 0, 503 0
     …_total{route="heartbeat",code…} 200 0, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, 429 \#
     0, 503 0
+    …_total{route="erasures",code…} 200 0, 401 0, 403 0, 404 0, 503 0
     …_total{route="status",code…} 200 0, 401 0, 403 0, 503 0
     …_total{route="metrics",code…} 200 0, 401 0, 403 0, 503 0
     …_total{route="health",code…} 200 0, 503 0
@@ -377,6 +381,7 @@ private let expectedPage = #"""
     …_bucket{route="transitions",le…} none
     …_bucket{route="responders",le…} none
     …_bucket{route="heartbeat",le…} none
+    …_bucket{route="erasures",le…} none
     …_bucket{route="status",le…} none
     …_bucket{route="metrics",le…} none
     …_bucket{route="health",le…} none

@@ -164,7 +164,37 @@ extension World {
             if isTooSmall { mark(allowsShrink ? "roster shrunk by permission" : "roster refused") }
         default: mark("roster complete")
         }
-        deliver(.roster(entries, allowsShrink: allowsShrink), from: backend)
+        if dice.chance(300) {
+            sendParts(entries, allowsShrink: allowsShrink, from: backend)
+        } else {
+            deliver(.roster(entries, RosterNote(allowsShrink: allowsShrink)), from: backend)
+        }
+    }
+
+    /// A roster in parts: some come late, are lost or come twice, and ids are used again.
+    private mutating func sendParts(
+        _ entries: [FactItem], allowsShrink: Bool, from backend: Int
+    ) {
+        mark("roster in parts")
+        let id = dice.chance(100) ? "roster" : "roster-\(dice.number(0...99))"
+        let size = max(1, entries.count / Int(dice.number(2...4)))
+        var wait: Int64 = 0
+        for start in stride(from: 0, to: entries.count, by: size) {
+            let part = Array(entries[start..<min(start + size, entries.count)])
+            let isLast = start + size >= entries.count
+            if dice.chance(40), !isLast {
+                mark("part of a roster lost")
+                continue
+            }
+            if dice.chance(30) { wait += dice.number(590_000...610_000) }
+            let note = RosterNote(allowsShrink: allowsShrink, id: id, hasMore: !isLast)
+            deliver(.roster(part, note), from: backend, after: wait)
+            if dice.chance(100) {
+                mark("part of a roster repeated")
+                deliver(.roster(part, note), from: backend, after: wait + dice.number(0...60_000))
+            }
+            wait += dice.number(0...5_000)
+        }
     }
 
     /// Somebody is erased; their phone goes on; a fact may name them again (fine print F17).

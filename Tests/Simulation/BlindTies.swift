@@ -36,9 +36,9 @@ struct BlindTies {
         case .responder(var items):
             for index in items.indices { sieve(&items[index], instant(items[index].at)) }
             return .responder(items)
-        case .roster(var items, let allowsShrink):
+        case .roster(var items, let note):
             for index in items.indices { sieve(&items[index], instant(items[index].at)) }
-            return .roster(items, allowsShrink: allowsShrink)
+            return .roster(items, note)
         default: return event
         }
     }

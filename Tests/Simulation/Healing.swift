@@ -95,7 +95,7 @@ extension World {
         }
         let known = phones.filter { !$0.isErased && !$0.isRetired }.map { $0.fact() }
         if faults.has(.roster) {
-            deliver(.roster(known, allowsShrink: false), from: 0)
+            deliver(.roster(known, RosterNote()), from: 0)
         } else if !known.isEmpty {
             deliver(.responder(known), from: 0)
         }

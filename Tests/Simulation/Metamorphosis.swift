@@ -88,9 +88,8 @@ struct Metamorphosis {
             case .batch(let items): line.event = .batch(permuted(items, \.responderID, &dice))
             case .responder(let items):
                 line.event = .responder(permuted(items, \.responderID, &dice))
-            case .roster(let items, let allowsShrink):
-                line.event = .roster(
-                    permuted(items, \.responderID, &dice), allowsShrink: allowsShrink)
+            case .roster(let items, let note):
+                line.event = .roster(permuted(items, \.responderID, &dice), note)
             default: break
             }
             _ = engine.fold(line)
@@ -201,8 +200,8 @@ extension StoryLine {
                     return item
                 })
         case .responder(let items): line.event = .responder(items.map { $0.shifted(by: step) })
-        case .roster(let items, let allowsShrink):
-            line.event = .roster(items.map { $0.shifted(by: step) }, allowsShrink: allowsShrink)
+        case .roster(let items, let note):
+            line.event = .roster(items.map { $0.shifted(by: step) }, note)
         default: break
         }
         return line

@@ -36,6 +36,8 @@ struct Oracle {
     var everybody: [Person] = []
     /// Whom `erase` removed and nobody named since. Source: F17.
     var erased: Set<Name> = []
+    /// Rosters of which some parts came, or that are over.
+    var rosters: [PartlyRoster] = []
     /// Worse statuses that the server declared of people who were heard. Source: L7.
     var declarations: [Declaration] = []
     /// The declared backends. Source: B2.

@@ -1,6 +1,7 @@
 extension Oracle {
     private static let backendWins: Span = 60_000
     private static let shrinkMin = 5
+    private static let partsApart: Span = 600_000
 
     /// Takes what the backend knows of a person. Source: design §3, F15, F17.
     mutating func takeFacts(_ item: FactItem, inRoster: Bool = false) {
@@ -23,18 +24,57 @@ extension Oracle {
         reconsider(index, before: old)
     }
 
-    /// Takes a whole roster, unless it would retire too many; who is not in it is retired.
-    /// Source: design §3, F17.
-    mutating func takeRoster(_ items: [FactItem], allowsShrink: Bool) {
-        let named = Set(items.map { Name($0.responderID) }).subtracting(erased)
+    /// Takes a roster or a part of one, unless it would retire too many; who is in no part is
+    /// retired with the last one. Source: design §3, F17.
+    mutating func takeRoster(_ items: [FactItem], _ note: RosterNote) {
+        giveUpRosters()
+        if rosters.contains(where: { $0.id == note.id && $0.isOver }) { return }
+        var named = Set(items.map { Name($0.responderID) }).subtracting(erased)
+        if note.hasMore {
+            for item in items { takeFacts(item, inRoster: true) }
+            return notePart(note.id, named)
+        }
+        if let earlier = rosters.first(where: { $0.id == note.id }) {
+            named.formUnion(earlier.named)
+        }
         if named.isEmpty, !items.isEmpty { return }
         let active = everybody.filter { $0.status != nil }
         let lost = active.filter { !named.contains($0.name) }.count
-        if lost > Self.shrinkMin, 2 * lost > active.count, !allowsShrink { return }
+        if lost > Self.shrinkMin, 2 * lost > active.count, !note.allowsShrink { return }
         for item in items { takeFacts(item, inRoster: true) }
+        endRoster(note.id)
         for index in everybody.indices where !named.contains(everybody[index].name) {
             if everybody[index].retiredAt == nil { everybody[index].retiredAt = now }
             reconsider(index)
+        }
+    }
+
+    /// Remembers who stood in a part that is not the last. At most 8 rosters are open.
+    private mutating func notePart(_ id: String, _ named: Set<Name>) {
+        var roster = rosters.first { $0.id == id } ?? PartlyRoster(id: id, heardAt: now)
+        roster.named.formUnion(named)
+        roster.heardAt = now
+        if let place = rosters.firstIndex(where: { $0.id == id }) {
+            rosters[place] = roster
+        } else {
+            let open = rosters.indices.filter { !rosters[$0].isOver }
+            if open.count == 8 { endRoster(rosters[open[0]].id) }
+            rosters.append(roster)
+        }
+    }
+
+    private mutating func endRoster(_ id: String) {
+        if id.isEmpty { return }
+        rosters.removeAll { $0.id == id }
+        rosters.append(PartlyRoster(id: id, heardAt: now, isOver: true))
+    }
+
+    /// A roster of which nothing comes for 10 minutes is given up; one that is over is remembered
+    /// for as long.
+    private mutating func giveUpRosters() {
+        rosters.removeAll { $0.isOver && now - $0.heardAt >= Self.partsApart }
+        for roster in rosters where !roster.isOver && now - roster.heardAt >= Self.partsApart {
+            endRoster(roster.id)
         }
     }
 
@@ -42,6 +82,8 @@ extension Oracle {
     mutating func erase(_ responderID: String) {
         let name = Name(responderID)
         everybody.removeAll { $0.name == name }
+        // Whoever is named again is somebody new to a roster that is still coming.
+        for index in rosters.indices { rosters[index].named.remove(name) }
         erased.insert(name)
     }
 
@@ -119,4 +161,15 @@ extension Oracle {
         guard let sequence = mention.sequence, let before = last.sequence else { return true }
         return sequence >= before
     }
+}
+
+/// A roster that comes in parts. Source: design §3.
+struct PartlyRoster {
+    var id: String
+    /// Who stood in the parts so far.
+    var named: Set<Oracle.Name> = []
+    /// When its last part came, or when it ended.
+    var heardAt: Oracle.Instant
+    /// Complete, or given up.
+    var isOver = false
 }

@@ -11,9 +11,9 @@ extension Oracle {
         case .responder(let items):
             noteWrite(from: line.source)
             for item in items { takeFacts(item) }
-        case .roster(let items, let allowsShrink):
+        case .roster(let items, let note):
             noteWrite(from: line.source)
-            takeRoster(items, allowsShrink: allowsShrink)
+            takeRoster(items, note)
         case .erase(let responderID):
             noteWrite(from: line.source)
             erase(responderID)

@@ -62,8 +62,8 @@ struct Shrinker {
             }
         case .transition(let items): _ = shrink(items, place, &story) { .transition($0) }
         case .responder(let items): _ = shrink(items, place, &story) { .responder($0) }
-        case .roster(let items, let allowsShrink):
-            _ = shrink(items, place, &story) { .roster($0, allowsShrink: allowsShrink) }
+        case .roster(let items, let note):
+            _ = shrink(items, place, &story) { .roster($0, note) }
         default: break
         }
     }

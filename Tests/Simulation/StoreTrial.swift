@@ -69,11 +69,7 @@ struct StoreTrial {
         engine.advance(to: now)
         pending.decisions = engine.takeDecisions()
         turn += 1
-        pending.turn = Turn(
-            number: turn, nowMilliseconds: now.milliseconds,
-            wallMilliseconds: engine.watch.wall(now).milliseconds,
-            firstRow: pending.rows.first?.id ?? engine.nextRow,
-            lastRow: pending.rows.last?.id ?? engine.nextRow - 1, engineVersion: Engine.version)
+        pending.close(number: turn, engine)
         try store.commit([pending])
         committed = engine
     }

@@ -20,13 +20,21 @@ struct StoryLine {
     var event: StoryEvent
 }
 
+/// What is told with a roster. Source: design §3.
+struct RosterNote: Equatable {
+    var allowsShrink = false
+    /// The roster that it is a part of; empty for a whole one.
+    var id = ""
+    var hasMore = false
+}
+
 /// The kinds of the journal's events. Source: design §1 J1, fine print F5.
 enum StoryEvent {
     case batch([BatchItem])
     case transition([TransitionItem])
     case responder([FactItem])
-    /// A whole roster: who is not in it is retired.
-    case roster([FactItem], allowsShrink: Bool)
+    /// A roster, whole or in parts: who is not in it is retired.
+    case roster([FactItem], RosterNote)
     case erase(responderID: String)
     /// Zero disarms.
     case heartbeat(everySeconds: Int)

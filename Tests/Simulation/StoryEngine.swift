@@ -106,9 +106,11 @@ extension Event {
         case .batch: self = .items(scan(.batch), source: source)
         case .transition: self = .items(scan(.transition), source: source)
         case .responder: self = .items(scan(.responder), source: source)
-        case .roster(_, let allowsShrink):
-            self = .roster(scan(.rosterEntry), source: source, allowsShrink: allowsShrink)
-        case .erase(let id): self = .erase(id: Array(id.utf8), source: source)
+        case .roster(_, let note):
+            let terms = RosterTerms(
+                allowsShrink: note.allowsShrink, id: Array(note.id.utf8), hasMore: note.hasMore)
+            self = .roster(scan(.rosterEntry), source: source, terms)
+        case .erase(let id): self = .erase(.id(Array(id.utf8)), source: source)
         case .heartbeat(let seconds):
             self = .heartbeat(source: source, every: .seconds(Int64(seconds)))
         case .clock(let step): self = .clock(step: Milliseconds(step))

@@ -18,8 +18,10 @@ extension StoryLine {
     func replayLine() -> String {
         var members = ["\"at\":" + JSON.time(at), "\"kind\":" + JSON.string(event.kind)]
         if let source { members.append("\"source\":" + JSON.string(source)) }
-        if case .roster(_, let allowsShrink) = event, allowsShrink {
-            members.append("\"shrink\":\"allow\"")
+        if case .roster(_, let note) = event {
+            if note.allowsShrink { members.append("\"shrink\":\"allow\"") }
+            if !note.id.isEmpty { members.append(JSON.member("roster", note.id)) }
+            if note.hasMore { members.append("\"more\":true") }
         }
         let body = body()
         if !body.isEmpty { members.append("\"body\":" + body) }

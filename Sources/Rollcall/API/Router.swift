@@ -8,6 +8,9 @@ package struct Router: Sendable {
         case heartbeat
         case responders
         case responder(id: [UInt8])
+        case roster
+        case erase(id: [UInt8])
+        case erasure(number: Int64)
         case status
         case metrics
         case healthy
@@ -15,6 +18,9 @@ package struct Router: Sendable {
         case reload
         case landing
     }
+
+    /// Answers a request once, and tells what of its input is to be counted.
+    typealias Answer = @Sendable (HTTPResponse, InputFigures) -> Void
 
     let keeper: Keeper
     let edge: EdgeFigures
@@ -63,7 +69,7 @@ package struct Router: Sendable {
                     headers: [("Allow", allowed.joined(separator: ", "))]), route)
         }
         if let refusal = forbidden(request, token, door, rules) { return counted(refusal, route) }
-        guard request.method == "POST" else { return nil }
+        guard request.method == "POST" || request.method == "PUT" else { return nil }
         if request.contentEncoding != nil {
             return counted(
                 .problem(
@@ -92,7 +98,7 @@ package struct Router: Sendable {
         let began = ContinuousClock.now
         let route = Self.route(request.path)
         let edge = edge
-        let answer: @Sendable (HTTPResponse, InputFigures) -> Void = { response, input in
+        let answer: Answer = { response, input in
             // Who was answered by the watchdog meanwhile got its 503, whatever we say now.
             let code = reply.isOpen ? response.status : 503
             edge.answered(route, code: code, after: ContinuousClock.now - began, input: input)
@@ -106,6 +112,9 @@ package struct Router: Sendable {
         case .heartbeat: postHeartbeat(request, answer)
         case .responders: listResponders(request, answer)
         case .responder(let id): showResponder(id, answer)
+        case .roster: putRoster(request, answer)
+        case .erase(let id): erase(id, request, answer)
+        case .erasure(let number): showErasure(number, answer)
         case .status: showStatus(answer)
         case .metrics: showMetrics(request, answer)
         case .healthy: answer(.text("Rollcall is healthy.\n"), InputFigures())
@@ -136,14 +145,17 @@ package struct Router: Sendable {
     // MARK: - Tables
 
     private static let responderPrefix = "/v1/responders/"
+    static let erasurePrefix = "/v1/erasures/"
 
     private static func methods(_ path: String) -> [String]? {
         switch path {
         case "/v1/batches", "/v1/transitions", "/-/reload": ["POST"]
-        case "/v1/responders": ["GET", "POST"]
+        case "/v1/responders": ["GET", "POST", "PUT"]
         case "/v1/heartbeat": ["POST", "DELETE"]
         case "/v1/status", "/metrics", "/-/healthy", "/-/ready", "/": ["GET"]
-        default: responderID(path) == nil ? nil : ["GET"]
+        default:
+            responderID(path) != nil
+                ? ["GET", "DELETE"] : erasureNumber(path) != nil ? ["GET"] : nil
         }
     }
 
@@ -157,7 +169,9 @@ package struct Router: Sendable {
         case "/-/healthy", "/-/ready": .health
         case "/-/reload": .reload
         case "/": .page
-        default: path.hasPrefix("/v1/responders") ? .responders : .other
+        default:
+            path.hasPrefix("/v1/responders")
+                ? .responders : path.hasPrefix(erasurePrefix) ? .erasures : .other
         }
     }
 
@@ -165,7 +179,12 @@ package struct Router: Sendable {
         switch request.path {
         case "/v1/batches": .items(.batch)
         case "/v1/transitions": .items(.transition)
-        case "/v1/responders": request.method == "POST" ? .items(.responder) : .responders
+        case "/v1/responders":
+            switch request.method {
+            case "POST": .items(.responder)
+            case "PUT": .roster
+            default: .responders
+            }
         case "/v1/heartbeat": .heartbeat
         case "/v1/status": .status
         case "/metrics": .metrics
@@ -173,7 +192,14 @@ package struct Router: Sendable {
         case "/-/ready": .ready
         case "/-/reload": .reload
         case "/": .landing
-        default: responderID(request.path).map { .responder(id: $0) }
+        default:
+            if let number = erasureNumber(request.path) {
+                .erasure(number: number)
+            } else {
+                responderID(request.path).map {
+                    request.method == "DELETE" ? .erase(id: $0) : .responder(id: $0)
+                }
+            }
         }
     }
 
@@ -184,6 +210,11 @@ package struct Router: Sendable {
             (1...ItemScanner.nameBytesMax).contains(id.count)
         else { return nil }
         return id
+    }
+
+    private static func erasureNumber(_ path: String) -> Int64? {
+        guard path.hasPrefix(erasurePrefix) else { return nil }
+        return Int64(path.dropFirst(erasurePrefix.count))
     }
 
     /// Percent-decodes a part of a path; nil if a `%` is not followed by two digits.

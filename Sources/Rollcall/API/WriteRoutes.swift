@@ -7,8 +7,15 @@ extension Router {
 
     /// Reads a body of items and answers each after its commit.
     func postItems(
-        _ kind: ItemKind, _ request: HTTPRequest,
-        _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
+        _ kind: ItemKind, _ request: HTTPRequest, _ answer: @escaping Answer
+    ) {
+        write(kind, request, answer) { .items($0.items, source: $1) }
+    }
+
+    /// Reads a body of items, hands it over as `event` makes it, and answers after its commit.
+    func write(
+        _ kind: ItemKind, _ request: HTTPRequest, _ answer: @escaping Answer,
+        as event: (ScanResult, _ source: [UInt8]) -> Event
     ) {
         guard let source = source(request) else {
             return answer(Self.badSource, InputFigures())
@@ -30,7 +37,7 @@ extension Router {
         }
         var input = InputFigures()
         input.add(scan)
-        keeper.write(.items(scan.items, source: source)) { [admission, input] outcome in
+        keeper.write(event(scan, source)) { [admission, input] outcome in
             admission.leave(place)
             switch outcome {
             case .committed(let receipt):
@@ -45,8 +52,7 @@ extension Router {
 
     /// Arms or disarms a source's dead-man's switch (design §2 B2).
     func postHeartbeat(
-        _ request: HTTPRequest,
-        _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
+        _ request: HTTPRequest, _ answer: @escaping Answer
     ) {
         guard let asked = source(request) else {
             return answer(Self.badSource, InputFigures())
@@ -97,6 +103,7 @@ extension Router {
 
     /// The verdicts of a body, item by item.
     private static func verdict(_ scan: ScanResult, _ receipt: Receipt) -> HTTPResponse {
+        if let fault = receipt.rosterFault { return refusal(fault) }
         var rejected = scan.rejected
         for item in receipt.rejected {
             rejected.append(
@@ -128,7 +135,12 @@ extension Router {
         JSONWriter.integer(Int64(receipt.updates[1]), to: &body)
         JSONWriter.raw(",\"late\":", to: &body)
         JSONWriter.integer(Int64(receipt.updates[2]), to: &body)
-        JSONWriter.raw("}}\n", to: &body)
+        JSONWriter.raw("}", to: &body)
+        if let retired = receipt.retired {
+            JSONWriter.raw(",\"retired\":", to: &body)
+            JSONWriter.integer(Int64(retired), to: &body)
+        }
+        JSONWriter.raw("}\n", to: &body)
         guard isRefused else { return .json(body) }
         return HTTPResponse(
             status: 422, headers: [("Content-Type", "application/problem+json")], body: body)
@@ -167,7 +179,7 @@ extension Router {
         }
     }
 
-    private static func refusal(_ refusal: Admission.Refusal) -> HTTPResponse {
+    static func refusal(_ refusal: Admission.Refusal) -> HTTPResponse {
         switch refusal {
         case .overloaded: unavailable("too much is waiting")
         case .share:
@@ -198,7 +210,7 @@ extension Router {
             headers: [("Retry-After", "1")])
     }
 
-    private static var badSource: HTTPResponse {
+    static var badSource: HTTPResponse {
         .problem(
             422, "Unprocessable Content",
             detail: "source: 1 to \(ItemScanner.nameBytesMax) bytes without control characters")
@@ -208,7 +220,7 @@ extension Router {
 
     /// Who sends a write: `?source=NAME`, else whose token it came with, else `default` (fine
     /// print F10); nil if it is no name.
-    private func source(_ request: HTTPRequest) -> [UInt8]? {
+    func source(_ request: HTTPRequest) -> [UInt8]? {
         guard let named = request.query.first(where: { $0.name == "source" }) else {
             return holder(request)
         }
@@ -216,7 +228,7 @@ extension Router {
         return Self.isName(name) ? name : nil
     }
 
-    private static func isName(_ name: [UInt8]) -> Bool {
+    static func isName(_ name: [UInt8]) -> Bool {
         (1...ItemScanner.nameBytesMax).contains(name.count)
             && !name.contains { $0 < 0x20 || $0 == 0x7F }
     }

@@ -14,7 +14,7 @@
 /// * failed: every call throws the first error again, so that after an automatic rollback no row
 ///   is committed by itself, and no fsync is tried twice (J6).
 ///
-/// Source: design §1 J1–J7; reliability.md P1, P12, P16.
+/// Source: design §1 J1–J7.
 package final class Journal {
     /// The most bytes of one body. The settings must refuse a greater `limits.body`.
     package static let bodyBytesMax = 32 * 1024 * 1024
@@ -51,7 +51,11 @@ package final class Journal {
         try JournalSchema.guardConnection(connection)
         let found = try JournalSchema.inspect(connection)
         try JournalSchema.applySettings(connection, access: .readWrite)
-        if found == .empty { try JournalSchema.create(connection) }
+        switch found {
+        case .empty: try JournalSchema.create(connection)
+        case .older(let version): try JournalSchema.migrate(connection, from: version)
+        case .current: break
+        }
         isNew = found == .empty
         try JournalSchema.checkWriterSettings(connection)
         statements = try JournalStatements(connection)
@@ -60,7 +64,7 @@ package final class Journal {
         lastRow = try max(statements.lastRow.one(), statements.lastTurnRow.one())
         lastDecision = try statements.lastDecision.one()
         // A checkpoint that a crash cut off: nobody may read it, its slices go as all old ones do.
-        try connection.run("UPDATE checkpoints SET state = 2 WHERE state = 0")
+        try statements.dropUnfinished.run()
     }
 
     deinit {
@@ -262,13 +266,14 @@ package final class Journal {
     // MARK: Checkpoints
 
     /// Begins the engine's checkpoint of `turn`, in the open transaction; slices may come in later
-    /// ones. One of the same turn is replaced.
+    /// ones. One of the same turn is replaced; one that was not finished is dropped.
     package func beginCheckpoint(
         turn: Int64,
         engineVersion: Int64,
         wallMilliseconds: Int64
     ) throws(StoreError) {
         try writing { () throws(StoreError) in
+            try statements.dropUnfinished.run()
             statements.deleteAllSlices.bind(turn, at: 1)
             try statements.deleteAllSlices.run()
             statements.insertCheckpoint.bind(turn, at: 1)

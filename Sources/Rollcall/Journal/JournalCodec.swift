@@ -10,6 +10,8 @@ enum EventCode {
     /// The same of a whole roster, with whether it may shrink.
     static let roster: UInt8 = 17
     static let erase: UInt8 = 18
+    /// A part of a roster.
+    static let rosterPart: UInt8 = 19
     static let heartbeat: UInt8 = 20
     static let clock: UInt8 = 21
     static let store: UInt8 = 22
@@ -36,9 +38,30 @@ package struct PendingTurn {
     package private(set) var rows: [PendingRow] = []
     private(set) var bytes: [UInt8] = []
     package var decisions: [NumberedDecision] = []
-    package var turn = Turn(
+    /// What is to be removed from the store after this turn.
+    private(set) var erasures: [Erasure] = []
+    package private(set) var turn = Turn(
         number: 0, nowMilliseconds: 0, wallMilliseconds: 0, firstRow: 1, lastRow: 0,
         engineVersion: Engine.version)
+
+    /// Notes which turn it is, and where each erasure begins. `engine` has advanced, and its
+    /// decisions are taken.
+    package mutating func close(number: Int64, _ engine: Engine) {
+        turn = Turn(
+            number: number, nowMilliseconds: engine.watch.now.milliseconds,
+            wallMilliseconds: engine.watch.wallNow.milliseconds,
+            firstRow: rows.first?.id ?? engine.nextRow,
+            lastRow: rows.last?.id ?? engine.nextRow - 1, engineVersion: Engine.version)
+        for index in erasures.indices {
+            erasures[index].turn = turn.number
+            erasures[index].requestedAt = Timestamp(milliseconds: turn.wallMilliseconds)
+            let number = Int(erasures[index].responder) - 1
+            if number >= 0 {
+                erasures[index].nextRow = engine.roster[number].lastRow
+                erasures[index].nextDecision = engine.roster[number].lastDecision
+            }
+        }
+    }
 
     /// True if there is nothing to be kept but the sign of life.
     var isEmpty: Bool { rows.isEmpty && decisions.isEmpty }
@@ -52,10 +75,9 @@ package struct PendingTurn {
         switch event {
         case .items(let list, let source):
             return fold(list, event, source, nil, into: &engine, at: instant)
-        case .roster(let list, let source, let allowsShrink):
-            return fold(list, event, source, allowsShrink, into: &engine, at: instant)
-        case .erase(let id, let source):
-            append(EventCode.erase, [UInt8(source.count)] + source + id, &engine)
+        case .roster(let list, let source, let terms):
+            return fold(list, event, source, terms, into: &engine, at: instant)
+        case .erase(let person, let source): return erase(person, source, &engine, at: instant)
         case .heartbeat(let source, let every):
             append(EventCode.heartbeat, Self.number(every.count) + source, &engine)
         case .clock(let step): append(EventCode.clock, Self.number(step.count), &engine)
@@ -72,18 +94,26 @@ package struct PendingTurn {
     }
 
     private mutating func fold(
-        _ list: ItemList, _ event: Event, _ source: [UInt8], _ allowsShrink: Bool?,
+        _ list: ItemList, _ event: Event, _ source: [UInt8], _ terms: RosterTerms?,
         into engine: inout Engine, at instant: RunningTime
     ) -> Receipt {
         var begins = EventCode.begins
-        if let allowsShrink {
-            append(EventCode.roster, [allowsShrink ? 1 : 0] + source, &engine)
+        let header = rows.count
+        if let terms {
+            append(terms.code, terms.journalBytes + source, &engine)
             begins = 0
         } else if source != EventSource.standard || list.count == 0 {
             append(EventCode.header, source, &engine)
             begins = 0
         }
         let receipt = engine.fold(event, at: instant)
+        if terms != nil, receipt.rows.isEmpty, receipt.retired == nil,
+            let row = rows[header...].first
+        {
+            // A refused one must not come back as one that names nobody.
+            rows[header].kind = EventCode.header
+            rows[header].body = (row.body.upperBound - source.count)..<row.body.upperBound
+        }
         // Even a write of which nothing is taken is a sign of life of its source.
         if receipt.rows.isEmpty, begins != 0 { append(EventCode.header, source, &engine) }
         rows.reserveCapacity(rows.count + receipt.rows.count)
@@ -98,6 +128,31 @@ package struct PendingTurn {
                     responder: Int64(row.responder + 1), previous: row.previous,
                     body: start..<bytes.count))
             begins = 0
+        }
+        return receipt
+    }
+
+    /// The row holds no id: it stays when everything else about the person is gone.
+    private mutating func erase(
+        _ person: ErasedPerson, _ source: [UInt8], _ engine: inout Engine, at instant: RunningTime
+    ) -> Receipt {
+        let number: Int?
+        let hash: UInt64
+        switch person {
+        case .id(let id):
+            number = engine.roster.number(of: id)
+            hash = StableHash.of(id.span, 0..<id.count)
+        case .number(let known, let told): (number, hash) = (known, told)
+        }
+        let body =
+            Self.number(Int64(bitPattern: hash)) + Self.number(Int64(number.map { $0 + 1 } ?? 0))
+        append(EventCode.erase, body + source, &engine)
+        let row = rows[rows.count - 1].id
+        let receipt = engine.fold(
+            .erase(.number(number, hash: hash), source: source), at: instant)
+        // A repeated one is an erasure already.
+        if receipt.erasure == row {
+            erasures.append(Erasure(number: row, responder: Int64(number.map { $0 + 1 } ?? 0)))
         }
         return receipt
     }
@@ -129,7 +184,7 @@ struct JournalReplay {
     private var list = ItemList()
     private var listRow: Int64 = 0
     private var source = EventSource.standard
-    private var allowsShrink: Bool?
+    private var terms: RosterTerms?
     private var isOpen = false
 
     /// Takes a row; false if it makes no sense.
@@ -139,7 +194,7 @@ struct JournalReplay {
         if ItemKind(rawValue: kind) != nil {
             if row.kind & EventCode.begins != 0 {
                 close()
-                open(source: EventSource.standard, allowsShrink: nil)
+                open(source: EventSource.standard)
             }
             guard isOpen else { return false }
             if list.count == 0 { listRow = row.id }
@@ -149,13 +204,15 @@ struct JournalReplay {
         }
         close()
         switch row.kind {
-        case EventCode.header: open(source: body, allowsShrink: nil)
-        case EventCode.roster:
-            guard let first = body.first else { return false }
-            open(source: Array(body.dropFirst()), allowsShrink: first == 1)
+        case EventCode.header: open(source: body)
+        case EventCode.roster, EventCode.rosterPart:
+            var body = body[...]
+            guard let terms = RosterTerms(code: row.kind, taking: &body) else { return false }
+            open(source: Array(body), terms)
         default:
             guard let event = Self.event(row.kind, body) else { return false }
-            events.append((event, row.id))
+            // As it was when it was folded: its own row was given already.
+            events.append((event, row.id + 1))
         }
         listRow = row.id + 1
         return true
@@ -168,16 +225,16 @@ struct JournalReplay {
         return events
     }
 
-    private mutating func open(source: [UInt8], allowsShrink: Bool?) {
+    private mutating func open(source: [UInt8], _ terms: RosterTerms? = nil) {
         self.source = source
-        self.allowsShrink = allowsShrink
+        self.terms = terms
         isOpen = true
     }
 
     private mutating func close() {
         guard isOpen else { return }
         let event: Event =
-            allowsShrink.map { .roster(list, source: source, allowsShrink: $0) }
+            terms.map { .roster(list, source: source, $0) }
             ?? .items(list, source: source)
         events.append((event, listRow))
         list = ItemList()
@@ -187,10 +244,12 @@ struct JournalReplay {
     private static func event(_ kind: UInt8, _ body: [UInt8]) -> Event? {
         switch kind {
         case EventCode.erase:
-            guard let count = body.first, body.count > Int(count) else { return nil }
+            guard let hash = number(body), let known = number(Array(body.dropFirst(8))) else {
+                return nil
+            }
             return .erase(
-                id: Array(body.dropFirst(1 + Int(count))),
-                source: Array(body[1..<(1 + Int(count))]))
+                .number(known > 0 ? Int(known - 1) : nil, hash: UInt64(bitPattern: hash)),
+                source: Array(body.dropFirst(16)))
         case EventCode.heartbeat:
             guard let every = number(body) else { return nil }
             return .heartbeat(source: Array(body.dropFirst(8)), every: Milliseconds(every))
@@ -209,5 +268,25 @@ struct JournalReplay {
     private static func number(_ body: [UInt8]) -> Int64? {
         guard body.count >= 8 else { return nil }
         return body.prefix(8).reversed().reduce(0) { $0 << 8 | Int64($1) }
+    }
+}
+
+extension RosterTerms {
+    fileprivate var code: UInt8 { id.isEmpty ? EventCode.roster : EventCode.rosterPart }
+
+    /// What stands before the source in a roster's row.
+    fileprivate var journalBytes: [UInt8] {
+        let flags: UInt8 = (allowsShrink ? 1 : 0) | (hasMore ? 2 : 0)
+        return id.isEmpty ? [flags] : [flags, UInt8(id.count)] + id
+    }
+
+    /// Takes the terms off the front of a row's body; nil if it makes no sense.
+    fileprivate init?(code: UInt8, taking body: inout ArraySlice<UInt8>) {
+        guard let flags = body.popFirst() else { return nil }
+        self.init(allowsShrink: flags & 1 == 1, hasMore: flags & 2 == 2)
+        guard code == EventCode.rosterPart else { return }
+        guard let count = body.popFirst(), Int(count) <= body.count else { return nil }
+        id = Array(body.prefix(Int(count)))
+        body = body.dropFirst(Int(count))
     }
 }

@@ -53,13 +53,7 @@ extension Journal {
         let select = statements.newestCheckpoint
         defer { select.reset() }
         select.bind(turn, at: 1)
-        guard try select.next() else { return nil }
-        return EngineCheckpoint(
-            turn: select.integer(at: 0),
-            engineVersion: select.integer(at: 1),
-            slices: select.integer(at: 2),
-            createdMilliseconds: select.integer(at: 3)
-        )
+        return try select.next() ? EngineCheckpoint(select) : nil
     }
 
     /// Reads a checkpoint's slices one after the other, each valid inside the closure only.
@@ -192,9 +186,21 @@ extension DecisionRow {
     }
 }
 
+extension EngineCheckpoint {
+    /// The current row of a statement that selects the four of it.
+    init(_ statement: Statement) {
+        self.init(
+            turn: statement.integer(at: 0),
+            engineVersion: statement.integer(at: 1),
+            slices: statement.integer(at: 2),
+            createdMilliseconds: statement.integer(at: 3)
+        )
+    }
+}
+
 extension Turn {
     /// The current row of a statement that selects the whole table.
-    fileprivate init(_ statement: Statement) {
+    init(_ statement: Statement) {
         self.init(
             number: statement.integer(at: 0),
             nowMilliseconds: statement.integer(at: 1),

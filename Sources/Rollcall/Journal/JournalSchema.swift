@@ -1,113 +1,20 @@
 import CSQLite
 
-/// One journaled event, as the keeper wrote it (J1). Only the keeper can read its body.
-package struct JournalRow {
-    /// The keeper's own number, rising with every event, and the row's id in the table.
-    package var id: Int64
-    /// The keeper's code for the kind of event.
-    package var kind: UInt8
-    /// The keeper's number for the responder, 0 for none.
-    package var responder: Int64
-    /// The id of the same responder's row before this one, 0 for none (J7).
-    package var previous: Int64
-    /// The event, in SQLite's memory: valid inside the closure that is given it, no longer.
-    package var body: UnsafeRawBufferPointer
-}
-
-/// What a turn decided about somebody or something, for timelines and for J3's comparison.
-package struct DecisionRow {
-    /// The keeper's own number, rising with every decision.
-    package var id: Int64
-    /// The turn that decided it.
-    package var turn: Int64
-    /// The keeper's code for the kind of decision.
-    package var kind: UInt8
-    /// The keeper's number for the responder, 0 for none.
-    package var responder: Int64
-    /// The id of the same responder's decision before this one, 0 for none.
-    package var previous: Int64
-    /// When it holds from, by the engine's stamp (F2), in milliseconds.
-    package var atMilliseconds: Int64
-    /// The decision, in SQLite's memory: valid inside the closure that is given it, no longer.
-    package var body: UnsafeRawBufferPointer
-}
-
-/// The one row that every transaction of the keeper holds (J2).
-package struct Turn: Equatable, Sendable {
-    /// The turn's number, rising.
-    package var number: Int64
-    /// The engine's now, in milliseconds.
-    package var nowMilliseconds: Int64
-    /// The wall clock, in milliseconds since 1970.
-    package var wallMilliseconds: Int64
-    /// The id of the first row folded in it.
-    package var firstRow: Int64
-    /// The id of the last row folded in it; less than `firstRow` if it folded none.
-    package var lastRow: Int64
-    /// The version of the rules it was folded by (J4).
-    package var engineVersion: Int64
-
-    /// A turn of the given numbers.
-    package init(
-        number: Int64,
-        nowMilliseconds: Int64,
-        wallMilliseconds: Int64,
-        firstRow: Int64,
-        lastRow: Int64,
-        engineVersion: Int64
-    ) {
-        self.number = number
-        self.nowMilliseconds = nowMilliseconds
-        self.wallMilliseconds = wallMilliseconds
-        self.firstRow = firstRow
-        self.lastRow = lastRow
-        self.engineVersion = engineVersion
-    }
-}
-
-/// A complete engine checkpoint: the state at exactly one turn (J5).
-package struct EngineCheckpoint: Equatable, Sendable {
-    /// The turn whose end it shows.
-    package var turn: Int64
-    /// The version of the rules that wrote it.
-    package var engineVersion: Int64
-    /// How many slices it has.
-    package var slices: Int64
-    /// When it was begun, by the wall clock, in milliseconds since 1970.
-    package var createdMilliseconds: Int64
-}
-
-/// What a checkpoint of the write-ahead log did.
-package struct WALCheckpoint: Equatable, Sendable {
-    /// How hard to try.
-    package enum Mode: Equatable, Sendable {
-        /// Move what no reader needs, and wait for nobody.
-        case passive
-        /// Move everything and cut the file to nothing; busy as long as a reader needs it.
-        case truncate
-    }
-
-    /// Somebody's lock kept it from the end; trying again later is all there is to do.
-    package var isBusy: Bool
-    /// Frames in the log, -1 if it could not be looked at.
-    package var frames: Int
-    /// Frames of it that are in the file by now.
-    package var checkpointed: Int
-}
-
 /// The store's tables, and the settings without which its promises do not hold.
 enum JournalSchema {
     /// "RLCL", which tells `file` and us whose database it is.
     static let applicationID: Int64 = 0x524c_434c
     /// The version of the tables below.
-    static let version: Int64 = 1
+    static let version: Int64 = 2
 
     /// What a file is, seen without changing it.
-    enum Found {
+    enum Found: Equatable {
         /// No table, no mark: a file that was just made, or whose making was cut off.
         case empty
         /// Ours, of this version.
         case current
+        /// Ours, of an older version.
+        case older(Int64)
     }
 
     /// Tells an empty file and ours from everybody else's. Writes nothing, so that a file that is
@@ -124,7 +31,16 @@ enum JournalSchema {
         guard version <= Self.version else {
             throw .newerVersion(path: connection.path, found: version, known: Self.version)
         }
-        return .current
+        return version == Self.version ? .current : .older(version)
+    }
+
+    /// Brings an older version's tables up to date in one transaction: a crash leaves the old ones,
+    /// which are brought up to date at the next start.
+    static func migrate(_ connection: SQLiteConnection, from version: Int64) throws(StoreError) {
+        try connection.run("BEGIN IMMEDIATE")
+        if version < 2 { try connection.run(erasures) }
+        try connection.run("PRAGMA user_version = 2")
+        try connection.run("COMMIT")
     }
 
     /// Makes the tables and the marks in one transaction: a crash leaves all or nothing.
@@ -132,7 +48,7 @@ enum JournalSchema {
         try connection.run("BEGIN IMMEDIATE")
         for statement in tables { try connection.run(statement) }
         try connection.run("PRAGMA application_id = 0x524c434c")
-        try connection.run("PRAGMA user_version = 1")
+        try connection.run("PRAGMA user_version = 2")
         try connection.run("COMMIT")
     }
 
@@ -186,7 +102,23 @@ enum JournalSchema {
             body BLOB NOT NULL,
             PRIMARY KEY(turn, slice))
         """,
+        erasures,
     ]
+
+    /// Since version 2. `next_row` and `next_decision` are where the removal stands, 0 at the end;
+    /// `finished_ms` is 0 until nothing is left. A person's id is nowhere in it.
+    private static let erasures: StaticString = """
+        CREATE TABLE erasures(
+            number INTEGER PRIMARY KEY,
+            turn INTEGER NOT NULL,
+            responder INTEGER NOT NULL,
+            requested_ms INTEGER NOT NULL,
+            finished_ms INTEGER NOT NULL,
+            next_row INTEGER NOT NULL,
+            next_decision INTEGER NOT NULL,
+            rows INTEGER NOT NULL,
+            decisions INTEGER NOT NULL)
+        """
 }
 
 extension JournalSchema {
@@ -280,7 +212,7 @@ extension JournalSchema {
         connection.setLimit(SQLITE_LIMIT_LENGTH, to: Int32(Journal.bodyBytesMax) + 1024)
         connection.setLimit(SQLITE_LIMIT_ATTACHED, to: 0)
         try connection.configure(SQLITE_DBCONFIG_DEFENSIVE, on: true, name: "defensive")
-        // A checkpoint at closing swallows I/O errors (reliability.md P1 test 3); ours does not.
+        // A checkpoint at closing swallows I/O errors; ours does not.
         // It also leaves a file that is refused as it was.
         let closing = "no_ckpt_on_close"
         try connection.configure(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, on: true, name: closing)
@@ -314,78 +246,5 @@ extension JournalSchema {
                 throw .setting(name: setting.name, wanted: setting.wanted, found: found)
             }
         }
-    }
-}
-
-/// Every statement that the keeper uses more than once, prepared once.
-final class JournalStatements {
-    /// The transaction.
-    let begin, commit, rollback: Statement
-    /// What is appended.
-    let insertRow, insertDecision, insertTurn, getMeta, setMeta: Statement
-    /// Where the numbers stand.
-    let lastRow, lastTurnRow, lastDecision, lastTurn, firstTurn: Statement
-    /// What a restart reads.
-    let tailTurns, tailRows, tailDecisions: Statement
-    /// The engine's checkpoints.
-    let insertCheckpoint, insertSlice, markComplete, markObsolete, newestCheckpoint: Statement
-    /// See `insertCheckpoint`.
-    let slices, obsoleteTurn, deleteSlices, deleteAllSlices, deleteCheckpoint: Statement
-
-    private var all: [Statement] = []
-
-    /// Prepares them on a connection whose tables are there.
-    init(_ connection: SQLiteConnection) throws(StoreError) {
-        var all: [Statement] = []
-        func prepare(_ sql: StaticString) throws(StoreError) -> Statement {
-            let statement = try Statement(connection, sql)
-            all.append(statement)
-            return statement
-        }
-        // IMMEDIATE takes the write lock now: who is busy shows here and not in the middle.
-        begin = try prepare("BEGIN IMMEDIATE")
-        commit = try prepare("COMMIT")
-        rollback = try prepare("ROLLBACK")
-        insertRow = try prepare(
-            "INSERT INTO journal(id, kind, responder, previous, body) VALUES(?, ?, ?, ?, ?)")
-        insertDecision = try prepare(
-            """
-            INSERT INTO decisions(id, turn, kind, responder, previous, at_ms, body)
-            VALUES(?, ?, ?, ?, ?, ?, ?)
-            """)
-        insertTurn = try prepare("INSERT INTO turns VALUES(?, ?, ?, ?, ?, ?)")
-        getMeta = try prepare("SELECT value FROM meta WHERE key = ?")
-        setMeta = try prepare("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)")
-        lastRow = try prepare("SELECT max(id) FROM journal")
-        lastTurnRow = try prepare("SELECT last_row FROM turns ORDER BY number DESC LIMIT 1")
-        lastDecision = try prepare("SELECT max(id) FROM decisions")
-        lastTurn = try prepare("SELECT * FROM turns ORDER BY number DESC LIMIT 1")
-        firstTurn = try prepare("SELECT * FROM turns ORDER BY number LIMIT 1")
-        tailTurns = try prepare("SELECT * FROM turns WHERE number > ? ORDER BY number")
-        tailRows = try prepare("SELECT * FROM journal WHERE id BETWEEN ? AND ? ORDER BY id")
-        tailDecisions = try prepare(JournalSchema.decisionsAfterTurn)
-        insertCheckpoint = try prepare("INSERT OR REPLACE INTO checkpoints VALUES(?, ?, 0, 0, ?)")
-        insertSlice = try prepare("INSERT INTO checkpoint_slices VALUES(?, ?, ?)")
-        markComplete = try prepare(
-            "UPDATE checkpoints SET state = 1, slices = ? WHERE turn = ? AND state = 0")
-        markObsolete = try prepare(JournalSchema.markObsoleteCheckpoints)
-        newestCheckpoint = try prepare(
-            """
-            SELECT turn, engine_version, slices, created_ms FROM checkpoints
-            WHERE state = 1 AND turn <= ? ORDER BY turn DESC LIMIT 1
-            """)
-        slices = try prepare(
-            "SELECT slice, body FROM checkpoint_slices WHERE turn = ? ORDER BY slice")
-        obsoleteTurn = try prepare("SELECT turn FROM checkpoints WHERE state = 2 LIMIT 1")
-        deleteSlices = try prepare(
-            "DELETE FROM checkpoint_slices WHERE turn = ? ORDER BY slice LIMIT ?")
-        deleteAllSlices = try prepare("DELETE FROM checkpoint_slices WHERE turn = ?")
-        deleteCheckpoint = try prepare("DELETE FROM checkpoints WHERE turn = ?")
-        self.all = all
-    }
-
-    /// Frees all of them, so that the connection can be closed.
-    func finalize() {
-        for statement in all { statement.finalize() }
     }
 }

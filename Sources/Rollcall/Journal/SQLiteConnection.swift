@@ -189,6 +189,15 @@ final class Statement {
         try check(sqlite3_bind_blob64(handle, index, start, count, rollcall_sqlite_static()))
     }
 
+    /// Binds bytes, copied.
+    func bind(copying bytes: [UInt8], at index: Int32) throws(StoreError) {
+        let code = bytes.withUnsafeBytes {
+            sqlite3_bind_blob64(
+                handle, index, $0.baseAddress, UInt64($0.count), rollcall_sqlite_transient())
+        }
+        try check(code)
+    }
+
     /// Runs to the end, passing over rows, and resets. After an error it is reset too.
     func run() throws(StoreError) {
         while try next() {}

@@ -97,7 +97,7 @@ enum StoreFile {
 /// The directory of the store, open from before SQLite makes its files.
 ///
 /// Linux reports a failed write-back to the descriptors that were open then. SQLite syncs the
-/// directory itself and ignores the error (reliability.md P1 test 3); one opened afterwards might
+/// directory itself and ignores the error; one opened afterwards might
 /// not hear of it any more.
 final class StoreDirectory {
     private let path: String

@@ -41,14 +41,16 @@ struct CheckpointWriter {
     /// Drops an unfinished one: the store it was meant for failed.
     mutating func abandon() { checkpoint = nil }
 
-    /// Notes a committed turn and begins a checkpoint when one is due.
+    /// Notes a committed turn and begins a checkpoint when one is due, or wanted.
     mutating func committed(
-        rows count: Int, turn: Int64, _ engine: Engine, _ clock: ClockReading
+        rows count: Int, turn: Int64, _ engine: Engine, _ clock: ClockReading, isWanted: Bool
     ) {
         wrote()
         rows += count
         let isOld = rows > 0 && clock.elapsed - lastElapsed >= Self.millisecondsMax
-        if checkpoint == nil, rows >= Self.rowsMax || isOld { begin(turn: turn, engine, clock) }
+        if checkpoint == nil, rows >= Self.rowsMax || isOld || isWanted {
+            begin(turn: turn, engine, clock)
+        }
     }
 
     /// Notes that the slices written last are committed.

@@ -24,7 +24,7 @@ extension Keeper {
         }
         engine.advance(to: now)
         pending.decisions = engine.takeDecisions()
-        number(&pending, now)
+        number(&pending)
         try store.commit([pending])
         lastTurnElapsed = clock.elapsed
         figures.journalOldestAt = try store.journal.firstTurn().map {
@@ -40,13 +40,13 @@ extension Keeper {
                     "stopping with turns that could not be stored; nothing acknowledged is lost")
                 return
             }
-            checkpoints.abandon()
-            checkpoints.begin(turn: turnNumber, engine, ClockReading.now())
-            while checkpoints.isWriting {
+            chores.checkpoints.abandon()
+            chores.checkpoints.begin(turn: turnNumber, engine, ClockReading.now())
+            while chores.checkpoints.isWriting {
                 try store.journal.begin()
-                try checkpoints.write(to: store.journal)
+                try chores.checkpoints.write(to: store.journal)
                 try store.journal.commit()
-                checkpoints.wrote()
+                chores.checkpoints.wrote()
             }
             try store.journal.close()
         } catch {

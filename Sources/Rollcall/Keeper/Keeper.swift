@@ -12,7 +12,7 @@ package enum WriteOutcome: Sendable {
 }
 
 /// Everything the keeper may be told.
-private enum KeeperMessage: Sendable {
+enum KeeperMessage: Sendable {
     case write(Event, reply: @Sendable (WriteOutcome) -> Void)
     case question(@Sendable (KeeperView) -> Void)
     case stop(@Sendable () -> Void)
@@ -24,6 +24,8 @@ package struct KeeperView {
     package let engine: Engine
     /// What the store knows of itself.
     package let store: StoreFigures
+    /// Erasures, by their numbers.
+    package let erasures: [Int64: Erasure]
 }
 
 /// The one loop: takes what waits, folds it, commits, answers. Source: design §1.
@@ -39,29 +41,29 @@ package final class Keeper: @unchecked Sendable {
     private static let wallStepFrom: Int64 = 500
     /// Between tries to commit a turn that was kept (J6).
     private static let retryEvery: Int64 = 500
-    /// Bytes written between checkpoints of the write-ahead log.
-    private static let walBytesMax = 2 << 20
+    /// Between tries to cut the write-ahead log while a reader holds it.
+    private static let logCutEvery: Int64 = 50
 
     let store: KeeperStore
     let log: Logger
-    private let edge: EdgeFigures
+    let edge: EdgeFigures
     let refusals: @Sendable () -> Int
-    private let onFatal: @Sendable (StoreError) -> Void
+    let onFatal: @Sendable (StoreError) -> Void
     private let mailbox = Mailbox<KeeperMessage>()
-    private let takesWrites = Atomic(true)
+    let takesWrites = Atomic(true)
 
     var engine: Engine
     var figures: StoreFigures
-    var checkpoints: CheckpointWriter
+    var chores: StoreChores
     /// Turns whose commit failed, kept whole (J6).
     var kept: [PendingTurn] = []
     /// The last committed state, which answers while turns are kept (J6).
-    private var published: Engine?
+    var published: Engine?
     var turnNumber: Int64
     /// Where running time and the machine's clock meet.
     var origin: (running: Int64, elapsed: Int64) = (0, 0)
     var lastTurnElapsed: Int64 = 0
-    private var walBytes = 0
+    var walBytes = 0
     var refusalsSeen = 0
 
     /// A keeper of the store at `path` that decides by `policy`, ready to be started.
@@ -69,7 +71,8 @@ package final class Keeper: @unchecked Sendable {
     /// `refusals` counts the writes that the edge answered 503 by itself; `onFatal` must end the
     /// process: a failed fsync is not retried (J6). Errors: `StoreError`.
     package init(
-        path: String, policy: Policy, log: Logger, edge: EdgeFigures,
+        path: String, policy: Policy, retention: Retention = Retention(), log: Logger,
+        edge: EdgeFigures,
         refusals: @escaping @Sendable () -> Int,
         onFatal: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
@@ -83,7 +86,10 @@ package final class Keeper: @unchecked Sendable {
         turnNumber = recovered.lastTurn?.number ?? 0
         figures = StoreFigures(version: BuildInformation.version)
         figures.refoldDifferences = recovered.differences
-        checkpoints = CheckpointWriter(last: recovered.checkpoint)
+        chores = StoreChores(
+            checkpoints: CheckpointWriter(last: recovered.checkpoint),
+            erasures: ErasureWriter(try store.journal.erasures()),
+            retention: RetentionWriter(retention, log: log))
         if recovered.differences > 0 {
             log.error(
                 "refolding differs from the store",
@@ -158,12 +164,13 @@ package final class Keeper: @unchecked Sendable {
     private func nextWake() -> Int64 {
         let now = ClockReading.now().elapsed
         if !kept.isEmpty { return now + Self.retryEvery }
-        if checkpoints.isWriting { return now }
+        if chores.isBusy { return now }
         let due = engine.nextInstant().milliseconds - origin.running + origin.elapsed
-        return min(due, lastTurnElapsed + Engine.turnEvery.count, now + Self.sleepMax)
+        let sleep = chores.erasures.wantsLogCut ? Self.logCutEvery : Self.sleepMax
+        return min(due, lastTurnElapsed + Engine.turnEvery.count, now + sleep)
     }
 
-    private func running(_ clock: ClockReading) -> RunningTime {
+    func running(_ clock: ClockReading) -> RunningTime {
         RunningTime(milliseconds: origin.running + clock.elapsed - origin.elapsed)
     }
 
@@ -198,7 +205,7 @@ package final class Keeper: @unchecked Sendable {
         if !stops.isEmpty { _ = pending.fold(.stop, into: &engine, at: now) }
         let isDue = engine.nextInstant() <= now
         let isSignOfLife = clock.elapsed - lastTurnElapsed >= Engine.turnEvery.count
-        if !pending.isEmpty || isDue || isSignOfLife || checkpoints.isWriting {
+        if !pending.isEmpty || isDue || isSignOfLife || chores.isBusy {
             engine.advance(to: now)
             pending.decisions = engine.takeDecisions()
             guard commit(pending, now, clock) else {
@@ -210,6 +217,7 @@ package final class Keeper: @unchecked Sendable {
         }
         for (reply, receipt) in replies { reply(.committed(receipt)) }
         answer(questions, at: now)
+        if chores.erasures.wantsLogCut { checkpointWAL(.truncate) }
     }
 
     /// Reads at the edge what must be judged: lateness, wall steps, refusals (J1).
@@ -234,153 +242,24 @@ package final class Keeper: @unchecked Sendable {
         refusalsSeen = refused
     }
 
-    private func answer(_ questions: [@Sendable (KeeperView) -> Void], at now: RunningTime) {
+    func answer(_ questions: [@Sendable (KeeperView) -> Void], at now: RunningTime) {
         guard !questions.isEmpty else { return }
         // Time alone changed nothing since the last turn, or there would have been one: only the
         // clock that ages are read from moves on.
         let view = KeeperView(
-            engine: (published ?? engine).viewed(at: now), store: storeFigures())
+            engine: (published ?? engine).viewed(at: now), store: storeFigures(),
+            erasures: chores.erasures.erasures)
         for question in questions { question(view) }
     }
 
     private func storeFigures() -> StoreFigures {
         var figures = figures
-        figures.checkpointAge = checkpoints.last.map {
+        figures.checkpointAge = chores.checkpoints.last.map {
             Milliseconds(max(0, ClockReading.now().wall.milliseconds - $0.createdMilliseconds))
         }
         figures.isFailing = !kept.isEmpty
+        figures.erasuresPending = chores.erasures.pendingCount
         return figures
-    }
-
-    // MARK: - The store
-
-    /// Writes a turn and whatever of a checkpoint is due; false if it had to be kept.
-    private func commit(
-        _ pending: PendingTurn, _ now: RunningTime, _ clock: ClockReading
-    ) -> Bool {
-        var pending = pending
-        number(&pending, now)
-        let began = ContinuousClock.now
-        do throws(StoreError) {
-            try store.commit([pending]) { () throws(StoreError) in
-                try checkpoints.write(to: store.journal)
-            }
-            edge.committed(after: ContinuousClock.now - began)
-            committed(pending, clock)
-            return true
-        } catch {
-            fail(error, keeping: pending, clock)
-            return false
-        }
-    }
-
-    func number(_ pending: inout PendingTurn, _ now: RunningTime) {
-        turnNumber += 1
-        pending.turn = Turn(
-            number: turnNumber, nowMilliseconds: now.milliseconds,
-            wallMilliseconds: engine.watch.wall(now).milliseconds,
-            firstRow: pending.rows.first?.id ?? engine.nextRow,
-            lastRow: pending.rows.last?.id ?? engine.nextRow - 1,
-            engineVersion: Engine.version)
-    }
-
-    private func committed(_ pending: PendingTurn, _ clock: ClockReading) {
-        lastTurnElapsed = clock.elapsed
-        let present = ClockReading.now()
-        let wall = engine.watch.wall(running(present))
-        for decision in pending.decisions {
-            if case .status(let at, _, _, _, .deadline) = decision.decision {
-                edge.detected(late: wall - at)
-            }
-        }
-        checkpoints.committed(rows: pending.rows.count, turn: turnNumber, engine, present)
-        walBytes += pending.bytes.count + 40 * pending.rows.count + checkpoints.bytesWritten
-        if walBytes > Self.walBytesMax { checkpointWAL(.passive) }
-    }
-
-    func checkpointWAL(_ mode: WALCheckpoint.Mode) {
-        walBytes = 0
-        do throws(StoreError) {
-            let result = try store.journal.checkpointWAL(mode)
-            if result.isBusy {
-                log.debug("the log's checkpoint is held up by a reader")
-            }
-        } catch {
-            guard case .fatal = error.disposition else {
-                return log.warning("the log's checkpoint failed", metadata: ["error": "\(error)"])
-            }
-            end(error)
-        }
-    }
-
-    /// Keeps a turn whose commit failed and goes blind: what is known so far stays published.
-    private func fail(_ error: StoreError, keeping pending: PendingTurn, _ clock: ClockReading) {
-        guard case .recoverable = error.disposition else { return end(error) }
-        log.error("the store does not take commits", metadata: ["error": "\(error)"])
-        takesWrites.store(false, ordering: .relaxed)
-        checkpoints.abandon()
-        kept.append(pending)
-        var failing = PendingTurn()
-        let now = engine.openInstant
-        published = lastCommitted()?.unstorable(since: now)
-        _ = failing.fold(.store(isFailing: true), into: &engine, at: now)
-        engine.advance(to: now)
-        failing.decisions = engine.takeDecisions()
-        number(&failing, now)
-        kept.append(failing)
-        lastTurnElapsed = clock.elapsed
-    }
-
-    /// The engine without what is kept, from the store; nil if that cannot even be read.
-    private func lastCommitted() -> Engine? {
-        do throws(StoreError) {
-            return try store.recover().engine
-        } catch {
-            log.error("the store cannot be read", metadata: ["error": "\(error)"])
-            return nil
-        }
-    }
-
-    /// Tries to commit what was kept; nothing else is folded before that works (J6).
-    private func recoverStore(
-        _ messages: [KeeperMessage], _ clock: ClockReading,
-        _ stops: inout [@Sendable () -> Void]
-    ) {
-        var questions: [@Sendable (KeeperView) -> Void] = []
-        for message in messages {
-            switch message {
-            case .write(_, let reply): reply(.unavailable("the store does not take commits"))
-            case .question(let question): questions.append(question)
-            case .stop(let done): stops.append(done)
-            }
-        }
-        while let first = kept.first {
-            do throws(StoreError) {
-                try store.commit([first])
-                kept.removeFirst()
-            } catch {
-                guard case .recoverable = error.disposition else { return end(error) }
-                break
-            }
-        }
-        if kept.isEmpty {
-            log.info("the store takes commits again")
-            // The refusals of the meantime are what blindness already tells of.
-            refusalsSeen = refusals()
-            published = nil
-            var pending = PendingTurn()
-            let now = max(running(clock), engine.openInstant)
-            _ = pending.fold(.store(isFailing: false), into: &engine, at: now)
-            engine.advance(to: now)
-            pending.decisions = engine.takeDecisions()
-            takesWrites.store(commit(pending, now, clock), ordering: .relaxed)
-        }
-        answer(questions, at: max(running(clock), engine.watch.now))
-    }
-
-    private func end(_ error: StoreError) {
-        log.critical("the store failed for good", metadata: ["error": "\(error)"])
-        onFatal(error)
     }
 }
 

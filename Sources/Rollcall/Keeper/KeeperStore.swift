@@ -66,6 +66,7 @@ package struct KeeperStore {
         }
         if let failure { throw failure }
         for decision in pending.decisions { try write(decision, turn: pending.turn.number) }
+        for erasure in pending.erasures { try journal.put(erasure) }
         try journal.write(turn: pending.turn)
     }
 
@@ -99,13 +100,17 @@ package struct KeeperStore {
             }
             limit = checkpoint.turn - 1
         }
+        if recovered.checkpoint == nil, let first = try journal.firstTurn(), first.number > 1 {
+            throw .damaged(
+                "no checkpoint can be read, and what came before turn \(first.number) is cut")
+        }
         try foldTail(&recovered)
         recovered.lastTurn = try journal.lastTurn()
         return recovered
     }
 
     private func read(_ checkpoint: EngineCheckpoint) throws(StoreError) -> Engine? {
-        var reader = CheckpointReader()
+        var reader = CheckpointReader(version: checkpoint.engineVersion)
         do throws(StoreError) {
             try journal.readSlices(of: checkpoint) { reader.take(Array($0)) }
         } catch .damaged {
@@ -120,6 +125,7 @@ package struct KeeperStore {
         var again: [NumberedDecision] = []
         var engine = recovered.engine
         var rows = 0
+        var isSameVersion = true
         try journal.replayTail(afterTurn: after) { (row) throws(StoreError) in
             guard replay.take(row) else {
                 throw .damaged("journal row \(row.id) of kind \(row.kind) makes no sense")
@@ -127,6 +133,7 @@ package struct KeeperStore {
             rows += 1
         } turn: { turn in
             let now = RunningTime(milliseconds: turn.nowMilliseconds)
+            isSameVersion = isSameVersion && turn.engineVersion == Engine.version
             for (event, row) in replay.finish() {
                 engine.nextRow = row
                 _ = engine.fold(event, at: now)
@@ -143,8 +150,10 @@ package struct KeeperStore {
                 && again[stored].id == row.id
             if !isSame { differences += 1 }
             stored += 1
+            engine.note(storedDecision: row.id, of: Int(row.responder) - 1)
         }
-        recovered.differences = differences + max(0, again.count - stored)
+        // Other rules may decide otherwise: the store is right, and there is nothing to tell (J4).
+        recovered.differences = isSameVersion ? differences + max(0, again.count - stored) : 0
         recovered.rows = rows
         recovered.engine = engine
     }

@@ -16,6 +16,8 @@ package final class EdgeFigures: Sendable {
         case responders
         /// `/v1/heartbeat`.
         case heartbeat
+        /// `/v1/erasures` and what is below it.
+        case erasures
         /// `/v1/status`.
         case status
         /// `/metrics`.
@@ -36,6 +38,7 @@ package final class EdgeFigures: Sendable {
             case .transitions: "transitions"
             case .responders: "responders"
             case .heartbeat: "heartbeat"
+            case .erasures: "erasures"
             case .status: "status"
             case .metrics: "metrics"
             case .health: "health"
@@ -53,6 +56,7 @@ package final class EdgeFigures: Sendable {
                 [200, 400, 401, 403, 408, 413, 415, 422, 429, 503]
             case .responders: [200, 202, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503]
             case .status, .metrics, .page: [200, 401, 403, 503]
+            case .erasures: [200, 401, 403, 404, 503]
             case .health: [200, 503]
             case .reload: [200, 401, 403, 422, 503]
             case .other: [404, 405]

@@ -13,6 +13,8 @@ package struct StoreFigures: Equatable, Sendable {
     /// True while a turn's commit has failed: the engine shown is the last committed one, and the
     /// watch is blind although that engine does not know (J6).
     package var isFailing = false
+    /// Erased people of whom the store still holds something.
+    package var erasuresPending = 0
 
     /// The figures of a store that has nothing yet.
     package init(version: String) { self.version = version }
@@ -23,6 +25,10 @@ package struct StoreFigures: Equatable, Sendable {
             "rollcall_journal_oldest_timestamp_seconds", .gauge,
             "When the oldest journal row was written, or 0.")
         page.sample(journalOldestAt.map { Quantity($0) } ?? 0)
+        page.family(
+            "rollcall_erasures_pending", .gauge,
+            "Erased people of whom the store still holds something.")
+        page.sample(Quantity(erasuresPending))
         // An age has no value for "never": 0 would be the best one. So it is left out.
         page.family(
             "rollcall_checkpoint_age_seconds", .gauge,

@@ -8,22 +8,54 @@ struct Archive {
     /// True if the bytes ended too early or made no sense.
     private(set) var isDamaged = false
     let isReading: Bool
+    /// The engine's version that wrote the bytes.
+    let version: Int64
     private var at = 0
+    /// True for a part that an older version may have written shorter.
+    private var mayEndEarly = false
+    /// Containers around what is being coded: those do not end early.
+    private var nesting = 0
 
     /// An archive to be written.
     init() {
         bytes = []
         isReading = false
+        version = Engine.version
     }
 
-    /// An archive to be read.
-    init(reading bytes: [UInt8]) {
+    /// An archive to be read, written by an engine of `version`.
+    init(reading bytes: [UInt8], version: Int64 = Engine.version) {
         self.bytes = bytes
+        self.version = version
         isReading = true
+    }
+
+    /// The bytes of a part that any version wrote; see `codePart`.
+    init(part bytes: [UInt8]) {
+        self.init(reading: bytes)
+        mayEndEarly = true
+    }
+
+    /// Codes a part that later versions may lengthen: what an older one did not write keeps the
+    /// value that it has.
+    mutating func codePart(_ body: (inout Archive) -> Void) {
+        // Version 1 knew no parts: its values followed each other.
+        if isReading && version == 1 { return body(&self) }
+        var part = Archive()
+        if !isReading { body(&part) }
+        var bytes = part.bytes
+        code(&bytes)
+        guard isReading else { return }
+        part = Archive(part: bytes)
+        body(&part)
+        if part.isDamaged || !part.isAtEnd { isDamaged = true }
     }
 
     /// True once all bytes were read.
     var isAtEnd: Bool { at == bytes.count }
+
+    /// True if nothing is left of a part that may end early: values stay as they are.
+    private var keeps: Bool { mayEndEarly && isAtEnd && nesting == 0 }
 
     /// Notes that what was read cannot be.
     mutating func refuse() { isDamaged = true }
@@ -32,6 +64,7 @@ struct Archive {
 
     mutating func code(_ value: inout UInt64) {
         if !isReading { return Varint.append(value, to: &bytes) }
+        if keeps { return }
         var next = at
         let read = Varint.read(bytes.span, &next, bytes.count)
         if read == nil { isDamaged = true }
@@ -83,9 +116,21 @@ struct Archive {
     mutating func code<Value>(
         _ value: inout Value?, empty: Value, _ body: (inout Archive, inout Value) -> Void
     ) {
+        if keeps { return }
         var isThere = value != nil
         code(&isThere)
         guard isThere else { return value = nil }
+        var content = value ?? empty
+        nesting += 1
+        body(&self, &content)
+        nesting -= 1
+        value = content
+    }
+
+    /// The content of a value that is known to be there.
+    mutating func code<Value>(
+        some value: inout Value?, empty: Value, _ body: (inout Archive, inout Value) -> Void
+    ) {
         var content = value ?? empty
         body(&self, &content)
         value = content
@@ -94,6 +139,7 @@ struct Archive {
     mutating func code<Value>(
         _ values: inout [Value], empty: Value, _ body: (inout Archive, inout Value) -> Void
     ) {
+        if keeps { return }
         var count = values.count
         code(&count)
         guard isReading else {
@@ -101,14 +147,19 @@ struct Archive {
             return
         }
         values = []
+        // Every value takes a byte at least.
+        guard count >= 0, count <= bytes.count - at else { return refuse() }
+        nesting += 1
         while values.count < count, !isDamaged {
             var value = empty
             body(&self, &value)
             values.append(value)
         }
+        nesting -= 1
     }
 
     mutating func code(_ values: inout [UInt8]) {
+        if keeps { return }
         var count = values.count
         code(&count)
         guard isReading else { return bytes.append(contentsOf: values) }
@@ -132,17 +183,18 @@ struct Archive {
         code(&values, empty: []) { archive, value in archive.code(&value) }
     }
 
-    /// A table in the order of its keys, so that equal states are equal bytes.
+    /// A table by its numbers, as version 1 wrote it.
     mutating func code<Value>(
-        _ table: inout [Int: Value], empty: Value, _ body: (inout Archive, inout Value) -> Void
+        _ table: inout SideTable<Value>, empty: Value,
+        _ body: (inout Archive, inout Value) -> Void
     ) {
-        var keys = table.keys.sorted()
+        var keys: [Int] = []
         code(&keys)
-        if isReading { table = [:] }
         for key in keys where !isDamaged {
-            var value = table[key] ?? empty
+            var value = empty
             body(&self, &value)
-            table[key] = value
+            // A number from outside must not make room for itself.
+            if (0..<Int(UInt32.max)).contains(key) { table[key] = value } else { refuse() }
         }
     }
 }

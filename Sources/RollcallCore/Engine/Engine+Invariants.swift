@@ -57,7 +57,7 @@ extension Engine {
     /// Everything that grows has its limit (INV-25).
     private func examineBounds(_ broken: inout [String]) {
         func expect(_ holds: Bool, _ what: String) { if !holds { broken.append(what) } }
-        for (number, ledger) in ledgers {
+        ledgers.forEach { number, ledger in
             expect(ledger.installs.count <= SequenceLedger.installsMax, "\(number): installs")
             expect(ledger.forgotten.count <= SequenceLedger.forgottenMax, "\(number): forgotten")
             for install in ledger.installs {

@@ -13,11 +13,17 @@ extension Engine {
                 receipt.rejected.append((index, .malformed))
                 continue
             }
+            if item.kind == .nobody {
+                if item.isEnrolment { roster.enrolNobody() }
+                nextRow += 1
+                continue
+            }
             guard let number = number(of: item, list.bytes.span, index, &receipt) else { continue }
             switch item.kind {
             case .batch: foldBatch(item, list, number, &receipt)
             case .transition: foldTransition(item, list, number, &receipt)
             case .responder, .rosterEntry: foldFacts(item, list, number, &receipt)
+            case .nobody: break
             }
             journal(index, number, &receipt)
         }
@@ -29,7 +35,8 @@ extension Engine {
     ) -> Int? {
         let range = item.responderID.indices
         if let number = roster.number(of: bytes, range) { return number }
-        let isErased = !erased.isEmpty && erased.contains(StableHash.of(bytes, range))
+        let isErased = erasures.holds(
+            bytes, range, now: watch.now, retention: policy.retention)
         if isErased && item.kind != .responder {
             receipt.rejected.append((index, .erased))
             return nil
@@ -38,9 +45,10 @@ extension Engine {
             receipt.rejected.append((index, .responderLimit))
             return nil
         }
-        if isErased { erased.remove(StableHash.of(bytes, range)) }
+        if isErased { erasures.forget(StableHash.of(bytes, range)) }
         let number = roster.enrol(bytes, range)
-        roster[number].region = 1
+        roster[number].region = regions.number(of: Self.defaultRegion)
+        useNames(roster[number])
         tally.add(roster[number], now: watch.watchedNow)
         return number
     }
@@ -211,11 +219,11 @@ extension Engine {
             person.sharingAt = instant
         }
         if let range = item.region, isNews(.region, person.regionAt) {
-            person.region = regions.number(of: Array(bytes[range.indices]))
+            regions.give(Array(bytes[range.indices]), to: &person.region)
             person.regionAt = instant
         }
         if let range = item.circles, isNews(.circles, person.circlesAt) {
-            person.circles = circles.number(of: Array(bytes[range.indices]))
+            circles.give(Array(bytes[range.indices]), to: &person.circles)
             person.circlesAt = instant
         }
         if let platform = item.platform, isNews(.platform, person.platformAt) {
@@ -223,8 +231,12 @@ extension Engine {
             person.platformAt = instant
         }
         if item.osVersion != nil || item.appVersion != nil, isNews(.versions, person.versionsAt) {
-            if let range = item.osVersion { person.osVersion = version(bytes[range.indices]) }
-            if let range = item.appVersion { person.appVersion = version(bytes[range.indices]) }
+            if let range = item.osVersion {
+                versions.give(Array(bytes[range.indices]), to: &person.osVersion)
+            }
+            if let range = item.appVersion {
+                versions.give(Array(bytes[range.indices]), to: &person.appVersion)
+            }
             person.versionsAt = instant
         }
         if let battery = item.battery, isNews(.battery, person.batteryAt) {
@@ -245,8 +257,12 @@ extension Engine {
         person.factSequences = sequences
     }
 
-    private mutating func version(_ name: ArraySlice<UInt8>) -> UInt16 {
-        UInt16(truncatingIfNeeded: versions.number(of: Array(name)))
+    /// A person counts for the names that they have.
+    mutating func useNames(_ person: Responder) {
+        regions.use(person.region)
+        circles.use(person.circles)
+        versions.use(UInt32(person.osVersion))
+        versions.use(UInt32(person.appVersion))
     }
 
     /// A duty state told by the backend wins over one in batches received within 60 s after it
@@ -337,7 +353,7 @@ extension Engine {
 
     /// The person's ledger, wherever it is.
     private mutating func takeLedger(_ person: inout Responder, _ number: Int) -> SequenceLedger {
-        if person.hasLedger { return ledgers.removeValue(forKey: number) ?? SequenceLedger() }
+        if person.hasLedger { return ledgers.take(number) ?? SequenceLedger() }
         var ledger = SequenceLedger()
         guard person.highestSequence >= person.lowestSequence || person.installID != 0 else {
             return ledger

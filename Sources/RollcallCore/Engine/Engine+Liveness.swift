@@ -237,11 +237,11 @@ extension Engine {
             arm(&person, number)
             roster[number] = person
         }
-        for (number, adoption) in adopted {
-            adopted[number]?.degradedAt = min(adoption.degradedAt, now)
-            adopted[number]?.offlineAt = min(adoption.offlineAt, now)
+        adopted.changeAll { adoption in
+            adoption.degradedAt = min(adoption.degradedAt, now)
+            adoption.offlineAt = min(adoption.offlineAt, now)
         }
-        for (number, at) in retired where at > now { retired[number] = now }
+        retired.changeAll { $0 = min($0, now) }
         declaredWorse.clampInstants(to: now)
     }
 }

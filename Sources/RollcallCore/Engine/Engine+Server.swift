@@ -54,7 +54,9 @@ extension Engine {
         }
         let isMass = declaredWorse.isMass(active: tally.active + 1, now: now)
         guard policy.serverTransitions == .adopt, !watch.isBlind, !isMass else { return }
-        adopted[number, default: Adoption()].note(to, instant)
+        var adoption = adopted[number] ?? Adoption()
+        adoption.note(to, instant)
+        adopted[number] = adoption
         let believed = person.status == .unknown && from != to ? from : nil
         change(&person, number, to: to, .server, from: believed)
     }

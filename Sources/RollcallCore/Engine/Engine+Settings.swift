@@ -4,27 +4,56 @@ extension Engine {
     private static var retiredFreely: Int { 5 }
 
     mutating func foldRoster(
-        _ list: ItemList, _ allowsShrink: Bool, _ receipt: inout Receipt
+        _ list: ItemList, _ terms: RosterTerms, _ receipt: inout Receipt
     ) {
-        var named = Set<Int>()
+        rosters.expire(now: watch.now)
+        var earlier = NumberSet()
+        if !terms.id.isEmpty {
+            if let ended = rosters.ended(terms.id) {
+                let isRetry = !terms.hasMore && ended.lastPart == list.hash
+                if isRetry { receipt.duplicates += list.count }
+                receipt.rosterFault = isRetry ? nil : .ended
+                return
+            }
+            if terms.hasMore {
+                foldItems(list, &receipt)
+                return rosters.add(
+                    receipt.rows.lazy.map(\.responder), to: terms.id, now: watch.now)
+            }
+            earlier = rosters.named(terms.id) ?? earlier
+        }
+        let leaving = leaving(list, earlier)
+        let active = tally.active
+        let retiring = leaving.count { roster[$0].isActive }
+        if !terms.allowsShrink, retiring * 2 > active, retiring > Self.retiredFreely {
+            receipt.rosterFault = .shrinks(active: active, retiring: retiring)
+            return
+        }
+        foldItems(list, &receipt)
+        // A roster of which nothing can be taken says nothing about anybody.
+        if receipt.accepted == 0, list.count > 0, earlier.isEmpty { return }
+        retire(leaving)
+        receipt.retired = leaving.count
+        if !terms.id.isEmpty {
+            rosters.complete(terms.id, lastPart: list.hash, now: watch.now)
+        }
+    }
+
+    /// Who stands neither in the list nor in the parts before it.
+    private func leaving(_ list: ItemList, _ earlier: NumberSet) -> [Int] {
+        var named = earlier
         for index in 0..<list.count {
             guard let item = list.item(index) else { continue }
             if let number = roster.number(of: list.bytes.span, item.responderID.indices) {
                 named.insert(number)
             }
         }
-        let leaving = (0..<roster.count).filter { number in
+        return (0..<roster.count).filter { number in
             roster[number].idCount > 0 && !roster[number].isRetired && !named.contains(number)
         }
-        let active = tally.active
-        let retiring = leaving.count { roster[$0].isActive }
-        if !allowsShrink, retiring * 2 > active, retiring > Self.retiredFreely {
-            receipt.shrinkRefused = (active, retiring)
-            return
-        }
-        foldItems(list, &receipt)
-        // A roster of which nothing can be taken says nothing about anybody.
-        if receipt.accepted == 0, list.count > 0 { return }
+    }
+
+    private mutating func retire(_ leaving: [Int]) {
         let now = watch.watchedNow
         for number in leaving.sorted(by: roster.precedes) {
             edit(number) { engine, person in
@@ -36,10 +65,30 @@ extension Engine {
     }
 
     /// Takes a person out of memory. Nothing is printed: a line would name them.
-    mutating func erase(_ id: [UInt8]) {
-        erased.insert(StableHash.of(id.span, 0..<id.count))
-        guard let number = roster.number(of: id) else { return }
-        tally.remove(roster[number], now: watch.watchedNow)
+    mutating func erase(_ who: ErasedPerson, _ receipt: inout Receipt) {
+        receipt.accepted += 1
+        let known: Int?
+        let hash: UInt64
+        switch who {
+        case .id(let id):
+            known = roster.number(of: id)
+            hash = StableHash.of(id.span, 0..<id.count)
+        case .number(let number, let told):
+            known = number.flatMap { $0 < roster.count && roster[$0].idCount > 0 ? $0 : nil }
+            hash = told
+        }
+        erasures.expire(now: watch.now, retention: policy.retention)
+        receipt.erasure = erasures.note(hash, row: nextRow - 1, now: watch.now)
+        guard let number = known else { return }
+        let person = roster[number]
+        tally.remove(person, now: watch.watchedNow)
+        regions.leave(person.region)
+        circles.leave(person.circles)
+        versions.leave(UInt32(person.osVersion))
+        versions.leave(UInt32(person.appVersion))
+        regions.dropUnused(but: policy.coverageRegions + [Self.defaultRegion])
+        circles.dropUnused()
+        versions.dropUnused()
         roster.erase(number)
         ledgers[number] = nil
         pauses[number] = nil

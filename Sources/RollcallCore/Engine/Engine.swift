@@ -10,11 +10,13 @@
 /// `advance(a)` then `advance(b)` equals `advance(b)`.
 package struct Engine: Sendable {
     /// Changes whenever the same events may be decided otherwise than before (design §1 J4).
-    package static let version: Int64 = 1
+    package static let version: Int64 = 2
     /// Turns are promised at least this often (J2).
     package static let turnEvery = Milliseconds.seconds(5)
     /// A turn later than this makes the watch blind (B1).
     package static let turnLateAfter = Milliseconds.seconds(5)
+    /// Where people are of whom nobody told a region.
+    static let defaultRegion = Array("default".utf8)
 
     package internal(set) var policy: Policy
     package internal(set) var watch = Watch()
@@ -42,14 +44,14 @@ package struct Engine: Sendable {
     var pauseQueue = DeadlineQueue<Timestamp>()
 
     // What few people have, by number.
-    var ledgers: [Int: SequenceLedger] = [:]
-    var pauses: [Int: Timestamp] = [:]
-    var adopted: [Int: Adoption] = [:]
-    var retired: [Int: WatchedTime] = [:]
-    var transitionIDs: [Int: [UInt64]] = [:]
-    var pushTokens: [Int: [UInt8]] = [:]
-    /// Hashes of erased ids, refused until named again (F17).
-    var erased: Set<UInt64> = []
+    var ledgers = SideTable<SequenceLedger>()
+    var pauses = SideTable<Timestamp>()
+    var adopted = SideTable<Adoption>()
+    var retired = SideTable<WatchedTime>()
+    var transitionIDs = SideTable<[UInt64]>()
+    var pushTokens = SideTable<[UInt8]>()
+    var erasures = Erasures()
+    var rosters = RosterParts()
     var declaredWorse = DeclaredWorse()
 
     /// Stretches before the instant that is being folded in which we did not run.
@@ -61,7 +63,7 @@ package struct Engine: Sendable {
     /// An engine that has seen nothing, under `policy`.
     package init(policy: Policy = Policy()) {
         self.policy = policy
-        _ = regions.number(of: Array("default".utf8))
+        _ = regions.number(of: Self.defaultRegion)
     }
 
     // MARK: - Time
@@ -161,12 +163,12 @@ package struct Engine: Sendable {
         case .items(let list, let source):
             wrote(source)
             foldItems(list, &receipt)
-        case .roster(let list, let source, let allowsShrink):
+        case .roster(let list, let source, let terms):
             wrote(source)
-            foldRoster(list, allowsShrink, &receipt)
-        case .erase(let id, let source):
+            foldRoster(list, terms, &receipt)
+        case .erase(let person, let source):
             wrote(source)
-            erase(id)
+            erase(person, &receipt)
         case .heartbeat(let source, let every):
             writes.add(taken: 1, now: watch.now)
             feed.beat(source, every: every, now: watch.now)
@@ -206,6 +208,13 @@ package struct Engine: Sendable {
             defer { nextDecision += 1 }
             return NumberedDecision(decision: decision, id: nextDecision, previous: previous)
         }
+    }
+
+    /// What the store holds wins over what was decided again (J4): the next decision comes behind
+    /// decision `id`, which is person `number`'s newest.
+    package mutating func note(storedDecision id: Int64, of number: Int) {
+        nextDecision = max(nextDecision, id + 1)
+        if (0..<roster.count).contains(number) { roster[number].lastDecision = id }
     }
 
     // MARK: - Closing an instant

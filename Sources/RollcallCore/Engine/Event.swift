@@ -2,10 +2,10 @@
 package enum Event: Sendable {
     /// A body of batches, transitions or facts about responders, all of one kind.
     case items(ItemList, source: [UInt8])
-    /// A whole roster: whoever is not in it is retired.
-    case roster(ItemList, source: [UInt8], allowsShrink: Bool)
+    /// A roster, whole or in parts: whoever is not in it is retired.
+    case roster(ItemList, source: [UInt8], RosterTerms)
     /// A person is to be forgotten altogether.
-    case erase(id: [UInt8], source: [UInt8])
+    case erase(ErasedPerson, source: [UInt8])
     /// A source is alive; zero disarms it.
     case heartbeat(source: [UInt8], every: Milliseconds)
     /// The wall stepped; the instant is the one after the step.
@@ -66,13 +66,18 @@ package struct Receipt: Equatable, Sendable {
     package var updates = [0, 0, 0]
     /// What is to be journaled of the event; empty for a refused one.
     package var rows: [Row] = []
-    /// The roster would have retired more than half of the active: it was not taken (design §3).
-    package var shrinkRefused: (active: Int, retired: Int)?
+    /// Whom a roster retired, if it was taken and no more parts follow.
+    package var retired: Int?
+    /// Why the roster, or the part, was not taken.
+    package var rosterFault: RosterFault?
+    /// The number of an erasure.
+    package var erasure: Int64?
 
     package init() {}
 
     package static func == (a: Receipt, b: Receipt) -> Bool {
         a.accepted == b.accepted && a.duplicates == b.duplicates && a.updates == b.updates
             && a.rows == b.rows && a.rejected.elementsEqual(b.rejected, by: ==)
+            && a.retired == b.retired && a.rosterFault == b.rosterFault && a.erasure == b.erasure
     }
 }

@@ -32,6 +32,8 @@ package struct Policy: Equatable, Sendable {
     package var serverTransitions = ServerTransitions.adopt
     /// How long somebody is OFFLINE before being forgotten (L10).
     package var forgetAfter = Milliseconds.seconds(7 * 86_400)
+    /// How long an erased id is remembered and refused (F17): as long as the journal is kept.
+    package var retention = Milliseconds.seconds(30 * 86_400)
     /// Responders ONLINE from which on a stalled feed is suspected (B3).
     package var feedMinActive = 20
     package var feedStallAfter = Milliseconds.seconds(45)

@@ -28,6 +28,8 @@ package enum ItemKind: UInt8, Sendable {
     case responder = 3
     /// An entry of `PUT /v1/responders`.
     case rosterEntry = 4
+    /// What is left in the journal of an item about somebody who was erased.
+    case nobody = 5
 }
 
 /// One item of a body: what is told about one person. Absent fields are nil.
@@ -63,6 +65,8 @@ package struct Item: Sendable {
     /// Number of updates and the bytes that hold them; see `UpdateReader`.
     package var updateCount = 0
     package var updates = ByteRange.empty
+    /// Of `nobody`: true if it enrolled them, which took a number.
+    package var isEnrolment = false
 
     package init() {}
 }
@@ -98,6 +102,16 @@ package struct ItemList: Sendable {
     /// Number of items.
     package var count: Int { ends.count }
 
+    /// A hash of everything in it.
+    var hash: UInt64 { StableHash.of(bytes.span, 0..<bytes.count) }
+
+    /// What takes the place of an item about somebody who was erased.
+    package static func nobody(isEnrolment: Bool) -> [UInt8] {
+        isEnrolment
+            ? [ItemKind.nobody.rawValue, ItemTag.isEnrolment.rawValue, 1]
+            : [ItemKind.nobody.rawValue]
+    }
+
     /// Where item `index` stands in `bytes`.
     package func range(of index: Int) -> Range<Int> {
         (index == 0 ? 0 : ends[index - 1])..<ends[index]
@@ -131,6 +145,7 @@ enum ItemTag: UInt8 {
     case to = 17
     case transitionID = 18
     case updates = 19
+    case isEnrolment = 20
 }
 
 /// Variable-length integers, seven bits a byte, low bits first.
@@ -298,6 +313,7 @@ enum ItemReader {
         case .platform: item.platform = Platform(rawValue: small)
         case .battery: item.battery = Int16(truncatingIfNeeded: value)
         case .nudgeSound: item.nudgeSound = small
+        case .isEnrolment: item.isEnrolment = small == 1
         case .from: item.from = Status(rawValue: small)
         case .to: item.to = Status(rawValue: small)
         case .responderID, .region, .circles, .osVersion, .appVersion, .installID, .pushToken,

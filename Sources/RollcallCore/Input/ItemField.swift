@@ -77,6 +77,7 @@ enum ItemField: UInt8 {
             case .batch: batch(name)
             case .transition: transition(name)
             case .responder, .rosterEntry: fact(name)
+            case .nobody: nil
             }
         if let field { return field }
         return isPrivate(name) ? .privateField : nil

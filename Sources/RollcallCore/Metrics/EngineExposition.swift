@@ -232,7 +232,7 @@ private struct RegionLabels {
         // This ends with the places: a backend that names a region for each person costs nothing.
         var number: UInt32 = 1
         while free > 0, Int(number) < table.names.count {
-            if number != other, !covered.contains(number) {
+            if number != other, !covered.contains(number), !table[number].isEmpty {
                 numbers.append(number)
                 free -= 1
             }
@@ -245,7 +245,7 @@ private struct RegionLabels {
             rows.append((table[number], counts))
         }
         for name in unseen { rows.append((name, [0, 0, 0, 0])) }
-        foldedCount = table.names.count - 1 - numbers.count - (other == nil ? 0 : 1)
+        foldedCount = table.count - numbers.count - (other == nil ? 0 : 1)
         let isOtherNamed = other != nil || engine.policy.coverageRegions.contains(Self.other)
         if foldedCount > 0 || isOtherNamed { rows.append((Self.other, rest)) }
     }

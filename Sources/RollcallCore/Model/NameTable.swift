@@ -1,32 +1,86 @@
 /// Names by number: regions, sets of circles, versions. Number 0 is the empty name.
+///
+/// It knows how many people have each name, so that an erasure can take those away that nobody has
+/// any more: a circle or a region may name a person.
 package struct NameTable: Sendable {
-    /// The names by number.
+    /// The names by number; a dropped one is empty.
     package private(set) var names: [[UInt8]] = [[]]
     private var numbers: [[UInt8]: UInt32] = [[]: 0]
+    /// People that have each name.
+    private(set) var users: [UInt32] = [0]
+    /// Numbers of dropped names, falling: the lowest is given again first.
+    private var free: [UInt32] = []
     let countMax: Int
 
     /// A table that holds at most `countMax` names; all further ones get number 0.
     package init(countMax: Int = .max) { self.countMax = countMax }
 
-    /// A table of `names`, by number.
-    init(names: [[UInt8]], countMax: Int = .max) {
-        self.init(countMax: countMax)
-        for name in names.dropFirst() { _ = number(of: name) }
-    }
-
     /// The name of a number that the table gave.
     package subscript(number: UInt32) -> [UInt8] { names[Int(number)] }
+
+    /// Number of names, without the empty one.
+    package var count: Int { names.count - 1 - free.count }
 
     /// The number of `name`, given now if it has none.
     package mutating func number(of name: [UInt8]) -> UInt32 {
         if let number = numbers[name] { return number }
+        // An erasure may have taken a name out of an older checkpoint whose people have it.
+        while let number = free.popLast() {
+            guard users[Int(number)] == 0 else { continue }
+            names[Int(number)] = name
+            numbers[name] = number
+            return number
+        }
         guard names.count < countMax else { return 0 }
         let number = UInt32(names.count)
         names.append(name)
+        users.append(0)
         numbers[name] = number
         return number
     }
 
     /// The number of `name` if it has one.
     package func known(_ name: [UInt8]) -> UInt32? { numbers[name] }
+
+    // MARK: - Who has them
+
+    /// Gives somebody `name` instead of the one whose number they have.
+    mutating func give(_ name: [UInt8], to number: inout some FixedWidthInteger) {
+        let new = self.number(of: name)
+        guard new != number else { return }
+        leave(UInt32(truncatingIfNeeded: number))
+        use(new)
+        number = .init(truncatingIfNeeded: new)
+    }
+
+    /// Somebody more has the name.
+    mutating func use(_ number: UInt32) { users[Int(number)] += 1 }
+
+    /// Somebody has it no longer.
+    mutating func leave(_ number: UInt32) { users[Int(number)] -= 1 }
+
+    /// Drops every name that nobody has, but those of `kept`.
+    mutating func dropUnused(but kept: [[UInt8]] = []) {
+        for number in names.indices
+        where users[number] == 0 && !names[number].isEmpty && !kept.contains(names[number]) {
+            numbers[names[number]] = nil
+            names[number] = []
+            free.append(UInt32(number))
+        }
+        free.sort(by: >)
+    }
+
+    // MARK: - Coming back
+
+    /// Puts the next names back, from number `first` on; false if others are missing before them.
+    mutating func restore(_ next: [[UInt8]], from first: Int) -> Bool {
+        guard first == names.count, next.count <= countMax - names.count else { return false }
+        for name in next {
+            let number = UInt32(names.count)
+            names.append(name)
+            users.append(0)
+            if name.isEmpty { free.insert(number, at: 0) } else { numbers[name] = number }
+        }
+        return true
+    }
 }

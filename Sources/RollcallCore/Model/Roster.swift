@@ -65,16 +65,46 @@ package struct Roster: Sendable {
         return count - 1
     }
 
-    /// Takes a person's id and facts out of memory; the number stays taken.
+    /// Gives the next number to nobody, in the place of somebody who was erased.
+    mutating func enrolNobody() { _ = enrol([UInt8]().span, 0..<0) }
+
+    /// Takes a person's id and facts out of memory; the number stays taken. Where their rows stand
+    /// in the store is kept: they are still to be removed.
     mutating func erase(_ number: Int) {
         let person = self[number]
+        leaveSlot(number)
         for index in Int(person.idOffset)..<(Int(person.idOffset) + Int(person.idCount)) {
             idBytes[index] = 0
         }
-        self[number] = Responder()
-        // Open addressing cannot leave a hole: the table is made anew. Erasures are rare.
-        slots = [UInt32](repeating: 0, count: slots.count)
-        for other in 0..<count where self[other].idCount > 0 { place(other) }
+        var nobody = Responder()
+        nobody.lastRow = person.lastRow
+        nobody.lastDecision = person.lastDecision
+        self[number] = nobody
+    }
+
+    /// Frees the person's slot and closes the hole: what stands behind it moves up, as long as that
+    /// brings it nearer to where its hash says.
+    private mutating func leaveSlot(_ number: Int) {
+        let mask = slots.count - 1
+        var hole = home(number)
+        while slots[hole] != UInt32(number + 1) { hole = (hole + 1) & mask }
+        var next = (hole + 1) & mask
+        while slots[next] != 0 {
+            let home = home(Int(slots[next]) - 1)
+            if (next - home) & mask >= (next - hole) & mask {
+                slots[hole] = slots[next]
+                hole = next
+            }
+            next = (next + 1) & mask
+        }
+        slots[hole] = 0
+    }
+
+    /// Where the hash of a person's id says that they stand.
+    private func home(_ number: Int) -> Int {
+        let person = self[number]
+        let start = Int(person.idOffset)
+        return Self.hash(idBytes.span, start..<(start + Int(person.idCount))) & (slots.count - 1)
     }
 
     /// True if the id of `a` comes before that of `b`, by bytes (fine print F1).
@@ -99,10 +129,7 @@ package struct Roster: Sendable {
     }
 
     private mutating func place(_ number: Int) {
-        let person = self[number]
-        let start = Int(person.idOffset)
-        let range = start..<(start + Int(person.idCount))
-        var slot = Self.hash(idBytes.span, range) & (slots.count - 1)
+        var slot = home(number)
         while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
         slots[slot] = UInt32(number + 1)
     }

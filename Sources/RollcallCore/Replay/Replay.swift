@@ -113,7 +113,7 @@ package struct Replay {
             guard roster.items.count > 0 || roster.itemCount == 0 else {
                 return .items(ItemList(), source: line.source)
             }
-            return .roster(roster.items, source: line.source, allowsShrink: line.allowsShrink)
+            return .roster(roster.items, source: line.source, line.terms)
         case "start": return .start
         case "stop": return .stop
         case "end", "outcome": return nil
@@ -148,7 +148,7 @@ package struct Replay {
                 every: Milliseconds(Int64((every * 1000).rounded())))
         case "erase":
             guard let id = body.responderID else { throw fault("body has no responder_id") }
-            return .erase(id: id, source: line.source)
+            return .erase(.id(id), source: line.source)
         case "clock":
             guard let step = body.stepMilliseconds else { throw fault("body has no step_ms") }
             return .clock(step: Milliseconds(step))

@@ -4,7 +4,7 @@ struct ReplayLine {
     var kind = ""
     /// Who sent it; `default` without one (fine print F10).
     var source = Array("default".utf8)
-    var allowsShrink = false
+    var terms = RosterTerms()
     /// Where the body stands in the line.
     var body: Range<Int>?
 
@@ -22,7 +22,12 @@ struct ReplayLine {
             } else if name == "source" {
                 source = JSONText.decoded(try cursor.string(bytes), bytes)
             } else if name == "shrink" {
-                allowsShrink = ShortWord(try cursor.string(bytes), bytes) == "allow"
+                terms.allowsShrink = ShortWord(try cursor.string(bytes), bytes) == "allow"
+            } else if name == "roster" {
+                terms.id = JSONText.decoded(try cursor.string(bytes), bytes)
+            } else if name == "more" {
+                terms.hasMore = cursor.peek(bytes) == UInt8(ascii: "t")
+                try cursor.skipValue(bytes)
             } else if name == "body" {
                 _ = cursor.peek(bytes)
                 let start = cursor.position

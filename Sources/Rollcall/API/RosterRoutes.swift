@@ -1,0 +1,129 @@
+import RollcallCore
+
+/// Whole rosters, and erasures. Source: design §3.
+extension Router {
+    /// How soon an erased person is out of the store, as promised.
+    private static let erasedWithin = Milliseconds.seconds(600)
+
+    // MARK: - Rosters
+
+    /// Replaces the roster, whole or in parts: who is not in it is retired.
+    func putRoster(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        let terms: RosterTerms
+        do throws(RosterTermsError) {
+            terms = try Self.terms(request.query)
+        } catch {
+            return answer(.problem(400, "Bad Request", detail: error.detail), InputFigures())
+        }
+        write(.rosterEntry, request, answer) { scan, source in
+            // One of which nothing can be read says nothing about anybody.
+            scan.items.count > 0 || scan.itemCount == 0
+                ? .roster(scan.items, source: source, terms)
+                : .items(ItemList(), source: source)
+        }
+    }
+
+    private struct RosterTermsError: Error { let detail: String }
+
+    private static func terms(
+        _ query: [(name: String, value: String)]
+    ) throws(RosterTermsError) -> RosterTerms {
+        var terms = RosterTerms()
+        for (name, value) in query {
+            switch (name, value) {
+            case ("shrink", "allow"): terms.allowsShrink = true
+            case ("more", "true"): terms.hasMore = true
+            case ("more", "false"), ("source", _): break
+            case ("roster", _):
+                guard isName(Array(value.utf8)) else {
+                    throw RosterTermsError(
+                        detail: "roster: 1 to \(ItemScanner.nameBytesMax) bytes expected")
+                }
+                terms.id = Array(value.utf8)
+            case ("shrink", _): throw RosterTermsError(detail: "shrink: allow expected")
+            case ("more", _): throw RosterTermsError(detail: "more: true or false expected")
+            default: throw RosterTermsError(detail: "unknown parameter")
+            }
+        }
+        if terms.hasMore, terms.id.isEmpty {
+            throw RosterTermsError(detail: "more: a part needs the roster's id in roster=")
+        }
+        return terms
+    }
+
+    /// Why a roster was not taken.
+    static func refusal(_ fault: RosterFault) -> HTTPResponse {
+        switch fault {
+        case .shrinks(let active, let retiring):
+            .problem(
+                409, "Conflict",
+                detail: "this roster would retire \(retiring) of \(active) active people; if it is "
+                    + "meant, send it again with shrink=allow")
+        case .ended:
+            .problem(
+                409, "Conflict",
+                detail: "this roster is complete, or was given up because a part was missing for "
+                    + "10 minutes: send it from its first part under another id")
+        }
+    }
+
+    // MARK: - Erasures
+
+    /// Takes a person out of memory at once, and out of the store soon.
+    ///
+    /// Whether anybody had the id is not told: who asks twice, or for a stranger, gets the same.
+    func erase(_ id: [UInt8], _ request: HTTPRequest, _ answer: @escaping Answer) {
+        guard let source = source(request) else {
+            return answer(Self.badSource, InputFigures())
+        }
+        let place: Admission.Place
+        do throws(Admission.Refusal) {
+            place = try admission.enter(source, bytes: id.count, isShared: false)
+        } catch {
+            return answer(Self.refusal(error), InputFigures())
+        }
+        keeper.write(.erase(.id(id), source: source)) { [admission] outcome in
+            admission.leave(place)
+            switch outcome {
+            case .committed(let receipt):
+                let number = receipt.erasure ?? 0
+                var body: [UInt8] = []
+                JSONWriter.raw("{\"erasure\":", to: &body)
+                JSONWriter.integer(number, to: &body)
+                JSONWriter.raw("}\n", to: &body)
+                answer(
+                    HTTPResponse(
+                        status: 202,
+                        headers: [
+                            ("Content-Type", "application/json"),
+                            ("Location", "\(Self.erasurePrefix)\(number)"),
+                        ], body: body), InputFigures())
+            case .unavailable(let reason): answer(Self.unavailable(reason), InputFigures())
+            }
+        }
+    }
+
+    /// How far an erasure is.
+    func showErasure(_ number: Int64, _ answer: @escaping Answer) {
+        keeper.ask { view in
+            guard let erasure = view.erasures[number] else {
+                return answer(
+                    .problem(404, "Not Found", detail: "there is no such erasure"), InputFigures())
+            }
+            var body: [UInt8] = []
+            JSONWriter.raw("{\"erasure\":", to: &body)
+            JSONWriter.integer(number, to: &body)
+            ResponderJSON.word(
+                "state", erasure.finishedAt == nil ? "running" : "done", to: &body)
+            ResponderJSON.time("requested_at", erasure.requestedAt, to: &body)
+            ResponderJSON.time("due_at", erasure.requestedAt + Self.erasedWithin, to: &body)
+            ResponderJSON.time("finished_at", erasure.finishedAt ?? .distantPast, to: &body)
+            JSONWriter.raw(",\"rows\":", to: &body)
+            JSONWriter.integer(erasure.rows, to: &body)
+            JSONWriter.raw(",\"decisions\":", to: &body)
+            JSONWriter.integer(erasure.decisions, to: &body)
+            JSONWriter.raw("}\n", to: &body)
+            answer(.json(body), InputFigures())
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import RollcallCore
+
+/// Cutting the journal's oldest part, a few rows at a time (design §1 J7).
+extension Journal {
+    /// Bytes of the file that hold something; what was removed is used again before it grows.
+    func usedBytes() throws(StoreError) -> Int64 {
+        let pages = try statements.pageCount.one() - statements.freePages.one()
+        return try pages * statements.pageSize.one()
+    }
+
+    /// The turn of a number; nil if it is cut.
+    func turn(_ number: Int64) throws(StoreError) -> Turn? {
+        let select = statements.turn
+        defer { select.reset() }
+        select.bind(number, at: 1)
+        return try select.next() ? Turn(select) : nil
+    }
+
+    /// Removes at most `limit` rows, decisions and turns up to `turn`; true if some are left.
+    func cut(through turn: Turn, limit: Int64) throws(StoreError) -> Bool {
+        var isLeft = false
+        try writing { () throws(StoreError) in
+            for (delete, bound) in [
+                (statements.deleteRows, turn.lastRow),
+                (statements.deleteDecisions, turn.number),
+                (statements.deleteTurns, turn.number),
+            ] where !isLeft {
+                delete.bind(bound, at: 1)
+                delete.bind(limit, at: 2)
+                try delete.run()
+                isLeft = connection.changes == limit
+            }
+        }
+        return isLeft
+    }
+
+    /// Gives up the checkpoints of turns before `turn`.
+    func dropCheckpoints(beforeTurn turn: Int64) throws(StoreError) {
+        try writing { () throws(StoreError) in
+            statements.dropCheckpointsBefore.bind(turn, at: 1)
+            try statements.dropCheckpointsBefore.run()
+        }
+    }
+}

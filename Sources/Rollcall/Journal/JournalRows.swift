@@ -1,0 +1,94 @@
+/// One journaled event, as the keeper wrote it (J1). Only the keeper can read its body.
+package struct JournalRow {
+    /// The keeper's own number, rising with every event, and the row's id in the table.
+    package var id: Int64
+    /// The keeper's code for the kind of event.
+    package var kind: UInt8
+    /// The keeper's number for the responder, 0 for none.
+    package var responder: Int64
+    /// The id of the same responder's row before this one, 0 for none (J7).
+    package var previous: Int64
+    /// The event, in SQLite's memory: valid inside the closure that is given it, no longer.
+    package var body: UnsafeRawBufferPointer
+}
+
+/// What a turn decided about somebody or something, for timelines and for J3's comparison.
+package struct DecisionRow {
+    /// The keeper's own number, rising with every decision.
+    package var id: Int64
+    /// The turn that decided it.
+    package var turn: Int64
+    /// The keeper's code for the kind of decision.
+    package var kind: UInt8
+    /// The keeper's number for the responder, 0 for none.
+    package var responder: Int64
+    /// The id of the same responder's decision before this one, 0 for none.
+    package var previous: Int64
+    /// When it holds from, by the engine's stamp (F2), in milliseconds.
+    package var atMilliseconds: Int64
+    /// The decision, in SQLite's memory: valid inside the closure that is given it, no longer.
+    package var body: UnsafeRawBufferPointer
+}
+
+/// The one row that every transaction of the keeper holds (J2).
+package struct Turn: Equatable, Sendable {
+    /// The turn's number, rising.
+    package var number: Int64
+    /// The engine's now, in milliseconds.
+    package var nowMilliseconds: Int64
+    /// The wall clock, in milliseconds since 1970.
+    package var wallMilliseconds: Int64
+    /// The id of the first row folded in it.
+    package var firstRow: Int64
+    /// The id of the last row folded in it; less than `firstRow` if it folded none.
+    package var lastRow: Int64
+    /// The version of the rules it was folded by (J4).
+    package var engineVersion: Int64
+
+    /// A turn of the given numbers.
+    package init(
+        number: Int64,
+        nowMilliseconds: Int64,
+        wallMilliseconds: Int64,
+        firstRow: Int64,
+        lastRow: Int64,
+        engineVersion: Int64
+    ) {
+        self.number = number
+        self.nowMilliseconds = nowMilliseconds
+        self.wallMilliseconds = wallMilliseconds
+        self.firstRow = firstRow
+        self.lastRow = lastRow
+        self.engineVersion = engineVersion
+    }
+}
+
+/// A complete engine checkpoint: the state at exactly one turn (J5).
+package struct EngineCheckpoint: Equatable, Sendable {
+    /// The turn whose end it shows.
+    package var turn: Int64
+    /// The version of the rules that wrote it.
+    package var engineVersion: Int64
+    /// How many slices it has.
+    package var slices: Int64
+    /// When it was begun, by the wall clock, in milliseconds since 1970.
+    package var createdMilliseconds: Int64
+}
+
+/// What a checkpoint of the write-ahead log did.
+package struct WALCheckpoint: Equatable, Sendable {
+    /// How hard to try.
+    package enum Mode: Equatable, Sendable {
+        /// Move what no reader needs, and wait for nobody.
+        case passive
+        /// Move everything and cut the file to nothing; busy as long as a reader needs it.
+        case truncate
+    }
+
+    /// Somebody's lock kept it from the end; trying again later is all there is to do.
+    package var isBusy: Bool
+    /// Frames in the log, -1 if it could not be looked at.
+    package var frames: Int
+    /// Frames of it that are in the file by now.
+    package var checkpointed: Int
+}

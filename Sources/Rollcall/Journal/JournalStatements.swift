@@ -1,0 +1,116 @@
+/// Every statement that the keeper uses more than once, prepared once.
+final class JournalStatements {
+    /// The transaction.
+    let begin, commit, rollback: Statement
+    /// What is appended.
+    let insertRow, insertDecision, insertTurn, getMeta, setMeta: Statement
+    /// Where the numbers stand.
+    let lastRow, lastTurnRow, lastDecision, lastTurn, firstTurn: Statement
+    /// What a restart reads.
+    let tailTurns, tailRows, tailDecisions: Statement
+    /// The engine's checkpoints.
+    let insertCheckpoint, insertSlice, markComplete, markObsolete, newestCheckpoint: Statement
+    /// See `insertCheckpoint`.
+    let slices, obsoleteTurn, deleteSlices, deleteAllSlices, deleteCheckpoint: Statement
+    /// See `insertCheckpoint`.
+    let dropUnfinished, checkpointsBefore, slice, replaceSlice, dropCheckpoint: Statement
+    /// Erasure.
+    let allErasures, putErasure, forgetErasures: Statement
+    /// See `allErasures`.
+    let row, replaceRow, decision, deleteDecision: Statement
+    /// Retention.
+    let pageCount, freePages, pageSize, turn, deleteRows, deleteDecisions, deleteTurns: Statement
+    /// See `pageCount`.
+    let dropCheckpointsBefore: Statement
+
+    private var all: [Statement] = []
+
+    /// Prepares them on a connection whose tables are there.
+    init(_ connection: SQLiteConnection) throws(StoreError) {
+        var all: [Statement] = []
+        func prepare(_ sql: StaticString) throws(StoreError) -> Statement {
+            let statement = try Statement(connection, sql)
+            all.append(statement)
+            return statement
+        }
+        // IMMEDIATE takes the write lock now: who is busy shows here and not in the middle.
+        begin = try prepare("BEGIN IMMEDIATE")
+        commit = try prepare("COMMIT")
+        rollback = try prepare("ROLLBACK")
+        insertRow = try prepare(
+            "INSERT INTO journal(id, kind, responder, previous, body) VALUES(?, ?, ?, ?, ?)")
+        insertDecision = try prepare(
+            """
+            INSERT INTO decisions(id, turn, kind, responder, previous, at_ms, body)
+            VALUES(?, ?, ?, ?, ?, ?, ?)
+            """)
+        insertTurn = try prepare("INSERT INTO turns VALUES(?, ?, ?, ?, ?, ?)")
+        getMeta = try prepare("SELECT value FROM meta WHERE key = ?")
+        setMeta = try prepare("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)")
+        lastRow = try prepare("SELECT max(id) FROM journal")
+        lastTurnRow = try prepare("SELECT last_row FROM turns ORDER BY number DESC LIMIT 1")
+        lastDecision = try prepare("SELECT max(id) FROM decisions")
+        lastTurn = try prepare("SELECT * FROM turns ORDER BY number DESC LIMIT 1")
+        firstTurn = try prepare("SELECT * FROM turns ORDER BY number LIMIT 1")
+        tailTurns = try prepare("SELECT * FROM turns WHERE number > ? ORDER BY number")
+        tailRows = try prepare("SELECT * FROM journal WHERE id BETWEEN ? AND ? ORDER BY id")
+        tailDecisions = try prepare(JournalSchema.decisionsAfterTurn)
+        insertCheckpoint = try prepare("INSERT OR REPLACE INTO checkpoints VALUES(?, ?, 0, 0, ?)")
+        insertSlice = try prepare("INSERT INTO checkpoint_slices VALUES(?, ?, ?)")
+        markComplete = try prepare(
+            "UPDATE checkpoints SET state = 1, slices = ? WHERE turn = ? AND state = 0")
+        markObsolete = try prepare(JournalSchema.markObsoleteCheckpoints)
+        newestCheckpoint = try prepare(
+            """
+            SELECT turn, engine_version, slices, created_ms FROM checkpoints
+            WHERE state = 1 AND turn <= ? ORDER BY turn DESC LIMIT 1
+            """)
+        slices = try prepare(
+            "SELECT slice, body FROM checkpoint_slices WHERE turn = ? ORDER BY slice")
+        obsoleteTurn = try prepare("SELECT turn FROM checkpoints WHERE state = 2 LIMIT 1")
+        deleteSlices = try prepare(
+            "DELETE FROM checkpoint_slices WHERE turn = ? ORDER BY slice LIMIT ?")
+        deleteAllSlices = try prepare("DELETE FROM checkpoint_slices WHERE turn = ?")
+        deleteCheckpoint = try prepare("DELETE FROM checkpoints WHERE turn = ?")
+        dropUnfinished = try prepare("UPDATE checkpoints SET state = 2 WHERE state = 0")
+        checkpointsBefore = try prepare(
+            """
+            SELECT turn, engine_version, slices, created_ms FROM checkpoints
+            WHERE state = 1 AND turn < ? ORDER BY turn
+            """)
+        slice = try prepare("SELECT body FROM checkpoint_slices WHERE turn = ? AND slice = ?")
+        replaceSlice = try prepare(
+            "UPDATE checkpoint_slices SET body = ?3 WHERE turn = ?1 AND slice = ?2")
+        dropCheckpoint = try prepare("UPDATE checkpoints SET state = 2 WHERE turn = ?")
+        allErasures = try prepare("SELECT * FROM erasures ORDER BY number")
+        putErasure = try prepare(
+            "INSERT OR REPLACE INTO erasures VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        forgetErasures = try prepare(
+            "DELETE FROM erasures WHERE finished_ms > 0 AND finished_ms < ?")
+        row = try prepare("SELECT * FROM journal WHERE id = ?")
+        replaceRow = try prepare(
+            "UPDATE journal SET kind = ?2, responder = 0, previous = 0, body = ?3 WHERE id = ?1")
+        decision = try prepare("SELECT * FROM decisions WHERE id = ?")
+        deleteDecision = try prepare("DELETE FROM decisions WHERE id = ?")
+        pageCount = try prepare("PRAGMA page_count")
+        freePages = try prepare("PRAGMA freelist_count")
+        pageSize = try prepare("PRAGMA page_size")
+        turn = try prepare("SELECT * FROM turns WHERE number = ?")
+        deleteRows = try prepare("DELETE FROM journal WHERE id <= ? ORDER BY id LIMIT ?")
+        // The oldest are looked at only: the table has no index by turn, and turns rise with ids.
+        deleteDecisions = try prepare(
+            """
+            DELETE FROM decisions WHERE turn <= ?1
+                AND id IN (SELECT id FROM decisions ORDER BY id LIMIT ?2)
+            """)
+        deleteTurns = try prepare("DELETE FROM turns WHERE number <= ? ORDER BY number LIMIT ?")
+        dropCheckpointsBefore = try prepare(
+            "UPDATE checkpoints SET state = 2 WHERE state = 1 AND turn < ?")
+        self.all = all
+    }
+
+    /// Frees all of them, so that the connection can be closed.
+    func finalize() {
+        for statement in all { statement.finalize() }
+    }
+}

@@ -1,0 +1,160 @@
+import RollcallCore
+
+/// Removes erased people from the store, a piece a turn (design §3, DELETE /v1/responders/{id}).
+///
+///     waiting ── a checkpoint without them is complete ──► rows ──► older checkpoints ──► log ──► done
+///
+/// * waiting: a restart would still need their rows, to fold again what came after the checkpoint.
+/// * rows: their rows and decisions are removed, walking back.
+/// * older checkpoints: those that still hold them are written anew, slice by slice.
+/// * log: what the write-ahead log still holds is moved into the file and cut off.
+///
+/// It begins again with whom it was at after a restart; no step minds being done twice.
+struct ErasureWriter {
+    /// Rows, and decisions, removed a turn.
+    private static let rowsATurn = 200
+    /// Slices of older checkpoints looked at a turn.
+    private static let slicesATurn: Int64 = 4
+
+    private enum Stage {
+        case rows
+        case checkpoints([EngineCheckpoint], slice: Int64)
+        case pruning
+        case log
+    }
+
+    /// Every erasure that is remembered, by its number.
+    private(set) var erasures: [Int64: Erasure]
+    /// Numbers of those that are not finished.
+    private var waiting: [Int64]
+    /// Those that are being removed, all at once: an older checkpoint is read once for all of them.
+    private var current: [Int64] = []
+    private var stage = Stage.rows
+    /// True if a transaction failed: where the work stands is in the store.
+    private var isStale = false
+    private var hasKeptEnd = false
+
+    init(_ erasures: [Erasure]) {
+        self.erasures = Dictionary(uniqueKeysWithValues: erasures.map { ($0.number, $0) })
+        waiting = erasures.filter { $0.finishedAt == nil }.map(\.number)
+    }
+
+    /// Erasures that are not finished.
+    var pendingCount: Int { waiting.count + current.count }
+
+    /// True if a checkpoint is wanted that is newer than `turn`.
+    func wantsCheckpoint(after turn: Int64) -> Bool {
+        waiting.contains { (erasures[$0]?.turn ?? 0) > turn }
+    }
+
+    /// True if there is something to be written, with the newest complete checkpoint at `turn`.
+    func isBusy(checkpoint turn: Int64) -> Bool {
+        if isStale || isCut { return true }
+        if !current.isEmpty { return !wantsLogCut }
+        return waiting.contains { (erasures[$0]?.turn ?? 0) <= turn }
+    }
+
+    /// True once nothing is left but the log: between transactions.
+    var wantsLogCut: Bool {
+        if case .log = stage { return !current.isEmpty && !isCut }
+        return false
+    }
+
+    /// True once the log is cut, and that is not kept yet.
+    private var isCut: Bool { current.contains { erasures[$0]?.finishedAt != nil } }
+
+    /// Notes erasures whose turn is committed.
+    mutating func add(_ new: [Erasure]) {
+        for erasure in new where erasures[erasure.number] == nil {
+            erasures[erasure.number] = erasure
+            waiting.append(erasure.number)
+        }
+    }
+
+    /// What was begun in a transaction that failed is begun again.
+    mutating func abandon() { isStale = true }
+
+    /// Does the next piece in the open transaction.
+    mutating func write(
+        to journal: Journal, checkpoint turn: Int64, _ engine: Engine
+    ) throws(StoreError) {
+        if isStale { self = ErasureWriter(try journal.erasures()) }
+        if current.isEmpty {
+            current = waiting.filter { (erasures[$0]?.turn ?? 0) <= turn }
+            waiting.removeAll { current.contains($0) }
+            stage = .rows
+        }
+        switch stage {
+        case .rows: try removeRows(journal)
+        case .checkpoints(let left, let slice):
+            try rewrite(left, from: slice, journal, engine)
+        case .pruning:
+            // Even those that are kept no longer: their bytes are what counts.
+            let isLeft = try journal.pruneCheckpoints(slicesMax: 2)
+            if !isLeft { stage = .log }
+        case .log:
+            for number in current {
+                if let erasure = erasures[number] { try journal.put(erasure) }
+            }
+            hasKeptEnd = isCut
+        }
+    }
+
+    private mutating func removeRows(_ journal: Journal) throws(StoreError) {
+        for number in current {
+            guard var erasure = erasures[number], erasure.nextRow > 0 || erasure.nextDecision > 0
+            else { continue }
+            try journal.removeRows(of: &erasure, limit: Self.rowsATurn)
+            erasures[number] = erasure
+            return
+        }
+        let newest = current.compactMap { erasures[$0]?.turn }.max() ?? 0
+        stage = .checkpoints(try journal.checkpoints(beforeTurn: newest), slice: 0)
+    }
+
+    private mutating func rewrite(
+        _ left: [EngineCheckpoint], from first: Int64, _ journal: Journal, _ engine: Engine
+    ) throws(StoreError) {
+        guard let checkpoint = left.first else {
+            stage = .pruning
+            return
+        }
+        guard checkpoint.engineVersion == Engine.version else {
+            // Written by other rules, which cannot be written any more.
+            try journal.dropCheckpoint(turn: checkpoint.turn)
+            stage = .checkpoints(Array(left.dropFirst()), slice: 0)
+            return
+        }
+        let people = Set(
+            current.compactMap { number in erasures[number].map { Int($0.responder) - 1 } })
+        let end = min(first + Self.slicesATurn, checkpoint.slices)
+        for index in first..<end {
+            // A checkpoint may have been given up meanwhile: the pruning finds it.
+            guard let slice = try journal.slice(turn: checkpoint.turn, index: index) else { break }
+            guard let without = Checkpoint.slice(slice, without: people, as: engine) else {
+                continue
+            }
+            try journal.replaceSlice(turn: checkpoint.turn, index: index, with: without)
+        }
+        stage =
+            end == checkpoint.slices
+            ? .checkpoints(Array(left.dropFirst()), slice: 0) : .checkpoints(left, slice: end)
+    }
+
+    /// The log was cut: nothing is left of those that were being removed. It is kept next.
+    mutating func logWasCut(at wall: Timestamp) {
+        for number in current { erasures[number]?.finishedAt = wall }
+    }
+
+    /// A transaction is committed: if it kept the end of those that are finished, that was all.
+    mutating func committed() {
+        guard hasKeptEnd else { return }
+        hasKeptEnd = false
+        current = []
+    }
+
+    /// Forgets what was finished before a time.
+    mutating func forget(finishedBefore time: Timestamp) {
+        erasures = erasures.filter { ($0.value.finishedAt ?? .distantFuture) >= time }
+    }
+}

@@ -1,0 +1,152 @@
+import Logging
+import RollcallCore
+import Synchronization
+
+/// The keeper and its store: commits, the turns of which the commit failed, the log.
+extension Keeper {
+    /// Bytes written between checkpoints of the write-ahead log.
+    private static let walBytesMax = 2 << 20
+
+    /// Writes a turn and whatever of a checkpoint is due; false if it had to be kept.
+    func commit(
+        _ pending: PendingTurn, _ now: RunningTime, _ clock: ClockReading
+    ) -> Bool {
+        var pending = pending
+        number(&pending)
+        var choreBytes = 0
+        let began = ContinuousClock.now
+        do throws(StoreError) {
+            try store.commit([pending]) { () throws(StoreError) in
+                choreBytes = try chores.write(to: store.journal, engine)
+            }
+            edge.committed(after: ContinuousClock.now - began)
+            committed(pending, clock, choreBytes)
+            return true
+        } catch {
+            fail(error, keeping: pending, clock)
+            return false
+        }
+    }
+
+    func number(_ pending: inout PendingTurn) {
+        turnNumber += 1
+        pending.close(number: turnNumber, engine)
+    }
+
+    private func committed(
+        _ pending: PendingTurn, _ clock: ClockReading, _ choreBytes: Int
+    ) {
+        lastTurnElapsed = clock.elapsed
+        let present = ClockReading.now()
+        let wall = engine.watch.wall(running(present))
+        for decision in pending.decisions {
+            if case .status(let at, _, _, _, .deadline) = decision.decision {
+                edge.detected(late: wall - at)
+            }
+        }
+        noteChores(pending, present)
+        walBytes += pending.bytes.count + 40 * pending.rows.count + choreBytes
+        if walBytes > Self.walBytesMax { checkpointWAL(.passive) }
+    }
+
+    private func noteChores(_ pending: PendingTurn, _ clock: ClockReading) {
+        do throws(StoreError) {
+            try chores.committed(pending, store.journal, engine, clock)
+            guard chores.hasCut else { return }
+            chores.hasCut = false
+            figures.journalOldestAt = try store.journal.firstTurn().map {
+                Timestamp(milliseconds: $0.wallMilliseconds)
+            }
+        } catch {
+            log.error("the store cannot be read", metadata: ["error": "\(error)"])
+        }
+    }
+
+    func checkpointWAL(_ mode: WALCheckpoint.Mode) {
+        walBytes = 0
+        do throws(StoreError) {
+            let result = try store.journal.checkpointWAL(mode)
+            if result.isBusy {
+                log.debug("the log's checkpoint is held up by a reader")
+            } else if mode == .truncate, chores.erasures.wantsLogCut {
+                chores.erasures.logWasCut(at: ClockReading.now().wall)
+            }
+        } catch {
+            guard case .fatal = error.disposition else {
+                return log.warning("the log's checkpoint failed", metadata: ["error": "\(error)"])
+            }
+            end(error)
+        }
+    }
+
+    /// Keeps a turn whose commit failed and goes blind: what is known so far stays published.
+    private func fail(_ error: StoreError, keeping pending: PendingTurn, _ clock: ClockReading) {
+        guard case .recoverable = error.disposition else { return end(error) }
+        log.error("the store does not take commits", metadata: ["error": "\(error)"])
+        takesWrites.store(false, ordering: .relaxed)
+        chores.abandon()
+        kept.append(pending)
+        var failing = PendingTurn()
+        let now = engine.openInstant
+        published = lastCommitted()?.unstorable(since: now)
+        _ = failing.fold(.store(isFailing: true), into: &engine, at: now)
+        engine.advance(to: now)
+        failing.decisions = engine.takeDecisions()
+        number(&failing)
+        kept.append(failing)
+        lastTurnElapsed = clock.elapsed
+    }
+
+    /// The engine without what is kept, from the store; nil if that cannot even be read.
+    private func lastCommitted() -> Engine? {
+        do throws(StoreError) {
+            return try store.recover().engine
+        } catch {
+            log.error("the store cannot be read", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+
+    /// Tries to commit what was kept; nothing else is folded before that works (J6).
+    func recoverStore(
+        _ messages: [KeeperMessage], _ clock: ClockReading,
+        _ stops: inout [@Sendable () -> Void]
+    ) {
+        var questions: [@Sendable (KeeperView) -> Void] = []
+        for message in messages {
+            switch message {
+            case .write(_, let reply): reply(.unavailable("the store does not take commits"))
+            case .question(let question): questions.append(question)
+            case .stop(let done): stops.append(done)
+            }
+        }
+        while let first = kept.first {
+            do throws(StoreError) {
+                try store.commit([first])
+                chores.erasures.add(first.erasures)
+                kept.removeFirst()
+            } catch {
+                guard case .recoverable = error.disposition else { return end(error) }
+                break
+            }
+        }
+        if kept.isEmpty {
+            log.info("the store takes commits again")
+            // The refusals of the meantime are what blindness already tells of.
+            refusalsSeen = refusals()
+            published = nil
+            var pending = PendingTurn()
+            let now = max(running(clock), engine.openInstant)
+            _ = pending.fold(.store(isFailing: false), into: &engine, at: now)
+            engine.advance(to: now)
+            pending.decisions = engine.takeDecisions()
+            takesWrites.store(commit(pending, now, clock), ordering: .relaxed)
+        }
+        answer(questions, at: max(running(clock), engine.watch.now))
+    }
+
+    private func end(_ error: StoreError) {
+        log.critical("the store failed for good", metadata: ["error": "\(error)"])
+        onFatal(error)
+    }
+}

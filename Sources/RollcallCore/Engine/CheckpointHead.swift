@@ -1,0 +1,162 @@
+/// Everything of an engine but the names, the people, and what is counted from them: slice 0 of a
+/// checkpoint.
+struct CheckpointHead {
+    private(set) var engine: Engine
+
+    /// The head of `engine`; of a new one if the archive is to be read.
+    init(_ engine: Engine) { self.engine = engine }
+
+    mutating func code(_ archive: inout Archive) {
+        if archive.isReading { dropNames() }
+        archive.codePart { engine.policy.code(&$0) }
+        archive.codePart { engine.watch.code(&$0) }
+        archive.codePart { engine.feed.code(&$0) }
+        archive.codePart { engine.writes.code(&$0) }
+        archive.codePart { engine.declaredWorse.code(&$0) }
+        archive.codePart { engine.counters.code(&$0) }
+        if archive.version == 1 { codeNamesOfVersion1(&archive) }
+        archive.codePart { archive in
+            archive.code(&engine.nextRow)
+            archive.code(&engine.nextDecision)
+            archive.code(&engine.isStoreFailing)
+            archive.code(&engine.hasBegun)
+        }
+        if archive.version == 1 { return codeTablesOfVersion1(&archive) }
+        archive.codePart { engine.erasures.code(&$0) }
+        archive.codePart { engine.rosters.code(&$0) }
+    }
+
+    /// A new engine knows a region already; a checkpoint brings all of them.
+    private mutating func dropNames() {
+        for table in NameTableKind.allCases {
+            engine[table] = NameTable(countMax: engine[table].countMax)
+        }
+    }
+
+    // MARK: - Version 1
+
+    /// Names were part of the head.
+    private mutating func codeNamesOfVersion1(_ archive: inout Archive) {
+        for table in NameTableKind.allCases {
+            var names: [[UInt8]] = []
+            archive.code(&names)
+            if !engine[table].restore(Array(names.dropFirst()), from: 1) {
+                archive.refuse()
+            }
+        }
+    }
+
+    /// So was what few people have.
+    private mutating func codeTablesOfVersion1(_ archive: inout Archive) {
+        archive.code(&engine.ledgers, empty: SequenceLedger()) { $1.code(&$0) }
+        archive.code(&engine.pauses, empty: .distantPast) { $0.code(&$1) }
+        archive.code(&engine.adopted, empty: Adoption()) { $1.code(&$0) }
+        archive.code(&engine.retired, empty: .distantPast) { $0.code(&$1) }
+        archive.code(&engine.transitionIDs, empty: []) { archive, ids in
+            archive.code(&ids, empty: 0) { $0.code(&$1) }
+        }
+        archive.code(&engine.pushTokens, empty: []) { $0.code(&$1) }
+        var hashes: [UInt64] = []
+        archive.code(&hashes, empty: 0) { $0.code(&$1) }
+        for hash in hashes { engine.erasures.note(hash, row: 0, now: engine.watch.now) }
+    }
+}
+
+/// The tables of names, which have slices of their own. The raw values are stored.
+enum NameTableKind: UInt8, CaseIterable {
+    case regions = 0
+    case circles = 1
+    case versions = 2
+}
+
+extension Engine {
+    subscript(kind: NameTableKind) -> NameTable {
+        get {
+            switch kind {
+            case .regions: regions
+            case .circles: circles
+            case .versions: versions
+            }
+        }
+        _modify {
+            switch kind {
+            case .regions: yield &regions
+            case .circles: yield &circles
+            case .versions: yield &versions
+            }
+        }
+    }
+}
+
+extension Counters {
+    fileprivate mutating func code(_ archive: inout Archive) {
+        archive.code(&transitions)
+        archive.code(&serverTransitions)
+        archive.code(&disagreements)
+        archive.code(&batches)
+        archive.code(&updates)
+        archive.code(&skewedUpdates)
+        archive.code(&installsReset)
+        delay.code(&archive)
+        for index in delayBy.indices { delayBy[index].code(&archive) }
+        for index in interval.indices { interval[index].code(&archive) }
+        queueDepth.code(&archive)
+        archive.code(&lastBatchAt, empty: .distantPast) { $0.code(&$1) }
+    }
+}
+
+extension Histogram {
+    fileprivate mutating func code(_ archive: inout Archive) {
+        archive.code(&counts)
+        archive.code(&sum)
+        if counts.count != bounds.count + 1 {
+            archive.refuse()
+            counts = [Int](repeating: 0, count: bounds.count + 1)
+        }
+    }
+}
+
+extension Policy {
+    fileprivate mutating func code(_ archive: inout Archive) {
+        onDuty.code(&archive)
+        onMission.code(&archive)
+        archive.code(&lowPowerFactor)
+        archive.code(&iosFactor)
+        archive.code(&androidFactor)
+        archive.code(&serverTransitions)
+        archive.code(&forgetAfter)
+        archive.code(&feedMinActive)
+        archive.code(&feedStallAfter)
+        archive.code(&respondersMax)
+        archive.code(&regionLabelsMax)
+        archive.code(&coverageRegions)
+        // Version 1 ends here: its rows and checkpoints remember erased ids for 30 days.
+        if archive.isReading && archive.version == 1 { return }
+        archive.code(&retention)
+    }
+
+    /// The policy as the journal keeps it.
+    package var journalBytes: [UInt8] {
+        var copy = self
+        var archive = Archive()
+        copy.code(&archive)
+        return archive.bytes
+    }
+
+    /// The policy that `journalBytes` were made of, by this version or an older one; nil if they
+    /// are damaged.
+    package init?(journalBytes: [UInt8]) {
+        var archive = Archive(part: journalBytes)
+        self.init()
+        code(&archive)
+        if archive.isDamaged || !archive.isAtEnd { return nil }
+    }
+}
+
+extension Policy.Profile {
+    fileprivate mutating func code(_ archive: inout Archive) {
+        archive.code(&expected)
+        archive.code(&degradedAfter)
+        archive.code(&offlineAfter)
+    }
+}

@@ -1,0 +1,92 @@
+/// How people and what belongs to them are written. A field's place, once written, stays.
+extension Responder {
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&duty)
+        archive.code(&isDutyByBackend)
+        archive.code(&sharing)
+        archive.code(&platform)
+        archive.code(&isRetired)
+        archive.code(&isForgotten)
+        archive.code(&isActive)
+        archive.code(&isHeard)
+        archive.code(&nudgeSound)
+        archive.code(&battery)
+        archive.code(&osVersion)
+        archive.code(&appVersion)
+        archive.code(&region)
+        archive.code(&circles)
+        telemetry.code(&archive)
+        archive.code(&dutyAt)
+        archive.code(&dutyByBackendAt)
+        archive.code(&regionAt)
+        archive.code(&circlesAt)
+        archive.code(&sharingAt)
+        archive.code(&platformAt)
+        archive.code(&versionsAt)
+        archive.code(&batteryAt)
+        archive.code(&telemetryAt)
+        factSequences.code(&archive)
+        archive.code(&status)
+        archive.code(&factor)
+        archive.code(&since)
+        archive.code(&lastContact)
+        archive.code(&lastContactAt)
+        archive.code(&contactFolded)
+        archive.code(&activeSince)
+        archive.code(&grace)
+        archive.code(&degradedDeadline)
+        archive.code(&offlineDeadline)
+        archive.code(&offlineSince)
+        archive.code(&lastLocation)
+        archive.code(&lastLocationAt)
+        archive.code(&installID)
+        archive.code(&lowestSequence)
+        archive.code(&highestSequence)
+        archive.code(&newestCapturedAt)
+        archive.code(&hasLedger)
+        archive.code(&lastRow)
+        archive.code(&lastDecision)
+    }
+}
+
+extension Telemetry {
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&permissionStatus)
+        archive.code(&locationServices)
+        archive.code(&powerMode)
+        archive.code(&appState)
+        archive.code(&networkType)
+        archive.code(&queueDepth)
+        if archive.isReading, !isLegal { archive.refuse() }
+    }
+}
+
+extension SequenceLedger {
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&installs, empty: Install()) { $1.code(&$0) }
+        archive.code(&forgotten, empty: 0) { $0.code(&$1) }
+    }
+}
+
+extension Install {
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&id)
+        archive.code(&closedThrough)
+        archive.code(&firstCapturedAt, empty: .distantPast) { $0.code(&$1) }
+        archive.code(&newestCapturedAt, empty: .distantPast) { $0.code(&$1) }
+        archive.code(&ranges, empty: 0...0) { archive, range in
+            var lower = range.lowerBound
+            var upper = range.upperBound
+            archive.code(&lower)
+            archive.code(&upper)
+            if lower <= upper { range = lower...upper } else { archive.refuse() }
+        }
+    }
+}
+
+extension Adoption {
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&degradedAt)
+        archive.code(&offlineAt)
+    }
+}

@@ -1,0 +1,186 @@
+/// What stands beside a person in the engine's tables.
+struct PersonExtras: Sendable {
+    var ledger: SequenceLedger?
+    var pausedUntil: Timestamp?
+    var adoption: Adoption?
+    var retiredAt: WatchedTime?
+    var transitionIDs: [UInt64]?
+    var pushToken: [UInt8]?
+
+    /// Most people have none of it: one byte.
+    mutating func code(_ archive: inout Archive) {
+        var flags: UInt8 = 0
+        let present = [
+            ledger != nil, pausedUntil != nil, adoption != nil, retiredAt != nil,
+            transitionIDs != nil, pushToken != nil,
+        ]
+        for (bit, isThere) in present.enumerated() where isThere { flags |= 1 << bit }
+        archive.code(&flags)
+        if flags == 0 { return }
+        func has(_ bit: Int) -> Bool { flags >> bit & 1 == 1 }
+        if has(0) { archive.code(some: &ledger, empty: SequenceLedger()) { $1.code(&$0) } }
+        if has(1) { archive.code(some: &pausedUntil, empty: .distantPast) { $0.code(&$1) } }
+        if has(2) { archive.code(some: &adoption, empty: Adoption()) { $1.code(&$0) } }
+        if has(3) { archive.code(some: &retiredAt, empty: .distantPast) { $0.code(&$1) } }
+        if has(4) {
+            archive.code(some: &transitionIDs, empty: []) { archive, ids in
+                archive.code(&ids, empty: 0) { $0.code(&$1) }
+            }
+        }
+        if has(5) { archive.code(some: &pushToken, empty: []) { $0.code(&$1) } }
+    }
+}
+
+/// The engine's tables of what few people have, as they were at one instant.
+struct PersonTables: Sendable {
+    private let ledgers: SideTable<SequenceLedger>
+    private let pauses: SideTable<Timestamp>
+    private let adopted: SideTable<Adoption>
+    private let retired: SideTable<WatchedTime>
+    private let transitionIDs: SideTable<[UInt64]>
+    private let pushTokens: SideTable<[UInt8]>
+
+    init(_ engine: Engine) {
+        ledgers = engine.ledgers
+        pauses = engine.pauses
+        adopted = engine.adopted
+        retired = engine.retired
+        transitionIDs = engine.transitionIDs
+        pushTokens = engine.pushTokens
+    }
+
+    /// What stands beside one person.
+    func extras(_ number: Int) -> PersonExtras {
+        PersonExtras(
+            ledger: ledgers[number], pausedUntil: pauses[number], adoption: adopted[number],
+            retiredAt: retired[number], transitionIDs: transitionIDs[number],
+            pushToken: pushTokens[number])
+    }
+}
+
+/// A slice of one table's names.
+struct NamesSlice {
+    private static let tag: UInt8 = 1
+
+    var table: NameTableKind
+    /// Number of the first name.
+    var first: Int
+    var names: [[UInt8]]
+
+    /// A slice of what is given.
+    init(table: NameTableKind, first: Int, names: [[UInt8]]) {
+        self.table = table
+        self.first = first
+        self.names = names
+    }
+
+    /// Reads a slice; nil if it is another kind of slice, or damaged.
+    init?(_ bytes: [UInt8]) {
+        self.init(table: .regions, first: 0, names: [])
+        guard bytes.first == Self.tag else { return nil }
+        var archive = Archive(reading: Array(bytes.dropFirst()))
+        code(&archive)
+        if archive.isDamaged || !archive.isAtEnd { return nil }
+    }
+
+    /// The slice as it is stored.
+    var bytes: [UInt8] {
+        var copy = self
+        var archive = Archive()
+        copy.code(&archive)
+        return [Self.tag] + archive.bytes
+    }
+
+    private mutating func code(_ archive: inout Archive) {
+        archive.code(&table)
+        archive.code(&first)
+        archive.code(&names)
+    }
+}
+
+/// A slice of people, one after the other, each behind their id and before their extras.
+struct PeopleSlice {
+    private static let tag: UInt8 = 2
+
+    /// Number of the first person.
+    let first: Int
+    private var archive = Archive()
+
+    /// An empty slice that begins with person `first`.
+    init(first: Int) {
+        self.first = first
+        var number = first
+        archive.code(&number)
+    }
+
+    /// The slice as it is stored.
+    var bytes: [UInt8] { [Self.tag] + archive.bytes }
+
+    /// Adds the next person.
+    mutating func append(_ person: Responder, _ id: [UInt8], _ extras: PersonExtras) {
+        var (person, id, extras) = (person, id, extras)
+        archive.code(&id)
+        person.code(&archive)
+        extras.code(&archive)
+    }
+
+    /// The number of the slice's first person and an archive at them; nil for another kind of slice.
+    static func reader(_ bytes: [UInt8], _ version: Int64) -> (first: Int, archive: Archive)? {
+        guard bytes.first == tag else { return nil }
+        var archive = Archive(reading: Array(bytes.dropFirst()), version: version)
+        var first = 0
+        archive.code(&first)
+        return archive.isDamaged ? nil : (first, archive)
+    }
+}
+
+extension Checkpoint {
+    /// A stored slice without some people, and without the names that nobody has in `engine` any
+    /// more; nil if it holds neither, or cannot be read.
+    package static func slice(
+        _ slice: [UInt8], without people: Set<Int>, as engine: Engine
+    ) -> [UInt8]? {
+        if var names = NamesSlice(slice) {
+            let known = engine[names.table]
+            var isChanged = false
+            for index in names.names.indices
+            where !names.names[index].isEmpty && known.known(names.names[index]) == nil {
+                names.names[index] = []
+                isChanged = true
+            }
+            return isChanged ? names.bytes : nil
+        }
+        guard var found = PeopleSlice.reader(slice, Engine.version) else { return nil }
+        let numbers = found.first..<(found.first + peopleASlice)
+        guard people.contains(where: numbers.contains) else { return nil }
+        return PeopleSlice.copy(&found.archive, from: found.first, without: people)
+    }
+}
+
+extension PeopleSlice {
+    /// The people of a slice, with nobody in the places of some; nil if they are not there.
+    fileprivate static func copy(
+        _ archive: inout Archive, from first: Int, without people: Set<Int>
+    ) -> [UInt8]? {
+        var copy = PeopleSlice(first: first)
+        var number = first
+        var isChanged = false
+        while !archive.isAtEnd {
+            var id: [UInt8] = []
+            var person = Responder()
+            var extras = PersonExtras()
+            archive.code(&id)
+            person.code(&archive)
+            extras.code(&archive)
+            if archive.isDamaged { return nil }
+            if people.contains(number), !id.isEmpty {
+                copy.append(Responder(), [], PersonExtras())
+                isChanged = true
+            } else {
+                copy.append(person, id, extras)
+            }
+            number += 1
+        }
+        return isChanged ? copy.bytes : nil
+    }
+}

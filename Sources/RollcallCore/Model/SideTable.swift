@@ -1,0 +1,75 @@
+/// What few people have, by their numbers.
+///
+/// It stands in pages like the roster, so that a checkpoint can hold on to the pages of one instant
+/// while the watch goes on (design §1 J5): a dictionary would be copied whole, at a million entries
+/// for longer than a turn may take.
+struct SideTable<Value: Sendable>: Sendable {
+    /// The entries of one page of people, by rising place.
+    typealias Page = [(place: UInt8, value: Value)]
+
+    private var pages: [Page] = []
+
+    /// The value of a person; nil without one.
+    subscript(number: Int) -> Value? {
+        get {
+            guard let (page, index) = find(number), let index else { return nil }
+            return pages[page][index].value
+        }
+        set {
+            let page = number / Roster.pageSize
+            if page >= pages.count {
+                if newValue == nil { return }
+                pages.append(contentsOf: repeatElement([], count: page + 1 - pages.count))
+            }
+            let place = UInt8(number % Roster.pageSize)
+            let index = Self.index(of: place, in: pages[page])
+            let isThere = index < pages[page].count && pages[page][index].place == place
+            switch (newValue, isThere) {
+            case (let value?, true): pages[page][index].value = value
+            case (let value?, false): pages[page].insert((place, value), at: index)
+            case (nil, true): pages[page].remove(at: index)
+            case (nil, false): break
+            }
+        }
+    }
+
+    /// Takes a person's value out.
+    mutating func take(_ number: Int) -> Value? {
+        guard let (page, index) = find(number), let index else { return nil }
+        return pages[page].remove(at: index).value
+    }
+
+    /// Lets `body` change the value of everybody who has one.
+    mutating func changeAll(_ body: (inout Value) -> Void) {
+        for page in pages.indices where !pages[page].isEmpty {
+            for index in pages[page].indices { body(&pages[page][index].value) }
+        }
+    }
+
+    /// Calls `body` with each entry, by rising number.
+    func forEach(_ body: (Int, Value) -> Void) {
+        for (page, entries) in pages.enumerated() {
+            for entry in entries { body(page * Roster.pageSize + Int(entry.place), entry.value) }
+        }
+    }
+
+    private func find(_ number: Int) -> (page: Int, index: Int?)? {
+        let page = number / Roster.pageSize
+        guard page < pages.count, !pages[page].isEmpty else { return nil }
+        let place = UInt8(number % Roster.pageSize)
+        let index = Self.index(of: place, in: pages[page])
+        let isThere = index < pages[page].count && pages[page][index].place == place
+        return (page, isThere ? index : nil)
+    }
+
+    /// Where `place` stands, or would.
+    private static func index(of place: UInt8, in page: Page) -> Int {
+        var low = 0
+        var high = page.count
+        while low < high {
+            let middle = (low + high) / 2
+            if page[middle].place < place { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import RollcallCore
+import Testing
+
+@testable import Rollcall
+
+/// Stores that older versions left behind are opened, migrated and gone on with (design §1 J4).
+@Suite struct GoldenStoreTests {
+    private let directory = TemporaryDirectory()
+
+    /// Unpacks the store that version `version` left after a kill: a checkpoint in the file, and a
+    /// tail in the log.
+    private func unpack(_ version: Int) throws -> String {
+        let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("Golden")
+        for suffix in ["", "-wal"] {
+            let name = "store-\(version)\(suffix)"
+            let bytes = try Data(contentsOf: golden.appendingPathComponent(name))
+            try bytes.write(to: URL(fileURLWithPath: directory.path + "/rollcall.db\(suffix)"))
+        }
+        return directory.path + "/rollcall.db"
+    }
+
+    private func text(_ bytes: some Sequence<UInt8>) -> String {
+        String(decoding: Array(bytes), as: UTF8.self)
+    }
+
+    @Test func `version 1: everybody is there, the tail is folded, the counters go on`() throws {
+        let store = try KeeperStore(path: try unpack(1))
+        let recovered = try store.recover()
+        let engine = recovered.engine
+        #expect(recovered.checkpoint?.engineVersion == 1)
+        #expect(recovered.differences == 0)
+        #expect(recovered.rows > 0)
+        let people = (0..<engine.roster.count).map { number in
+            let person = engine.roster[number]
+            let status = person.isActive ? "\(person.status.word)" : "NOT_EXPECTED"
+            return "\(text(engine.roster.id(number))) \(status) "
+                + "\(text(engine.regions[person.region])) "
+                + text(engine.versions[UInt32(person.appVersion)])
+        }
+        #expect(
+            people == [
+                "r-0 ONLINE north 4.0", "r-1 NOT_EXPECTED south 4.1", "r-2 ONLINE ouest é 4.2",
+                "r-3 ONLINE north 4.0", "r-4 OFFLINE south 4.1", "r-5 ONLINE ouest é 4.2",
+                "r-6 ONLINE north 4.0", "r-7 ONLINE south 4.1", "r-8 ONLINE ouest é 4.2",
+                "r-9 ONLINE north 4.0", "r-10 ONLINE south 4.1", "r-11 ONLINE ouest é 4.2",
+                "f-1 NOT_EXPECTED east ", "late-1 ONLINE north ",
+            ])
+        #expect(engine.pausedUntil(1) != nil)
+        #expect(engine.counters.batches == 15)
+        #expect(engine.counters.updates == [39, 0, 0])
+        #expect(engine.counters.installsReset == 1)
+        #expect(engine.feed.sources.map { text($0.name) } == ["backend-1"])
+        #expect(engine.brokenInvariants() == [])
+        try store.journal.close()
+    }
+
+    @Test func `version 1: it is migrated once, written on, and read again`() throws {
+        let path = try unpack(1)
+        var store = try KeeperStore(path: path)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 2)
+        var engine = try store.recover().engine
+        let turn = try #require(try store.journal.lastTurn())
+        let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
+        var pending = PendingTurn()
+        _ = pending.fold(.start, into: &engine, at: now)
+        let person = ErasedPerson.id(Array("r-2".utf8))
+        _ = pending.fold(.erase(person, source: []), into: &engine, at: now)
+        engine.advance(to: now)
+        pending.decisions = engine.takeDecisions()
+        pending.close(number: turn.number + 1, engine)
+        try store.commit([pending])
+        try store.journal.close()
+        store = try KeeperStore(path: path)
+        let again = try store.recover().engine
+        #expect(again.roster.number(of: Array("r-2".utf8)) == nil)
+        #expect(again.roster.count == engine.roster.count)
+        #expect(try store.journal.erasures().map(\.responder) == [3])
+        try store.journal.close()
+    }
+}

@@ -1,0 +1,135 @@
+import Logging
+import RollcallCore
+import Testing
+
+@testable import Rollcall
+
+/// What is cut, what stays, and that nobody notices (design §1 J7).
+@Suite struct RetentionTests {
+    private static let day: Int64 = 86_400_000
+    /// The midnight that every test begins at.
+    private static let began: Int64 = 1_795_219_200_000
+    private static let source = Array("default".utf8)
+
+    private let directory = TemporaryDirectory()
+    private let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    /// A store with four turns a day and a checkpoint behind the last of each day.
+    private func store(days: Int) throws -> (store: KeeperStore, engine: Engine) {
+        let store = try KeeperStore(path: directory.path + "/rollcall.db")
+        var engine = Engine()
+        var checkpoints = CheckpointWriter(last: nil)
+        for turn in 0..<(days * 4) {
+            let now = Self.began + Int64(turn) * Self.day / 4
+            var pending = PendingTurn()
+            let body = Array("{\"responder_id\":\"r-1\",\"updates\":[{\"sequence\":\(turn)}]}".utf8)
+            let scan = try ItemScanner.scan(body.span, kind: .batch)
+            let instant = RunningTime(milliseconds: now)
+            _ = pending.fold(.items(scan.items, source: Self.source), into: &engine, at: instant)
+            engine.advance(to: instant)
+            pending.decisions = engine.takeDecisions()
+            pending.close(number: Int64(turn + 1), engine)
+            try store.commit([pending])
+            guard turn % 4 == 3 else { continue }
+            checkpoints.begin(turn: Int64(turn + 1), engine, clock(now))
+            while checkpoints.isWriting {
+                try store.journal.begin()
+                try checkpoints.write(to: store.journal)
+                try store.journal.commit()
+                checkpoints.wrote()
+            }
+        }
+        return (store, engine)
+    }
+
+    private func clock(_ wall: Int64) -> ClockReading {
+        ClockReading(elapsed: wall, wall: Timestamp(milliseconds: wall))
+    }
+
+    /// Cuts until nothing is left to be cut; returns the number of pieces.
+    private func cut(_ store: KeeperStore, _ retention: Retention, at wall: Int64) throws -> Int {
+        var pieces = 0
+        for round in 0..<100 {
+            var writer = RetentionWriter(retention, log: log)
+            try writer.consider(store.journal, clock(wall), hasCheckpointed: round > 0)
+            guard writer.isBusy else { return pieces }
+            while writer.isBusy {
+                try store.journal.begin()
+                try writer.write(to: store.journal)
+                try store.journal.commit()
+                pieces += 1
+            }
+        }
+        return pieces
+    }
+
+    private func state(_ engine: Engine) -> [[UInt8]] {
+        let checkpoint = Checkpoint(engine)
+        return (0..<checkpoint.sliceCount).map { checkpoint.slice($0) }
+    }
+
+    @Test func `days beyond the retention go, whole, up to a kept checkpoint`() throws {
+        let (store, engine) = try store(days: 40)
+        let now = Self.began + 40 * Self.day
+        let pieces = try cut(store, Retention(age: Milliseconds(30 * Self.day)), at: now)
+        #expect(pieces > 0)
+        let first = try #require(try store.journal.firstTurn())
+        // Nine days and their last checkpoints are gone; the tenth day is 30 days old.
+        #expect(first.wallMilliseconds == Self.began + 10 * Self.day)
+        let rows = try store.journal.connection.integer("SELECT min(id) FROM journal")
+        #expect(rows == first.firstRow)
+        let decisions = try store.journal.connection.integer("SELECT min(turn) FROM decisions")
+        #expect(decisions >= first.number)
+        let kept = try store.journal.checkpoints(beforeTurn: .max)
+        #expect(kept.first?.turn == first.number - 1)
+        #expect(state(try store.recover().engine) == state(engine))
+        let again = try cut(store, Retention(age: Milliseconds(30 * Self.day)), at: now)
+        #expect(again == 0)
+        try store.journal.close()
+    }
+
+    @Test func `beyond the size the oldest days go before their time, but never the last ones`()
+        throws
+    {
+        let (store, engine) = try store(days: 10)
+        let before = try store.journal.usedBytes()
+        _ = try cut(store, Retention(bytesMax: before - 1), at: Self.began + 10 * Self.day)
+        let first = try #require(try store.journal.firstTurn())
+        #expect(first.number > 1 && first.number % 4 == 1)
+        let after = try store.journal.usedBytes()
+        #expect(after < before)
+        _ = try cut(store, Retention(bytesMax: 1), at: Self.began + 10 * Self.day)
+        let kept = try store.journal.checkpoints(beforeTurn: .max)
+        #expect(kept.map(\.turn) == [36, 40])
+        #expect(state(try store.recover().engine) == state(engine))
+        try store.journal.close()
+    }
+
+    @Test func `a store younger than its retention is left alone`() throws {
+        let (store, _) = try store(days: 3)
+        let pieces = try cut(store, Retention(), at: Self.began + 3 * Self.day)
+        #expect(pieces == 0)
+        try store.journal.close()
+    }
+
+    @Test func `a walk back ends where the retention has cut`() throws {
+        let (store, engine) = try store(days: 10)
+        _ = try cut(store, Retention(bytesMax: 1), at: Self.began + 10 * Self.day)
+        let reader = try JournalReader(path: directory.path + "/rollcall.db")
+        var rows = 0
+        let next = try reader.walk(from: engine.roster[0].lastRow, limit: 1000) { _ in rows += 1 }
+        #expect(next == 0)
+        #expect(rows == 4)
+        try store.journal.close()
+    }
+
+    @Test func `a cut journal without a readable checkpoint is not folded from its middle`() throws
+    {
+        let (store, _) = try store(days: 10)
+        _ = try cut(store, Retention(bytesMax: 1), at: Self.began + 10 * Self.day)
+        try store.journal.connection.run("DELETE FROM checkpoints")
+        let error = try thrown { try store.recover() }
+        #expect(error.disposition == .fatal(.corrupt))
+        try store.journal.close()
+    }
+}
