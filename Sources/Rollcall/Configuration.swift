@@ -1,11 +1,17 @@
 import RollcallCore
 
 /// The settings of a server. Source: design §11, as far as they exist.
-package struct Configuration: Sendable {
+package struct Configuration: Equatable, Sendable {
     /// Where to listen, `host:port`; port 0 picks a free one.
     package var listenAddress = "127.0.0.1:10112"
+    /// Who may come in, and where else.
+    package var doors = DoorSettings()
     /// The database.
     package var storagePath = "./rollcall.db"
+    /// How long history is kept (design §1 J7).
+    package var retention = Milliseconds.seconds(30 * 86_400)
+    /// Bytes of the store at most: older history goes sooner (design §1 J7).
+    package var storageBytesMax = 4 << 30
     /// The settings that decide; they are journaled as `policy` events.
     package var policy = Policy()
     /// Items and depth of a body.
@@ -14,6 +20,8 @@ package struct Configuration: Sendable {
     package var bodyBytesMax = 8 << 20
     /// Connections at most.
     package var connectionsMax = 512
+    /// What is legal and still not as it should be, for the log.
+    package var warnings: [String] = []
 
     package init() {}
 
@@ -25,13 +33,30 @@ package struct Configuration: Sendable {
     package init(
         yaml: String, ignoringSections: Set<String> = []
     ) throws(ConfigurationError) {
-        var tree = try ConfigurationTree(yaml: yaml)
+        var sources = SettingSources()
+        sources.opensSecrets = false
+        try self.init(yaml: yaml, sources: &sources, ignoringSections: ignoringSections)
+    }
+
+    /// Reads a configuration file's text and what wins over it; `sources` then also tell what was
+    /// asked for. Errors: as above, with the variable or flag where that gave the value.
+    init(
+        yaml: String, sources: inout SettingSources, ignoringSections: Set<String> = []
+    ) throws(ConfigurationError) {
+        var tree = try ConfigurationTree(yaml: yaml, sources: sources)
         for section in ignoringSections { tree.drop(section) }
         try tree.section("web") { (web) throws(ConfigurationError) in
             try web.text("listen_address", &listenAddress)
+            if HTTPListener.isLoopback(listenAddress) == nil {
+                throw web.fault(
+                    "listen_address", "must be like 127.0.0.1:8080 or [::1]:8080", listenAddress)
+            }
+            try doors.read(&web)
         }
         try tree.section("storage") { (storage) throws(ConfigurationError) in
             try storage.text("path", &storagePath)
+            try storage.duration("retention", in: Self.retentionRange, &retention)
+            try storage.size("size", in: Self.storageRange, &storageBytesMax)
         }
         try tree.section("liveness") { (liveness) throws(ConfigurationError) in
             try readLiveness(&liveness)
@@ -46,8 +71,17 @@ package struct Configuration: Sendable {
         try tree.section("coverage") { (coverage) throws(ConfigurationError) in
             try coverage.names("regions", &policy.coverageRegions)
         }
+        for section in Self.laterSections.sorted() {
+            try tree.refuse(
+                section, "not known to this version (\(BuildInformation.version)): take it out")
+        }
         try tree.finish()
+        sources = tree.sources
     }
+
+    private static let retentionRange =
+        Milliseconds(86_400_000)...Milliseconds(3650 * 86_400_000)
+    private static let storageRange = (64 << 20)...(16 << 40)
 
     /// Sections of design §11 that later versions read.
     package static let laterSections: Set<String> = [
@@ -83,19 +117,22 @@ package struct Configuration: Sendable {
         if profile.expected > profile.degradedAfter {
             throw tree.fault(
                 "expected", "must not be longer than degraded_after",
-                "\(profile.expected.count)ms > \(profile.degradedAfter.count)ms")
+                "\(SettingText.of(profile.expected)) > \(SettingText.of(profile.degradedAfter))",
+                or: ["degraded_after"])
         }
         if profile.degradedAfter >= profile.offlineAfter {
             throw tree.fault(
                 "offline_after", "must be longer than degraded_after",
-                "\(profile.offlineAfter.count)ms <= \(profile.degradedAfter.count)ms")
+                "\(SettingText.of(profile.offlineAfter)) <= \(SettingText.of(profile.degradedAfter))",
+                or: ["degraded_after"])
         }
     }
 
     private mutating func readLimits(
         _ limits: inout ConfigurationTree
     ) throws(ConfigurationError) {
-        try limits.size("body", in: 1024...(64 << 20), &bodyBytesMax)
+        // An item is journaled as one row, and never longer there than it was in its body.
+        try limits.size("body", in: 1024...Journal.bodyBytesMax, &bodyBytesMax)
         try limits.integer("items", in: 1...1_000_000, &scanLimits.itemsMax)
         try limits.integer("depth", in: 3...64, &scanLimits.depthMax)
         try limits.integer("responders", in: 1...50_000_000, &policy.respondersMax)
@@ -106,10 +143,26 @@ package struct Configuration: Sendable {
 
 /// What is wrong with a configuration.
 package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
-    /// The line in the file, from 1; 0 when unknown.
-    package var line: Int
+    /// Who gave the wrong value.
+    package var origin: SettingOrigin
     /// What failed, the value, the limit, what to do.
     package var message: String
 
-    package var description: String { line > 0 ? "line \(line): \(message)" : message }
+    init(origin: SettingOrigin, message: String) {
+        self.origin = origin
+        self.message = message
+    }
+
+    /// An error of the file at `line`, from 1; 0 when unknown.
+    init(line: Int, message: String) {
+        self.init(origin: .file(line: line), message: message)
+    }
+
+    package var description: String {
+        switch origin {
+        case .file(let line) where line > 0: "line \(line): \(message)"
+        case .file: message
+        case .variable(let name), .flag(let name): "\(name): \(message)"
+        }
+    }
 }

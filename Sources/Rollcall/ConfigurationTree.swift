@@ -1,30 +1,37 @@
 import RollcallCore
 import Yams
 
-/// A mapping of a YAML file of which every key must be read, or it is an error.
+/// A mapping of a YAML file of which every key must be read, or it is an error. Flags and variables
+/// win over its values.
 struct ConfigurationTree {
-    private let path: String
+    /// The mapping's name from the top on; empty for the file itself.
+    let path: String
     private let line: Int
     private var entries: [String: Node] = [:]
-    private var lines: [String: Int] = [:]
+    private var origins: [String: SettingOrigin] = [:]
     private var known: Set<String> = []
+    /// What wins over this file, and what was asked for so far.
+    var sources: SettingSources
 
     /// The top of a file; an empty file is an empty mapping.
-    init(yaml: String) throws(ConfigurationError) {
+    init(yaml: String, sources: SettingSources = SettingSources()) throws(ConfigurationError) {
         let node: Node?
         do {
             node = try Yams.compose(yaml: yaml)
         } catch let error as YamlError {
-            throw ConfigurationError(line: 0, message: "not YAML: \(error)")
+            throw Self.notYAML(error)
         } catch {
             throw ConfigurationError(line: 0, message: "not YAML")
         }
-        try self.init(node, path: "", line: 1)
+        try self.init(node, path: "", line: 1, sources: sources)
     }
 
-    private init(_ node: Node?, path: String, line: Int) throws(ConfigurationError) {
+    private init(
+        _ node: Node?, path: String, line: Int, sources: SettingSources
+    ) throws(ConfigurationError) {
         self.path = path
         self.line = line
+        self.sources = sources
         guard let node, node.null == nil else { return }
         guard case .mapping(let mapping) = node else {
             throw ConfigurationError(
@@ -39,7 +46,21 @@ struct ConfigurationTree {
                 throw ConfigurationError(line: keyLine, message: "\(full(name)): named twice")
             }
             entries[name] = value
-            lines[name] = keyLine
+            origins[name] = .file(line: keyLine)
+        }
+    }
+
+    /// The parser's own text shows the line itself, and a secret may stand in it.
+    private static func notYAML(_ error: YamlError) -> ConfigurationError {
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            ConfigurationError(line: mark.line, message: "not YAML: \(problem)")
+        case .duplicatedKeysInMapping(let keys, let context):
+            ConfigurationError(
+                line: context.mark.line,
+                message: "named twice in one mapping: \(keys.sorted().joined(separator: ", "))")
+        default: ConfigurationError(line: 0, message: "not YAML: it cannot be read as text")
         }
     }
 
@@ -53,21 +74,49 @@ struct ConfigurationTree {
     mutating func section(
         _ key: String, _ body: (inout ConfigurationTree) throws(ConfigurationError) -> Void
     ) throws(ConfigurationError) {
-        guard let node = take(key) else { return }
-        var tree = try ConfigurationTree(node, path: full(key), line: lines[key] ?? line)
+        let node = takeFromFile(key)
+        var below = 0
+        if node != nil, case .file(let line) = origin(of: key) { below = line }
+        // Also without a mapping in the file: variables may say what is in it.
+        var tree = try ConfigurationTree(node, path: full(key), line: below, sources: sources)
         try body(&tree)
         try tree.finish()
+        sources = tree.sources
+    }
+
+    /// Reads a list of mappings, each like `section` one. Only the file can give it.
+    mutating func sections(
+        _ key: String, _ body: (inout ConfigurationTree) throws(ConfigurationError) -> Void
+    ) throws(ConfigurationError) {
+        sources.askedForList(full(key))
+        guard let node = takeFromFile(key), node.null == nil else { return }
+        guard case .sequence(let sequence) = node else { throw fault(key, "must be a list", "") }
+        var within = sources
+        within.flags = [:]
+        within.variables = [:]
+        for (place, element) in sequence.enumerated() {
+            var tree = try ConfigurationTree(
+                element, path: "\(full(key))[\(place)]", line: element.mark?.line ?? 0,
+                sources: within)
+            try body(&tree)
+            try tree.finish()
+            within = tree.sources
+        }
+        for warning in within.warnings.dropFirst(sources.warnings.count) { sources.warn(warning) }
     }
 
     /// Refuses a key that nobody asked for, with the nearest one that somebody did.
     func finish() throws(ConfigurationError) {
         guard let key = entries.keys.min() else { return }
-        let nearest = known.sorted().map { (Self.distance($0, key), $0) }.min { $0.0 < $1.0 }
-        let hint =
-            nearest.map { $0.0 <= 3 ? ", did you mean \"\($0.1)\"?" : "" }
-            ?? ""
         throw ConfigurationError(
-            line: lines[key] ?? line, message: "\(full(key)): unknown setting\(hint)")
+            origin: origin(of: key),
+            message: "\(full(key)): unknown setting\(Spelling.hint(for: key, among: known))")
+    }
+
+    /// Refuses a key by name if it is there.
+    func refuse(_ key: String, _ message: String) throws(ConfigurationError) {
+        guard entries[key] != nil else { return }
+        throw ConfigurationError(origin: origin(of: key), message: "\(full(key)): \(message)")
     }
 
     // MARK: - Values
@@ -75,16 +124,21 @@ struct ConfigurationTree {
     mutating func text(
         _ key: String, _ value: inout String, oneOf words: [String] = []
     ) throws(ConfigurationError) {
-        guard let node = take(key) else { return }
-        guard let text = node.string, !text.isEmpty else { throw fault(key, "must be a text", "") }
-        if !words.isEmpty, !words.contains(text) {
-            throw fault(key, "must be one of \(words.joined(separator: ", "))", text)
+        for (node, origin) in candidates(key) {
+            origins[key] = origin
+            guard let text = node.string, !text.isEmpty else {
+                throw fault(key, "must be a text", "")
+            }
+            if !words.isEmpty, !words.contains(text) {
+                throw fault(key, "must be one of \(words.joined(separator: ", "))", text)
+            }
+            value = text
         }
-        value = text
     }
 
     mutating func names(_ key: String, _ value: inout [[UInt8]]) throws(ConfigurationError) {
-        guard let node = take(key) else { return }
+        sources.askedForList(full(key))
+        guard let node = takeFromFile(key) else { return }
         guard case .sequence(let sequence) = node else { throw fault(key, "must be a list", "") }
         value = []
         for element in sequence {
@@ -98,90 +152,103 @@ struct ConfigurationTree {
     mutating func integer(
         _ key: String, in range: ClosedRange<Int>, _ value: inout Int
     ) throws(ConfigurationError) {
-        guard let node = take(key) else { return }
-        guard let number = node.int, range.contains(number) else {
-            throw fault(
-                key, "must be an integer from \(range.lowerBound) to \(range.upperBound)",
-                node.string ?? "")
+        for (node, origin) in candidates(key) {
+            origins[key] = origin
+            guard let number = node.int, range.contains(number) else {
+                throw fault(
+                    key, "must be an integer from \(range.lowerBound) to \(range.upperBound)",
+                    node.string ?? "")
+            }
+            value = number
         }
-        value = number
     }
 
     mutating func factor(_ key: String, _ value: inout Double) throws(ConfigurationError) {
-        guard let node = take(key) else { return }
-        guard let number = node.float, number >= 0.1, number <= 100 else {
-            throw fault(key, "must be a number from 0.1 to 100", node.string ?? "")
+        for (node, origin) in candidates(key) {
+            origins[key] = origin
+            guard let number = node.float, number >= 0.1, number <= 100 else {
+                throw fault(key, "must be a number from 0.1 to 100", node.string ?? "")
+            }
+            value = number
         }
-        value = number
     }
 
-    mutating func duration(_ key: String, _ value: inout Milliseconds) throws(ConfigurationError) {
-        guard let node = take(key) else { return }
-        let units: [(String, Int64)] = [
-            ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
-        ]
-        let text = node.string ?? ""
-        guard let count = Self.quantity(text, units), count >= 1, count <= 366 * 86_400_000 else {
-            throw fault(key, "must be a duration such as 1500ms, 90s, 15m, 4h or 30d", text)
+    mutating func duration(
+        _ key: String, in range: ClosedRange<Milliseconds> = Milliseconds(1)...durationMax,
+        _ value: inout Milliseconds
+    ) throws(ConfigurationError) {
+        let (least, most) = (SettingText.of(range.lowerBound), SettingText.of(range.upperBound))
+        for (node, origin) in candidates(key) {
+            origins[key] = origin
+            let text = node.string ?? ""
+            guard let count = SettingText.quantity(text, SettingText.durationUnits),
+                range.contains(Milliseconds(count))
+            else {
+                throw fault(
+                    key,
+                    "must be a duration such as 1500ms, 90s, 15m, 4h or 30d, from \(least) to "
+                        + "\(most)", text)
+            }
+            value = Milliseconds(count)
         }
-        value = Milliseconds(count)
     }
+
+    /// The longest duration where nothing else is said.
+    static let durationMax = Milliseconds(366 * 86_400_000)
 
     mutating func size(
         _ key: String, in range: ClosedRange<Int>, _ value: inout Int
     ) throws(ConfigurationError) {
-        guard let node = take(key) else { return }
-        let units: [(String, Int64)] = [
-            ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30),
-        ]
-        let text = node.string ?? ""
-        guard let count = Self.quantity(text, units), range.contains(Int(count)) else {
-            throw fault(
-                key,
-                "must be a size such as 8MiB, from \(range.lowerBound)B to \(range.upperBound)B",
-                text)
+        let (least, most) = (
+            SettingText.of(bytes: range.lowerBound), SettingText.of(bytes: range.upperBound)
+        )
+        for (node, origin) in candidates(key) {
+            origins[key] = origin
+            let text = node.string ?? ""
+            guard let count = SettingText.quantity(text, SettingText.sizeUnits),
+                range.contains(Int(count))
+            else {
+                throw fault(key, "must be a size such as 8MiB, from \(least) to \(most)", text)
+            }
+            value = Int(count)
         }
-        value = Int(count)
     }
 
-    /// An error about a key of this mapping.
-    func fault(_ key: String, _ rule: String, _ value: String) -> ConfigurationError {
+    /// An error about a key of this mapping; where nobody gave it, about one of `others`.
+    func fault(
+        _ key: String, _ rule: String, _ value: String, or others: [String] = []
+    ) -> ConfigurationError {
         let shown = value.isEmpty ? "" : " (\(value))"
-        return ConfigurationError(line: lines[key] ?? line, message: "\(full(key)) \(rule)\(shown)")
+        let given = ([key] + others).first { origins[$0] != nil } ?? key
+        return ConfigurationError(
+            origin: origin(of: given), message: "\(full(key)) \(rule)\(shown)")
     }
 
     // MARK: - Parts
 
-    private mutating func take(_ key: String) -> Node? {
+    /// The value of a setting, by whoever wins; nil if nobody gave it.
+    mutating func take(_ key: String) -> Node? {
+        guard let (node, origin) = candidates(key).last else { return nil }
+        origins[key] = origin
+        return node
+    }
+
+    /// The values of a setting, the one that counts last: what a variable hides must be right as
+    /// well, or the file fails on the day when the variable is gone.
+    private mutating func candidates(_ key: String) -> [(node: Node, origin: SettingOrigin)] {
+        let inFile = takeFromFile(key).map { ($0, origin(of: key)) }
+        let winner = sources.winner(full(key)).map { (Node($0.text), $0.origin) }
+        return [inFile, winner].compactMap { $0 }
+    }
+
+    private mutating func takeFromFile(_ key: String) -> Node? {
         known.insert(key)
         return entries.removeValue(forKey: key)
     }
 
-    private func full(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+    /// Who gave the value of `key`; without anybody, the mapping that it would stand in.
+    func origin(of key: String) -> SettingOrigin { origins[key] ?? .file(line: line) }
 
-    /// A whole number with one of `units`.
-    private static func quantity(_ text: String, _ units: [(String, Int64)]) -> Int64? {
-        let digits = text.prefix { $0.isASCII && $0.isNumber }
-        guard let number = Int64(digits),
-            let unit = units.first(where: { $0.0 == text.dropFirst(digits.count) })
-        else { return nil }
-        let (product, isOverflow) = number.multipliedReportingOverflow(by: unit.1)
-        return isOverflow ? nil : product
-    }
-
-    /// How many letters must be changed, added or dropped (Levenshtein).
-    private static func distance(_ a: String, _ b: String) -> Int {
-        let b = Array(b)
-        var row = Array(0...b.count)
-        for (i, left) in a.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for (j, right) in b.enumerated() {
-                let above = row[j + 1]
-                row[j + 1] = min(above + 1, row[j] + 1, diagonal + (left == right ? 0 : 1))
-                diagonal = above
-            }
-        }
-        return row[b.count]
-    }
+    /// The setting's name from the top on.
+    func full(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 }

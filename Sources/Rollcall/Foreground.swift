@@ -4,14 +4,17 @@ import Logging
 /// A server in the foreground of a terminal or a supervisor, until a signal ends it.
 package enum Foreground {
     /// Runs until SIGTERM or SIGINT, then exits: 0 after an orderly end, 1 if it did not come up.
+    /// SIGHUP has the settings read again from `source`.
     ///
     /// A second signal exits at once with 130: what was acknowledged is stored all the same.
     package static func run(
-        _ configuration: Configuration, level: Logger.Level, format: LogFormat
+        _ configuration: Configuration, source: SettingsSource, level: Logger.Level,
+        format: LogFormat
     ) -> Never {
         let log = Logger(label: "rollcall") { label in
             LogLines(component: label, level: level, format: format)
         }
+        for warning in configuration.warnings { log.warning("\(warning)") }
         signal(SIGPIPE, SIG_IGN)
         // Blocked in every thread that is started from here on; only `sigwait` sees them.
         var signals = sigset_t()
@@ -22,7 +25,7 @@ package enum Foreground {
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         let server: Server
         do throws(ServerError) {
-            server = try Server(configuration, log: log)
+            server = try Server(configuration, source: source, log: log)
         } catch {
             log.critical("cannot start", metadata: ["error": "\(error)"])
             exit(1)
@@ -36,8 +39,7 @@ package enum Foreground {
         log.info("ready", metadata: ["port": "\(server.port)"])
         var received: CInt = 0
         while sigwait(&signals, &received) != 0 || received == SIGHUP {
-            // It must not end a watch because somebody wanted settings read again.
-            if received == SIGHUP { log.warning("settings are read at the start only: restart") }
+            if received == SIGHUP { server.reload() }
         }
         log.info("stopping", metadata: ["signal": "\(received)"])
         signal(SIGTERM) { _ in _exit(130) }

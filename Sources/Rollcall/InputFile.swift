@@ -8,22 +8,57 @@ package enum InputFile {
     /// Bytes of a file that is read whole at most.
     private static let bytesMax = 4 << 20
 
-    /// The text of the file at `path`, its first 4 MiB.
-    private static func text(_ path: String) throws(InputFileError) -> String {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    /// The text of the file at `path`; `-` is standard input.
+    ///
+    /// `isAgain` tells that it was read before and that a running server depends on it: then only a
+    /// regular file will do, which never makes anybody wait, and one that is not just being written.
+    static func text(_ path: String, isAgain: Bool = false) throws(InputFileError) -> String {
+        let more = isAgain ? O_NONBLOCK : 0
+        let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | more)
         if descriptor < 0 { throw .cannotRead(path: path, errno: errno) }
         defer { close(descriptor) }
+        let before = isAgain ? try regular(descriptor, path) : nil
         var bytes: [UInt8] = []
-        while bytes.count < bytesMax {
+        while bytes.count <= bytesMax {
             let chunk = try chunk(descriptor, path: path)
             if chunk.isEmpty { break }
             bytes.append(contentsOf: chunk)
         }
-        return String(decoding: bytes, as: UTF8.self)
+        guard bytes.count <= bytesMax else {
+            throw .unusable(path: path, "larger than \(bytesMax >> 20) MiB")
+        }
+        if let before {
+            let after = try regular(descriptor, path)
+            guard before.st_mtim.tv_sec == after.st_mtim.tv_sec,
+                before.st_mtim.tv_nsec == after.st_mtim.tv_nsec, Int64(bytes.count) == after.st_size
+            else {
+                throw .unusable(path: path, "it changed while it was read")
+            }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw .unusable(path: path, "not UTF-8")
+        }
+        return text
     }
 
-    /// The settings in the file at `path`.
-    package static func configuration(_ path: String) throws(InputFileError) -> Configuration {
+    /// What the system knows of a file that can be read as often as one likes.
+    private static func regular(
+        _ descriptor: CInt, _ path: String
+    ) throws(InputFileError) -> stat {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .cannotRead(path: path, errno: errno) }
+        guard path != "-", status.st_mode & S_IFMT == S_IFREG else {
+            throw .unusable(path: path, "no regular file cannot be read again: restart")
+        }
+        guard status.st_size > 0 else {
+            throw .unusable(path: path, "empty: is it being written?")
+        }
+        return status
+    }
+
+    /// The settings in the file at `path` and nothing else: no variables, no secrets (a replay
+    /// decides by its input alone).
+    static func configuration(_ path: String) throws(InputFileError) -> Configuration {
         let text = try text(path)
         do throws(ConfigurationError) {
             return try Configuration(yaml: text)
@@ -48,17 +83,24 @@ package enum InputFile {
 /// Why a file could not be read and used.
 package enum InputFileError: Error, CustomStringConvertible {
     case cannotRead(path: String, errno: CInt)
+    /// It can be read and is still not what was asked for.
+    case unusable(path: String, String)
     case cannotWrite(errno: CInt)
     case wrongLine(ReplayError)
-    case wrongConfiguration(path: String, ConfigurationError)
+    /// `path` is nil where there is no file but flags and variables.
+    case wrongConfiguration(path: String?, ConfigurationError)
 
     package var description: String {
         switch self {
         case .cannotRead(let path, let code):
             "\(path): cannot be read: \(String(cString: strerror(code)))"
+        case .unusable(let path, let reason):
+            "\(path == "-" ? "standard input" : path): \(reason)"
         case .cannotWrite(let code): "standard output: \(String(cString: strerror(code)))"
         case .wrongLine(let error): "line \(error.line): \(error.message)"
-        case .wrongConfiguration(let path, let error): "\(path): \(error)"
+        case .wrongConfiguration(let path?, let error) where error.origin.rank == 0:
+            "\(path == "-" ? "standard input" : path): \(error)"
+        case .wrongConfiguration(_, let error): "\(error)"
         }
     }
 }

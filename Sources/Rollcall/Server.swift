@@ -10,7 +10,10 @@ import Synchronization
 package final class Server: Sendable {
     private let keeper: Keeper
     private let http: HTTPServer
+    /// The listener of its own for `/metrics` and health, if it was asked for.
+    private let probes: HTTPServer?
     private let router: Router
+    private let reloader: Reloader
     private let log: Logger
 
     /// Exit code of a failing disk. Source: design §1 J6, sysexits.h EX_IOERR.
@@ -18,57 +21,87 @@ package final class Server: Sendable {
 
     /// Opens the store, comes back to the last committed turn and listens.
     ///
-    /// Errors: `ServerError` with what to do.
-    package init(_ configuration: Configuration, log: Logger) throws(ServerError) {
+    /// `source` is where a reload reads the settings. Errors: `ServerError` with what to do.
+    package init(
+        _ configuration: Configuration, source: SettingsSource = .defaults, log: Logger
+    ) throws(ServerError) {
         self.log = log
         // First, so that an address that cannot be had leaves no trace in a store.
-        let listener: HTTPListener
-        do throws(HTTPServerError) {
-            listener = try HTTPListener(address: configuration.listenAddress)
-        } catch {
-            throw .listener(error)
-        }
-        if !listener.isLoopback {
-            log.warning(
-                "listening beyond loopback without tokens: who reaches it reads and writes all",
-                metadata: ["address": "\(listener.address)"])
-        }
+        let listeners = try Listeners(configuration, log: log)
         let edge = EdgeFigures()
+        var shares = Admission.Limits()
+        shares.sharedWritesMax = configuration.connectionsMax / 2
+        let admission = Admission(limits: shares)
         let watch = ListenerWatch()
         do throws(StoreError) {
             keeper = try Keeper(
-                path: configuration.storagePath, policy: configuration.policy, log: log, edge: edge,
-                refusals: { watch.refusals },
+                path: configuration.storagePath, policy: configuration.policy,
+                retention: Retention(
+                    age: configuration.retention, bytesMax: Int64(configuration.storageBytesMax)),
+                log: log, edge: edge,
+                refusals: { watch.refusals + admission.refused },
                 onFatal: { _ in exit(Self.failedDisk) })
         } catch {
-            listener.close()
+            listeners.close()
             throw .store(path: configuration.storagePath, error)
         }
-        router = Router(keeper: keeper, edge: edge, limits: configuration.scanLimits)
+        let doors = Doors(configuration.doors.rules, log: log)
+        let bodyLimits = BodyLimits(configuration.scanLimits)
+        reloader = Reloader(
+            configuration, source: source, keeper: keeper, edge: edge, log: log,
+            apply: { configuration in
+                bodyLimits.follow(configuration.scanLimits)
+                doors.follow(configuration.doors.rules)
+            })
+        let router = Router(
+            keeper: keeper, edge: edge, limits: bodyLimits, doors: doors, admission: admission,
+            reloader: reloader)
+        self.router = router
         var limits = HTTPLimits()
         limits.bodyBytesMax = configuration.bodyBytesMax
         limits.connectionsMax = configuration.connectionsMax
         keeper.start()
-        let router = router
+        reloader.start()
+        probes = try listeners.probes.map { (listener) throws(ServerError) in
+            try Self.serve(router, at: Door(listener, isForProbes: true), listener, .probes)
+        }
+        http = try Self.serve(router, at: Door(listeners.main), listeners.main, limits)
+        watch.watch(http)
+    }
+
+    private static func serve(
+        _ router: Router, at door: Door, _ listener: HTTPListener, _ limits: HTTPLimits
+    ) throws(ServerError) -> HTTPServer {
         do throws(HTTPServerError) {
-            http = try HTTPServer(
+            return try HTTPServer(
                 listener: listener, limits: limits,
-                early: { router.judge($0) },
+                early: { router.judge($0, at: door) },
+                refused: { router.count($0, refusedWith: $1) },
                 handler: { router.handle($0, $1) })
         } catch {
-            throw .listener(error)
+            throw .listener(door.isForProbes ? .probes : .main, error)
         }
-        watch.watch(http)
     }
 
     /// The port that is listened on.
     package var port: Int { http.port }
 
+    /// The port of the listener for `/metrics` and health; nil without one.
+    package var probesPort: Int? { probes?.port }
+
+    /// Reads the settings again and tells the log what came of it. Returns at once.
+    package func reload() { reloader.reload { _ in } }
+
     /// Drains, commits, checkpoints, closes. Returns when all of it is done.
+    ///
+    /// Probes are answered until the last write is: readiness says no, the process is healthy.
     package func stop() {
+        router.drain()
         http.quiesce()
         http.stop()
+        probes?.stop()
         router.close()
+        reloader.close()
         let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
         sem_init(semaphore, 0, 0)
         let box = SemaphoreBox(semaphore)
@@ -86,25 +119,75 @@ package final class Server: Sendable {
     }
 }
 
+/// The sockets, open before anything else is.
+private struct Listeners {
+    let main: HTTPListener
+    let probes: HTTPListener?
+
+    init(_ configuration: Configuration, log: Logger) throws(ServerError) {
+        let address = configuration.doors.metricsListenAddress
+        main = try Self.open(configuration.listenAddress, .main)
+        do throws(ServerError) {
+            probes = address.isEmpty ? nil : try Self.open(address, .probes)
+        } catch {
+            main.close()
+            throw error
+        }
+        if !main.isLoopback, configuration.doors.access.isOpen {
+            log.warning(
+                "listening beyond loopback without tokens: who reaches it reads and writes all",
+                metadata: ["address": "\(main.address)"])
+        }
+        if let probes {
+            log.info(
+                "metrics and health have a listener of their own",
+                metadata: ["address": "\(probes.address)", "port": "\(probes.port)"])
+        }
+    }
+
+    private static func open(
+        _ address: String, _ role: ServerError.Role
+    ) throws(ServerError) -> HTTPListener {
+        do throws(HTTPServerError) {
+            return try HTTPListener(address: address)
+        } catch {
+            throw .listener(role, error)
+        }
+    }
+
+    func close() {
+        main.close()
+        probes?.close()
+    }
+}
+
 /// What the keeper needs to know of the listener, which exists only after it.
 private final class ListenerWatch: Sendable {
     private let http = Mutex<HTTPServer?>(nil)
 
-    /// Writes answered 503 by the listener's watchdog.
-    var refusals: Int { http.withLock { $0?.figures.parkedExpired ?? 0 } }
+    /// Writes answered 503 by the listener itself.
+    var refusals: Int { http.withLock { $0?.figures.writesRefused ?? 0 } }
 
     func watch(_ server: HTTPServer) { http.withLock { $0 = server } }
 }
 
 /// Why a server does not come up.
 package enum ServerError: Error, CustomStringConvertible {
+    /// Which of the listeners.
+    package enum Role: String, Sendable {
+        /// The one for everything.
+        case main = "web.listen_address"
+        /// The one for `/metrics` and health.
+        case probes = "web.metrics_listen_address"
+    }
+
     case store(path: String, StoreError)
-    case listener(HTTPServerError)
+    case listener(Role, HTTPServerError)
 
     package var description: String {
         switch self {
         case .store(let path, let error): "storage.path \(path): \(error)"
-        case .listener(let error): "web.listen_address: \(error)"
+        case .listener(let role, let error): "\(role.rawValue): \(error)"
         }
     }
 }

@@ -9,9 +9,10 @@ struct ServeCommand: ParsableCommand {
         commandName: "serve",
         abstract: "Take what phones and backends say, keep the watch, expose metrics.",
         discussion: """
-            A flag wins over the configuration file, the file over the default. Once ready, one \
-            line with the address goes to standard output; logs go to standard error. SIGTERM and \
-            SIGINT end it: what was acknowledged is stored.
+            A flag wins over its ROLLCALL_… variable, that over the configuration file, the file \
+            over the default. Once ready, one line with the address goes to standard output; logs \
+            go to standard error. SIGHUP reads the settings again. SIGTERM and SIGINT end it: what \
+            was acknowledged is stored.
             """
     )
 
@@ -24,28 +25,42 @@ struct ServeCommand: ParsableCommand {
     var listenAddress: String?
 
     @Option(
+        name: .customLong("web.metrics-listen-address"),
+        help: "Where /metrics and health have a listener of their own, host:port. (default: none)")
+    var metricsListenAddress: String?
+
+    @Flag(help: "Listen beyond loopback without tokens: everybody reads and writes all.")
+    var insecure = false
+
+    @Option(
         name: .customLong("storage.path"), help: "The database. (default: ./rollcall.db)")
     var storagePath: String?
 
-    @Option(name: .customLong("log.level"), help: "debug, info, warn or error.")
-    var logLevel = "info"
+    @Option(
+        name: .customLong("log.level"), help: "debug, info, warn or error. (default: info)")
+    var logLevel: String?
 
-    @Option(name: .customLong("log.format"), help: "logfmt or json.")
-    var logFormat = "logfmt"
+    @Option(name: .customLong("log.format"), help: "logfmt or json. (default: logfmt)")
+    var logFormat: String?
 
     func run() throws {
-        guard let level = Logger.Level(rawValue: logLevel == "warn" ? "warning" : logLevel) else {
-            throw ValidationError("--log.level: debug, info, warn or error expected (\(logLevel))")
+        let source = SettingsSource(
+            path: configurationFile,
+            flags: [
+                "web.listen_address": listenAddress,
+                "web.metrics_listen_address": metricsListenAddress, "storage.path": storagePath,
+            ],
+            isInsecure: insecure,
+            environment: SettingsSource.environment)
+        let levelText = logLevel ?? source.value(of: .logLevel) ?? "info"
+        guard let level = Logger.Level(rawValue: levelText == "warn" ? "warning" : levelText) else {
+            throw ValidationError("--log.level: debug, info, warn or error expected (\(levelText))")
         }
-        guard let format = LogFormat(rawValue: logFormat) else {
-            throw ValidationError("--log.format: logfmt or json expected (\(logFormat))")
+        let formatText = logFormat ?? source.value(of: .logFormat) ?? "logfmt"
+        guard let format = LogFormat(rawValue: formatText) else {
+            throw ValidationError("--log.format: logfmt or json expected (\(formatText))")
         }
-        var settings = Configuration()
-        if let configurationFile {
-            settings = try orExit { try InputFile.configuration(configurationFile) }
-        }
-        settings.listenAddress = listenAddress ?? settings.listenAddress
-        settings.storagePath = storagePath ?? settings.storagePath
-        Foreground.run(settings, level: level, format: format)
+        let settings = try orExit { try source.read() }
+        Foreground.run(settings, source: source, level: level, format: format)
     }
 }

@@ -19,7 +19,7 @@ import unittest
 from datetime import datetime, timezone
 
 BINARY = os.environ.get("ROLLCALL_BINARY", "")
-READY_LINE = re.compile(r"rollcall: listening on http://127\.0\.0\.1:(\d+)\n")
+READY_LINE = re.compile(r"rollcall: listening on http://(?:127\.0\.0\.1|0\.0\.0\.0):(\d+)\n")
 READY_SECONDS = 30.0
 STOP_SECONDS = 10.0
 
@@ -174,8 +174,13 @@ class NotReady(AssertionError):
 class Rollcall:
     """One store and the process that serves it, which may be stopped, killed and started anew."""
 
-    def __init__(self, directory, config=None, name="rollcall", log_format=None):
+    def __init__(
+            self, directory, config=None, name="rollcall", log_format=None,
+            address="127.0.0.1:0", more=(), variables=None):
         self.directory = directory
+        self.address = address
+        self.more = more
+        self.variables = variables or {}
         self.store = os.path.join(directory, f"{name}.db")
         self.log_path = os.path.join(directory, f"{name}.log")
         self.config_path = None
@@ -185,15 +190,21 @@ class Rollcall:
         self._client = None
         if config is not None:
             self.config_path = os.path.join(directory, f"{name}.yaml")
-            with open(self.config_path, "w", encoding="utf-8") as file:
-                file.write(config)
+            self.configure(config)
+
+    def configure(self, config):
+        """Writes the file of settings, as a whole."""
+        with open(self.config_path + ".new", "w", encoding="utf-8") as file:
+            file.write(config)
+        os.replace(self.config_path + ".new", self.config_path)
 
     # Starting and ending
 
     def arguments(self):
         """The command line."""
         line = [
-            BINARY, "serve", "--web.listen-address", "127.0.0.1:0", "--storage.path", self.store,
+            BINARY, "serve", "--web.listen-address", self.address, "--storage.path", self.store,
+            *self.more,
         ]
         if self.config_path is not None:
             line += ["--config.file", self.config_path]
@@ -208,7 +219,7 @@ class Rollcall:
         try:
             self.process = subprocess.Popen(
                 self.arguments(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
-                cwd=self.directory, env=plain_environment())
+                cwd=self.directory, env={**plain_environment(), **self.variables})
         finally:
             log.close()
 
@@ -275,6 +286,12 @@ class Rollcall:
     def client(self, timeout=10.0):
         """A connection of its own."""
         return Client(self.port, timeout)
+
+    def second(self):
+        """A connection to the listener for metrics and health; only the log tells its port."""
+        found = re.search(r"listener of their own.* port=(\d+)", self.log())
+        assert found is not None, self.log()
+        return Client(int(found.group(1)))
 
     def drop_client(self):
         if self._client is not None:

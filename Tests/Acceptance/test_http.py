@@ -420,13 +420,6 @@ class ProcessTests(RollcallTestCase):
         server.start()
         self.assertEqual(server.responder("a")["status"], "ONLINE")
 
-    def test_a_hangup_does_not_end_the_watch(self):
-        server = self.serve()
-        server.process.send_signal(signal.SIGHUP)
-        eventually(lambda: "restart" in server.log(), 5, "a word about it")
-        server.write("/v1/batches", {"responder_id": "a"})
-        self.assertEqual(server.stop(), 0)
-
     def test_a_taken_port_is_named_and_no_store_is_made(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]

@@ -194,7 +194,8 @@ class StateTests(MetricsTestCase):
             self.assertEqual(set(before) - set(after), set())
             for key, value in before.items():
                 if not key[0].startswith(MOVING + (
-                        "rollcall_journal_", "rollcall_item_problems", "rollcall_rejected")):
+                        "rollcall_journal_", "rollcall_item_problems", "rollcall_rejected",
+                        "rollcall_config_")):
                     self.assertEqual(after[key], value, key)
 
     def test_while_blind(self):

@@ -26,10 +26,12 @@ class FullDiskTests(RollcallTestCase):
         self.addCleanup(subprocess.run, ["umount", self.mount], check=True)
         self.directory = self.mount
 
-    def fill(self):
+    def fill(self, config_path=None):
         """A server whose disk is full: the bodies that were acknowledged, and the one that was
         not, which nobody may have seen."""
-        server = self.serve()
+        server = self.rollcall()
+        server.config_path = config_path
+        server.start()
         server.write("/v1/batches", {"responder_id": "early"})
         acknowledged = []
         for round in range(400):
@@ -78,6 +80,24 @@ class FullDiskTests(RollcallTestCase):
             server.scrape()("rollcall_updates_total", outcome="accepted"),
             100 * (len(acknowledged) + 1))
         self.assertEqual(server.stop(), 0)
+
+    def test_a_reload_that_cannot_be_stored_is_asked_for_again(self):
+        holder = tempfile.TemporaryDirectory(prefix="rollcall-")
+        self.addCleanup(holder.cleanup)
+        path = os.path.join(holder.name, "r.yml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("liveness: {forget_after: 7d}\n")
+        server, _, _ = self.fill(path)
+        server.configure("liveness: {forget_after: 3d}\n")
+        answer = server.post("/-/reload", b"")
+        self.problem(answer, 503)
+        self.assertIn("retry-after", answer.headers)
+        self.assertEqual(server.scrape()("rollcall_config_last_reload_successful"), 0)
+        self.grow(server)
+        answer = server.post("/-/reload", b"")
+        self.assertEqual(
+            [change["setting"] for change in answer.json()["changed"]], ["liveness.forget_after"])
+        self.assertEqual(server.scrape()("rollcall_config_last_reload_successful"), 1)
 
     def test_what_a_full_disk_did_not_take_is_not_published(self):
         server, acknowledged, refused = self.fill()

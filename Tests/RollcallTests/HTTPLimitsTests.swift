@@ -57,6 +57,101 @@ import Testing
         #expect(first.readAnswer().status == 200)
     }
 
+    @Test func `bodies that fill the common room are taken, one more is refused and counted`()
+        throws
+    {
+        let desk = ReplyDesk()
+        let refused = ReplyCounter()
+        let limits = httpLimits { $0.bodiesBytesMax = 4 }
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits,
+            refused: { refused.add("\($0.method) \($0.path) \($1)") }, handler: desk.take)
+        let clients = try (0..<3).map { _ in try RawClient(port: server.port) }
+        for client in clients.dropLast() { client.send(post) }
+        desk.waitFor(2)
+        clients[2].send(post)
+        let answer = clients[2].readAnswer()
+        #expect(answer.status == 503)
+        #expect(answer.head.contains("Retry-After: 1"))
+        // Only a write counts against the watch.
+        let question = try RawClient(port: server.port)
+        question.send("GET /v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}")
+        #expect(question.readAnswer().status == 503)
+        #expect(server.figures.writesRefused == 1)
+        #expect(refused.all == ["POST /v1/batches 503", "GET /v1/x 503"])
+        for reply in desk.all { reply.answer(HTTPResponse(status: 200)) }
+        for client in clients.dropLast() { #expect(client.readAnswer().status == 200) }
+    }
+
+    @Test func `what is answered by the head alone is told`() throws {
+        let refused = ReplyCounter()
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"),
+            limits: httpLimits { $0.bodyBytesMax = 10 },
+            refused: { refused.add("\($1)") },
+            handler: { $1.answer(HTTPResponse(status: 200)) })
+        let cases = [
+            ("Content-Length: 100000", 413), ("Transfer-Encoding: gzip", 400), ("X: y", 200),
+        ]
+        for (fields, status) in cases {
+            let client = try RawClient(port: server.port)
+            client.send("POST / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\n")
+            #expect(client.readAnswer().status == status)
+        }
+        #expect(refused.all == ["413", "400"])
+    }
+
+    @Test func `a refused body is read up to a limit, beyond it the connection ends`() throws {
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"),
+            limits: httpLimits { $0.discardBytesMax = 1000 },
+            early: { _ in HTTPResponse(status: 404) },
+            handler: { $1.answer(HTTPResponse(status: 200)) })
+        for (count, isKept) in [(1000, true), (1001, false)] {
+            let client = try RawClient(port: server.port)
+            let body = String(repeating: "x", count: count)
+            client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(count)\r\n\r\n\(body)")
+            let answer = client.readAnswer()
+            #expect(answer.status == 404)
+            #expect(answer.head.contains("Connection: close") == !isKept)
+            if isKept {
+                client.send(get)
+                #expect(client.readAnswer().status == 404)
+            } else {
+                #expect(client.isClosed)
+            }
+        }
+    }
+
+    @Test func `a head has its room, and one byte more is answered 431`() throws {
+        let server = try echoServer()
+        /// The answer to a head that takes so many bytes, in so many fields.
+        func answer(_ count: Int, fields: Int = 2) throws -> RawClient.Answer {
+            let client = try RawClient(port: server.port)
+            var head = "GET / HTTP/1.1\r\nHost: a\r\n"
+            for _ in 0..<(fields - 2) { head += "Y: b\r\n" }
+            let rest = count - head.utf8.count - "X: \r\n\r\n".utf8.count - fields * 64
+            client.send(head + "X: \(String(repeating: "v", count: rest))\r\n\r\n")
+            let answer = client.readAnswer()
+            #expect(answer.status == 200 || client.isClosed)
+            return answer
+        }
+        let limit = HTTPLimits().headBytesMax
+        for fields in [2, 150] {
+            #expect(try answer(limit, fields: fields).status == 200)
+            let refused = try answer(limit + 1, fields: fields)
+            #expect(refused.status == 431)
+            #expect(refused.head.contains("Content-Type: application/problem+json"))
+        }
+        // However long, there is an answer: ours as far as it fits into the buffer.
+        for count in stride(from: limit, to: 18 << 10, by: 37) {
+            #expect(try answer(count + 1).status == 431)
+        }
+        let line = try RawClient(port: server.port)
+        line.send("GET /\(String(repeating: "p", count: 17 << 10)) HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(line.readAnswer().status == 414)
+    }
+
     @Test func `a refusal by the head comes before a long body and after a short one`() throws {
         let server = try HTTPServer(
             listener: try HTTPListener(address: "127.0.0.1:0"),

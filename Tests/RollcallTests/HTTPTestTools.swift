@@ -47,6 +47,17 @@ final class ReplyDesk: Sendable {
     }
 }
 
+/// What a server said of its own accord.
+final class ReplyCounter: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    /// All of it, in its order.
+    var all: [String] { lines.withLock { $0 } }
+
+    /// Notes one.
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+}
+
 /// Whether the condition comes true within 5 s.
 func isTrueSoon(_ condition: () -> Bool) -> Bool {
     for _ in 0..<5000 {

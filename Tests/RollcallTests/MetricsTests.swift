@@ -49,6 +49,8 @@ import Testing
         engine.advance(to: Self.start + .seconds(61))
         edge.detected(late: Milliseconds(30), times: 2)
         edge.committed(after: .milliseconds(1))
+        edge.reloaded(isSuccessful: true, at: Timestamp(milliseconds: 1_795_229_990_500))
+        edge.reloaded(isSuccessful: false, at: Timestamp(milliseconds: 1_795_229_995_500))
         _ = engine.fold(.store(isFailing: true), at: Self.start + .seconds(62))
         engine.settle()
         engine.advance(to: Self.start + Milliseconds(64_500))
@@ -366,6 +368,7 @@ private let expectedPage = #"""
     …_total{route="status",code…} 200 0, 401 0, 403 0, 503 0
     …_total{route="metrics",code…} 200 0, 401 0, 403 0, 503 0
     …_total{route="health",code…} 200 0, 503 0
+    …_total{route="reload",code…} 200 0, 401 0, 403 0, 422 0, 503 0
     …_total{route="page",code…} 200 0, 401 0, 403 0, 503 0
     …_total{route="other",code…} 404 0, 405 0, 418 1
     # TYPE rollcall_http_request_duration_seconds histogram
@@ -382,6 +385,7 @@ private let expectedPage = #"""
     …_bucket{route="status",le…} none
     …_bucket{route="metrics",le…} none
     …_bucket{route="health",le…} none
+    …_bucket{route="reload",le…} none
     …_bucket{route="page",le…} none
     …_bucket{route="other",le…} 0.0001 0, 0.00025 0, 0.0005 0, 0.001 0, 0.0025 0, 0.005 0, 0.01 \#
     0, 0.02 0, 0.05 0, 0.1 0, 0.25 0, 0.5 0, 1.0 0, 2.5 0, 5.0 0, +Inf 1
@@ -405,5 +409,14 @@ private let expectedPage = #"""
     5.0 2, 10.0 2, +Inf 2
     …_count 2
     …_sum 0.06
+    # TYPE rollcall_config_last_reload_successful gauge
+    # HELP rollcall_config_last_reload_successful 1 if the settings could be taken when they were \#
+    read last.
+    … 0
+    # TYPE rollcall_config_last_reload_success_timestamp_seconds gauge
+    # UNIT rollcall_config_last_reload_success_timestamp_seconds seconds
+    # HELP rollcall_config_last_reload_success_timestamp_seconds When settings were read last that \#
+    could be taken.
+    … 1795229990.5
     # EOF
     """#

@@ -73,10 +73,17 @@ extension Router {
     ///
     /// Whether anybody had the id is not told: who asks twice, or for a stranger, gets the same.
     func erase(_ id: [UInt8], _ request: HTTPRequest, _ answer: @escaping Answer) {
-        guard let source = Self.source(request) else {
+        guard let source = source(request) else {
             return answer(Self.badSource, InputFigures())
         }
-        keeper.write(.erase(.id(id), source: source)) { outcome in
+        let place: Admission.Place
+        do throws(Admission.Refusal) {
+            place = try admission.enter(source, bytes: id.count, isShared: false)
+        } catch {
+            return answer(Self.refusal(error), InputFigures())
+        }
+        keeper.write(.erase(.id(id), source: source)) { [admission] outcome in
+            admission.leave(place)
             switch outcome {
             case .committed(let receipt):
                 let number = receipt.erasure ?? 0

@@ -15,6 +15,7 @@ package struct Router: Sendable {
         case metrics
         case healthy
         case ready
+        case reload
         case landing
     }
 
@@ -23,16 +24,29 @@ package struct Router: Sendable {
 
     let keeper: Keeper
     let edge: EdgeFigures
-    let limits: ScanLimits
+    let limits: BodyLimits
+    let doors: Doors
+    let admission: Admission
+    let reloader: Reloader
     let desk: ScrapeDesk
 
-    /// A router to `keeper` that counts in `edge` and reads bodies within `limits`.
-    package init(keeper: Keeper, edge: EdgeFigures, limits: ScanLimits) {
+    /// A router to `keeper` and `reloader` that counts in `edge`, reads bodies within `limits`, lets
+    /// in whom `doors` let in and lets wait what `admission` has room for.
+    package init(
+        keeper: Keeper, edge: EdgeFigures, limits: BodyLimits, doors: Doors, admission: Admission,
+        reloader: Reloader
+    ) {
         self.keeper = keeper
         self.edge = edge
         self.limits = limits
+        self.doors = doors
+        self.admission = admission
+        self.reloader = reloader
         desk = ScrapeDesk(keeper: keeper, edge: edge)
     }
+
+    /// Says on `/-/ready` that it is over; what comes is still answered.
+    package func drain() { doors.close() }
 
     /// Ends what runs beside the requests.
     package func close() { desk.close() }
@@ -40,12 +54,13 @@ package struct Router: Sendable {
     // MARK: - Before the body
 
     /// Refuses by its head what need not be read.
-    package func judge(_ request: HTTPRequest) -> HTTPResponse? {
-        guard let methods = Self.methods(request.path) else {
-            return counted(
-                .problem(404, "Not Found", detail: "there is no such path"), .other)
-        }
-        let route = Self.route(request.path)
+    package func judge(_ request: HTTPRequest, at door: Door) -> HTTPResponse? {
+        let rules = doors.rules
+        let token = rules.access.holder(request.authorization)
+        let known = Self.methods(request.path)
+        let route = known == nil ? .other : Self.route(request.path)
+        if let refusal = stranger(request, token, door, rules) { return counted(refusal, route) }
+        guard let methods = known else { return counted(Self.notFound, .other) }
         guard methods.contains(request.method) else {
             let allowed = methods.contains("GET") ? methods + ["HEAD"] : methods
             return counted(
@@ -53,6 +68,7 @@ package struct Router: Sendable {
                     405, "Method Not Allowed", detail: "see the Allow header",
                     headers: [("Allow", allowed.joined(separator: ", "))]), route)
         }
+        if let refusal = forbidden(request, token, door, rules) { return counted(refusal, route) }
         guard request.method == "POST" || request.method == "PUT" else { return nil }
         if request.contentEncoding != nil {
             return counted(
@@ -67,7 +83,12 @@ package struct Router: Sendable {
                     detail: "application/json or application/x-ndjson expected",
                     headers: [("Accept", "application/json, application/x-ndjson")]), route)
         }
-        return nil
+        return crowd(request).map { counted($0, route) }
+    }
+
+    /// Counts what the listener answered without asking here.
+    package func count(_ request: HTTPRequest, refusedWith status: Int) {
+        edge.answered(Self.route(request.path), code: status, after: .zero)
     }
 
     // MARK: - Whole requests
@@ -78,13 +99,13 @@ package struct Router: Sendable {
         let route = Self.route(request.path)
         let edge = edge
         let answer: Answer = { response, input in
-            edge.answered(
-                route, code: response.status, after: ContinuousClock.now - began, input: input)
+            // Who was answered by the watchdog meanwhile got its 503, whatever we say now.
+            let code = reply.isOpen ? response.status : 503
+            edge.answered(route, code: code, after: ContinuousClock.now - began, input: input)
             reply.answer(response)
         }
         guard let target = Self.target(request) else {
-            return answer(
-                .problem(404, "Not Found", detail: "there is no such path"), InputFigures())
+            return answer(Self.notFound, InputFigures())
         }
         switch target {
         case .items(let kind): postItems(kind, request, answer)
@@ -98,14 +119,22 @@ package struct Router: Sendable {
         case .metrics: showMetrics(request, answer)
         case .healthy: answer(.text("Rollcall is healthy.\n"), InputFigures())
         case .ready:
-            let isReady = keeper.isTakingWrites
-            answer(
-                isReady
-                    ? .text("Rollcall is ready.\n")
-                    : .problem(503, "Not Ready", detail: "the store does not take commits"),
-                InputFigures())
+            answer(readiness, InputFigures())
+        case .reload: reloadSettings(answer)
         case .landing: showLanding(answer)
         }
+    }
+
+    private var readiness: HTTPResponse {
+        if doors.isClosing {
+            return .problem(503, "Not Ready", detail: "stopping", headers: [("Retry-After", "1")])
+        }
+        guard keeper.isTakingWrites else {
+            return .problem(
+                503, "Not Ready", detail: "the store does not take commits",
+                headers: [("Retry-After", "1")])
+        }
+        return .text("Rollcall is ready.\n")
     }
 
     private func counted(_ response: HTTPResponse, _ route: EdgeFigures.Route) -> HTTPResponse {
@@ -120,7 +149,7 @@ package struct Router: Sendable {
 
     private static func methods(_ path: String) -> [String]? {
         switch path {
-        case "/v1/batches", "/v1/transitions": ["POST"]
+        case "/v1/batches", "/v1/transitions", "/-/reload": ["POST"]
         case "/v1/responders": ["GET", "POST", "PUT"]
         case "/v1/heartbeat": ["POST", "DELETE"]
         case "/v1/status", "/metrics", "/-/healthy", "/-/ready", "/": ["GET"]
@@ -138,6 +167,7 @@ package struct Router: Sendable {
         case "/v1/status": .status
         case "/metrics": .metrics
         case "/-/healthy", "/-/ready": .health
+        case "/-/reload": .reload
         case "/": .page
         default:
             path.hasPrefix("/v1/responders")
@@ -160,6 +190,7 @@ package struct Router: Sendable {
         case "/metrics": .metrics
         case "/-/healthy": .healthy
         case "/-/ready": .ready
+        case "/-/reload": .reload
         case "/": .landing
         default:
             if let number = erasureNumber(request.path) {

@@ -17,20 +17,28 @@ extension Router {
         _ kind: ItemKind, _ request: HTTPRequest, _ answer: @escaping Answer,
         as event: (ScanResult, _ source: [UInt8]) -> Event
     ) {
-        guard let source = Self.source(request) else {
+        guard let source = source(request) else {
             return answer(Self.badSource, InputFigures())
+        }
+        let place: Admission.Place
+        do throws(Admission.Refusal) {
+            place = try admission.enter(source, bytes: request.body.count)
+        } catch {
+            return answer(Self.refusal(error), InputFigures())
         }
         let scan: ScanResult
         do throws(ScanError) {
             scan = try ItemScanner.scan(
                 request.body.span, kind: kind, format: Self.format(request.contentType) ?? .json,
-                limits: limits)
+                limits: limits.current)
         } catch {
+            admission.leave(place)
             return answer(Self.refusal(error), InputFigures())
         }
         var input = InputFigures()
         input.add(scan)
-        keeper.write(event(scan, source)) { [input] outcome in
+        keeper.write(event(scan, source)) { [admission, input] outcome in
+            admission.leave(place)
             switch outcome {
             case .committed(let receipt):
                 var input = input
@@ -46,7 +54,7 @@ extension Router {
     func postHeartbeat(
         _ request: HTTPRequest, _ answer: @escaping Answer
     ) {
-        guard let asked = Self.source(request) else {
+        guard let asked = source(request) else {
             return answer(Self.badSource, InputFigures())
         }
         var source = asked
@@ -69,7 +77,14 @@ extension Router {
             source = body.source ?? asked
             guard Self.isName(source) else { return answer(Self.badSource, InputFigures()) }
         }
-        keeper.write(.heartbeat(source: source, every: every)) { outcome in
+        let place: Admission.Place
+        do throws(Admission.Refusal) {
+            place = try admission.enter(source, bytes: request.body.count, isShared: false)
+        } catch {
+            return answer(Self.refusal(error), InputFigures())
+        }
+        keeper.write(.heartbeat(source: source, every: every)) { [admission] outcome in
+            admission.leave(place)
             switch outcome {
             case .committed(let receipt) where receipt.accepted == 1:
                 answer(.json(Array("{\"accepted\":1}\n".utf8)), InputFigures())
@@ -164,6 +179,31 @@ extension Router {
         }
     }
 
+    static func refusal(_ refusal: Admission.Refusal) -> HTTPResponse {
+        switch refusal {
+        case .overloaded: unavailable("too much is waiting")
+        case .share:
+            .problem(
+                429, "Too Many Requests",
+                detail: "too much of this source is waiting while others wait too; send it again",
+                headers: [("Retry-After", "1")])
+        }
+    }
+
+    /// Refuses by its head what there is no room for: its body need not be read.
+    func crowd(_ request: HTTPRequest) -> HTTPResponse? {
+        guard Self.scope(request.method, request.path) == .ingest,
+            request.path != "/v1/heartbeat", let source = source(request)
+        else { return nil }
+        do throws(Admission.Refusal) {
+            try admission.look(source)
+            return nil
+        } catch {
+            return Self.refusal(error)
+        }
+    }
+
+    /// Not known to be done: to be sent again.
     static func unavailable(_ reason: String) -> HTTPResponse {
         .problem(
             503, "Service Unavailable", detail: "\(reason); send it again",
@@ -178,13 +218,14 @@ extension Router {
 
     // MARK: - Sources
 
-    /// Who sends a write: `?source=NAME`, else `default` (fine print F10); nil if it is no name.
-    static func source(_ request: HTTPRequest) -> [UInt8]? {
+    /// Who sends a write: `?source=NAME`, else whose token it came with, else `default` (fine
+    /// print F10); nil if it is no name.
+    func source(_ request: HTTPRequest) -> [UInt8]? {
         guard let named = request.query.first(where: { $0.name == "source" }) else {
-            return EventSource.standard
+            return holder(request)
         }
         let name = Array(named.value.utf8)
-        return isName(name) ? name : nil
+        return Self.isName(name) ? name : nil
     }
 
     static func isName(_ name: [UInt8]) -> Bool {

@@ -69,6 +69,8 @@ final class HTTPConnection: @unchecked Sendable {
         /// Counts requests, so that a late answer cannot reach the next one.
         var number: UInt64 = 0
         var answer: HTTPResponse?
+        /// Whether the current request wants to change something.
+        var isWrite = false
         /// Whether the watchdog has shut the socket down; once is enough, and counted once.
         var isCut = false
     }
@@ -92,9 +94,10 @@ final class HTTPConnection: @unchecked Sendable {
     }
 
     /// Gives out the right to answer the request that has just been read whole.
-    func reply() -> HTTPReply {
+    func reply(isWrite: Bool) -> HTTPReply {
         let number = shared.withLock {
             $0.phase = .handling
+            $0.isWrite = isWrite
             $0.since = HTTPInstant.now
             return $0.number
         }
@@ -134,6 +137,17 @@ final class HTTPConnection: @unchecked Sendable {
 
     // MARK: Any thread
 
+    /// Whether request `number` still waits for its answer.
+    func isOpen(_ number: UInt64) -> Bool {
+        shared.withLock {
+            guard $0.number == number, $0.answer == nil else { return false }
+            switch $0.phase {
+            case .handling, .parked: return true
+            case .header, .body, .responding, .lingering, .idle: return false
+            }
+        }
+    }
+
     /// Answers request `number`, unless it has been answered or is over.
     func answer(_ response: HTTPResponse, to number: UInt64) {
         let isParked = shared.withLock {
@@ -166,7 +180,7 @@ final class HTTPConnection: @unchecked Sendable {
         /// Shut the socket down because of the phase it is in.
         case cut(Phase)
         /// Answer 503.
-        case expired(HTTPReply)
+        case expired(HTTPReply, isWrite: Bool)
     }
 
     /// Judges the deadlines. `isFull` says that all connections are in use.
@@ -182,7 +196,8 @@ final class HTTPConnection: @unchecked Sendable {
             case .handling: return .nothing
             case .parked:
                 guard age >= limits.parkedDeadline, $0.answer == nil else { return .nothing }
-                return .expired(HTTPReply(connection: self, number: $0.number))
+                let reply = HTTPReply(connection: self, number: $0.number)
+                return .expired(reply, isWrite: $0.isWrite)
             case .idle where hasReceived(after: $0.since, now: now):
                 $0.phase = .header
                 $0.since = now

@@ -47,6 +47,9 @@ final class HTTPDeadlines: @unchecked Sendable {
         state.withLock { _ = $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }
     }
 
+    /// Counts a write that found no room for its body.
+    func countRefusedWrite() { state.withLock { $0.figures.writesRefused += 1 } }
+
     /// Starts the watchdog.
     func start() throws(HTTPServerError) {
         var ends: [Int32] = [-1, -1]
@@ -105,7 +108,9 @@ final class HTTPDeadlines: @unchecked Sendable {
             for connection in state.connections.values {
                 switch connection.overdue(at: now, limits: limits, isFull: isFull) {
                 case .nothing: break
-                case .expired(let reply): expired.append(reply)
+                case .expired(let reply, let isWrite):
+                    expired.append(reply)
+                    if isWrite { state.figures.writesRefused += 1 }
                 case .cut(let phase):
                     // shutdown, not close: libmicrohttpd owns the descriptor, sees the end of the
                     // stream and closes it.

@@ -13,10 +13,14 @@ package struct HTTPLimits: Sendable {
     /// Open connections; further ones wait in the kernel's backlog. Poll mode costs each request
     /// about 15 ns per open connection (measured).
     package var connectionsMax = 512
-    /// Buffer of one connection, bytes. Request line and header fields have to fit; beyond it
-    /// libmicrohttpd answers 431 or 414. More is slower: 0.9.75 fills the whole buffer with zeros
+    /// Buffer of one connection, bytes. What does not even fit into it libmicrohttpd answers
+    /// itself, with 431 or 414. More is slower: 0.9.75 fills the whole buffer with zeros
     /// after each request (256 KiB: 55 µs instead of 11, `wrk -t1 -c64` with 300-byte POSTs).
     package var connectionMemoryBytes = 16 << 10
+    /// What the head of a request may take of that buffer, bytes, with 64 for each field and each
+    /// argument; beyond it 431. The rest is for the answer: without room for one, libmicrohttpd
+    /// closes the connection without a word.
+    package var headBytesMax = 15 << 10
     /// From the connection's start, or a later request's first byte, to the end of its head.
     package var headerDeadline = Duration.seconds(10)
     /// From the end of the head to the end of the body.
@@ -33,6 +37,16 @@ package struct HTTPLimits: Sendable {
 
     /// The limits of the product.
     package init() {}
+
+    /// What the listener for probes grants: some scrapers and probes, no bodies to speak of.
+    package static var probes: HTTPLimits {
+        var limits = HTTPLimits()
+        limits.connectionsMax = 64
+        limits.bodyBytesMax = 1 << 10
+        limits.bodiesBytesMax = 64 << 10
+        limits.discardBytesMax = 1 << 10
+        return limits
+    }
 }
 
 /// What the HTTP edge counted since its start.
@@ -49,6 +63,9 @@ package struct HTTPFigures: Sendable, Equatable {
     package var idleCut = 0
     /// Parked requests the watchdog answered 503.
     package var parkedExpired = 0
+    /// Writes answered 503 here for our own reasons, stopping aside: by the watchdog, or because
+    /// there was no room for their bodies. They count against the watch (B1).
+    package var writesRefused = 0
 
     /// All zero.
     package init() {}

@@ -13,7 +13,25 @@ package struct HTTPListener {
     let port: Int
 
     /// True if only this machine can reach it.
-    var isLoopback: Bool { address.hasPrefix("127.") || address.hasPrefix("[::1]") }
+    var isLoopback: Bool { Self.isLoopback(address) ?? false }
+
+    /// True if only this machine can reach what listens at `address`; nil if that is no address.
+    static func isLoopback(_ address: String) -> Bool? {
+        var storage = sockaddr_storage()
+        do throws(HTTPServerError) {
+            _ = try parse(address, into: &storage)
+        } catch {
+            return nil
+        }
+        return withUnsafeBytes(of: storage) { bytes in
+            if storage.ss_family == sa_family_t(AF_INET) {
+                let host = bytes.load(as: sockaddr_in.self).sin_addr
+                return UInt32(bigEndian: host.s_addr) >> 24 == 127
+            }
+            let host = bytes.load(as: sockaddr_in6.self).sin6_addr
+            return withUnsafeBytes(of: host) { $0.dropLast().allSatisfy { $0 == 0 } && $0[15] == 1 }
+        }
+    }
 
     /// Listens at `IPv4:port` or `[IPv6]:port`; port 0 lets the kernel choose. Names are not
     /// resolved. Whoever connects waits until a server takes the listener.

@@ -102,6 +102,9 @@ package struct HTTPReply: Sendable {
         self.number = number
     }
 
+    /// False once the request has been answered, by the watchdog for one.
+    package var isOpen: Bool { connection.isOpen(number) }
+
     /// Answers the request. Never blocks on the network.
     package func answer(_ response: HTTPResponse) {
         connection.answer(response, to: number)

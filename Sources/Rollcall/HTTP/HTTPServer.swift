@@ -33,14 +33,17 @@ package final class HTTPServer: @unchecked Sendable {
     ///
     /// - `listener`: is the server's from now on.
     /// - `early`: judges a request by its head, before any of its body is read.
+    /// - `refused`: is told of requests that were answered without asking either.
     /// - `handler`: takes whole requests. Like `early` it runs on libmicrohttpd's only thread, and
     ///   every other connection waits meanwhile.
     package init(
         listener: HTTPListener, limits: HTTPLimits = HTTPLimits(),
         early: @escaping @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil },
+        refused: @escaping @Sendable (HTTPRequest, Int) -> Void = { _, _ in },
         handler: @escaping @Sendable (HTTPRequest, HTTPReply) -> Void
     ) throws(HTTPServerError) {
-        let traffic = HTTPTraffic(limits: limits, early: early, handler: handler)
+        let traffic = HTTPTraffic(
+            limits: limits, early: early, refused: refused, handler: handler)
         do {
             try traffic.deadlines.start()
         } catch {

@@ -12,6 +12,8 @@ final class HTTPTraffic: @unchecked Sendable {
     typealias Early = @Sendable (HTTPRequest) -> HTTPResponse?
     /// Takes a whole request; answers at once, later, or on another thread.
     typealias Handler = @Sendable (HTTPRequest, HTTPReply) -> Void
+    /// Is told of a request that was answered with this status without asking anybody.
+    typealias Refused = @Sendable (HTTPRequest, Int) -> Void
 
     /// The deadlines of all connections.
     let deadlines: HTTPDeadlines
@@ -23,13 +25,18 @@ final class HTTPTraffic: @unchecked Sendable {
 
     private let limits: HTTPLimits
     private let early: Early
+    private let refused: Refused
     private let handler: Handler
     private var bodiesBytes = 0
 
     /// Traffic within these limits.
-    init(limits: HTTPLimits, early: @escaping Early, handler: @escaping Handler) {
+    init(
+        limits: HTTPLimits, early: @escaping Early, refused: @escaping Refused,
+        handler: @escaping Handler
+    ) {
         self.limits = limits
         self.early = early
+        self.refused = refused
         self.handler = handler
         self.deadlines = HTTPDeadlines(limits: limits)
     }
@@ -58,9 +65,10 @@ final class HTTPTraffic: @unchecked Sendable {
         guard case .reading = connection.course else { return }
         guard let count = connection.head?.request.body.count else { return }
         if count + bytes.count > limits.bodyBytesMax {
-            linger(connection, after: tooLarge)
+            linger(connection, after: told(tooLarge, connection.head?.request))
         } else if bodiesBytes + bytes.count > limits.bodiesBytesMax {
-            linger(connection, after: unavailable)
+            if connection.head?.request.method != "GET" { deadlines.countRefusedWrite() }
+            linger(connection, after: told(unavailable, connection.head?.request))
         } else {
             bodiesBytes += bytes.count
             connection.head?.request.body.append(contentsOf: bytes)
@@ -84,9 +92,9 @@ final class HTTPTraffic: @unchecked Sendable {
             pending.add(1, ordering: .sequentiallyConsistent)
             connection.isPending = true
             if isStopping.load(ordering: .sequentiallyConsistent) {
-                return queue(stopping, on: connection, handle: handle)
+                return queue(told(stopping, request), on: connection, handle: handle)
             }
-            handler(request, connection.reply())
+            handler(request, connection.reply(isWrite: request.method != "GET"))
         case .handed:
             break
         }
@@ -108,12 +116,18 @@ final class HTTPTraffic: @unchecked Sendable {
     // MARK: Refusals
 
     private func refusal(of head: HTTPHead) -> HTTPResponse? {
-        if let fault = head.fault { return fault.response }
+        if head.roomBytes > limits.headBytesMax { return told(tooLong, head.request) }
+        if let fault = head.fault { return told(fault.response, head.request) }
         if let length = head.contentLength, length > UInt64(limits.bodyBytesMax) {
-            return tooLarge
+            return told(tooLarge, head.request)
         }
-        if isStopping.load(ordering: .relaxed) { return stopping }
+        if isStopping.load(ordering: .relaxed) { return told(stopping, head.request) }
         return early(head.request)
+    }
+
+    private func told(_ response: HTTPResponse, _ request: HTTPRequest?) -> HTTPResponse {
+        if let request { refused(request, response.status) }
+        return response
     }
 
     /// Refuses a request by its head.
@@ -128,12 +142,15 @@ final class HTTPTraffic: @unchecked Sendable {
         with response: HTTPResponse
     ) -> MHD_Result {
         connection.head = head
-        if head.hasBody, head.expectsContinue {
+        if head.hasBody, head.expectsContinue, head.roomBytes <= limits.headBytesMax {
             // Who waits for our consent has not sent anything yet.
             return queue(response, on: connection, handle: handle)
         }
         let isShort = (head.contentLength ?? .max) <= UInt64(limits.discardBytesMax)
-        if !head.hasBody || (isShort && head.fault == nil) {
+        if head.roomBytes > limits.headBytesMax {
+            // There may be no room for an answer of libmicrohttpd's.
+            linger(connection, after: response)
+        } else if !head.hasBody || (isShort && head.fault == nil) {
             connection.course = .discarding(response)
             connection.enter(.body)
         } else {
@@ -164,6 +181,13 @@ final class HTTPTraffic: @unchecked Sendable {
     private var tooLarge: HTTPResponse {
         .problem(
             413, "Content Too Large", detail: "The limit is \(limits.bodyBytesMax) bytes.",
+            headers: [("Connection", "close")])
+    }
+
+    private var tooLong: HTTPResponse {
+        .problem(
+            431, "Request Header Fields Too Large",
+            detail: "The head may take \(limits.headBytesMax) bytes; each field counts 64 more.",
             headers: [("Connection", "close")])
     }
 

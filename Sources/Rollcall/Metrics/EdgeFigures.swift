@@ -24,6 +24,8 @@ package final class EdgeFigures: Sendable {
         case metrics
         /// `/-/healthy` and `/-/ready`.
         case health
+        /// `/-/reload`.
+        case reload
         /// `/`, the page for people.
         case page
         /// Whatever else, also what there is not.
@@ -40,6 +42,7 @@ package final class EdgeFigures: Sendable {
             case .status: "status"
             case .metrics: "metrics"
             case .health: "health"
+            case .reload: "reload"
             case .page: "page"
             case .other: "other"
             }
@@ -55,6 +58,7 @@ package final class EdgeFigures: Sendable {
             case .status, .metrics, .page: [200, 401, 403, 503]
             case .erasures: [200, 401, 403, 404, 503]
             case .health: [200, 503]
+            case .reload: [200, 401, 403, 422, 503]
             case .other: [404, 405]
             }
         }
@@ -68,6 +72,8 @@ package final class EdgeFigures: Sendable {
         var turns = Histogram(bounds: durationBounds)
         var lateness = Histogram(bounds: latenessBounds)
         var input = InputFigures()
+        var isReloadSuccessful = false
+        var reloadSuccessAt: Timestamp?
     }
 
     private static let codes = 100...599
@@ -122,6 +128,14 @@ package final class EdgeFigures: Sendable {
         state.withLock { $0.lateness.observe(lateness.count, times: times) }
     }
 
+    /// Notes that the settings were read, at the start or since, or could not be taken.
+    package func reloaded(isSuccessful: Bool, at time: Timestamp) {
+        state.withLock { state in
+            state.isReloadSuccessful = isSuccessful
+            if isSuccessful { state.reloadSuccessAt = time }
+        }
+    }
+
     /// Spans beyond some thousand years count as that.
     private static func microseconds(_ duration: Duration) -> Int64 {
         let (seconds, attoseconds) = duration.components
@@ -148,6 +162,14 @@ package final class EdgeFigures: Sendable {
             "rollcall_detection_lateness_seconds", .histogram,
             "Time from a deadline to the commit of its change.")
         page.histogram(state.lateness)
+        page.family(
+            "rollcall_config_last_reload_successful", .gauge,
+            "1 if the settings could be taken when they were read last.")
+        page.sample(state.isReloadSuccessful ? 1 : 0)
+        page.family(
+            "rollcall_config_last_reload_success_timestamp_seconds", .gauge,
+            "When settings were read last that could be taken.")
+        page.sample(state.reloadSuccessAt.map { Quantity($0) } ?? 0)
     }
 
     private static func appendRequests(_ state: State, to page: inout Exposition) {

@@ -7,7 +7,7 @@ package enum BodyFormat: Sendable {
 }
 
 /// The limits of a body's content. Source: design §11 `limits`.
-package struct ScanLimits: Sendable {
+package struct ScanLimits: Equatable, Sendable {
     /// Items a body; the next one ends the reading with `ScanError.tooManyItems`.
     package var itemsMax: Int
     /// Nested containers, at most 64.

@@ -1,0 +1,152 @@
+/// Who may do what: the tokens that are known, and what each of them opens.
+///
+/// Without tokens everything is open; that is for loopback, or for who says `--insecure`.
+/// Source: design §9 "Security".
+package struct Access: Sendable, Equatable {
+    /// What a token opens. None includes another: a token has the scopes that it lists.
+    package enum Scope: String, CaseIterable, Sendable {
+        /// Batches, transitions, facts, rosters, heartbeats, wakes.
+        case ingest
+        /// All GET.
+        case read
+        /// Silences, drills, reloading, erasing.
+        case admin
+    }
+
+    /// One token.
+    package struct Token: Sendable, Equatable {
+        /// What logs and messages call it; also the source of writes that name none.
+        package let name: String
+        /// What it opens.
+        package let scopes: Set<Scope>
+        fileprivate let padded: PaddedToken
+
+        /// The token of `bytes` under a name that may be shown. Errors: `AccessError`, never with
+        /// the bytes.
+        package init(name: String, scopes: Set<Scope>, bytes: [UInt8]) throws(AccessError) {
+            let isName =
+                (1...tokenNameBytesMax).contains(name.utf8.count)
+                && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+            if !isName { throw .name }
+            if scopes.isEmpty { throw .scopes(name: name) }
+            guard let padded = PaddedToken(bytes), bytes.allSatisfy({ (0x21...0x7E) ~= $0 }),
+                bytes.count >= PaddedToken.bytesMin
+            else { throw .text(name: name) }
+            self.name = name
+            self.scopes = scopes
+            self.padded = padded
+        }
+    }
+
+    /// Tokens at most: each is compared with on each request.
+    package static let tokensMax = 64
+
+    /// In the order of the settings.
+    package let tokens: [Token]
+
+    /// Everything open.
+    package init() { tokens = [] }
+
+    /// Only who holds one of these tokens is let in. Two that open the same are a rotation: both
+    /// are valid. Errors: `AccessError`.
+    package init(tokens: [Token]) throws(AccessError) {
+        if tokens.count > Self.tokensMax { throw .count }
+        for (place, token) in tokens.enumerated() {
+            for earlier in tokens[..<place] {
+                if earlier.name == token.name { throw .sameName(token.name) }
+                if earlier.padded == token.padded { throw .sameText(earlier.name, token.name) }
+            }
+        }
+        self.tokens = tokens
+    }
+
+    /// True if nobody needs a token.
+    package var isOpen: Bool { tokens.isEmpty }
+
+    /// Whose token stands in an `Authorization` field; nil if it is nobody's.
+    ///
+    /// Every token is compared with in full, whether or not an earlier one fits: how long it takes
+    /// tells nothing of any of them.
+    package func holder(_ authorization: String?) -> Token? {
+        guard let authorization, let shown = Credentials.token(in: authorization),
+            let padded = PaddedToken(shown)
+        else { return nil }
+        var found = -1
+        for (place, token) in tokens.enumerated() {
+            let isSame = padded.differs(from: token.padded) == 0
+            found = isSame ? place : found
+        }
+        return found < 0 ? nil : tokens[found]
+    }
+}
+
+/// Bytes of a token's name at most: it can be a source (fine print F10).
+private let tokenNameBytesMax = 128
+
+/// A token's bytes, padded so that all are of one length. It prints as nothing, so that no log line
+/// or crash report can hold one.
+private struct PaddedToken: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+    /// A shorter one can be guessed.
+    static let bytesMin = 16
+    /// What is compared, whatever the token's own length.
+    static let bytesMax = 512
+
+    private let words: [UInt64]
+
+    /// The padded bytes; nil if there are too many.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count <= Self.bytesMax else { return nil }
+        // The last word is the length: padding must not make two tokens one.
+        var words = [UInt64](repeating: 0, count: Self.bytesMax / 8 + 1)
+        for (place, byte) in bytes.enumerated() {
+            words[place / 8] |= UInt64(byte) << UInt64(place % 8 * 8)
+        }
+        words[Self.bytesMax / 8] = UInt64(bytes.count)
+        self.words = words
+    }
+
+    /// 0 if both are the same; without a branch on what they hold.
+    @inline(never)
+    func differs(from other: PaddedToken) -> UInt64 {
+        var difference: UInt64 = 0
+        for (a, b) in zip(words, other.words) { difference |= a ^ b }
+        return difference
+    }
+
+    static func == (a: PaddedToken, b: PaddedToken) -> Bool { a.differs(from: b) == 0 }
+
+    var description: String { "<token>" }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Why tokens cannot be used. It names them by their names, never by their text.
+package enum AccessError: Error, Equatable, CustomStringConvertible {
+    /// A name is empty, too long or holds control characters.
+    case name
+    /// A token opens nothing.
+    case scopes(name: String)
+    /// A token is too short, too long or holds what a header field cannot.
+    case text(name: String)
+    /// Two tokens have one name.
+    case sameName(String)
+    /// Two names have one token.
+    case sameText(String, String)
+    /// There are more than `Access.tokensMax`.
+    case count
+
+    /// What is wrong, and what to do.
+    package var description: String {
+        switch self {
+        case .name: "name: must have 1 to \(tokenNameBytesMax) bytes without control characters"
+        case .scopes(let name):
+            "token \"\(name)\": scopes must list one or more of "
+                + Access.Scope.allCases.map(\.rawValue).joined(separator: ", ")
+        case .text(let name):
+            "token \"\(name)\": must have \(PaddedToken.bytesMin) to \(PaddedToken.bytesMax) visible ASCII "
+                + "characters without spaces; make one with: openssl rand -hex 32"
+        case .sameName(let name): "token \"\(name)\": named twice"
+        case .sameText(let a, let b): "tokens \"\(a)\" and \"\(b)\": must not be the same text"
+        case .count: "must hold at most \(Access.tokensMax) tokens"
+        }
+    }
+}

@@ -1,0 +1,110 @@
+/// Who is let in, judged by the head of a request. Source: design §9 "Security".
+extension Router {
+    /// The paths of the listener of its own, and what needs no token on any.
+    private static let probes: Set<String> = ["/metrics", "/-/healthy", "/-/ready"]
+
+    /// Refuses who must not even learn what there is: a page that got here by a changed name, and
+    /// who has no token.
+    func stranger(
+        _ request: HTTPRequest, _ token: Access.Token?, _ door: Door, _ rules: Doors.Rules
+    ) -> HTTPResponse? {
+        if door.isLoopback, let host = request.host, !Self.isOwn(host, door, rules) {
+            doors.count(.host)
+            return Self.wrongHost
+        }
+        if door.isForProbes {
+            return Self.probes.contains(request.path) ? nil : Self.notFound
+        }
+        let isKnown =
+            rules.access.isOpen || Self.scope(request.method, request.path) == nil || token != nil
+        if isKnown { return nil }
+        doors.count(.token)
+        return Self.noToken
+    }
+
+    /// Refuses who is known, or need not be, but may not do this.
+    func forbidden(
+        _ request: HTTPRequest, _ token: Access.Token?, _ door: Door, _ rules: Doors.Rules
+    ) -> HTTPResponse? {
+        if !door.isForProbes, !rules.access.isOpen,
+            let scope = Self.scope(request.method, request.path),
+            token?.scopes.contains(scope) != true
+        {
+            doors.count(.scope)
+            return .problem(
+                403, "Forbidden", detail: "this token lacks the scope \(scope.rawValue)")
+        }
+        if request.method != "GET", let origin = request.origin,
+            !Self.isOwn(origin: origin, request, rules)
+        {
+            doors.count(.origin)
+            return .problem(
+                403, "Forbidden",
+                detail: "pages of another origin may not write; a proxy's is web.external_url")
+        }
+        return nil
+    }
+
+    /// What a token must open for this; nil where none is needed. What there is not counts as
+    /// reading, or as the most that there is.
+    static func scope(_ method: String, _ path: String) -> Access.Scope? {
+        if path == "/-/healthy" || path == "/-/ready" { return nil }
+        switch (method, path) {
+        case ("GET", _): return .read
+        case ("POST", "/v1/batches"), ("POST", "/v1/transitions"), ("POST", "/v1/responders"),
+            ("PUT", "/v1/responders"), ("POST", "/v1/heartbeat"), ("DELETE", "/v1/heartbeat"),
+            ("POST", "/v1/wakes"):
+            return .ingest
+        default: return .admin
+        }
+    }
+
+    /// The source of a write that names none: whose token it came with, else `default` (F10).
+    func holder(_ request: HTTPRequest) -> [UInt8] {
+        let access = doors.rules.access
+        guard !access.isOpen, let token = access.holder(request.authorization) else {
+            return EventSource.standard
+        }
+        return Array(token.name.utf8)
+    }
+
+    /// True if `host` can only have been meant for us. A page whose name was made to point at this
+    /// machine ("DNS rebinding") still sends its own name.
+    private static func isOwn(_ host: String, _ door: Door, _ rules: Doors.Rules) -> Bool {
+        guard let name = HostName(host) else { return false }
+        return name.isLoopback || name.host == door.host || name.host == rules.externalURL?.host
+    }
+
+    private static func isOwn(
+        origin: String, _ request: HTTPRequest, _ rules: Doors.Rules
+    ) -> Bool {
+        let origin = origin.lowercased()
+        if let external = rules.externalURL, origin == external.origin { return true }
+        guard let name = request.host.flatMap({ HostName($0) }) else { return false }
+        return origin == HostName.origin(scheme: "http", name)
+    }
+
+    private static var wrongHost: HTTPResponse {
+        .problem(
+            403, "Forbidden",
+            detail: "Host is not this machine's; the name that a proxy passes on is "
+                + "web.external_url")
+    }
+
+    /// The same for everybody, and both challenges: a browser asks for a password by the second.
+    private static var noToken: HTTPResponse {
+        .problem(
+            401, "Unauthorized",
+            detail: "a token is needed: Authorization: Bearer TOKEN, or Basic with the token as "
+                + "password",
+            headers: [
+                ("WWW-Authenticate", "Bearer realm=\"rollcall\""),
+                ("WWW-Authenticate", "Basic realm=\"rollcall\", charset=\"UTF-8\""),
+            ])
+    }
+
+    /// What there is not.
+    static var notFound: HTTPResponse {
+        .problem(404, "Not Found", detail: "there is no such path")
+    }
+}

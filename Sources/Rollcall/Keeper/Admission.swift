@@ -1,0 +1,117 @@
+import Synchronization
+
+/// How much may wait for the keeper, in all and of one source, so that a source that floods holds
+/// up itself first, and a keeper that is held up costs no memory without end.
+///
+/// A write waits from here until the keeper has answered it, also when its client got the
+/// watchdog's 503 long before.
+package final class Admission: Sendable {
+    /// What may wait.
+    package struct Limits: Sendable {
+        /// Bytes of all writes; beyond it 503.
+        package var bytesMax = 128 << 20
+        /// Bytes of one source while nobody else waits; beyond it 503. The rest is room for who
+        /// comes then.
+        package var aloneBytesMax = 96 << 20
+        /// Bytes of one source while others wait too; beyond it 429.
+        package var sharedBytesMax = 32 << 20
+        /// Writes of one source while others wait too; beyond it 429. Half the connections, so
+        /// that no source can have all of them waiting.
+        package var sharedWritesMax = 256
+
+        /// The limits of the product.
+        package init() {}
+    }
+
+    /// What a write counts beside its body, bytes.
+    package static let writeBytes = 1 << 10
+
+    /// Why a write may not wait.
+    package enum Refusal: Error, Equatable {
+        /// Too much waits: our own reason. It counts against the watch (B1).
+        case overloaded
+        /// The source has its share waiting, and others wait too: its reason.
+        case share
+    }
+
+    /// The place of one write, to be given back.
+    package struct Place: Sendable {
+        fileprivate let source: [UInt8]
+        fileprivate let bytes: Int
+    }
+
+    private struct Waiting: Sendable {
+        var writes = 0
+        var bytes = 0
+    }
+
+    private struct State: Sendable {
+        var all = Waiting()
+        /// Only sources with something waiting.
+        var sources: [[UInt8]: Waiting] = [:]
+        var refused = 0
+    }
+
+    private let limits: Limits
+    private let state = Mutex(State())
+
+    /// Nothing waits yet.
+    package init(limits: Limits = Limits()) { self.limits = limits }
+
+    /// Writes refused for our own reasons so far.
+    package var refused: Int { state.withLock { $0.refused } }
+
+    /// Refuses early what `enter` would refuse whatever its size; takes no place.
+    package func look(_ source: [UInt8]) throws(Refusal) {
+        let refusal = state.withLock { judge(source, bytes: Self.writeBytes, &$0) }
+        if let refusal { throw refusal }
+    }
+
+    /// Takes a place for a write with a body of so many bytes. `isShared` false: the source's own
+    /// limits do not hold. A heartbeat is small, and one that is refused looks like a dead source.
+    package func enter(
+        _ source: [UInt8], bytes: Int, isShared: Bool = true
+    ) throws(Refusal) -> Place {
+        let place = Place(source: source, bytes: bytes + Self.writeBytes)
+        let refusal = state.withLock { state in
+            let refusal = judge(source, bytes: place.bytes, isShared: isShared, &state)
+            guard refusal == nil else { return refusal }
+            state.all.writes += 1
+            state.all.bytes += place.bytes
+            state.sources[source, default: Waiting()].writes += 1
+            state.sources[source, default: Waiting()].bytes += place.bytes
+            return nil
+        }
+        if let refusal { throw refusal }
+        return place
+    }
+
+    /// Gives a place back, once.
+    package func leave(_ place: Place) {
+        state.withLock { state in
+            state.all.writes -= 1
+            state.all.bytes -= place.bytes
+            guard var own = state.sources[place.source] else { return }
+            own.writes -= 1
+            own.bytes -= place.bytes
+            state.sources[place.source] = own.writes == 0 ? nil : own
+        }
+    }
+
+    private func judge(
+        _ source: [UInt8], bytes: Int, isShared: Bool = true, _ state: inout State
+    ) -> Refusal? {
+        let own = state.sources[source] ?? Waiting()
+        if isShared, state.all.writes > own.writes,
+            own.writes >= limits.sharedWritesMax || own.bytes + bytes > limits.sharedBytesMax
+        {
+            return .share
+        }
+        // One body always finds room where nothing waits.
+        let isFull = state.all.bytes + bytes > limits.bytesMax && state.all.writes > 0
+        let isAlone = isShared && own.bytes + bytes > limits.aloneBytesMax && own.writes > 0
+        guard isFull || isAlone else { return nil }
+        state.refused += 1
+        return .overloaded
+    }
+}

@@ -1,0 +1,106 @@
+import Yams
+
+/// Who may come in, and where: the settings under `web` beside the address. Source: design §9, §11.
+package struct DoorSettings: Sendable, Equatable {
+    /// The listener for `/metrics` and health alone, `host:port`; empty for none.
+    package var metricsListenAddress = ""
+    /// Where people reach us from outside, if that was set.
+    package var externalURL: ExternalURL?
+    /// The tokens.
+    package var access = Access()
+    /// Listen beyond loopback without tokens. A flag only: a file would be copied.
+    package var isInsecure = false
+
+    package init() {}
+
+    /// What may change while the server runs.
+    package var rules: Doors.Rules { Doors.Rules(access: access, externalURL: externalURL) }
+
+    /// Refuses to open to everybody by mistake. The listener of its own may be open: it has
+    /// numbers only.
+    package func check(listenAddress: String) throws(ConfigurationError) {
+        // What is no address is refused with its reason when it is to be listened at.
+        guard access.isOpen, !isInsecure, HTTPListener.isLoopback(listenAddress) == false else {
+            return
+        }
+        throw ConfigurationError(
+            line: 0,
+            message: "web.listen_address \(listenAddress): beyond loopback everybody who reaches "
+                + "it could read and write all: set web.tokens, or say --insecure if a proxy or "
+                + "a firewall keeps them away")
+    }
+
+    // MARK: - The file
+
+    /// Reads what is ours under `web`.
+    mutating func read(_ web: inout ConfigurationTree) throws(ConfigurationError) {
+        if let node = web.take("metrics_listen_address") {
+            let address = node.null == nil ? node.string : ""
+            guard let address, address.isEmpty || HTTPListener.isLoopback(address) != nil else {
+                throw web.fault(
+                    "metrics_listen_address", "must be like 127.0.0.1:8080 or [::1]:8080",
+                    node.string ?? "")
+            }
+            metricsListenAddress = address
+        }
+        if let node = web.take("external_url"), node.null == nil, node.string != "" {
+            externalURL = ExternalURL(node.string ?? "")
+            // Not shown: a password may stand in it.
+            if externalURL == nil {
+                throw web.fault(
+                    "external_url",
+                    "must be like https://watch.example.org or http://host:8080/path, without "
+                        + "user, query or fragment", "")
+            }
+        }
+        var tokens: [Access.Token] = []
+        try web.sections("tokens") { (tree) throws(ConfigurationError) in
+            if let token = try Self.token(&tree) { tokens.append(token) }
+        }
+        do throws(AccessError) {
+            access = try Access(tokens: tokens)
+        } catch {
+            throw ConfigurationError(
+                origin: web.origin(of: "tokens"), message: "\(web.full("tokens")): \(error)")
+        }
+    }
+
+    /// One token; nil where secrets are not opened, as in a replay.
+    private static func token(
+        _ tree: inout ConfigurationTree
+    ) throws(ConfigurationError) -> Access.Token? {
+        var name = ""
+        try tree.text("name", &name)
+        let scopes = try scopes(&tree)
+        var secret: Secret?
+        try tree.secret("token", &secret)
+        guard let secret else {
+            guard tree.sources.opensSecrets else { return nil }
+            throw tree.fault("token", "or token_file must be given", "")
+        }
+        do throws(AccessError) {
+            return try Access.Token(name: name, scopes: scopes, bytes: secret.bytes)
+        } catch {
+            throw ConfigurationError(
+                origin: tree.origin(of: "name"), message: "\(tree.path): \(error)")
+        }
+    }
+
+    private static func scopes(
+        _ tree: inout ConfigurationTree
+    ) throws(ConfigurationError) -> Set<Access.Scope> {
+        let known = Access.Scope.allCases.map(\.rawValue).joined(separator: ", ")
+        guard let node = tree.take("scopes") else { return [] }
+        guard case .sequence(let words) = node else {
+            throw tree.fault("scopes", "must be a list of \(known)", "")
+        }
+        var scopes: Set<Access.Scope> = []
+        for word in words {
+            guard let scope = word.string.flatMap({ Access.Scope(rawValue: $0) }) else {
+                throw tree.fault("scopes", "must be some of \(known)", word.string ?? "")
+            }
+            scopes.insert(scope)
+        }
+        return scopes
+    }
+}

@@ -1,0 +1,188 @@
+import Glibc
+import Logging
+import RollcallCore
+import Synchronization
+
+/// What a reload came to.
+package enum ReloadOutcome: Sendable {
+    /// The settings that were read are in force. `file` is nil where there is none to read.
+    case reloaded(SettingsChange, file: String?)
+    /// They are wrong: those from before stay, all of them. It never holds a secret.
+    case refused(String)
+    /// It is not known whether they are in force: to be asked for again.
+    case unavailable(String)
+}
+
+/// Reads the settings again while the server runs, all or nothing, one reload after the other.
+///
+/// It has a thread of its own: a slow file must hold up neither requests nor signals. Source:
+/// design §9; fine print F19 for what a `policy` event does.
+///
+/// `@unchecked Sendable` is true because everything mutable is touched by its own thread alone; the
+/// mailbox and the atomics are what other threads see.
+package final class Reloader: @unchecked Sendable {
+    /// Reloads that may wait at once; further ones are refused. One reading answers all that wait.
+    package static let waitingMax = 64
+    /// Milliseconds of sleep without anything to do.
+    private static let idleWait: Int64 = 3_600_000
+    /// Milliseconds between looks at whether the server still runs.
+    private static let lookEvery: Int64 = 1000
+
+    private enum Message: Sendable {
+        case reload(@Sendable (ReloadOutcome) -> Void)
+        case close
+    }
+
+    private let read: @Sendable () throws(InputFileError) -> Configuration
+    private let file: String?
+    private let keeper: Keeper
+    private let edge: EdgeFigures
+    private let log: Logger
+    private let apply: @Sendable (Configuration) -> Void
+    private let mailbox = Mailbox<Message>()
+    private let waiting = Atomic(0)
+    private let isClosed = Atomic(false)
+
+    private let started: Configuration
+    private var running: Configuration
+    /// False after a commit that failed: the keeper may have the policy or not.
+    private var isCertain = true
+
+    /// A reloader for a server that was started with `started`, to be started itself.
+    ///
+    /// A new policy is journaled through `keeper` first; `apply` then takes whatever else may change
+    /// while the server runs. It is called on the reloader's thread and must not fail.
+    package init(
+        _ started: Configuration, source: SettingsSource, keeper: Keeper, edge: EdgeFigures,
+        log: Logger, apply: @escaping @Sendable (Configuration) -> Void
+    ) {
+        self.started = started
+        running = started
+        read = { () throws(InputFileError) in
+            let new = try source.read(isAgain: true)
+            // A new address waits for a restart, but tokens do not: who listens beyond loopback
+            // now must not lose them to a file that means to listen elsewhere.
+            do throws(ConfigurationError) {
+                try new.doors.check(listenAddress: started.listenAddress)
+            } catch {
+                throw .wrongConfiguration(path: source.path, error)
+            }
+            return new
+        }
+        file = source.path
+        self.keeper = keeper
+        self.edge = edge
+        self.log = log
+        self.apply = apply
+        edge.reloaded(isSuccessful: true, at: ClockReading.now().wall)
+    }
+
+    /// Starts the thread.
+    package func start() {
+        let box = Unmanaged.passRetained(self).toOpaque()
+        var thread = pthread_t()
+        let result = pthread_create(&thread, nil, runReloader, box)
+        precondition(result == 0, "the reloader's thread cannot be created: \(result)")
+        pthread_detach(thread)
+    }
+
+    // MARK: - From other threads
+
+    /// Asks for a reload; `reply` is called once, with what came of the next reading.
+    package func reload(_ reply: @escaping @Sendable (ReloadOutcome) -> Void) {
+        guard waiting.add(1, ordering: .relaxed).newValue <= Self.waitingMax else {
+            waiting.subtract(1, ordering: .relaxed)
+            return reply(.unavailable("\(Self.waitingMax) reloads wait already"))
+        }
+        mailbox.put(.reload(reply))
+    }
+
+    /// Ends the thread after what it is at. A keeper that has stopped answers nobody.
+    package func close() {
+        isClosed.store(true, ordering: .relaxed)
+        mailbox.put(.close)
+    }
+
+    // MARK: - The thread
+
+    fileprivate func run() {
+        while !isClosed.load(ordering: .relaxed) {
+            var replies: [@Sendable (ReloadOutcome) -> Void] = []
+            for message in mailbox.takeAll(waiting: Self.idleWait) {
+                if case .reload(let reply) = message { replies.append(reply) }
+            }
+            guard !replies.isEmpty else { continue }
+            waiting.subtract(replies.count, ordering: .relaxed)
+            let outcome = reload()
+            tell(outcome)
+            for reply in replies { reply(outcome) }
+        }
+    }
+
+    private func reload() -> ReloadOutcome {
+        let new: Configuration
+        do throws(InputFileError) {
+            new = try read()
+        } catch {
+            return .refused("\(error)")
+        }
+        if !isCertain || new.policy != running.policy {
+            if let reason = journal(new.policy) {
+                isCertain = false
+                return .unavailable(reason)
+            }
+            isCertain = true
+        }
+        apply(new)
+        let change = SettingsChange(from: running, started: started, to: new)
+        for warning in new.warnings where !running.warnings.contains(warning) {
+            log.warning("\(warning)")
+        }
+        running = new
+        return .reloaded(change, file: file)
+    }
+
+    /// Makes `policy` an event of the journal; nil once it is committed, else why it may not be.
+    private func journal(_ policy: Policy) -> String? {
+        let answers = Mailbox<WriteOutcome>()
+        keeper.write(.policy(policy)) { answers.put($0) }
+        while !isClosed.load(ordering: .relaxed) {
+            switch answers.takeAll(waiting: Self.lookEvery).first {
+            case .committed: return nil
+            case .unavailable(let reason): return reason
+            case nil: continue
+            }
+        }
+        return "the server is stopping"
+    }
+
+    private func tell(_ outcome: ReloadOutcome) {
+        switch outcome {
+        case .reloaded(let change, let file):
+            edge.reloaded(isSuccessful: true, at: ClockReading.now().wall)
+            var metadata: Logger.Metadata = [:]
+            if let file { metadata["file"] = "\(file)" }
+            metadata["changed"] = Self.list(change.changed)
+            metadata["needs_restart"] = Self.list(change.needsRestart)
+            log.log(
+                level: change.needsRestart.isEmpty ? .info : .warning, "settings reloaded",
+                metadata: metadata)
+        case .refused(let reason), .unavailable(let reason):
+            edge.reloaded(isSuccessful: false, at: ClockReading.now().wall)
+            log.error(
+                "settings not reloaded, those from before stay", metadata: ["error": "\(reason)"])
+        }
+    }
+
+    private static func list(_ differences: [SettingsChange.Difference]) -> Logger.MetadataValue? {
+        guard !differences.isEmpty else { return nil }
+        return "\(differences.map(\.description).joined(separator: "; "))"
+    }
+}
+
+/// The reloader's thread. Not a closure: one written inside a type could be isolated to an actor.
+private func runReloader(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let box else { return nil }
+    Unmanaged<Reloader>.fromOpaque(box).takeRetainedValue().run()
+    return nil
+}

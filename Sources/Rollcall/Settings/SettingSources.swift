@@ -1,0 +1,65 @@
+import RollcallCore
+
+/// Who gave a setting its value.
+package enum SettingOrigin: Equatable, Sendable {
+    /// The file, at this line from 1 on; 0 where it says nothing.
+    case file(line: Int)
+    case variable(String)
+    case flag(String)
+
+    /// Flag > variable > file. Source: design §9.
+    var rank: Int {
+        switch self {
+        case .file: 0
+        case .variable: 1
+        case .flag: 2
+        }
+    }
+}
+
+/// What wins over the values of a file, and what was asked for while it was read.
+struct SettingSources: Sendable {
+    /// What the names of variables begin with.
+    static let prefix = "ROLLCALL_"
+
+    /// Values given on the command line, by setting.
+    var flags: [String: String] = [:]
+    /// Values given by the environment, by variable.
+    var variables: [String: String] = [:]
+    /// Where the file's relative names of secret files begin; empty for the working directory.
+    var directory = ""
+    /// False where secrets decide nothing, as in a replay: then their files are not even opened.
+    var opensSecrets = true
+
+    /// Settings of one value that the reader asked for, in its order; these may be variables.
+    private(set) var keys: [String] = []
+    /// Settings that only the file can give: lists.
+    private(set) var listKeys: [String] = []
+    /// What is legal and still not as it should be.
+    private(set) var warnings: [String] = []
+
+    /// The variable of a setting: `storage.path` is `ROLLCALL_STORAGE_PATH`.
+    static func variable(_ key: String) -> String {
+        prefix + String(key.uppercased().map { $0 == "." ? "_" : $0 })
+    }
+
+    /// Notes a question for a setting, and answers it if somebody outside of the file can.
+    ///
+    /// A variable that is set to nothing counts as not set, as OpenTelemetry has it: that is what
+    /// `${NAME:-}` leaves behind in a file of containers.
+    mutating func winner(_ key: String) -> (text: String, origin: SettingOrigin)? {
+        keys.append(key)
+        if let text = flags[key] { return (text, .flag("--" + Self.flag(key))) }
+        let name = Self.variable(key)
+        if let text = variables[name], !text.isEmpty { return (text, .variable(name)) }
+        return nil
+    }
+
+    /// Notes a question for a list.
+    mutating func askedForList(_ key: String) { listKeys.append(key) }
+
+    /// Notes something for the log.
+    mutating func warn(_ text: String) { warnings.append(text) }
+
+    private static func flag(_ key: String) -> String { String(key.map { $0 == "_" ? "-" : $0 }) }
+}

@@ -1,0 +1,45 @@
+/// What two readings of the settings differ in.
+package struct SettingsChange: Equatable, Sendable {
+    /// One setting with other values; never a secret.
+    package struct Difference: Equatable, Sendable, CustomStringConvertible {
+        /// Bytes of a value in a line of the log at most: a list of regions may be long.
+        private static let shownMax = 100
+
+        package let key: String
+        package let from: String
+        package let to: String
+
+        package var description: String {
+            "\(key): \(Self.shown(from)) → \(Self.shown(to))"
+        }
+
+        private static func shown(_ value: String) -> String {
+            value.count > shownMax ? value.prefix(shownMax) + "…" : value
+        }
+    }
+
+    /// What takes effect at once.
+    package var changed: [Difference] = []
+    /// What would take effect with a restart.
+    package var needsRestart: [Difference] = []
+
+    /// From what runs, begun with `started`, to `new`.
+    init(from running: Configuration, started: Configuration, to new: Configuration) {
+        for setting in Setting.all {
+            let old = setting.effect == .start ? started : running
+            let difference = Difference(
+                key: setting.key, from: setting.value(old), to: setting.value(new))
+            guard difference.from != difference.to else { continue }
+            switch setting.effect {
+            case .reload: changed.append(difference)
+            case .start: needsRestart.append(difference)
+            }
+        }
+        // Their texts are not shown, but that they changed is what a rotation wants to know.
+        let tokens = "web.tokens"
+        if new.doors.access != running.doors.access, !changed.contains(where: { $0.key == tokens })
+        {
+            changed.append(Difference(key: tokens, from: "tokens", to: "others of these names"))
+        }
+    }
+}

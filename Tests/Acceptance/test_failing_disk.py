@@ -1,0 +1,208 @@
+"""A disk that fails, hangs, drags or takes no writes, under the real binary.
+
+A small library is preloaded that disturbs the system's calls while a file says so.
+Source: design §1 J6, J8, §2 B1.
+"""
+
+import os
+import shutil
+import subprocess
+import threading
+import time
+import unittest
+
+from rollcall_process import NotReady, RollcallTestCase, eventually, now_ms, sleep_until
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class FailingDiskTests(RollcallTestCase):
+    def setUp(self):
+        super().setUp()
+        compiler = shutil.which("cc") or shutil.which("clang")
+        if compiler is None:
+            self.skipTest("no C compiler")
+        library = os.path.join(self.directory, "failing_disk.so")
+        subprocess.run(
+            [compiler, "-shared", "-fPIC", "-Wall", "-Werror", "-o", library,
+             os.path.join(HERE, "failing_disk.c"), "-ldl"], check=True, timeout=60)
+        self.switch = os.path.join(self.directory, "fault")
+        self.variables = {"LD_PRELOAD": library, "DISK_FAULT": self.switch}
+
+    def disk(self, word):
+        """What the disk does from now on."""
+        with open(self.switch + ".new", "w", encoding="ascii") as file:
+            file.write(word)
+        os.rename(self.switch + ".new", self.switch)
+
+    def post_beside(self, server, items, count=1):
+        """Posts from threads; the answers, or what was raised, once they are joined."""
+        answers = []
+
+        def post():
+            client = server.client(timeout=20)
+            try:
+                answers.append(client.request("POST", "/v1/batches", items).status)
+            except Exception as error:
+                answers.append(error)
+            finally:
+                client.close()
+
+        threads = [threading.Thread(target=post, daemon=True) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        return answers, threads
+
+    def join(self, threads):
+        for thread in threads:
+            thread.join(20)
+            self.assertFalse(thread.is_alive())
+
+    def test_a_failed_fsync_ends_it_with_74_and_acknowledges_nothing(self):
+        server = self.serve(variables=self.variables)
+        server.write("/v1/batches", {"responder_id": "a", "updates": [{"sequence": 1}]})
+        self.disk("eio")
+        answers, threads = self.post_beside(server, {"responder_id": "b"}, 3)
+        self.assertEqual(server.process.wait(10), 74)
+        self.join(threads)
+        self.assertNotIn(200, answers)
+        self.assertEqual(server.log().count("level=critical"), 1)
+        self.assertIn("the store failed for good", server.log())
+        server.reap()
+        self.disk("")
+        server.start()
+        again = server.write("/v1/batches", {"responder_id": "a", "updates": [{"sequence": 1}]})
+        self.assertEqual(again["updates"]["duplicate"], 1)
+        self.assertEqual(server.stop(), 0)
+
+    def test_a_disk_that_fails_at_the_start_is_told(self):
+        self.disk("eio")
+        with self.assertRaises(NotReady) as refused:
+            self.serve(variables=self.variables)
+        self.assertIn("exit 1", str(refused.exception))
+        self.assertIn("rollcall.db", str(refused.exception))
+
+    def test_a_slow_disk_delays_answers_to_writes_alone(self):
+        server = self.serve(variables=self.variables)
+        server.write("/v1/batches", {"responder_id": "a"})
+        server.scrape()
+        self.disk("slow 1500")
+        answers, threads = self.post_beside(server, {"responder_id": "b"}, 5)
+        time.sleep(0.3)
+        # A scrape gets the last copy, health does not ask at all.
+        began = time.monotonic()
+        page = server.scrape()
+        self.assertEqual(server.get("/-/healthy").status, 200)
+        self.assertEqual(server.get("/-/ready").status, 200)
+        self.assertLess(time.monotonic() - began, 1.0)
+        self.assertEqual(page("rollcall_watching"), 1)
+        self.assertEqual(answers, [])
+        self.join(threads)
+        self.assertEqual(answers, [200] * 5)
+        self.disk("")
+        page = eventually(
+            lambda: (page := server.scrape())("rollcall_batches_total") == 6 and page, 10, "all")
+        self.assertEqual(page.total("rollcall_blind_seconds_total"), 0)
+        self.assertEqual(server.stop(), 0)
+
+    def test_a_hanging_disk_answers_503_in_5_s_and_blinds_the_watch(self):
+        server = self.serve(
+            "liveness: {on_duty: {expected: 1s, degraded_after: 2s, offline_after: 4s}}\n",
+            variables=self.variables)
+        server.write("/v1/batches", {"responder_id": "a", "updates": [{"sequence": 1}]})
+        server.scrape()
+        began = now_ms()
+        self.disk("hang")
+        batch = {"responder_id": "b", "updates": [{"sequence": 1}]}
+        answers, threads = self.post_beside(server, batch, 12)
+        self.join(threads)
+        self.assertEqual(answers, [503] * 12)
+        took = now_ms() - began
+        self.assertTrue(4500 <= took <= 8000, took)
+        self.assertEqual(server.get("/-/healthy").status, 200)
+        self.assertEqual(server.scrape()("rollcall_batches_total"), 1)
+        # The next turn, due 5 s after the last one, is then more than 5 s late (B1).
+        sleep_until(began + 11_500)
+        self.disk("")
+        page = eventually(
+            lambda: (page := server.scrape())("rollcall_batches_total") == 13 and page, 10, "taken")
+        self.assertGreaterEqual(page.total("rollcall_blind_seconds_total", reason="suspended"), 10)
+        self.assertEqual(page("rollcall_http_requests_total", route="batches", code="503"), 12)
+        # 503 meant "unknown": the very same body again is counted once.
+        again = server.write("/v1/batches", batch)
+        self.assertEqual(again["updates"]["duplicate"], 1)
+        # Nobody was called OFFLINE for a time in which nobody could be heard.
+        self.assertNotEqual(server.responder("a")["status"], "OFFLINE")
+        self.assertEqual(server.stop(), 0)
+
+    def test_a_disk_that_takes_no_writes_recovers_by_itself(self):
+        server = self.serve(variables=self.variables)
+        server.write("/v1/batches", {"responder_id": "a"})
+        self.disk("readonly")
+        self.problem(server.post("/v1/batches", {"responder_id": "b"}), 503)
+        self.problem(server.get("/-/ready"), 503)
+        self.assertEqual(server.get("/-/healthy").status, 200)
+        page = server.scrape()
+        self.assertEqual(page("rollcall_blind", reason="store"), 1)
+        self.assertEqual(page("rollcall_watching"), 0)
+        self.assertIn("make it writable", server.log())
+        self.disk("")
+        eventually(lambda: server.get("/-/ready").status == 200, 10, "ready again")
+        server.write("/v1/batches", {"responder_id": "b"})
+        page = eventually(
+            lambda: (page := server.scrape())("rollcall_watching") == 1 and page, 5, "watching")
+        self.assertGreater(page("rollcall_blind_seconds_total", reason="store"), 0)
+        self.assertEqual(server.stop(), 0)
+
+    def test_probes_are_answered_while_the_main_listener_drains(self):
+        server = self.serve(
+            variables=self.variables, more=("--web.metrics-listen-address", "127.0.0.1:0"))
+        server.write("/v1/batches", {"responder_id": "a"})
+        probes = server.second()
+        self.assertEqual(probes.request("GET", "/-/ready").status, 200)
+        self.assertEqual(probes.request("GET", "/metrics").status, 200)
+        self.disk("hang")
+        answers, threads = self.post_beside(server, {"responder_id": "b"})
+        time.sleep(0.3)
+        server.process.terminate()
+        time.sleep(0.3)
+        self.problem(probes.request("GET", "/-/ready"), 503)
+        self.assertEqual(probes.request("GET", "/-/healthy").status, 200)
+        self.assertEqual(probes.request("GET", "/metrics").status, 200)
+        self.disk("")
+        self.join(threads)
+        self.assertEqual(answers, [200])
+        probes.close()
+        self.assertEqual(server.process.wait(10), 0)
+        server.reap()
+
+
+class ReadOnlyDirectoryTests(RollcallTestCase):
+    def test_a_store_that_cannot_be_written_is_told_at_the_start(self):
+        mount = os.path.join(self.directory, "disk")
+        os.mkdir(mount)
+        outcome = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", mount],
+            capture_output=True, text=True)
+        if outcome.returncode != 0:
+            self.skipTest(f"no tmpfs can be mounted here: {outcome.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", mount], check=True)
+        server = self.serve()
+        server.stop()
+        server.store = os.path.join(mount, "rollcall.db")
+        server.start()
+        server.write("/v1/batches", {"responder_id": "a"})
+        self.assertEqual(server.stop(), 0)
+        subprocess.run(["mount", "-o", "remount,ro", mount], check=True)
+        with self.assertRaises(NotReady) as refused:
+            server.start()
+        self.assertIn("exit 1", str(refused.exception))
+        self.assertIn("make it writable", str(refused.exception))
+        subprocess.run(["mount", "-o", "remount,rw", mount], check=True)
+        server.start()
+        self.assertEqual(server.responder("a")["status"], "ONLINE")
+        self.assertEqual(server.stop(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,174 @@
+import Foundation
+import RollcallCore
+import Testing
+
+@testable import Rollcall
+
+/// One table describes all settings: the printed file, the words about it and the README agree with
+/// what is really read.
+@Suite struct SettingTableTests {
+    /// A configuration in which nothing is default.
+    private var strange: Configuration {
+        var strange = Configuration()
+        strange.listenAddress = "[::1]:0"
+        strange.doors.metricsListenAddress = "0.0.0.0:1"
+        strange.doors.externalURL = ExternalURL("https://a.example/b")
+        strange.storagePath = "/var/lib/roll call/#1: \"x\".db"
+        strange.retention = .seconds(90_000)
+        strange.storageBytesMax = (64 << 20) + 1
+        strange.policy.onDuty = Policy.Profile(expected: 1, degradedAfter: 61, offlineAfter: 600)
+        strange.policy.onMission = Policy.Profile(expected: 2, degradedAfter: 3, offlineAfter: 4)
+        strange.policy.lowPowerFactor = 0.1
+        strange.policy.iosFactor = 1.0 / 3
+        strange.policy.androidFactor = 100
+        strange.policy.serverTransitions = .observe
+        strange.policy.forgetAfter = Milliseconds(1_234_567)
+        strange.policy.feedMinActive = 1
+        strange.policy.feedStallAfter = Milliseconds(1500)
+        strange.bodyBytesMax = 1025
+        strange.scanLimits = ScanLimits(itemsMax: 1, depthMax: 3)
+        strange.policy.respondersMax = 2
+        strange.policy.regionLabelsMax = 3
+        strange.connectionsMax = 8
+        strange.policy.coverageRegions = ["north", "yes", "Köln \"Süd\"\n#", "1e3"].map {
+            Array($0.utf8)
+        }
+        return strange
+    }
+
+    @Test func `the printed file is read as the defaults`() throws {
+        let text = SettingsFile.text()
+        #expect(try Configuration(yaml: text) == Configuration())
+        let wide = text.split(separator: "\n").filter { $0.count > 100 }
+        #expect(wide == [])
+    }
+
+    @Test func `whatever stands in a configuration is read back from its file`() throws {
+        #expect(try Configuration(yaml: SettingsFile.text(strange)) == strange)
+        let same = Setting.all.filter { $0.value(strange) == $0.value(Configuration()) }
+        // Tokens are not written out: a file of them would be a file of secrets.
+        #expect(same.map(\.key) == ["web.tokens"])
+    }
+
+    @Test func `the table holds every setting that is read and no other`() throws {
+        var sources = SettingSources()
+        _ = try Configuration(yaml: "", sources: &sources)
+        #expect(Setting.all.map(\.key).sorted() == (sources.keys + sources.listKeys).sorted())
+    }
+
+    @Test func `the README names every setting with its default and what it needs`() throws {
+        let root = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let readme = try String(
+            contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+        var listed: [String: String] = [:]
+        for line in readme.split(separator: "\n") where line.hasPrefix("| `") {
+            let cells = line.split(separator: "|").map { Self.code(in: $0) }
+            guard cells.count > 1, cells[0].count == cells[1].count else { continue }
+            for (name, value) in zip(cells[0], cells[1]) {
+                // `.ios` after `liveness.platform_factors.android` stands beside it.
+                let parent = cells[0][0].split(separator: ".").dropLast().joined(separator: ".")
+                let mark = line.hasSuffix("* |") ? " *" : ""
+                listed[name.hasPrefix(".") ? parent + name : name] = value + mark
+            }
+        }
+        for setting in Setting.all {
+            let mark = setting.effect == .start ? " *" : ""
+            let value = setting.value(Configuration()) + mark
+            #expect(listed[setting.key] == value, "\(setting.key)")
+        }
+    }
+
+    /// What stands between backquotes.
+    private static func code(in cell: Substring) -> [String] {
+        let parts = cell.split(separator: "`", omittingEmptySubsequences: false)
+        return parts.enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) }
+    }
+
+    // MARK: - Words
+
+    @Test func `the words say what a configuration means`() throws {
+        let configuration = try Configuration(
+            yaml: """
+                web: {listen_address: "0.0.0.0:80", metrics_listen_address: "127.0.0.1:81"}
+                liveness:
+                  on_mission: {expected: 1500ms, degraded_after: 2s, offline_after: 10m}
+                  low_power_factor: 2
+                  platform_factors: {ios: 1.5}
+                  server_transitions: observe
+                coverage: {regions: [north, south]}
+                """)
+        #expect(
+            configuration.meaning == [
+                "It listens at 0.0.0.0:80; other machines can reach it. Nobody needs a token. Metrics "
+                    + "and health are open at 127.0.0.1:81.",
+                "Its store is ./rollcall.db. It keeps 30 d of history, or 4 GiB if that is less.",
+                "On duty, a phone is to report every 60 s. Without contact it is DEGRADED after "
+                    + "90 s and OFFLINE after 180 s.",
+                "On a mission, a phone is to report every 1500 ms. Without contact it is DEGRADED "
+                    + "after 2 s and OFFLINE after 10 m.",
+                "These thresholds are multiplied, in low power mode by 2.0, on iOS by 1.5.",
+                "Your server's own changes of status are counted and adopted never.",
+                "Who is OFFLINE for 7 d is no longer expected, until they report again.",
+                "A stalled feed may be suspected once 20 were ONLINE and nobody sent a batch for "
+                    + "45 s.",
+                "A body holds at most 8 MiB, 10000 items and 16 levels; there are at most 512 "
+                    + "connections, 5000000 people and, in metrics, 256 regions.",
+                "Must always be staffed: north, south.",
+                "A reload changes all but web.listen_address, web.metrics_listen_address, "
+                    + "storage.path, storage.retention, storage.size, limits.body, limits.connections: these need a restart.",
+            ])
+    }
+
+    @Test func `the defaults are not weak`() { #expect(Configuration().weaknesses == []) }
+
+    @Test(
+        arguments: [
+            ("web: {listen_address: \"0.0.0.0:80\"}", "web.listen_address", "speaks no TLS"),
+            ("storage: {path: /tmp/r.db}", "storage.path", "emptied"),
+            ("storage: {retention: 6d}", "storage.retention", "6 d is less than a week"),
+            (
+                "liveness: {on_duty: {expected: 90s}}", "liveness.on_duty.degraded_after",
+                "90 s leaves no room beside expected (90 s)"
+            ),
+            (
+                "liveness: {on_duty: {offline_after: 119s}}", "liveness.on_duty.offline_after",
+                "119 s is less than twice expected (60 s): one lost report"
+            ),
+            (
+                "liveness: {on_duty: {offline_after: 61m}}", "liveness.on_duty.offline_after",
+                "silent for 1 h is not OFFLINE"
+            ),
+            (
+                "liveness: {on_mission: {offline_after: 181s}}",
+                "liveness.on_mission.offline_after",
+                "less closely"
+            ),
+            ("liveness: {low_power_factor: 0.9}", "liveness.low_power_factor", "0.9 shortens"),
+            (
+                "liveness: {platform_factors: {ios: 0.5}}", "liveness.platform_factors.ios",
+                "0.5 shortens"
+            ),
+            ("liveness: {server_transitions: observe}", "liveness.server_transitions", "nothing"),
+            ("liveness: {forget_after: 23h}", "liveness.forget_after", "overnight"),
+            ("limits: {responders: 10000000}", "limits.responders", "about 3 GB"),
+        ])
+    func `a weak setting is named with its reason`(
+        yaml: String, key: String, reason: String
+    ) throws {
+        let weaknesses = try Configuration(yaml: yaml).weaknesses
+        try #require(weaknesses.count == 1)
+        #expect(weaknesses[0].key == key)
+        #expect(weaknesses[0].reason.contains(reason))
+    }
+
+    @Test(
+        arguments: [
+            "storage: {retention: 7d}", "liveness: {on_duty: {offline_after: 120s}}",
+            "liveness: {on_duty: {offline_after: 1h}}", "liveness: {forget_after: 24h}",
+            "liveness: {on_duty: {expected: 81s}}",
+        ])
+    func `a setting at the edge is not weak`(yaml: String) throws {
+        #expect(try Configuration(yaml: yaml).weaknesses == [])
+    }
+}
