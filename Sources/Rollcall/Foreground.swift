@@ -20,9 +20,13 @@ package enum Foreground {
         sigaddset(&signals, SIGINT)
         sigaddset(&signals, SIGHUP)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
+        let notifier = SystemdNotifier.ofEnvironment()
+        if let trouble = notifier.trouble {
+            log.warning("the service manager is not told", metadata: ["error": "\(trouble)"])
+        }
         let server: Server
         do throws(ServerError) {
-            server = try Server(configuration, log: log)
+            server = try Server(configuration, log: log, onTurn: { notifier.turned() })
         } catch {
             log.critical("cannot start", metadata: ["error": "\(error)"])
             exit(1)
@@ -30,9 +34,10 @@ package enum Foreground {
         let host = configuration.listenAddress.prefix {
             $0 != ":" || configuration.listenAddress.hasPrefix("[")
         }
-        var line = Array(
-            "rollcall: listening on http://\(address(String(host), server.port))\n".utf8)
+        let place = "http://\(address(String(host), server.port))"
+        var line = Array("rollcall: listening on \(place)\n".utf8)
         try? StandardOutput.write(&line)
+        notifier.ready("Listening on \(place)")
         log.info("ready", metadata: ["port": "\(server.port)"])
         var received: CInt = 0
         while sigwait(&signals, &received) != 0 || received == SIGHUP {
@@ -40,6 +45,7 @@ package enum Foreground {
             if received == SIGHUP { log.warning("settings are read at the start only: restart") }
         }
         log.info("stopping", metadata: ["signal": "\(received)"])
+        notifier.stopping()
         signal(SIGTERM) { _ in _exit(130) }
         signal(SIGINT) { _ in _exit(130) }
         signal(SIGHUP, SIG_IGN)

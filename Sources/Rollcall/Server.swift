@@ -18,8 +18,11 @@ package final class Server: Sendable {
 
     /// Opens the store, comes back to the last committed turn and listens.
     ///
-    /// Errors: `ServerError` with what to do.
-    package init(_ configuration: Configuration, log: Logger) throws(ServerError) {
+    /// `onTurn` is called whenever the keeper's loop has gone round. Errors: `ServerError` with what
+    /// to do.
+    package init(
+        _ configuration: Configuration, log: Logger, onTurn: @escaping @Sendable () -> Void
+    ) throws(ServerError) {
         self.log = log
         // First, so that an address that cannot be had leaves no trace in a store.
         let listener: HTTPListener
@@ -38,7 +41,7 @@ package final class Server: Sendable {
         do throws(StoreError) {
             keeper = try Keeper(
                 path: configuration.storagePath, policy: configuration.policy, log: log, edge: edge,
-                refusals: { watch.refusals },
+                refusals: { watch.refusals }, onTurn: onTurn,
                 onFatal: { _ in exit(Self.failedDisk) })
         } catch {
             listener.close()

@@ -34,7 +34,7 @@ package struct KeeperView {
 /// mailbox and the atomics are what other threads see.
 package final class Keeper: @unchecked Sendable {
     /// The longest sleep between looks at the clock.
-    private static let sleepMax: Int64 = 1000
+    static let sleepMax: Int64 = 1000
     /// A wall that is this far off has stepped.
     private static let wallStepFrom: Int64 = 500
     /// Between tries to commit a turn that was kept (J6).
@@ -46,6 +46,7 @@ package final class Keeper: @unchecked Sendable {
     let log: Logger
     private let edge: EdgeFigures
     let refusals: @Sendable () -> Int
+    private let onTurn: @Sendable () -> Void
     private let onFatal: @Sendable (StoreError) -> Void
     private let mailbox = Mailbox<KeeperMessage>()
     private let takesWrites = Atomic(true)
@@ -66,16 +67,18 @@ package final class Keeper: @unchecked Sendable {
 
     /// A keeper of the store at `path` that decides by `policy`, ready to be started.
     ///
-    /// `refusals` counts the writes that the edge answered 503 by itself; `onFatal` must end the
-    /// process: a failed fsync is not retried (J6). Errors: `StoreError`.
+    /// `refusals` counts the writes that the edge answered 503 by itself; `onTurn` is called when the
+    /// loop has gone round, each second at least, also while the store fails; `onFatal` must end
+    /// the process: a failed fsync is not retried (J6). Errors: `StoreError`.
     package init(
         path: String, policy: Policy, log: Logger, edge: EdgeFigures,
-        refusals: @escaping @Sendable () -> Int,
+        refusals: @escaping @Sendable () -> Int, onTurn: @escaping @Sendable () -> Void = {},
         onFatal: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
         self.log = log
         self.edge = edge
         self.refusals = refusals
+        self.onTurn = onTurn
         self.onFatal = onFatal
         store = try KeeperStore(path: path)
         let recovered = try store.recover()
@@ -151,6 +154,7 @@ package final class Keeper: @unchecked Sendable {
                 isRunning = false
                 for done in stops { done() }
             }
+            onTurn()
         }
     }
 
