@@ -9,7 +9,7 @@ package enum InputFile {
     private static let bytesMax = 4 << 20
 
     /// The text of the file at `path`, its first 4 MiB.
-    private static func text(_ path: String) throws(InputFileError) -> String {
+    static func text(_ path: String) throws(InputFileError) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         if descriptor < 0 { throw .cannotRead(path: path, errno: errno) }
         defer { close(descriptor) }

@@ -9,7 +9,7 @@ struct RollcallCommand: ParsableCommand {
         commandName: "rollcall",
         abstract: "Who of your people can be reached now, and why not the others.",
         version: BuildInformation.text,
-        subcommands: [ServeCommand.self, ReplayCommand.self]
+        subcommands: [ServeCommand.self, ReplayCommand.self, ManifestCommand.self]
     )
 }
 
