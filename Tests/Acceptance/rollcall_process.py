@@ -174,12 +174,17 @@ class NotReady(AssertionError):
 class Rollcall:
     """One store and the process that serves it, which may be stopped, killed and started anew."""
 
-    def __init__(self, directory, config=None, name="rollcall", log_format=None):
+    def __init__(
+            self, directory, config=None, name="rollcall", log_format=None, prefix=(),
+            environment=None):
         self.directory = directory
         self.store = os.path.join(directory, f"{name}.db")
         self.log_path = os.path.join(directory, f"{name}.log")
         self.config_path = None
         self.log_format = log_format
+        # What it is started by, and the variables that it gets beside the usual ones.
+        self.prefix = list(prefix)
+        self.environment = dict(environment or {})
         self.port = None
         self.process = None
         self._client = None
@@ -207,8 +212,9 @@ class Rollcall:
         log = open(self.log_path, "ab")
         try:
             self.process = subprocess.Popen(
-                self.arguments(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
-                cwd=self.directory, env=plain_environment())
+                self.prefix + self.arguments(), stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=log, cwd=self.directory,
+                env=plain_environment() | self.environment)
         finally:
             log.close()
 
@@ -320,10 +326,12 @@ class Rollcall:
 
 
 def plain_environment():
-    """The environment without settings of the product's own, which variables can carry."""
+    """The environment without settings of the product's own, which variables can carry, and
+    without a service manager that the tests themselves may run under."""
     return {
         name: value for name, value in os.environ.items()
-        if not name.startswith("ROLLCALL_") and not name.lower().endswith("_proxy")
+        if not name.startswith(("ROLLCALL_", "NOTIFY_", "WATCHDOG_"))
+        and not name.lower().endswith("_proxy")
     }
 
 

@@ -11,7 +11,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 SUITES = (
     "test_http", "test_metrics_formats", "test_liveness", "test_store", "test_durability",
-    "test_prometheus", "test_readme",
+    "test_systemd", "test_manifest", "test_prometheus", "test_readme",
 )
 
 
