@@ -193,6 +193,18 @@ import Testing
         #expect(!isBeating(other, manager))
     }
 
+    @Test func `a keeper that stood still for more than 60 s hangs`() {
+        let pulse = KeeperPulse {}
+        #expect(pulse.still(at: 0) == nil)
+        #expect(pulse.still(at: .max) == nil)
+        pulse.turned(at: 1000)
+        #expect(pulse.still(at: 1000) == nil)
+        #expect(pulse.still(at: 61_000) == nil)
+        #expect(pulse.still(at: 61_001) == Milliseconds(60_001))
+        pulse.turned(at: 61_001)
+        #expect(pulse.still(at: 61_001) == nil)
+    }
+
     @Test func `a keeper that hangs feeds no watchdog`() throws {
         var template = Array("/tmp/rollcall-notify-XXXXXX".utf8CString)
         let directory = try #require(mkdtemp(&template).map { String(cString: $0) })

@@ -87,7 +87,12 @@ package struct Router: Sendable {
         case .responder(let id): showResponder(id, answer)
         case .status: showStatus(answer)
         case .metrics: showMetrics(request, answer)
-        case .healthy: answer(.text("Rollcall is healthy.\n"), InputFigures())
+        case .healthy:
+            let still = keeper.pulse.still()
+            answer(
+                still.map {
+                    .problem(503, "Hanging", detail: "the keeper stands still for \($0.count) ms")
+                } ?? .text("Rollcall is healthy.\n"), InputFigures())
         case .ready:
             let isReady = keeper.isTakingWrites
             answer(

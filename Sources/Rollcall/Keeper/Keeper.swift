@@ -46,7 +46,7 @@ package final class Keeper: @unchecked Sendable {
     let log: Logger
     private let edge: EdgeFigures
     let refusals: @Sendable () -> Int
-    private let onTurn: @Sendable () -> Void
+    let pulse: KeeperPulse
     private let onFatal: @Sendable (StoreError) -> Void
     private let mailbox = Mailbox<KeeperMessage>()
     private let takesWrites = Atomic(true)
@@ -78,7 +78,7 @@ package final class Keeper: @unchecked Sendable {
         self.log = log
         self.edge = edge
         self.refusals = refusals
-        self.onTurn = onTurn
+        pulse = KeeperPulse(onTurn)
         self.onFatal = onFatal
         store = try KeeperStore(path: path)
         let recovered = try store.recover()
@@ -154,7 +154,7 @@ package final class Keeper: @unchecked Sendable {
                 isRunning = false
                 for done in stops { done() }
             }
-            onTurn()
+            pulse.turned()
         }
     }
 

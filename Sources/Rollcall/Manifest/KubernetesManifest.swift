@@ -95,18 +95,20 @@ enum KubernetesManifest {
                     httpGet: {path: /-/ready, port: metrics}
                     periodSeconds: 1
                     failureThreshold: 300
+                  # Fails when the process does not answer, and when the loop that judges people has
+                  # stood still for 60 s. A full disk is neither.
                   livenessProbe:
                     httpGet: {path: /-/healthy, port: metrics}
                     periodSeconds: 10
                     timeoutSeconds: 5
-                    failureThreshold: 6
+                    failureThreshold: 3
                   # Not /-/ready: the readiness of a sidecar is the Pod's, and a full disk here would
                   # take your backend out of service. Alert on rollcall_watching instead.
                   readinessProbe:
                     httpGet: {path: /-/healthy, port: metrics}
                     periodSeconds: 10
                     timeoutSeconds: 5
-                    failureThreshold: 6
+                    failureThreshold: 3
                   # CHANGE: 20 MB when idle, 350 MB for a million people. No limit of processor time:
                   # who is throttled judges late.
                   resources:
