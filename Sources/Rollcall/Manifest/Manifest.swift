@@ -39,14 +39,18 @@ package struct ManifestSettings: Sendable {
 
     /// Reads the file at `path`, which must hold settings that `serve` would take.
     package init(path: String) throws(InputFileError) {
-        let configuration = try InputFile.configuration(path)
         let yaml = try InputFile.text(path)
+        let configuration: Configuration
+        do throws(ConfigurationError) {
+            configuration = try Configuration(yaml: yaml)
+        } catch {
+            throw .wrongConfiguration(path: path, error)
+        }
         guard let resolved = realpath(path, nil) else {
             throw .cannotRead(path: path, errno: errno)
         }
         defer { free(resolved) }
-        self.init(
-            path: String(cString: resolved), yaml: yaml, configuration: configuration)
+        self.init(path: String(cString: resolved), yaml: yaml, configuration: configuration)
     }
 
     /// One listens on every address, but scrapes one.
