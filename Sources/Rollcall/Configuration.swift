@@ -8,8 +8,6 @@ package struct Configuration: Equatable, Sendable {
     package var doors = DoorSettings()
     /// The database.
     package var storagePath = "./rollcall.db"
-    /// How long history is kept (design §1 J7).
-    package var retention = Milliseconds.seconds(30 * 86_400)
     /// Bytes of the store at most: older history goes sooner (design §1 J7).
     package var storageBytesMax = 4 << 30
     /// The settings that decide; they are journaled as `policy` events.
@@ -55,7 +53,7 @@ package struct Configuration: Equatable, Sendable {
         }
         try tree.section("storage") { (storage) throws(ConfigurationError) in
             try storage.text("path", &storagePath)
-            try storage.duration("retention", in: Self.retentionRange, &retention)
+            try storage.duration("retention", in: Self.retentionRange, &policy.retention)
             try storage.size("size", in: Self.storageRange, &storageBytesMax)
         }
         try tree.section("liveness") { (liveness) throws(ConfigurationError) in

@@ -23,9 +23,15 @@ package enum Foreground {
         sigaddset(&signals, SIGINT)
         sigaddset(&signals, SIGHUP)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
+        let notifier = SystemdNotifier.ofEnvironment()
+        if let trouble = notifier.trouble {
+            log.warning("the service manager is not told", metadata: ["error": "\(trouble)"])
+        }
         let server: Server
         do throws(ServerError) {
-            server = try Server(configuration, source: source, log: log)
+            server = try Server(
+                configuration, source: source, log: log, onTurn: { notifier.turned() },
+                onReload: { $0 ? notifier.reloading() : notifier.ready("Settings read") })
         } catch {
             log.critical("cannot start", metadata: ["error": "\(error)"])
             exit(1)
@@ -33,15 +39,17 @@ package enum Foreground {
         let host = configuration.listenAddress.prefix {
             $0 != ":" || configuration.listenAddress.hasPrefix("[")
         }
-        var line = Array(
-            "rollcall: listening on http://\(address(String(host), server.port))\n".utf8)
+        let place = "http://\(address(String(host), server.port))"
+        var line = Array("rollcall: listening on \(place)\n".utf8)
         try? StandardOutput.write(&line)
+        notifier.ready("Listening on \(place)")
         log.info("ready", metadata: ["port": "\(server.port)"])
         var received: CInt = 0
         while sigwait(&signals, &received) != 0 || received == SIGHUP {
             if received == SIGHUP { server.reload() }
         }
         log.info("stopping", metadata: ["signal": "\(received)"])
+        notifier.stopping()
         signal(SIGTERM) { _ in _exit(130) }
         signal(SIGINT) { _ in _exit(130) }
         signal(SIGHUP, SIG_IGN)

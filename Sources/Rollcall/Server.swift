@@ -21,9 +21,12 @@ package final class Server: Sendable {
 
     /// Opens the store, comes back to the last committed turn and listens.
     ///
-    /// `source` is where a reload reads the settings. Errors: `ServerError` with what to do.
+    /// `source` is where a reload reads the settings; `onTurn` is called whenever the keeper's loop
+    /// has gone round, `onReload` before and after each reading of the settings. Errors: `ServerError` with what to do.
     package init(
-        _ configuration: Configuration, source: SettingsSource = .defaults, log: Logger
+        _ configuration: Configuration, source: SettingsSource = .defaults, log: Logger,
+        onTurn: @escaping @Sendable () -> Void = {},
+        onReload: @escaping @Sendable (_ begins: Bool) -> Void = { _ in }
     ) throws(ServerError) {
         self.log = log
         // First, so that an address that cannot be had leaves no trace in a store.
@@ -36,10 +39,9 @@ package final class Server: Sendable {
         do throws(StoreError) {
             keeper = try Keeper(
                 path: configuration.storagePath, policy: configuration.policy,
-                retention: Retention(
-                    age: configuration.retention, bytesMax: Int64(configuration.storageBytesMax)),
+                storeBytesMax: Int64(configuration.storageBytesMax),
                 log: log, edge: edge,
-                refusals: { watch.refusals + admission.refused },
+                refusals: { watch.refusals + admission.refused }, onTurn: onTurn,
                 onFatal: { _ in exit(Self.failedDisk) })
         } catch {
             listeners.close()
@@ -49,6 +51,7 @@ package final class Server: Sendable {
         let bodyLimits = BodyLimits(configuration.scanLimits)
         reloader = Reloader(
             configuration, source: source, keeper: keeper, edge: edge, log: log,
+            onReload: onReload,
             apply: { configuration in
                 bodyLimits.follow(configuration.scanLimits)
                 doors.follow(configuration.doors.rules)

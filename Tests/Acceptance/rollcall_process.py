@@ -176,7 +176,7 @@ class Rollcall:
 
     def __init__(
             self, directory, config=None, name="rollcall", log_format=None,
-            address="127.0.0.1:0", more=(), variables=None):
+            address="127.0.0.1:0", more=(), variables=None, prefix=()):
         self.directory = directory
         self.address = address
         self.more = more
@@ -185,6 +185,8 @@ class Rollcall:
         self.log_path = os.path.join(directory, f"{name}.log")
         self.config_path = None
         self.log_format = log_format
+        # What it is started by, and the variables that it gets beside the usual ones.
+        self.prefix = list(prefix)
         self.port = None
         self.process = None
         self._client = None
@@ -218,8 +220,9 @@ class Rollcall:
         log = open(self.log_path, "ab")
         try:
             self.process = subprocess.Popen(
-                self.arguments(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
-                cwd=self.directory, env={**plain_environment(), **self.variables})
+                self.prefix + self.arguments(), stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=log, cwd=self.directory,
+                env={**plain_environment(), **self.variables})
         finally:
             log.close()
 
@@ -337,10 +340,12 @@ class Rollcall:
 
 
 def plain_environment():
-    """The environment without settings of the product's own, which variables can carry."""
+    """The environment without settings of the product's own, which variables can carry, and
+    without a service manager that the tests themselves may run under."""
     return {
         name: value for name, value in os.environ.items()
-        if not name.startswith("ROLLCALL_") and not name.lower().endswith("_proxy")
+        if not name.startswith(("ROLLCALL_", "NOTIFY_", "WATCHDOG_"))
+        and not name.lower().endswith("_proxy")
     }
 
 

@@ -122,14 +122,14 @@ class Fleet:
 class Prometheus:
     """Debian's Prometheus with a directory, a port and a process of its own."""
 
-    def __init__(self, directory, target_port):
+    def __init__(self, directory, target_port=None, config_text=None):
         self.directory = os.path.join(directory, "prometheus")
         os.mkdir(self.directory)
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         config = os.path.join(self.directory, "prometheus.yml")
         with open(config, "w", encoding="utf-8") as file:
-            file.write(f"""
+            file.write(config_text or f"""
 global: {{scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}}
 scrape_configs:
   - job_name: rollcall

@@ -47,11 +47,15 @@ import Testing
     }
 
     /// Cuts until nothing is left to be cut; returns the number of pieces.
-    private func cut(_ store: KeeperStore, _ retention: Retention, at wall: Int64) throws -> Int {
+    private func cut(
+        _ store: KeeperStore, age: Int64 = 30, bytesMax: Int64 = 4 << 30, at wall: Int64
+    ) throws -> Int {
         var pieces = 0
         for round in 0..<100 {
-            var writer = RetentionWriter(retention, log: log)
-            try writer.consider(store.journal, clock(wall), hasCheckpointed: round > 0)
+            var writer = RetentionWriter(bytesMax: bytesMax, log: log)
+            try writer.consider(
+                store.journal, clock(wall), age: Milliseconds(age * Self.day),
+                hasCheckpointed: round > 0)
             guard writer.isBusy else { return pieces }
             while writer.isBusy {
                 try store.journal.begin()
@@ -71,7 +75,7 @@ import Testing
     @Test func `days beyond the retention go, whole, up to a kept checkpoint`() throws {
         let (store, engine) = try store(days: 40)
         let now = Self.began + 40 * Self.day
-        let pieces = try cut(store, Retention(age: Milliseconds(30 * Self.day)), at: now)
+        let pieces = try cut(store, age: 30, at: now)
         #expect(pieces > 0)
         let first = try #require(try store.journal.firstTurn())
         // Nine days and their last checkpoints are gone; the tenth day is 30 days old.
@@ -83,7 +87,7 @@ import Testing
         let kept = try store.journal.checkpoints(beforeTurn: .max)
         #expect(kept.first?.turn == first.number - 1)
         #expect(state(try store.recover().engine) == state(engine))
-        let again = try cut(store, Retention(age: Milliseconds(30 * Self.day)), at: now)
+        let again = try cut(store, age: 30, at: now)
         #expect(again == 0)
         try store.journal.close()
     }
@@ -93,12 +97,12 @@ import Testing
     {
         let (store, engine) = try store(days: 10)
         let before = try store.journal.usedBytes()
-        _ = try cut(store, Retention(bytesMax: before - 1), at: Self.began + 10 * Self.day)
+        _ = try cut(store, bytesMax: before - 1, at: Self.began + 10 * Self.day)
         let first = try #require(try store.journal.firstTurn())
         #expect(first.number > 1 && first.number % 4 == 1)
         let after = try store.journal.usedBytes()
         #expect(after < before)
-        _ = try cut(store, Retention(bytesMax: 1), at: Self.began + 10 * Self.day)
+        _ = try cut(store, bytesMax: 1, at: Self.began + 10 * Self.day)
         let kept = try store.journal.checkpoints(beforeTurn: .max)
         #expect(kept.map(\.turn) == [36, 40])
         #expect(state(try store.recover().engine) == state(engine))
@@ -107,14 +111,14 @@ import Testing
 
     @Test func `a store younger than its retention is left alone`() throws {
         let (store, _) = try store(days: 3)
-        let pieces = try cut(store, Retention(), at: Self.began + 3 * Self.day)
+        let pieces = try cut(store, at: Self.began + 3 * Self.day)
         #expect(pieces == 0)
         try store.journal.close()
     }
 
     @Test func `a walk back ends where the retention has cut`() throws {
         let (store, engine) = try store(days: 10)
-        _ = try cut(store, Retention(bytesMax: 1), at: Self.began + 10 * Self.day)
+        _ = try cut(store, bytesMax: 1, at: Self.began + 10 * Self.day)
         let reader = try JournalReader(path: directory.path + "/rollcall.db")
         var rows = 0
         let next = try reader.walk(from: engine.roster[0].lastRow, limit: 1000) { _ in rows += 1 }
@@ -126,7 +130,7 @@ import Testing
     @Test func `a cut journal without a readable checkpoint is not folded from its middle`() throws
     {
         let (store, _) = try store(days: 10)
-        _ = try cut(store, Retention(bytesMax: 1), at: Self.began + 10 * Self.day)
+        _ = try cut(store, bytesMax: 1, at: Self.began + 10 * Self.day)
         try store.journal.connection.run("DELETE FROM checkpoints")
         let error = try thrown { try store.recover() }
         #expect(error.disposition == .fatal(.corrupt))

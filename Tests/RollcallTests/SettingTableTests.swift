@@ -14,7 +14,7 @@ import Testing
         strange.doors.metricsListenAddress = "0.0.0.0:1"
         strange.doors.externalURL = ExternalURL("https://a.example/b")
         strange.storagePath = "/var/lib/roll call/#1: \"x\".db"
-        strange.retention = .seconds(90_000)
+        strange.policy.retention = .seconds(90_000)
         strange.storageBytesMax = (64 << 20) + 1
         strange.policy.onDuty = Policy.Profile(expected: 1, degradedAfter: 61, offlineAfter: 600)
         strange.policy.onMission = Policy.Profile(expected: 2, degradedAfter: 3, offlineAfter: 4)
@@ -116,7 +116,7 @@ import Testing
                     + "connections, 5000000 people and, in metrics, 256 regions.",
                 "Must always be staffed: north, south.",
                 "A reload changes all but web.listen_address, web.metrics_listen_address, "
-                    + "storage.path, storage.retention, storage.size, limits.body, limits.connections: these need a restart.",
+                    + "storage.path, storage.size, limits.body, limits.connections: these need a restart.",
             ])
     }
 

@@ -142,7 +142,7 @@ import Testing
             ])
         var expected = Configuration()
         expected.listenAddress = "[::1]:9000"
-        expected.retention = .seconds(864_000)
+        expected.policy.retention = .seconds(864_000)
         expected.storageBytesMax = 1 << 40
         expected.policy.onDuty.offlineAfter = .seconds(400)
         expected.policy.iosFactor = 1.5

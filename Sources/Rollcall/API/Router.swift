@@ -117,7 +117,12 @@ package struct Router: Sendable {
         case .erasure(let number): showErasure(number, answer)
         case .status: showStatus(answer)
         case .metrics: showMetrics(request, answer)
-        case .healthy: answer(.text("Rollcall is healthy.\n"), InputFigures())
+        case .healthy:
+            let still = keeper.pulse.still()
+            answer(
+                still.map {
+                    .problem(503, "Hanging", detail: "the keeper stands still for \($0.count) ms")
+                } ?? .text("Rollcall is healthy.\n"), InputFigures())
         case .ready:
             answer(readiness, InputFigures())
         case .reload: reloadSettings(answer)

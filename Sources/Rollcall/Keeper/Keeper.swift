@@ -36,7 +36,7 @@ package struct KeeperView {
 /// mailbox and the atomics are what other threads see.
 package final class Keeper: @unchecked Sendable {
     /// The longest sleep between looks at the clock.
-    private static let sleepMax: Int64 = 1000
+    static let sleepMax: Int64 = 1000
     /// A wall that is this far off has stepped.
     private static let wallStepFrom: Int64 = 500
     /// Between tries to commit a turn that was kept (J6).
@@ -49,6 +49,7 @@ package final class Keeper: @unchecked Sendable {
     let edge: EdgeFigures
     let refusals: @Sendable () -> Int
     let onFatal: @Sendable (StoreError) -> Void
+    let pulse: KeeperPulse
     private let mailbox = Mailbox<KeeperMessage>()
     let takesWrites = Atomic(true)
 
@@ -68,17 +69,19 @@ package final class Keeper: @unchecked Sendable {
 
     /// A keeper of the store at `path` that decides by `policy`, ready to be started.
     ///
-    /// `refusals` counts the writes that the edge answered 503 by itself; `onFatal` must end the
-    /// process: a failed fsync is not retried (J6). Errors: `StoreError`.
+    /// `refusals` counts the writes that the edge answered 503 by itself; `onTurn` is called when the
+    /// loop has gone round, each second at least, also while the store fails; `onFatal` must end
+    /// the process: a failed fsync is not retried (J6). Errors: `StoreError`.
     package init(
-        path: String, policy: Policy, retention: Retention = Retention(), log: Logger,
-        edge: EdgeFigures,
-        refusals: @escaping @Sendable () -> Int,
+        path: String, policy: Policy, storeBytesMax: Int64 = 4 << 30, log: Logger,
+        edge: EdgeFigures, refusals: @escaping @Sendable () -> Int,
+        onTurn: @escaping @Sendable () -> Void = {},
         onFatal: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
         self.log = log
         self.edge = edge
         self.refusals = refusals
+        pulse = KeeperPulse(onTurn)
         self.onFatal = onFatal
         store = try KeeperStore(path: path)
         let recovered = try store.recover()
@@ -89,7 +92,7 @@ package final class Keeper: @unchecked Sendable {
         chores = StoreChores(
             checkpoints: CheckpointWriter(last: recovered.checkpoint),
             erasures: ErasureWriter(try store.journal.erasures()),
-            retention: RetentionWriter(retention, log: log))
+            retention: RetentionWriter(bytesMax: storeBytesMax, log: log))
         if recovered.differences > 0 {
             log.error(
                 "refolding differs from the store",
@@ -157,6 +160,7 @@ package final class Keeper: @unchecked Sendable {
                 isRunning = false
                 for done in stops { done() }
             }
+            pulse.turned()
         }
     }
 

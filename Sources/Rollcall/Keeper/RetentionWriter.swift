@@ -1,20 +1,6 @@
 import Logging
 import RollcallCore
 
-/// How long and how much is kept. Source: design §11 `storage`.
-package struct Retention: Equatable, Sendable {
-    /// What is older goes, whole days at a time.
-    package var age: Milliseconds
-    /// Bytes of the store; beyond it the oldest days go before their time.
-    package var bytesMax: Int64
-
-    /// Keeps for `age`, but no more than `bytesMax`.
-    package init(age: Milliseconds = .seconds(30 * 86_400), bytesMax: Int64 = 4 << 30) {
-        self.age = age
-        self.bytesMax = bytesMax
-    }
-}
-
 /// Cuts the journal's oldest part up to a kept checkpoint, a piece a turn (design §1 J7).
 struct RetentionWriter {
     /// Rows, decisions or turns removed a turn: some milliseconds.
@@ -25,24 +11,26 @@ struct RetentionWriter {
     private static let ageWarned = Milliseconds.seconds(7 * 86_400)
     private static let day: Int64 = 86_400_000
 
-    var retention: Retention
+    private let bytesMax: Int64
     private let log: Logger
     private var cut: Turn?
     private var lastLook: Int64?
     private var isWarned = false
 
-    init(_ retention: Retention, log: Logger) {
-        self.retention = retention
+    /// Keeps `bytesMax` bytes of the store at most: beyond them the oldest days go before their
+    /// time.
+    init(bytesMax: Int64, log: Logger) {
+        self.bytesMax = bytesMax
         self.log = log
     }
 
     /// True if there is something to be removed.
     var isBusy: Bool { cut != nil }
 
-    /// Looks whether something has become too old or too much; now and then, and after each
+    /// Looks whether something has become older than `age` or too much; now and then, and after each
     /// checkpoint, which is where a cut may go to.
     mutating func consider(
-        _ journal: Journal, _ clock: ClockReading, hasCheckpointed: Bool
+        _ journal: Journal, _ clock: ClockReading, age: Milliseconds, hasCheckpointed: Bool
     ) throws(StoreError) {
         let isTime = lastLook.map { clock.elapsed - $0 >= Self.lookEvery } ?? true
         guard cut == nil, isTime || hasCheckpointed else { return }
@@ -50,13 +38,13 @@ struct RetentionWriter {
         guard let first = try journal.firstTurn() else { return }
         // The two newest stay: one may turn out to be damaged.
         let kept = try journal.checkpoints(beforeTurn: .max).dropLast()
-        let midnight = (clock.wall.milliseconds - retention.age.count) / Self.day * Self.day
+        let midnight = (clock.wall.milliseconds - age.count) / Self.day * Self.day
         let old = kept.last { $0.createdMilliseconds < midnight }
         if let old, old.turn > first.number {
             cut = try journal.turn(old.turn)
             return
         }
-        guard try journal.usedBytes() > retention.bytesMax else { return }
+        guard try journal.usedBytes() > bytesMax else { return }
         guard let next = kept.first(where: { $0.turn > first.number }) else {
             return warn("storage.size is too small for what comes in a day", first, clock)
         }
@@ -83,7 +71,7 @@ struct RetentionWriter {
         log.warning(
             message,
             metadata: [
-                "size": "\(retention.bytesMax)",
+                "size": "\(bytesMax)",
                 "oldest": "\(RFC3339.string(Timestamp(milliseconds: first.wallMilliseconds)))",
             ])
     }

@@ -31,8 +31,7 @@ struct StoreChores {
         guard retention.isBusy else { return 0 }
         try retention.write(to: journal)
         if !retention.isBusy {
-            let age = retention.retention.age
-            let time = Timestamp(milliseconds: engine.watch.wallNow.milliseconds - age.count)
+            let time = engine.watch.wallNow - engine.policy.retention
             try journal.forgetErasures(finishedBefore: time)
             erasures.forget(finishedBefore: time)
             hasCut = true
@@ -50,7 +49,8 @@ struct StoreChores {
         checkpoints.committed(
             rows: pending.rows.count, turn: pending.turn.number, engine, clock,
             isWanted: erasures.wantsCheckpoint(after: checkpointed))
-        try retention.consider(journal, clock, hasCheckpointed: checkpointed > before)
+        try retention.consider(
+            journal, clock, age: engine.policy.retention, hasCheckpointed: checkpointed > before)
     }
 
     /// What was begun in a transaction that failed is begun again later.

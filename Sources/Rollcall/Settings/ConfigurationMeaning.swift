@@ -37,7 +37,7 @@ extension Configuration {
     }
 
     private var keeping: String {
-        "Its store is \(storagePath). It keeps \(Self.words(retention)) of history, or "
+        "Its store is \(storagePath). It keeps \(Self.words(policy.retention)) of history, or "
             + "\(SettingText.of(bytes: storageBytesMax, between: " ")) if that is less."
     }
 

@@ -39,6 +39,7 @@ package final class Reloader: @unchecked Sendable {
     private let edge: EdgeFigures
     private let log: Logger
     private let apply: @Sendable (Configuration) -> Void
+    private let onReload: @Sendable (_ begins: Bool) -> Void
     private let mailbox = Mailbox<Message>()
     private let waiting = Atomic(0)
     private let isClosed = Atomic(false)
@@ -51,10 +52,12 @@ package final class Reloader: @unchecked Sendable {
     /// A reloader for a server that was started with `started`, to be started itself.
     ///
     /// A new policy is journaled through `keeper` first; `apply` then takes whatever else may change
-    /// while the server runs. It is called on the reloader's thread and must not fail.
+    /// while the server runs. It is called on the reloader's thread and must not fail. `onReload` is
+    /// called there too, before and after each reading.
     package init(
         _ started: Configuration, source: SettingsSource, keeper: Keeper, edge: EdgeFigures,
-        log: Logger, apply: @escaping @Sendable (Configuration) -> Void
+        log: Logger, onReload: @escaping @Sendable (_ begins: Bool) -> Void = { _ in },
+        apply: @escaping @Sendable (Configuration) -> Void
     ) {
         self.started = started
         running = started
@@ -74,6 +77,7 @@ package final class Reloader: @unchecked Sendable {
         self.edge = edge
         self.log = log
         self.apply = apply
+        self.onReload = onReload
         edge.reloaded(isSuccessful: true, at: ClockReading.now().wall)
     }
 
@@ -113,7 +117,9 @@ package final class Reloader: @unchecked Sendable {
             }
             guard !replies.isEmpty else { continue }
             waiting.subtract(replies.count, ordering: .relaxed)
+            onReload(true)
             let outcome = reload()
+            onReload(false)
             tell(outcome)
             for reply in replies { reply(outcome) }
         }

@@ -55,8 +55,8 @@ package struct Setting: Sendable {
 
     private static let storage = [
         Setting("storage.path", "the database", .start) { Self.text($0.storagePath) },
-        Setting("storage.retention", "history is kept for so long, 1d to 3650d", .start) {
-            SettingText.of($0.retention)
+        Setting("storage.retention", "history is kept for so long, 1d to 3650d") {
+            SettingText.of($0.policy.retention)
         },
         Setting("storage.size", "older history goes sooner, 64MiB to 16TiB", .start) {
             SettingText.of(bytes: $0.storageBytesMax)

@@ -45,11 +45,11 @@ extension Configuration {
                 Weakness(
                     key: "storage.path", reason: "\(folder) is emptied when the machine starts"))
         }
-        if retention < Milliseconds.seconds(7 * 86_400) {
+        if policy.retention < Milliseconds.seconds(7 * 86_400) {
             found.append(
                 Weakness(
                     key: "storage.retention",
-                    reason: "\(Self.text(retention)) is less than a week: two Mondays cannot be "
+                    reason: "\(Self.text(policy.retention)) is less than a week: two Mondays cannot be "
                         + "compared"))
         }
         return found

@@ -1,0 +1,152 @@
+/// The manifest that `rollcall manifest kubernetes` prints: Rollcall beside a backend in its Pod.
+enum KubernetesManifest {
+    static func text(_ settings: ManifestSettings?) -> String {
+        // A comment comes first, so that no line of the settings decides the block's indentation.
+        var lines = ["# Flags win over what stands here."]
+        for line in (settings?.yaml ?? "").split(
+            omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        {
+            lines.append(String(line))
+        }
+        while lines.last?.isEmpty == true { lines.removeLast() }
+        let block = lines.map { $0.isEmpty ? "\n" : "    \($0)\n" }.joined()
+        return head + block + workload
+    }
+
+    private static let head = """
+        # Rollcall as a native sidecar, for Kubernetes 1.29 or newer, printed by
+        # `rollcall manifest kubernetes`. What is yours to decide is marked CHANGE.
+        #
+        # One Pod, one Rollcall: each knows only what its own store was told. A backend of several
+        # replicas needs one Rollcall in a StatefulSet of its own, with web.tokens, that all replicas
+        # forward to.
+        ---
+        apiVersion: v1
+        kind: ConfigMap
+        metadata:
+          name: rollcall
+        data:
+          # A change arrives in the Pod by itself; SIGHUP or POST /-/reload makes Rollcall read it.
+          rollcall.yml: |
+
+        """
+
+    private static let workload = """
+        ---
+        # Names the Pod for Prometheus: backend-0.rollcall.NAMESPACE.svc:10113
+        apiVersion: v1
+        kind: Service
+        metadata:
+          name: rollcall
+          labels: {app: backend}
+        spec:
+          # Headless, also so that no ROLLCALL_… variables are put into Pods: they would be settings.
+          clusterIP: None
+          # A Pod that is not ready is the one to be looked at.
+          publishNotReadyAddresses: true
+          selector: {app: backend}
+          ports:
+            - {name: metrics, port: 10113, targetPort: metrics}
+        ---
+        apiVersion: apps/v1
+        # Not a Deployment, which may run two Pods for a while: the second could not take the store.
+        kind: StatefulSet
+        metadata:
+          name: backend
+          labels: {app: backend}
+        spec:
+          serviceName: rollcall
+          replicas: 1
+          selector:
+            matchLabels: {app: backend}
+          template:
+            metadata:
+              labels: {app: backend}
+            spec:
+              # CHANGE: what your backend needs to end, and 20 s: Rollcall is told after it.
+              terminationGracePeriodSeconds: 50
+              securityContext:
+                # Lets Rollcall's user write to the volume.
+                fsGroup: 10112
+                fsGroupChangePolicy: OnRootMismatch
+              initContainers:
+                - name: rollcall
+                  # CHANGE: there is no published image. Build yours: the program of
+                  # `swift build -c release -Xswiftc -static-stdlib --product rollcall`
+                  # on debian:12-slim with the packages libsqlite3-0 and libmicrohttpd12.
+                  image: registry.example.org/rollcall:CHANGE
+                  # Makes it a sidecar: started before the backend, ended after it.
+                  restartPolicy: Always
+                  command: ["rollcall"]
+                  args:
+                    - serve
+                    - --config.file=/etc/rollcall/rollcall.yml
+                    - --storage.path=/var/lib/rollcall/rollcall.db
+                    # The backend forwards to it; nobody outside the Pod reaches it.
+                    - --web.listen-address=127.0.0.1:10112
+                    # Metrics and health alone, without ids of people: it needs no token. [::]:10113
+                    # in a cluster of IPv6.
+                    - --web.metrics-listen-address=0.0.0.0:10113
+                  ports:
+                    - {name: metrics, containerPort: 10113}
+                  # The backend starts once writes are taken. After a crash the tail of the journal is
+                  # folded again first: about 4 s for a million people.
+                  startupProbe:
+                    httpGet: {path: /-/ready, port: metrics}
+                    periodSeconds: 1
+                    failureThreshold: 300
+                  # Fails when the process does not answer, and when the loop that judges people has
+                  # stood still for 60 s. A full disk is neither.
+                  livenessProbe:
+                    httpGet: {path: /-/healthy, port: metrics}
+                    periodSeconds: 10
+                    timeoutSeconds: 5
+                    failureThreshold: 3
+                  # Not /-/ready: the readiness of a sidecar is the Pod's, and a full disk here would
+                  # take your backend out of service. Alert on rollcall_watching instead.
+                  readinessProbe:
+                    httpGet: {path: /-/healthy, port: metrics}
+                    periodSeconds: 10
+                    timeoutSeconds: 5
+                    failureThreshold: 3
+                  # CHANGE: 20 MB when idle, 350 MB for a million people. No limit of processor time:
+                  # who is throttled judges late.
+                  resources:
+                    requests: {cpu: 50m, memory: 64Mi}
+                    limits: {memory: 512Mi}
+                  securityContext:
+                    runAsNonRoot: true
+                    runAsUser: 10112
+                    runAsGroup: 10112
+                    allowPrivilegeEscalation: false
+                    readOnlyRootFilesystem: true
+                    capabilities: {drop: [ALL]}
+                    seccompProfile: {type: RuntimeDefault}
+                  volumeMounts:
+                    - {name: rollcall-store, mountPath: /var/lib/rollcall}
+                    - {name: rollcall-settings, mountPath: /etc/rollcall, readOnly: true}
+              containers:
+                # CHANGE: your backend.
+                - name: backend
+                  image: registry.example.org/backend:CHANGE
+                  env:
+                    - {name: ROLLCALL_URL, value: "http://127.0.0.1:10112"}
+              volumes:
+                - name: rollcall-settings
+                  configMap: {name: rollcall}
+                # Instead of volumeClaimTemplates below. It outlives a container, not the Pod: where a
+                # Pod is made anew, everybody is unknown until they report.
+                # - name: rollcall-store
+                #   emptyDir: {}
+          volumeClaimTemplates:
+            - metadata:
+                name: rollcall-store
+              spec:
+                # A block volume, not NFS: a store in WAL mode needs memory that processes share.
+                accessModes: [ReadWriteOnce]
+                # CHANGE: room for storage.size and half of it again.
+                resources:
+                  requests: {storage: 8Gi}
+
+        """
+}

@@ -1,0 +1,65 @@
+import Glibc
+import RollcallCore
+
+/// What `rollcall manifest` prints: a file for whoever runs or scrapes Rollcall.
+package enum Manifest: String, CaseIterable, Sendable {
+    case systemd, kubernetes, prometheus
+
+    /// The file's text. `settings` are those that it is to start with; without them it needs none.
+    package func text(_ settings: ManifestSettings? = nil) -> String {
+        switch self {
+        case .systemd: SystemdUnit.text(settings)
+        case .kubernetes: KubernetesManifest.text(settings)
+        case .prometheus: PrometheusScrape.text(settings)
+        }
+    }
+
+    /// Writes the text to standard output.
+    package func write(_ settings: ManifestSettings?) throws(InputFileError) {
+        var bytes = Array(text(settings).utf8)
+        try StandardOutput.write(&bytes)
+    }
+}
+
+/// A settings file that a manifest is made for.
+package struct ManifestSettings: Sendable {
+    /// The file, absolute: a unit starts in `/`.
+    package let path: String
+    /// What stands in it.
+    package let yaml: String
+    /// Where Prometheus finds the metrics, `host:port`.
+    package let scrapeAddress: String
+
+    /// Settings of the text `yaml`, in the file at `path`.
+    package init(path: String, yaml: String, configuration: Configuration) {
+        self.path = path
+        self.yaml = yaml
+        let metrics = configuration.doors.metricsListenAddress
+        scrapeAddress = Self.reachable(metrics.isEmpty ? configuration.listenAddress : metrics)
+    }
+
+    /// Reads the file at `path`, which must hold settings that `serve` would take.
+    package init(path: String) throws(InputFileError) {
+        let yaml = try InputFile.text(path)
+        let configuration: Configuration
+        do throws(ConfigurationError) {
+            configuration = try Configuration(yaml: yaml)
+        } catch {
+            throw .wrongConfiguration(path: path, error)
+        }
+        guard let resolved = realpath(path, nil) else {
+            throw .cannotRead(path: path, errno: errno)
+        }
+        defer { free(resolved) }
+        self.init(path: String(cString: resolved), yaml: yaml, configuration: configuration)
+    }
+
+    /// One listens on every address, but scrapes one.
+    private static func reachable(_ address: String) -> String {
+        let wildcards = [("0.0.0.0:", "127.0.0.1:"), ("[::]:", "[::1]:")]
+        for (wildcard, loopback) in wildcards where address.hasPrefix(wildcard) {
+            return loopback + address.dropFirst(wildcard.count)
+        }
+        return address
+    }
+}

@@ -1,0 +1,212 @@
+"""What `rollcall manifest` prints, given to those who read such files.
+
+Source: issue of the main job, "tested against … `promtool check config` and a YAML parser".
+"""
+
+import os
+import re
+import socket
+import subprocess
+import unittest
+
+import kubernetes_validate
+import yaml
+
+from rollcall_process import BINARY, Client, Rollcall, RollcallTestCase, eventually
+from rollcall_process import plain_environment
+from test_prometheus import Prometheus
+
+KINDS = ("systemd", "kubernetes", "prometheus")
+# The first with native sidecars, and the newest one that the validator knows.
+KUBERNETES_VERSIONS = ("1.29", "1.37")
+FLAG = re.compile(r"--[a-z]+[a-z.-]*")
+
+
+class StrictLoader(yaml.SafeLoader):
+    """YAML in which no key is named twice, which PyYAML lets pass."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        if len(keys) != len(set(keys)):
+            raise yaml.constructor.ConstructorError(None, None, f"twice: {keys}", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+class ManifestTests(RollcallTestCase):
+    def run_binary(self, *arguments):
+        return subprocess.run(
+            [BINARY, *arguments], capture_output=True, text=True, timeout=30,
+            env=plain_environment(), cwd=self.directory)
+
+    def manifest(self, *arguments):
+        """What is printed; it must be without complaint."""
+        outcome = self.run_binary("manifest", *arguments)
+        self.assertEqual((outcome.returncode, outcome.stderr), (0, ""))
+        return outcome.stdout
+
+    def documents(self, text):
+        return list(yaml.load_all(text, StrictLoader))
+
+    def settings(self, text):
+        path = os.path.join(self.directory, "settings.yml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def check_config(self, text):
+        path = os.path.join(self.directory, "prometheus.yml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        outcome = subprocess.run(
+            ["promtool", "check", "config", path], capture_output=True, text=True, timeout=30)
+        self.assertEqual(outcome.returncode, 0, outcome.stdout + outcome.stderr)
+        return self.documents(text)[0]["scrape_configs"]
+
+    def sidecar(self, *arguments):
+        """The sidecar's container, and the ConfigMap's settings."""
+        config_map, _, workload = self.documents(self.manifest("kubernetes", *arguments))
+        pod = workload["spec"]["template"]["spec"]
+        return pod["initContainers"][0], config_map["data"]["rollcall.yml"]
+
+    # MARK: the command
+
+    def test_what_it_is_not_asked_for(self):
+        for arguments, words in (
+                (("docker",), "systemd, kubernetes or prometheus expected (docker)"),
+                ((), "kind"),
+                (("systemd", "--config.file", "missing.yml"), "missing.yml: cannot be read"),
+                (("kubernetes", "--config.file", self.settings("liveness: {on_dty: {}}\n")),
+                 'line 1: liveness.on_dty: unknown setting, did you mean "on_duty"?')):
+            with self.subTest(arguments):
+                outcome = self.run_binary("manifest", *arguments)
+                self.assertEqual((outcome.returncode, outcome.stdout), (64, ""))
+                self.assertIn(words, outcome.stderr)
+
+    def test_every_flag_is_one_that_serve_takes(self):
+        known = set(FLAG.findall(self.run_binary("serve", "--help").stdout))
+        for arguments in ((), ("--config.file", self.settings(""))):
+            unit = self.manifest("systemd", *arguments)
+            command = next(line for line in unit.splitlines() if line.startswith("ExecStart="))
+            used = set(FLAG.findall(command))
+            container, _ = self.sidecar(*arguments)
+            used |= set(FLAG.findall(" ".join(container["args"])))
+            self.assertEqual(
+                used - known, set(), "a manifest starts rollcall with flags that it does not take")
+            self.assertIn("--storage.path", used)
+
+    # MARK: Prometheus
+
+    def test_promtool_takes_the_scrape_configuration(self):
+        text = self.manifest("prometheus")
+        jobs = self.check_config(text)
+        self.assertEqual(jobs, [{
+            "job_name": "rollcall", "scrape_interval": "15s", "scrape_timeout": "5s",
+            "honor_labels": True, "static_configs": [{"targets": ["127.0.0.1:10112"]}]}])
+        # What is commented out is right too.
+        token = self.settings("secret")
+        lines = [
+            re.sub(r"^(    )# (authorization:|  type: |  credentials_file: )", r"\1\2", line)
+            for line in text.replace("/etc/prometheus/rollcall.token", token).splitlines()]
+        jobs = self.check_config("\n".join(lines) + "\n")
+        self.assertEqual(
+            jobs[0]["authorization"], {"type": "Bearer", "credentials_file": token})
+        address = self.settings('web: {listen_address: "[::]:9000"}\n')
+        jobs = self.check_config(self.manifest("prometheus", "--config.file", address))
+        self.assertEqual(jobs[0]["static_configs"], [{"targets": ["[::1]:9000"]}])
+
+    def test_labels_of_the_target_do_not_rename_rollcalls(self):
+        server = self.serve()
+        server.write("/v1/batches", {"responder_id": "r-1", "region": "north"})
+        settings = self.settings(f"web: {{listen_address: 127.0.0.1:{server.port}}}\n")
+        config = self.documents(self.manifest("prometheus", "--config.file", settings))[0]
+        job = config["scrape_configs"][0]
+        job["static_configs"][0]["labels"] = {"region": "eu-central-1"}
+        job |= {"scrape_interval": "1s", "scrape_timeout": "1s"}
+        prometheus = Prometheus(self.directory, config_text=yaml.safe_dump(config))
+        self.addCleanup(prometheus.stop)
+        eventually(lambda: prometheus.get("/-/ready"), 30, "Prometheus is ready")
+        found = eventually(
+            lambda: prometheus.query('rollcall_responders{status="ONLINE"} > 0'), 20, "a scrape")
+        self.assertEqual(found, {frozenset({("region", "north"), ("status", "ONLINE")}): 1})
+        self.assertEqual(len(prometheus.query('up{job="rollcall"} == 1')), 1)
+
+    # MARK: Kubernetes
+
+    def test_kubernetes_takes_the_manifest(self):
+        documents = self.documents(self.manifest("kubernetes"))
+        self.assertEqual(
+            [document["kind"] for document in documents], ["ConfigMap", "Service", "StatefulSet"])
+        for version in KUBERNETES_VERSIONS:
+            for document in documents:
+                kubernetes_validate.validate(document, version, strict=True)
+        config_map, service, workload = documents
+        pod = workload["spec"]["template"]
+        self.assertEqual(service["spec"]["selector"], pod["metadata"]["labels"])
+        self.assertEqual(workload["spec"]["selector"]["matchLabels"], pod["metadata"]["labels"])
+        self.assertEqual(workload["spec"]["serviceName"], service["metadata"]["name"])
+        self.assertEqual(workload["spec"]["replicas"], 1)
+        # SIGTERM needs up to 10 s, after the backend has ended.
+        self.assertGreaterEqual(pod["spec"]["terminationGracePeriodSeconds"], 20)
+        volumes = {volume["name"] for volume in pod["spec"]["volumes"]} | {
+            claim["metadata"]["name"] for claim in workload["spec"]["volumeClaimTemplates"]}
+        container = pod["spec"]["initContainers"][0]
+        self.assertEqual({mount["name"] for mount in container["volumeMounts"]}, volumes)
+        self.assertEqual(
+            pod["spec"]["volumes"][0]["configMap"]["name"], config_map["metadata"]["name"])
+
+    def test_the_sidecar_is_native_and_hardened(self):
+        container, _ = self.sidecar()
+        self.assertEqual(container["restartPolicy"], "Always")
+        security = container["securityContext"]
+        self.assertEqual(security["capabilities"], {"drop": ["ALL"]})
+        self.assertEqual(security["seccompProfile"], {"type": "RuntimeDefault"})
+        self.assertTrue(security["runAsNonRoot"])
+        self.assertTrue(security["readOnlyRootFilesystem"])
+        self.assertFalse(security["allowPrivilegeEscalation"])
+        self.assertEqual(container["ports"], [{"name": "metrics", "containerPort": 10113}])
+        self.assertIn("--web.listen-address=127.0.0.1:10112", container["args"])
+        self.assertIn("--web.metrics-listen-address=0.0.0.0:10113", container["args"])
+
+    def test_the_sidecar_starts_and_its_probes_answer(self):
+        container, settings = self.sidecar()
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        places = {
+            "/etc/rollcall/rollcall.yml": self.settings(settings),
+            "/var/lib/rollcall/rollcall.db": os.path.join(self.directory, "rollcall.db"),
+            "127.0.0.1:10112": "127.0.0.1:0", "0.0.0.0:10113": f"0.0.0.0:{port}"}
+
+        class Sidecar(Rollcall):
+            def arguments(self):
+                line = [BINARY]
+                for argument in container["args"]:
+                    flag, equals, value = argument.partition("=")
+                    line.append(flag + equals + places.get(value, value))
+                return line
+
+        server = Sidecar(self.directory)
+        self.addCleanup(server.close)
+        server.start()
+        client = Client(port)
+        self.addCleanup(client.close)
+        for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+            request = container[probe]["httpGet"]
+            self.assertEqual(request["port"], "metrics")
+            self.assertEqual(client.request("GET", request["path"]).status, 200)
+        self.assertEqual(client.request("GET", "/metrics").status, 200)
+        self.assertEqual(server.stop(), 0)
+
+    def test_the_config_map_holds_the_settings_as_they_are(self):
+        for text in (
+                "", "# nothing\n", "  coverage:\n    regions: [north, 'söder']\n\n",
+                "feed: {min_active: 5}\n...\n",
+                'storage: {path: "a: b #c"}\n'):
+            with self.subTest(text):
+                _, stored = self.sidecar("--config.file", self.settings(text))
+                head, _, rest = stored.partition("\n")
+                self.assertTrue(head.startswith("# "))
+                self.assertEqual(rest.strip("\n"), text.strip("\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
