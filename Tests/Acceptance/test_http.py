@@ -298,7 +298,8 @@ class BodyTests(RollcallTestCase):
                 self.problem(server.get(path), 404)
         allowed = {
             "/v1/batches": ["POST"], "/v1/transitions": ["POST"],
-            "/v1/responders": ["GET", "HEAD", "POST"], "/v1/responders/x": ["GET", "HEAD"],
+            "/v1/responders": ["GET", "HEAD", "POST", "PUT"],
+            "/v1/responders/x": ["DELETE", "GET", "HEAD"], "/v1/erasures/7": ["GET", "HEAD"],
             "/v1/heartbeat": ["DELETE", "POST"], "/v1/status": ["GET", "HEAD"],
             "/metrics": ["GET", "HEAD"], "/-/healthy": ["GET", "HEAD"],
             "/-/ready": ["GET", "HEAD"], "/": ["GET", "HEAD"],
