@@ -299,7 +299,7 @@ class ClockTests(DurabilityTestCase):
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             body = b'{"responder_id":"busy"}'
-            head = b"POST /v1/batches HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body)
+            head = b"POST /v1/batches HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
             while time.monotonic() < deadline and turns < 200_000:
                 connection.sendall(head + body)
                 self.assertTrue(connection.recv(65536).startswith(b"HTTP/1.1 200 "))

@@ -69,12 +69,12 @@ class ReadmeTests(RollcallTestCase):
 
     def test_every_route_is_there(self):
         server = self.serve()
-        for method, route in re.findall(r"`(GET|POST|DELETE) (/[^`?]*)`", self.text):
-            target = route.replace("{id}", "nobody")
+        for method, route in re.findall(r"`(GET|POST|PUT|DELETE) (/[^`?]*)`", self.text):
+            target = route.replace("{id}", "nobody").replace("{number}", "0")
             with self.subTest(f"{method} {target}"):
-                answer = server.request(method, target, body=b"" if method == "POST" else None)
+                answer = server.request(method, target, body=b"" if method in ("POST", "PUT") else None)
                 self.assertNotEqual(answer.status, 405)
-                if "{id}" not in route:
+                if "{" not in route:
                     self.assertNotEqual(answer.status, 404)
 
 

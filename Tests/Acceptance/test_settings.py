@@ -143,16 +143,16 @@ class ReloadTests(RollcallTestCase):
     # What changed
 
     def test_the_answer_and_the_log_tell_what_changed_and_what_needs_a_restart(self):
-        server = self.serve("storage: {retention: 30d}\n")
-        server.configure(duty(50, 90, 180) + "storage: {retention: 20d}\n")
+        server = self.serve("storage: {size: 4GiB}\n")
+        server.configure(duty(50, 90, 180) + "storage: {size: 8GiB}\n")
         answer = self.reload(server)
-        restart = [{"setting": "storage.retention", "from": "30d", "to": "20d"}]
+        restart = [{"setting": "storage.size", "from": "4GiB", "to": "8GiB"}]
         self.assertEqual(answer, {
             "file": server.config_path,
             "changed": [{"setting": "liveness.on_duty.expected", "from": "60s", "to": "50s"}],
             "needs_restart": restart,
         })
-        self.assertIn("storage.retention: 30d → 20d", server.log())
+        self.assertIn("storage.size: 4GiB → 8GiB", server.log())
         self.assertEqual(
             self.reload(server),
             {"file": server.config_path, "changed": [], "needs_restart": restart})

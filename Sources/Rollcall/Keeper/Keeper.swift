@@ -194,7 +194,6 @@ package final class Keeper: @unchecked Sendable {
         _ stops: inout [@Sendable () -> Void]
     ) {
         let began = ContinuousClock.now
-        defer { edge.turned(after: ContinuousClock.now - began) }
         let now = max(running(clock), engine.openInstant)
         var pending = PendingTurn()
         observe(clock, now, lateBy: lateBy, &pending)
@@ -220,6 +219,7 @@ package final class Keeper: @unchecked Sendable {
                 }
                 return answer(questions, at: now)
             }
+            edge.turned(after: ContinuousClock.now - began)
         }
         for (reply, receipt) in replies { reply(.committed(receipt)) }
         answer(questions, at: now)
