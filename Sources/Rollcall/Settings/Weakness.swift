@@ -49,8 +49,8 @@ extension Configuration {
             found.append(
                 Weakness(
                     key: "storage.retention",
-                    reason: "\(Self.text(policy.retention)) is less than a week: two Mondays cannot be "
-                        + "compared"))
+                    reason: "\(Self.text(policy.retention)) is less than a week: two Mondays "
+                        + "cannot be compared"))
         }
         return found
     }
