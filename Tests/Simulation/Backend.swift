@@ -134,6 +134,11 @@ extension World {
                 length = Int64(every) * dice.pick([2500, 3000, 8000, 40_000]) + dice.number(-1...1)
                 length = min(length, faultsEnd / 3)
                 mark("heartbeats missing")
+                if !everybody, backends.count > 1, dice.chance(250) {
+                    // Disarmed by itself while another one beats (design §2 B2).
+                    length = dice.pick([890_000, 900_000, 1_000_000]) + Int64(every) * 2500
+                    mark("source missing for 15 minutes")
+                }
             }
             backends[number].outageUntil = now + length
             backends[number].losesInOutage = loses

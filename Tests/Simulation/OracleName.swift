@@ -6,6 +6,9 @@ extension Oracle {
         /// The name of `text`, unchanged.
         init(_ text: String) { bytes = Array(text.utf8) }
 
+        /// The name as text.
+        var text: String { String(decoding: bytes, as: UTF8.self) }
+
         /// Whether the bytes of `left` come first. Source: F1.
         static func < (left: Name, right: Name) -> Bool {
             left.bytes.lexicographicallyPrecedes(right.bytes)

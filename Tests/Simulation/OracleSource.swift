@@ -95,6 +95,11 @@ extension Oracle {
         }
     }
 
+    /// Declared sources, each with whether it is missing, in the order of declaration.
+    func sourceStates() -> [String] {
+        sources.map { "\($0.name.text) \($0.isMissing ? "is missing" : "beats")" }
+    }
+
     /// The newest beat of any source if there are sources and all are missing. Source: B1, B2.
     func lastBeatOfAll() -> Moment? {
         guard sources.allSatisfy({ $0.isMissing }) else { return nil }

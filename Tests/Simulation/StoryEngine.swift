@@ -66,6 +66,14 @@ struct StoryEngine {
         return people.sorted { $0.responderID.utf8.lexicographicallyPrecedes($1.responderID.utf8) }
     }
 
+    /// Declared sources, each with whether it is missing, in the order of declaration.
+    func sources() -> [String] {
+        engine.feed.sources.map { source in
+            String(decoding: source.name, as: UTF8.self)
+                + (source.downSince == nil ? " beats" : " is missing")
+        }
+    }
+
     private func name(_ number: Int) -> String {
         String(decoding: engine.roster.id(number), as: UTF8.self)
     }

@@ -99,6 +99,10 @@ struct Trial {
         if engine.engine.watch.isBlind != oracle.isBlind {
             throw failure("blindness", "oracle \(oracle.isBlind)")
         }
+        let sources = engine.sources()
+        if sources != oracle.sourceStates() {
+            throw failure("sources", "engine \(sources), oracle \(oracle.sourceStates())")
+        }
         let counted = engine.engine.counters.updates
         let counts = oracle.updateCounts
         if counted != [counts.accepted, counts.duplicate, counts.late] {
