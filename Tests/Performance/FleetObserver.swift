@@ -1,0 +1,147 @@
+import CSQLite
+import Glibc
+
+/// What a stretch of the run was like.
+struct FleetPhase {
+    /// What those waited who asked meanwhile.
+    let probe: ProbeFigures
+    /// How long it was.
+    let span: Nanoseconds
+    /// No turn of the keeper took longer, seconds: a bucket's bound; nil if that is not counted.
+    let longestTurn: Double?
+    /// Turns of the keeper, and those of them that took longer than a checkpoint may make them.
+    let turns, longTurns: Int
+    /// Processor time of the server, and of its busiest thread, as a share of one processor.
+    let serverShare, busiestThreadShare: Double
+    /// True if a checkpoint was completed meanwhile.
+    let hasCheckpoint: Bool
+    /// From deadlines to the commits of their changes, seconds.
+    let lateness: BucketCounts
+}
+
+/// Looks at the server at both ends of a phase.
+struct FleetObserver {
+    private static let lateness = "rollcall_detection_lateness_seconds"
+    private static let degraded = "responders_by_status{status=\"DEGRADED\"}"
+    /// Seconds of a turn at most, whatever a checkpoint does (J5).
+    private static let longTurn = 0.02
+    /// How much later than promised a status may change before it counts as missing.
+    private static let patience = Nanoseconds.milliseconds(60_000)
+
+    let server: ServerProcess
+    let probe: FleetProbe
+
+    /// What is read at one instant.
+    struct Look {
+        fileprivate let metrics: MetricsReading
+        fileprivate let processor: Nanoseconds
+        fileprivate let threads: [String: Nanoseconds]
+        let at: Nanoseconds
+    }
+
+    /// Reads everything.
+    func look() throws(BenchmarkError) -> Look {
+        let metrics = try MetricsReading(try Caller(port: server.port))
+        return Look(
+            metrics: metrics, processor: server.processorTime, threads: server.threadTimes,
+            at: .now())
+    }
+
+    /// The phase from `before` to now. Errors: the server did not see, other than `late` people
+    /// passed a deadline, or other than `degraded` people are DEGRADED.
+    func phase(
+        since before: Look, late: Int = 0, degraded: Int? = nil
+    ) throws(BenchmarkError) -> FleetPhase {
+        let end = Nanoseconds.now()
+        let processor = server.processorTime
+        let threads = server.threadTimes
+        // The last question is still on its way.
+        usleep(100_000)
+        guard let latencies = probe.latencies(from: before.at, to: end) else {
+            throw .answer("GET /v1/status: no answer within \((end - before.at).seconds) s")
+        }
+        var metrics = try look().metrics
+        var lateness = try Self.lateness(metrics, since: before.metrics)
+        while lateness.total < late, Nanoseconds.now() < end + Self.patience {
+            usleep(200_000)
+            metrics = try look().metrics
+            lateness = try Self.lateness(metrics, since: before.metrics)
+        }
+        guard lateness.total == late else {
+            throw .answer("\(lateness.total) people passed a deadline, \(late) expected")
+        }
+        let found = metrics.value(Self.degraded).map { Int($0) }
+        guard degraded == nil || found == degraded else {
+            throw .answer("\(found ?? -1) people are DEGRADED, \(degraded ?? 0) expected")
+        }
+        guard metrics.value("rollcall_watching") == 1 else { throw .answer("the watch is blind") }
+        let span = end - before.at
+        let turns = Self.histogram("rollcall_turn_duration_seconds", metrics, before.metrics)
+        let busiest = threads.map { ($1 - (before.threads[$0] ?? Nanoseconds(count: 0))).seconds }
+        return FleetPhase(
+            probe: latencies, span: span, longestTurn: turns?.bound(of: 1),
+            turns: turns?.total ?? 0, longTurns: turns?.count(above: Self.longTurn) ?? 0,
+            serverShare: (processor - before.processor).seconds / span.seconds,
+            busiestThreadShare: (busiest.max() ?? 0) / span.seconds,
+            hasCheckpoint: metrics.value("rollcall_checkpoint_age_seconds").map {
+                $0 < (Nanoseconds.now() - before.at).seconds
+            } ?? false,
+            lateness: lateness)
+    }
+
+    private static func lateness(
+        _ metrics: MetricsReading, since before: MetricsReading
+    ) throws(BenchmarkError) -> BucketCounts {
+        guard let counts = histogram(lateness, metrics, before) else {
+            throw .answer("\(lateness) is not among the metrics")
+        }
+        return counts
+    }
+
+    private static func histogram(
+        _ name: String, _ metrics: MetricsReading, _ before: MetricsReading
+    ) -> BucketCounts? {
+        guard let now = metrics.histogram(name), let then = before.histogram(name) else {
+            return nil
+        }
+        return now.since(then)
+    }
+}
+
+/// What a store that is not open takes.
+struct StoreSize {
+    /// Bytes in use, without what was freed.
+    let usedBytes: Int
+    /// Bytes of the checkpoints in it.
+    let checkpointBytes: Int
+    /// Checkpoints in it.
+    let checkpoints: Int
+
+    /// Looks into the store.
+    init(path: String) throws(BenchmarkError) {
+        var opened: OpaquePointer?
+        let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE, nil)
+        guard code == SQLITE_OK, let database = opened else {
+            throw .sqlite("open \(path): \(code)")
+        }
+        defer { sqlite3_close(database) }
+        let pages = try Self.integer("PRAGMA page_count", database)
+        let free = try Self.integer("PRAGMA freelist_count", database)
+        usedBytes = try (pages - free) * Self.integer("PRAGMA page_size", database)
+        checkpointBytes = try Self.integer(
+            "SELECT ifnull(sum(length(body)), 0) FROM checkpoint_slices", database)
+        checkpoints = try Self.integer(
+            "SELECT count(DISTINCT turn) FROM checkpoint_slices", database)
+    }
+
+    private static func integer(
+        _ sql: String, _ database: OpaquePointer
+    ) throws(BenchmarkError) -> Int {
+        var statement: OpaquePointer?
+        defer { sqlite3_finalize(statement) }
+        guard sqlite3_prepare_v2(database, sql, -1, &statement, nil) == SQLITE_OK,
+            sqlite3_step(statement) == SQLITE_ROW
+        else { throw .sqlite("\(sql): \(String(cString: sqlite3_errmsg(database)))") }
+        return Int(sqlite3_column_int64(statement, 0))
+    }
+}
