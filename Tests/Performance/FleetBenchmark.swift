@@ -212,9 +212,9 @@ struct FleetBenchmark {
     ) throws(BenchmarkError) {
         let calm = try observer.look()
         sleep(until: calm.at + Self.quiet)
-        result.beforeErasure = try observer.phase(since: calm)
-        say("quiet", result.beforeErasure)
-        let before = try observer.look()
+        result.calm = try observer.phase(since: calm)
+        say("quiet", result.calm)
+        var before = try observer.look()
         let caller = try Caller(port: server.port)
         let accepted = try caller.ask(
             "DELETE", "/v1/responders/\(FleetBatch.id(0))", expecting: 202)
@@ -222,15 +222,25 @@ struct FleetBenchmark {
             throw .answer("an erasure without a number: \(accepted.text)")
         }
         let deadline = Nanoseconds.now() + Self.patience
-        while try !caller.ask("GET", "/v1/erasures/\(number)").text.contains("\"done\"") {
-            guard Nanoseconds.now() < deadline else {
-                throw .answer("an erasure was not done within \(Self.patience.seconds) s")
+        func wait(_ isOver: () throws(BenchmarkError) -> Bool) throws(BenchmarkError) {
+            while try !isOver() {
+                guard Nanoseconds.now() < deadline else {
+                    throw .answer("an erasure was not done within \(Self.patience.seconds) s")
+                }
+                usleep(50_000)
             }
-            usleep(20_000)
         }
-        result.erasure = try observer.phase(
-            since: before, degraded: fading.count + gone.count - 1)
-        say("erased somebody", result.erasure)
+        let degraded = fading.count + gone.count - 1
+        try wait { () throws(BenchmarkError) in try observer.hasCheckpoint(since: before) }
+        result.checkpoint = try observer.phase(since: before, degraded: degraded)
+        say("a checkpoint was written", result.checkpoint)
+        let path = "/v1/erasures/\(number)"
+        before = try observer.look()
+        try wait { () throws(BenchmarkError) in
+            try caller.ask("GET", path).text.contains("\"done\"")
+        }
+        result.erasure = try observer.phase(since: before, degraded: degraded)
+        say("somebody was erased", result.erasure)
     }
 
     // MARK: - The end
@@ -278,7 +288,8 @@ struct FleetBenchmark {
     }
 
     private func say(_ text: String, _ phase: FleetPhase? = nil) {
-        let found = phase.map { ": status p99 \(decimal($0.probe.latency99.milliseconds, 1)) ms" }
+        let probe = phase?.probe
+        let found = probe.map { ": status p99 \(decimal($0.latency99.milliseconds, 1)) ms" }
         tell("\(grouped(Double(size))) people: \(text)\(found ?? "")")
     }
 }

@@ -3,8 +3,8 @@ import Glibc
 
 /// What a stretch of the run was like.
 struct FleetPhase {
-    /// What those waited who asked meanwhile.
-    let probe: ProbeFigures
+    /// What those waited who asked meanwhile; nil if it was over too soon for that.
+    let probe: ProbeFigures?
     /// How long it was.
     let span: Nanoseconds
     /// No turn of the keeper took longer, seconds: a bucket's bound; nil if that is not counted.
@@ -13,7 +13,11 @@ struct FleetPhase {
     let turns, longTurns: Int
     /// Processor time of the server, and of its busiest thread, as a share of one processor.
     let serverShare, busiestThreadShare: Double
-    /// True if a checkpoint was completed meanwhile.
+    /// Share of the time that the keeper was in turns, and in commits, which are part of them.
+    let turnShare, commitShare: Double
+    /// The share of the machine that others used meanwhile.
+    let othersShare: Double
+    /// True if a checkpoint was begun and completed meanwhile.
     let hasCheckpoint: Bool
     /// From deadlines to the commits of their changes, seconds.
     let lateness: BucketCounts
@@ -36,6 +40,7 @@ struct FleetObserver {
         fileprivate let metrics: MetricsReading
         fileprivate let processor: Nanoseconds
         fileprivate let threads: [String: Nanoseconds]
+        fileprivate let machine: MachineTime
         let at: Nanoseconds
     }
 
@@ -44,7 +49,7 @@ struct FleetObserver {
         let metrics = try MetricsReading(try Caller(port: server.port))
         return Look(
             metrics: metrics, processor: server.processorTime, threads: server.threadTimes,
-            at: .now())
+            machine: MachineTime(), at: .now())
     }
 
     /// The phase from `before` to now. Errors: the server did not see, other than `late` people
@@ -55,11 +60,9 @@ struct FleetObserver {
         let end = Nanoseconds.now()
         let processor = server.processorTime
         let threads = server.threadTimes
+        let machine = MachineTime()
         // The last question is still on its way.
         usleep(100_000)
-        guard let latencies = probe.latencies(from: before.at, to: end) else {
-            throw .answer("GET /v1/status: no answer within \((end - before.at).seconds) s")
-        }
         var metrics = try look().metrics
         var lateness = try Self.lateness(metrics, since: before.metrics)
         while lateness.total < late, Nanoseconds.now() < end + Self.patience {
@@ -78,15 +81,41 @@ struct FleetObserver {
         let span = end - before.at
         let turns = Self.histogram("rollcall_turn_duration_seconds", metrics, before.metrics)
         let busiest = threads.map { ($1 - (before.threads[$0] ?? Nanoseconds(count: 0))).seconds }
+        let looked = Nanoseconds.now() - before.at
+        let serverShare = (processor - before.processor).seconds / span.seconds
+        let processors = Double(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         return FleetPhase(
-            probe: latencies, span: span, longestTurn: turns?.bound(of: 1),
-            turns: turns?.total ?? 0, longTurns: turns?.count(above: Self.longTurn) ?? 0,
-            serverShare: (processor - before.processor).seconds / span.seconds,
+            probe: probe.latencies(from: before.at, to: end), span: span,
+            longestTurn: turns?.bound(of: 1), turns: turns?.total ?? 0,
+            longTurns: turns?.count(above: Self.longTurn) ?? 0,
+            serverShare: serverShare,
             busiestThreadShare: (busiest.max() ?? 0) / span.seconds,
-            hasCheckpoint: metrics.value("rollcall_checkpoint_age_seconds").map {
-                $0 < (Nanoseconds.now() - before.at).seconds
-            } ?? false,
-            lateness: lateness)
+            turnShare: Self.sum("rollcall_turn_duration_seconds", metrics, before.metrics)
+                / looked.seconds,
+            commitShare: Self.sum("rollcall_commit_duration_seconds", metrics, before.metrics)
+                / looked.seconds,
+            // It is a child that has not ended, and counts among the others.
+            othersShare: max(
+                0, machine.shareOfOthers(since: before.machine) - serverShare / processors),
+            hasCheckpoint: Self.hasCheckpoint(metrics, since: before.at), lateness: lateness)
+    }
+
+    /// True once a checkpoint is complete that was begun after `before`.
+    func hasCheckpoint(since before: Look) throws(BenchmarkError) -> Bool {
+        let metrics = try MetricsReading(try Caller(port: server.port))
+        return Self.hasCheckpoint(metrics, since: before.at)
+    }
+
+    private static func hasCheckpoint(_ metrics: MetricsReading, since at: Nanoseconds) -> Bool {
+        let age = metrics.value("rollcall_checkpoint_age_seconds")
+        return age.map { $0 < (Nanoseconds.now() - at).seconds } ?? false
+    }
+
+    private static func sum(
+        _ name: String, _ metrics: MetricsReading, _ before: MetricsReading
+    ) -> Double {
+        let sum = "\(name)_sum"
+        return (metrics.value(sum) ?? 0) - (before.value(sum) ?? 0)
     }
 
     private static func lateness(

@@ -21,8 +21,8 @@ struct FleetResult {
     /// Batches a second of those who reported meanwhile.
     var backgroundPerSecond = 0.0
     /// Nothing but the others' batches; 1 % a minute falling silent; 10 % at one instant; again
-    /// nothing; an erasure with its checkpoint.
-    var quiet, fading, instant, beforeErasure, erasure: FleetPhase?
+    /// nothing; the checkpoint that an erasure wants; the rest of the erasure.
+    var quiet, fading, instant, calm, checkpoint, erasure: FleetPhase?
     /// Batches a second in bulk with the fleet there.
     var bulkPerSecond = 0.0
     /// Rows of the journal at the end.
@@ -101,8 +101,9 @@ struct FleetReport {
         ] + phase("nothing else", "quiet") { $0.quiet }
             + phase("1 % a minute fall silent", "fading", isLate: true) { $0.fading }
             + phase("10 % fall silent at one instant", "instant", isLate: true) { $0.instant }
-            + phase("nothing else, again", "before_erasure") { $0.beforeErasure }
-            + phase("an erasure with its checkpoint", "erasure") { $0.erasure }
+            + phase("nothing else, again", "calm") { $0.calm }
+            + phase("a checkpoint, which an erasure wants", "checkpoint") { $0.checkpoint }
+            + phase("the rest of the erasure", "erasure") { $0.erasure }
             + [
                 row("bulk with the fleet there, batches/s", "bulk_per_second") { $0.bulkPerSecond },
                 row("start after kill -9, s", "restart_after_crash_s", 2) {
@@ -134,13 +135,13 @@ struct FleetReport {
         return [row("\(text), s", "\(key)_s", 1) { phase($0)?.span.seconds }]
             + (isLate ? lateness : []) + [
                 row("  status p50 ms", "\(key)_status_p50_ms", 2) {
-                    phase($0)?.probe.latency50.milliseconds
+                    phase($0)?.probe?.latency50.milliseconds
                 },
                 row("  status p99 ms", "\(key)_status_p99_ms", 2) {
-                    phase($0)?.probe.latency99.milliseconds
+                    phase($0)?.probe?.latency99.milliseconds
                 },
                 row("  status longest ms", "\(key)_status_max_ms", 2) {
-                    phase($0)?.probe.longest.milliseconds
+                    phase($0)?.probe?.longest.milliseconds
                 },
                 row("  turns", "\(key)_turns") { phase($0).map { Double($0.turns) } },
                 row("  turns over 20 ms", "\(key)_long_turns") {
@@ -154,6 +155,15 @@ struct FleetReport {
                 },
                 row("  of its busiest thread, %", "\(key)_busiest_percent") {
                     phase($0).map { $0.busiestThreadShare * 100 }
+                },
+                row("  keeper in turns, %", "\(key)_turns_percent") {
+                    phase($0).map { $0.turnShare * 100 }
+                },
+                row("  … in commits, %", "\(key)_commits_percent") {
+                    phase($0).map { $0.commitShare * 100 }
+                },
+                row("  used by others, % of the machine", "\(key)_others_percent") {
+                    phase($0).map { $0.othersShare * 100 }
                 },
                 row("  checkpoint completed (1: yes)", "\(key)_checkpoint") {
                     phase($0).map { $0.hasCheckpoint ? 1 : 0 }
@@ -173,7 +183,7 @@ struct FleetReport {
         let fleet = ", \(grouped(Double(result.size))) people"
         let fading = Self.lateMilliseconds(result.fading, 0.99)
         let instant = Self.lateMilliseconds(result.instant, 0.99)
-        let turn = result.erasure?.longestTurn.map { $0 * 1000 }
+        let turn = result.checkpoint?.longestTurn.map { $0 * 1000 }
         let start = max(result.restartAfterCrash, result.restartAfterStop).seconds
         return [
             Promise(
