@@ -17,7 +17,7 @@ struct FleetPhase {
     let turnShare, commitShare: Double
     /// The share of the machine that others used meanwhile.
     let othersShare: Double
-    /// True if a checkpoint was begun and completed meanwhile.
+    /// True if a checkpoint was completed meanwhile, whenever it was begun.
     let hasCheckpoint: Bool
     /// From deadlines to the commits of their changes, seconds.
     let lateness: BucketCounts
@@ -97,7 +97,8 @@ struct FleetObserver {
             // It is a child that has not ended, and counts among the others.
             othersShare: max(
                 0, machine.shareOfOthers(since: before.machine) - serverShare / processors),
-            hasCheckpoint: Self.hasCheckpoint(metrics, since: before.at), lateness: lateness)
+            hasCheckpoint: Self.isNewer(metrics, than: before.metrics, by: looked),
+            lateness: lateness)
     }
 
     /// True once a checkpoint is complete that was begun after `before`.
@@ -109,6 +110,15 @@ struct FleetObserver {
     private static func hasCheckpoint(_ metrics: MetricsReading, since at: Nanoseconds) -> Bool {
         let age = metrics.value("rollcall_checkpoint_age_seconds")
         return age.map { $0 < (Nanoseconds.now() - at).seconds } ?? false
+    }
+
+    /// True if the newest checkpoint is another one than `span` ago.
+    private static func isNewer(
+        _ metrics: MetricsReading, than before: MetricsReading, by span: Nanoseconds
+    ) -> Bool {
+        let age = "rollcall_checkpoint_age_seconds"
+        guard let now = metrics.value(age) else { return false }
+        return before.value(age).map { now < $0 + span.seconds / 2 } ?? true
     }
 
     private static func sum(
