@@ -17,8 +17,14 @@ func runBenchmark(arguments: [String]) -> Int32 {
         Leftovers.removeOnSignals()
         let folder = try makeFolder(in: options.storage)
         defer { Leftovers.remove(folder: folder) }
-        let report = try Benchmark(options: options, folder: folder).run()
-        print(options.isJSON ? report.json.text : report.table)
+        let benchmark = try Benchmark(options: options, folder: folder)
+        if options.fleets.isEmpty {
+            let report = try benchmark.run()
+            print(options.isJSON ? report.json.text : report.table)
+        } else {
+            let report = try benchmark.runFleets()
+            print(options.isJSON ? report.json.text : report.table)
+        }
         return 0
     } catch {
         tell("rollcall-bench: \(error)")
@@ -66,6 +72,20 @@ struct Benchmark {
             report.results.append(try measure(workload))
         }
         if options.only.isEmpty { report.idleResidentBytes = try measureIdleMemory() }
+        report.othersShare = MachineTime().shareOfOthers(since: before)
+        return report
+    }
+
+    /// Measures fleets, from the smallest to the largest.
+    func runFleets() throws(BenchmarkError) -> FleetReport {
+        let before = MachineTime()
+        var report = FleetReport(machine: Machine(storage: folder))
+        for size in options.fleets {
+            let path = try makeStore("fleet-\(size)")
+            defer { removeStore("fleet-\(size)") }
+            report.results.append(
+                try FleetBenchmark(size: size, folder: path, product: product).run())
+        }
         report.othersShare = MachineTime().shareOfOthers(since: before)
         return report
     }
@@ -141,8 +161,7 @@ struct Benchmark {
     }
 
     private func startProduct(store: String) throws(BenchmarkError) -> ServerProcess {
-        let path = "\(folder)/\(store)"
-        guard mkdir(path, 0o700) == 0 else { throw .system(call: "mkdir \(path)", errno: errno) }
+        let path = try makeStore(store)
         return try ServerProcess(
             name: "rollcall", executable: product,
             arguments: [
@@ -150,6 +169,12 @@ struct Benchmark {
                 "--storage.path", "\(path)/rollcall.db",
             ],
             errorsPath: "\(path)/errors")
+    }
+
+    private func makeStore(_ store: String) throws(BenchmarkError) -> String {
+        let path = "\(folder)/\(store)"
+        guard mkdir(path, 0o700) == 0 else { throw .system(call: "mkdir \(path)", errno: errno) }
+        return path
     }
 
     private func removeStore(_ store: String) { Leftovers.remove(folder: "\(folder)/\(store)") }

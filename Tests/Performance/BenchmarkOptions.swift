@@ -14,6 +14,8 @@ struct BenchmarkOptions {
     var only = ""
     /// Leaves the references out: for profiling.
     var isProductOnly = false
+    /// Sizes of the fleets to measure instead of the loads.
+    var fleets: [Int] = []
     /// Where the stores are made: the disk that is measured.
     var storage = "/tmp"
 
@@ -32,6 +34,8 @@ struct BenchmarkOptions {
           --seconds N         length of one run, 1 to 60 (2)
           --only TEXT         only workloads whose name contains TEXT
           --product-only      without the references, for profiling
+          --fleet N           instead of the loads: a fleet of N people, 1000 to 5000000
+          --fleets            fleets of 10000, 100000 and 1000000 people, one after the other
           --storage FOLDER    where the stores are made: the disk that is measured (TMPDIR or /tmp)
           --help
         """
@@ -52,6 +56,8 @@ struct BenchmarkOptions {
             case "--only": only = try Self.value(of: name, &rest)
             case "--storage": storage = try Self.value(of: name, &rest)
             case "--runs": runs = try Self.number(of: name, in: 1...99, &rest)
+            case "--fleet": fleets = [try Self.number(of: name, in: 1000...5_000_000, &rest)]
+            case "--fleets": fleets = FleetBenchmark.sizes
             case "--seconds":
                 let seconds = try Self.number(of: name, in: 1...60, &rest)
                 measured = .milliseconds(Int64(seconds) * 1000)

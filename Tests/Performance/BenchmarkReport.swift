@@ -57,13 +57,6 @@ struct BenchmarkReport {
         self.machine = machine
     }
 
-    /// A promise of design §10 and what was found.
-    private struct Promise {
-        let text: String
-        let found: String
-        let isKept: Bool
-    }
-
     private var promises: [Promise] {
         var promises: [Promise] = []
         if let result = results.first(where: { $0.workload.name == "single-64" }),
@@ -97,35 +90,24 @@ struct BenchmarkReport {
     var table: String {
         var lines = header
         lines.append("")
-        lines += Self.aligned(
+        lines += aligned(
             [
                 [
                     "load", "server", "per second", "spread", "ratio", "CPU µs", "p50 ms",
                     "p99 ms", "MB",
                 ]
-            ] + results.flatMap(rows))
+            ] + results.flatMap(rows), leading: 2)
         lines.append("")
-        for promise in promises {
-            let verdict = options.isShort ? "" : promise.isKept ? ": kept" : ": NOT kept"
-            lines.append("\(promise.text): \(promise.found)\(verdict)")
-        }
+        lines += promises.map { $0.line(isJudged: !options.isShort) }
         lines += notes
         return lines.joined(separator: "\n")
     }
 
     private var header: [String] {
-        let commit =
-            machine.synchronization.map { "\(decimal($0.microseconds, 0)) µs" } ?? "unknown"
-        return [
-            "\(machine.processors) × \(machine.processor), shared by server and load; "
-                + machine.libraries,
-            "load average before \(machine.loadAverage); others used \(percent(othersShare)) of the "
-                + "machine meanwhile",
-            "stores in \(machine.storage): a durable 4 KiB write takes \(commit)"
-                + (machine.isStorageMemory ? ", BUT THIS IS MEMORY, NOT A DISK" : ""),
+        machine.lines(othersShare: othersShare) + [
             "medians of \(options.runs) run\(options.runs == 1 ? "" : "s") of \(decimal(options.measured.seconds, 1)) s, in turns;"
                 + " batches of \(BatchSource.batchBytes) B from "
-                + "\(grouped(Double(BatchSource.responders))) responders",
+                + "\(grouped(Double(BatchSource.responders))) responders"
         ]
     }
 
@@ -157,56 +139,19 @@ struct BenchmarkReport {
         }
     }
 
-    /// Columns beside each other: the first two begin, the others end in line.
-    private static func aligned(_ rows: [[String]]) -> [String] {
-        let columns = rows.map(\.count).max() ?? 0
-        let widths = (0..<columns).map { column in
-            rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0
-        }
-        return rows.map { row in
-            row.enumerated().map { column, cell in
-                let padding = String(repeating: " ", count: widths[column] - cell.count)
-                return column < 2 ? cell + padding : padding + cell
-            }.joined(separator: "  ")
-        }
-    }
-
     // MARK: - For machines
 
     /// The report as one document.
     var json: JSONText {
         .object([
-            (
-                "machine",
-                .object([
-                    ("processor", .text(machine.processor)),
-                    ("processors", .number(Double(machine.processors))),
-                    ("load_average_before", .text(machine.loadAverage)),
-                    ("others_share", .number(othersShare)),
-                    ("libraries", .text(machine.libraries)),
-                    ("storage_is_memory", .boolean(machine.isStorageMemory)),
-                    (
-                        "durable_write_us",
-                        machine.synchronization.map { .number($0.microseconds) } ?? .null
-                    ),
-                ])
-            ),
+            ("machine", machine.json(othersShare: othersShare)),
             ("runs", .number(Double(options.runs))),
             ("run_seconds", .number(options.measured.seconds)),
             ("batch_bytes", .number(Double(BatchSource.batchBytes))),
             ("responders", .number(Double(BatchSource.responders))),
             ("loads", .list(results.map(json))),
             ("idle_resident_bytes", idleResidentBytes.map { .number(Double($0)) } ?? .null),
-            (
-                "promises",
-                .list(
-                    promises.map {
-                        .object([
-                            ("promise", .text($0.text)), ("found", .text($0.found)),
-                            ("kept", .boolean($0.isKept)),
-                        ])
-                    })
-            ),
+            ("promises", .list(promises.map(\.json))),
         ])
     }
 

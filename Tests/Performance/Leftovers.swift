@@ -76,7 +76,14 @@ func makeFolder(in parent: String) throws(BenchmarkError) -> String {
 }
 
 private func removeTree(_ path: String) {
-    guard unlink(path) != 0, errno == EISDIR, let folder = opendir(path) else { return }
+    guard unlink(path) != 0, errno == EISDIR else { return }
+    for name in fileNames(in: path) { removeTree("\(path)/\(name)") }
+    rmdir(path)
+}
+
+/// The names of what is in a folder; none if it cannot be read.
+func fileNames(in path: String) -> [String] {
+    guard let folder = opendir(path) else { return [] }
     var names: [String] = []
     while let entry = readdir(folder) {
         let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
@@ -85,6 +92,5 @@ private func removeTree(_ path: String) {
         if name != "." && name != ".." { names.append(name) }
     }
     closedir(folder)
-    for name in names { removeTree("\(path)/\(name)") }
-    rmdir(path)
+    return names
 }

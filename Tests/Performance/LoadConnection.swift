@@ -92,11 +92,12 @@ final class LoadConnection {
 
     /// Whether the answer is there; checks it once it is.
     private func isWhole() throws(BenchmarkError) -> Bool {
-        guard let head = end(of: "\r\n\r\n", in: 0..<received) else {
+        let answer = UnsafeRawBufferPointer(answer)
+        guard let head = answer.end(of: "\r\n\r\n", in: 0..<received) else {
             if received == answer.count { throw .answer("its head has no end: \(text)") }
             return false
         }
-        guard let body = number(after: "Content-Length: ", in: 0..<head) else {
+        guard let body = answer.number(after: "Content-Length: ", in: 0..<head) else {
             throw .answer("without Content-Length: \(text)")
         }
         guard head + body <= answer.count else {
@@ -104,45 +105,18 @@ final class LoadConnection {
         }
         guard received >= head + body else { return false }
         // The first "accepted" is that of the items; that of the updates comes after it.
-        guard received == head + body, end(of: "HTTP/1.1 2", in: 0..<head) == 10,
-            number(after: "\"accepted\":", in: head..<received) == batches.count
+        guard received == head + body, answer.end(of: "HTTP/1.1 2", in: 0..<head) == 10,
+            answer.number(after: "\"accepted\":", in: head..<received) == batches.count
         else { throw .answer("expected 2xx and \(batches.count) accepted, got: \(text)") }
         return true
-    }
-
-    private func number(after name: StaticString, in range: Range<Int>) -> Int? {
-        guard var index = end(of: name, in: range) else { return nil }
-        var value: Int?
-        while index < range.upperBound, case let digit = answer[index] &- UInt8(ascii: "0"),
-            digit <= 9
-        {
-            value = (value ?? 0) &* 10 &+ Int(digit)
-            index += 1
-        }
-        return value
-    }
-
-    /// Where the first occurrence of `text` ends; nil if there is none. The Glibc module has no
-    /// memmem(3).
-    private func end(of text: StaticString, in range: Range<Int>) -> Int? {
-        guard let base = answer.baseAddress else { return nil }
-        let count = text.utf8CodeUnitCount
-        var start = range.lowerBound
-        while range.upperBound - start >= count {
-            let first = Int32(text.utf8Start.pointee)
-            guard let found = memchr(base + start, first, range.upperBound - start - count + 1)
-            else { return nil }
-            if memcmp(found, text.utf8Start, count) == 0 { return base.distance(to: found) + count }
-            start = base.distance(to: found) + 1
-        }
-        return nil
     }
 }
 
 /// Longer than any answer that is expected, so that a wrong one can be shown.
 private let answerBytesMax = 64 << 10
 
-private func connectedSocket(port: UInt16) throws(BenchmarkError) -> Int32 {
+/// A non-blocking socket that is connected to a port of the loopback interface.
+func connectedSocket(port: UInt16) throws(BenchmarkError) -> Int32 {
     let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     let descriptor = socket(AF_INET, type, 0)
     guard descriptor >= 0 else { throw .system(call: "socket", errno: errno) }

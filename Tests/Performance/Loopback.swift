@@ -62,3 +62,20 @@ func shortFile(_ path: String) -> [UInt8]? {
     }
     return bytes
 }
+
+/// Makes a file that holds `text`.
+func writeFile(_ text: String, to path: String) throws(BenchmarkError) {
+    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw .system(call: "open \(path)", errno: errno) }
+    defer { close(file) }
+    let bytes = Array(text.utf8)
+    guard write(file, bytes, bytes.count) == bytes.count else {
+        throw .system(call: "write \(path)", errno: errno)
+    }
+}
+
+/// The length of a file; 0 if there is none.
+func fileBytes(_ path: String) -> Int {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : 0
+}

@@ -37,6 +37,31 @@ struct Machine {
         synchronization = Self.measureSynchronization("\(storage)/synchronization")
     }
 
+    /// What every report begins with.
+    func lines(othersShare: Double) -> [String] {
+        let commit = synchronization.map { "\(decimal($0.microseconds, 0)) µs" } ?? "unknown"
+        return [
+            "\(processors) × \(processor), shared by server and load; \(libraries)",
+            "load average before \(loadAverage); others used \(percent(othersShare)) of the "
+                + "machine meanwhile",
+            "stores in \(storage): a durable 4 KiB write takes \(commit)"
+                + (isStorageMemory ? ", BUT THIS IS MEMORY, NOT A DISK" : ""),
+        ]
+    }
+
+    /// The same for machines.
+    func json(othersShare: Double) -> JSONText {
+        .object([
+            ("processor", .text(processor)),
+            ("processors", .number(Double(processors))),
+            ("load_average_before", .text(loadAverage)),
+            ("others_share", .number(othersShare)),
+            ("libraries", .text(libraries)),
+            ("storage_is_memory", .boolean(isStorageMemory)),
+            ("durable_write_us", synchronization.map { .number($0.microseconds) } ?? .null),
+        ])
+    }
+
     /// The median of 100 appends of 4 KiB, each with fdatasync(2).
     private static func measureSynchronization(_ path: String) -> Nanoseconds? {
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
@@ -58,6 +83,9 @@ struct Machine {
     }
 }
 
+/// What /proc counts processor time in.
+let clockTicksPerSecond = sysconf(Int32(_SC_CLK_TCK))
+
 /// Processor time of the whole machine and of us, to tell how much others took.
 struct MachineTime {
     private let everybody: Double
@@ -72,7 +100,7 @@ struct MachineTime {
         }
         // user nice system idle iowait irq softirq steal: all but idle and iowait is work.
         let busy = fields.prefix(3).reduce(0, +) + fields.dropFirst(5).prefix(3).reduce(0, +)
-        everybody = busy / Double(sysconf(Int32(_SC_CLK_TCK)))
+        everybody = busy / Double(clockTicksPerSecond)
         ours = Self.seconds(RUSAGE_SELF.rawValue) + Self.seconds(RUSAGE_CHILDREN.rawValue)
         at = .now()
     }

@@ -69,3 +69,34 @@ func percent(_ share: Double) -> String { "\(decimal(share * 100, 0)) %" }
 
 /// Bytes as millions of bytes.
 func megabytes(_ bytes: Int) -> String { decimal(Double(bytes) / 1e6, 1) }
+
+/// Columns beside each other: the first `leading` begin, the others end in line.
+func aligned(_ rows: [[String]], leading: Int) -> [String] {
+    let columns = rows.map(\.count).max() ?? 0
+    let widths = (0..<columns).map { column in
+        rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0
+    }
+    return rows.map { row in
+        row.enumerated().map { column, cell in
+            let padding = String(repeating: " ", count: widths[column] - cell.count)
+            return column < leading ? cell + padding : padding + cell
+        }.joined(separator: "  ")
+    }
+}
+
+/// A promise of design §10 and what was found.
+struct Promise {
+    let text: String
+    let found: String
+    let isKept: Bool
+
+    /// For people; not judged is a run that proves only that everything runs.
+    func line(isJudged: Bool = true) -> String {
+        "\(text): \(found)" + (isJudged ? isKept ? ": kept" : ": NOT kept" : "")
+    }
+
+    /// For machines.
+    var json: JSONText {
+        .object([("promise", .text(text)), ("found", .text(found)), ("kept", .boolean(isKept))])
+    }
+}

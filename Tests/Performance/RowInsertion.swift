@@ -7,6 +7,8 @@ import RollcallCore
 struct RowInsertion {
     /// Rows in each transaction.
     let rowsPerTransaction: Int
+    /// Batches as NDJSON, whose rows are inserted over and over; nil takes `BatchSource`'s.
+    var batches: [UInt8]?
 
     /// Its name in reports.
     var title: String {
@@ -18,7 +20,7 @@ struct RowInsertion {
     func run(
         in folder: String, warmUp: Nanoseconds, measured: Nanoseconds
     ) throws(BenchmarkError) -> LoadFigures {
-        let rows = try JournaledRows(count: 1000)
+        let rows = try JournaledRows(batches ?? Self.standardBatches())
         let database = try RowDatabase(path: "\(folder)/rows.db")
         var id: Int64 = 0
         let begin = Nanoseconds.now() + warmUp
@@ -44,6 +46,11 @@ struct RowInsertion {
             generatorShare: 0, latency50: latency50, latency99: latency99)
     }
 
+    private static func standardBatches() -> [UInt8] {
+        var source = BatchSource()
+        return source.body(batches: 1000)
+    }
+
     private func insert(
         _ rows: JournaledRows, into database: RowDatabase, after id: inout Int64
     ) throws(BenchmarkError) {
@@ -60,16 +67,14 @@ struct RowInsertion {
 private struct JournaledRows {
     private let items: ItemList
 
-    init(count: Int) throws(BenchmarkError) {
-        var source = BatchSource()
-        let body = source.body(batches: count)
+    init(_ body: [UInt8]) throws(BenchmarkError) {
         let result: ScanResult
         do throws(ScanError) {
             result = try ItemScanner.scan(body.span, kind: .batch, format: .lines)
         } catch {
             throw .answer("the scanner refuses the benchmark's batches: \(error)")
         }
-        guard result.items.count == count, result.problems.isEmpty else {
+        guard result.items.count > 0, result.rejected.isEmpty, result.problems.isEmpty else {
             throw .answer("the scanner finds fault with the benchmark's batches")
         }
         items = result.items

@@ -15,7 +15,8 @@ final class ServerProcess {
     /// Starts `executable` and waits for its line `…listening on http://127.0.0.1:PORT`. What it
     /// writes on standard error is kept in `errorsPath`.
     init(
-        name: String, executable: String, arguments: [String], errorsPath: String
+        name: String, executable: String, arguments: [String], errorsPath: String,
+        patience: Nanoseconds = startPatience
     ) throws(BenchmarkError) {
         self.name = name
         self.errorsPath = errorsPath
@@ -24,7 +25,7 @@ final class ServerProcess {
         var clock = clockid_t()
         clock_getcpuclockid(process, &clock)
         self.clock = clock
-        port = try readPort()
+        port = try readPort(patience)
     }
 
     deinit { if isRunning { end(SIGKILL) } }
@@ -42,6 +43,30 @@ final class ServerProcess {
         return pages * sysconf(Int32(_SC_PAGESIZE))
     }
 
+    /// Processor time used so far by each of its threads; in ticks of 10 ms.
+    var threadTimes: [String: Nanoseconds] {
+        let folder = "/proc/\(process)/task"
+        var times: [String: Nanoseconds] = [:]
+        for thread in fileNames(in: folder) {
+            guard let line = shortFile("\(folder)/\(thread)/stat"),
+                // The name before it may hold anything.
+                let name = line.lastIndex(of: UInt8(ascii: ")"))
+            else { continue }
+            let fields = line[name...].split(separator: UInt8(ascii: " ")).map {
+                Int64(String(decoding: $0, as: UTF8.self)) ?? 0
+            }
+            guard fields.count > 13 else { continue }
+            let tick = 1_000_000_000 / Int64(clockTicksPerSecond)
+            times[thread] = Nanoseconds(count: (fields[12] + fields[13]) * tick)
+        }
+        return times
+    }
+
+    /// What it wrote on standard error, or the first megabyte of it.
+    var errors: String {
+        String(decoding: shortFile(errorsPath) ?? [], as: UTF8.self)
+    }
+
     /// The end of what it wrote on standard error.
     var lastWords: String {
         guard let bytes = shortFile(errorsPath), !bytes.isEmpty else { return "it wrote no error" }
@@ -49,10 +74,10 @@ final class ServerProcess {
     }
 
     /// Ends it as an operator would, by SIGTERM. Errors: it does not end, or not with 0.
-    func stop() throws(BenchmarkError) {
+    func stop(patience: Nanoseconds = stopPatience) throws(BenchmarkError) {
         guard isRunning else { return }
         kill(process, SIGTERM)
-        let deadline = Nanoseconds.now() + stopPatience
+        let deadline = Nanoseconds.now() + patience
         while Nanoseconds.now() < deadline {
             var status: Int32 = 0
             if waitpid(process, &status, WNOHANG) == process {
@@ -65,8 +90,11 @@ final class ServerProcess {
             usleep(2000)
         }
         end(SIGKILL)
-        throw .server("\(name) did not end within \(stopPatience.seconds) s of SIGTERM")
+        throw .server("\(name) did not end within \(patience.seconds) s of SIGTERM")
     }
+
+    /// Ends it as a power cut would, by SIGKILL.
+    func crash() { if isRunning { end(SIGKILL) } }
 
     private func end(_ signal: Int32) {
         kill(process, signal)
@@ -81,8 +109,8 @@ final class ServerProcess {
         close(output)
     }
 
-    private func readPort() throws(BenchmarkError) -> UInt16 {
-        let deadline = Nanoseconds.now() + startPatience
+    private func readPort(_ patience: Nanoseconds) throws(BenchmarkError) -> UInt16 {
+        let deadline = Nanoseconds.now() + patience
         var line: [UInt8] = []
         while Nanoseconds.now() < deadline {
             var polled = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
@@ -108,10 +136,10 @@ final class ServerProcess {
     }
 }
 
-/// A million responders are ready in 3 s (design §10); nobody is in these stores.
-private let startPatience = Nanoseconds.milliseconds(10_000)
+/// A million responders are ready in 3 s (design §10).
+let startPatience = Nanoseconds.milliseconds(10_000)
 /// The product promises 10 s.
-private let stopPatience = Nanoseconds.milliseconds(15_000)
+let stopPatience = Nanoseconds.milliseconds(15_000)
 
 /// Starts a process whose standard output is a pipe; signals reach it as if a shell had started it.
 private func spawn(

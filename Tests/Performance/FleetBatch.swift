@@ -1,0 +1,166 @@
+import Glibc
+import RollcallCore
+
+/// Writes batches of a fleet: 12-byte ids, one install each, circles of four, 32 regions.
+///
+/// As `BatchSource`, but of any size and with a round and a time of receipt for each batch: the
+/// deadline that it sets.
+struct FleetBatch {
+    /// The length of each batch in bytes.
+    let byteCount: Int
+
+    /// `#` the responder, `%` when the backend heard it, `~` the region, `@` the circle, `&` the
+    /// install, `*` the sequence, `$` when the phone took the fix.
+    private let template: [UInt8]
+    private let responder, receivedAt, region, circle, install, sequence, capturedAt: Range<Int>
+
+    /// So that ten digits have no leading zero, which JSON forbids.
+    private static let firstSequence = 1_000_000_000
+    /// How long before the backend the phone had the fix.
+    private static let delay: Int64 = 2000
+    private static let regions = 32
+    private static let membersOfCircle = 4
+
+    /// Batches of people on duty.
+    static let onDuty = FleetBatch("ON_DUTY")
+    /// Batches of people on a mission, who have deadlines that a benchmark can wait for.
+    static let onMission = FleetBatch("ON_MISSION")
+
+    private init(_ duty: String) {
+        template = Array(
+            """
+            {"responder_id":"r-##########","received_at":%%%%%%%%%%%%%,"duty_state":"\(duty)",\
+            "region":"g-~~","circles":["c-@@@@@@@@"],"install_id":"i-&&&&&&&&","platform":"ios",\
+            "telemetry":{"permission_status":"granted","power_mode":"normal",\
+            "app_state":"background","queue_depth":5,"network_type":"cellular"},\
+            "updates":[{"sequence":**********,"captured_at":$$$$$$$$$$$$$}]}
+            """.utf8)
+        byteCount = template.count
+        responder = Self.field("#", 10, template)
+        receivedAt = Self.field("%", 13, template)
+        region = Self.field("~", 2, template)
+        circle = Self.field("@", 8, template)
+        install = Self.field("&", 8, template)
+        sequence = Self.field("*", 10, template)
+        capturedAt = Self.field("$", 13, template)
+    }
+
+    /// The id that people of this number have.
+    static func id(_ person: Int) -> String {
+        let digits = "\(person)"
+        return "r-" + String(repeating: "0", count: 10 - digits.count) + digits
+    }
+
+    /// Writes what is the same in all batches.
+    func prepare(_ bytes: UnsafeMutableRawBufferPointer) { bytes.copyBytes(from: template) }
+
+    /// Makes `bytes`, which was prepared, a person's batch of a round, received at a time.
+    func write(
+        _ person: Int, round: Int, receivedAt time: Timestamp,
+        to bytes: UnsafeMutableRawBufferPointer
+    ) {
+        Self.write(person, to: bytes, at: responder)
+        Self.write(Int(time.milliseconds), to: bytes, at: receivedAt)
+        Self.write(person % Self.regions, to: bytes, at: region)
+        Self.write(person / Self.membersOfCircle, to: bytes, at: circle)
+        Self.write(person, to: bytes, at: install)
+        Self.write(Self.firstSequence + round, to: bytes, at: sequence)
+        Self.write(Int(time.milliseconds - Self.delay), to: bytes, at: capturedAt)
+    }
+
+    /// A body of one batch of each person.
+    func lines(_ people: Range<Int>, round: Int, receivedAt time: Timestamp) -> [UInt8] {
+        var lines: [UInt8] = []
+        for person in people {
+            var line = template
+            line.withUnsafeMutableBytes {
+                write(person, round: round, receivedAt: time, to: $0)
+            }
+            lines += line + [UInt8(ascii: "\n")]
+        }
+        return lines
+    }
+
+    private static func write(
+        _ value: Int, to bytes: UnsafeMutableRawBufferPointer, at field: Range<Int>
+    ) {
+        var rest = value
+        for index in field.reversed() {
+            bytes[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+    }
+
+    private static func field(
+        _ mark: Unicode.Scalar, _ count: Int, _ template: [UInt8]
+    ) -> Range<Int> {
+        let mark = UInt8(ascii: mark)
+        guard let start = template.firstIndex(of: mark), let end = template.lastIndex(of: mark),
+            end + 1 - start == count
+        else { preconditionFailure("the template has one field of each mark") }
+        return start..<(end + 1)
+    }
+}
+
+/// Posts batches of a fleet as NDJSON over one connection, a body at a time.
+struct FleetPoster {
+    private let caller: Caller
+    private let batch: FleetBatch
+    private var request: [UInt8] = []
+    private var headBytes = 0
+    private var count = 0
+
+    /// Connects.
+    init(_ batch: FleetBatch, to port: UInt16) throws(BenchmarkError) {
+        self.batch = batch
+        caller = try Caller(port: port)
+    }
+
+    /// Posts one batch of each person. Errors: an answer that is not 200 or did not take all.
+    mutating func post(
+        _ people: Range<Int>, round: Int, receivedAt: (Int) -> Timestamp
+    ) throws(BenchmarkError) {
+        prepare(people.count)
+        let step = batch.byteCount + 1
+        request.withUnsafeMutableBytes { bytes in
+            for person in people {
+                let start = headBytes + (person - people.lowerBound) * step
+                batch.write(
+                    person, round: round, receivedAt: receivedAt(person),
+                    to: UnsafeMutableRawBufferPointer(
+                        rebasing: bytes[start..<(start + batch.byteCount)]))
+            }
+        }
+        let answer = try caller.ask(request)
+        // The first "accepted" is that of the items; that of the updates comes after it.
+        guard answer.status == 200, answer.number(after: "\"accepted\":") == people.count else {
+            throw .answer("expected \(people.count) accepted, got \(answer.status): \(answer.text)")
+        }
+    }
+
+    /// Makes room for so many batches; for as many as the last time it costs nothing.
+    private mutating func prepare(_ count: Int) {
+        guard count != self.count else { return }
+        self.count = count
+        let step = batch.byteCount + 1
+        request = Array(
+            """
+            POST /v1/batches HTTP/1.1\r\nHost: 127.0.0.1\r\n\
+            Content-Type: application/x-ndjson\r\nContent-Length: \(count * step)\r\n\r\n
+            """.utf8)
+        headBytes = request.count
+        request += [UInt8](repeating: UInt8(ascii: "\n"), count: count * step)
+        request.withUnsafeMutableBytes { bytes in
+            for start in stride(from: headBytes, to: bytes.count, by: step) {
+                batch.prepare(
+                    UnsafeMutableRawBufferPointer(
+                        rebasing: bytes[start..<(start + batch.byteCount)]))
+            }
+        }
+    }
+}
+
+/// The wall clock, as backends stamp what they hear.
+func wallNow() -> Timestamp {
+    Timestamp(milliseconds: Nanoseconds.now(of: CLOCK_REALTIME).count / 1_000_000)
+}

@@ -1,0 +1,318 @@
+import Glibc
+import RollcallCore
+import Synchronization
+
+/// What a whole fleet costs: enrolled in bulk, then watched while it reports once a minute, while
+/// people fall silent and while somebody is erased, then found again after a crash and a stop.
+struct FleetBenchmark {
+    /// The sizes of `--fleets`.
+    static let sizes = [10_000, 100_000, 1_000_000]
+
+    private let size: Int
+    private let folder: String
+    private let product: String
+
+    /// Those who fall silent one by one: 1 % a minute, for as long as it is looked at.
+    private var fading: Range<Int> { 0..<max(1, size / 600) }
+    /// Those who fall silent at one instant.
+    private var gone: Range<Int> { fading.upperBound..<(fading.upperBound + size / 10) }
+    /// Those who go on.
+    private var others: Range<Int> { gone.upperBound..<size }
+
+    private static let connections = 4
+    private static let batchesPerRequest = 1000
+    private static let scrapes = 20
+    /// On a mission people are late after this; on duty not before the benchmark's end.
+    private static let lateAfter = Milliseconds.seconds(15)
+    /// How long those who fall silent one by one take for it, and how long before the first of
+    /// them all have been posted.
+    private static let fadingSpan = Milliseconds.seconds(10)
+    private static let lead = Milliseconds.seconds(3)
+    private static let quiet = Nanoseconds.milliseconds(15_000)
+    private static let settings = """
+        liveness:
+          on_duty: {expected: 60s, degraded_after: 30m, offline_after: 60m}
+          on_mission: {expected: 5s, degraded_after: 15s, offline_after: 30m}
+
+        """
+    /// Batches between the last checkpoint and the crash.
+    private static let tailBatches = 400_000
+    /// Later than any round of the background.
+    private static let tailRound = 100_000
+    private static let patience = Nanoseconds.milliseconds(600_000)
+
+    /// A benchmark of `product` with so many people and a store in `folder`.
+    init(size: Int, folder: String, product: String) {
+        self.size = size
+        self.folder = folder
+        self.product = product
+    }
+
+    /// Measures.
+    func run() throws(BenchmarkError) -> FleetResult {
+        try writeFile(Self.settings, to: "\(folder)/settings.yml")
+        var server = try start()
+        var result = FleetResult(size: size)
+        usleep(1_000_000)
+        result.idleBytes = server.residentBytes ?? 0
+        try enrol(at: server, &result)
+        try measureScrapes(server, &result)
+        try watch(server, &result)
+        try load(server, &result)
+
+        server.crash()
+        say("killed; starting again")
+        var begun = Nanoseconds.now()
+        server = try start()
+        result.restartAfterCrash = Nanoseconds.now() - begun
+        result.tailRows = number(after: "refolded_rows=", in: server.errors)
+        try checkFleet(server)
+        begun = .now()
+        try server.stop(patience: Self.patience)
+        result.stop = Nanoseconds.now() - begun
+        say("stopped; starting again")
+        begun = .now()
+        server = try start()
+        result.restartAfterStop = Nanoseconds.now() - begun
+        try checkFleet(server)
+        usleep(1_000_000)
+        result.restartedBytes = server.residentBytes ?? 0
+        server.crash()
+        result.store = try StoreSize(path: storePath)
+        return result
+    }
+
+    // MARK: - Enrolment
+
+    private func enrol(
+        at server: ServerProcess, _ result: inout FleetResult
+    ) throws(BenchmarkError) {
+        let processor = server.processorTime
+        let received = wallNow()
+        let span = try postInBulk(0..<size, .onDuty, round: 0, at: server) { _ in received }
+        result.enrolledPerSecond = Double(size) / span.seconds
+        result.processorPerPerson = Nanoseconds(
+            count: (server.processorTime - processor).count / Int64(size))
+        usleep(1_000_000)
+        result.fleetBytes = server.residentBytes ?? 0
+        result.enrolledFileBytes = fileBytes(storePath) + fileBytes(storePath + "-wal")
+        var rows = RowInsertion(rowsPerTransaction: Self.batchesPerRequest)
+        rows.batches = FleetBatch.onDuty.lines(
+            0..<Self.batchesPerRequest, round: 0, receivedAt: received)
+        result.insertedPerSecond = try rows.run(
+            in: folder, warmUp: .milliseconds(300), measured: .milliseconds(3000)
+        ).batchesPerSecond
+        say(
+            "enrolled at \(grouped(result.enrolledPerSecond)) people/s; SQLite alone inserts "
+                + "\(grouped(result.insertedPerSecond)) rows/s")
+    }
+
+    /// Posts one batch of each person over all connections; returns how long it took.
+    private func postInBulk(
+        _ people: Range<Int>, _ batch: FleetBatch, round: Int, at server: ServerProcess,
+        receivedAt: @escaping @Sendable (Int) -> Timestamp
+    ) throws(BenchmarkError) -> Nanoseconds {
+        let queue = BulkQueue(people)
+        let port = server.port
+        let begun = Nanoseconds.now()
+        var threads: [LoadThread] = []
+        for _ in 0..<Self.connections {
+            threads.append(
+                try LoadThread { () throws(BenchmarkError) in
+                    var poster = try FleetPoster(batch, to: port)
+                    while let people = queue.take(Self.batchesPerRequest) {
+                        try poster.post(people, round: round, receivedAt: receivedAt)
+                    }
+                })
+        }
+        for thread in threads { try thread.join() }
+        return Nanoseconds.now() - begun
+    }
+
+    private func measureScrapes(
+        _ server: ServerProcess, _ result: inout FleetResult
+    ) throws(BenchmarkError) {
+        let caller = try Caller(port: server.port)
+        var spans: [Double] = []
+        for _ in 0..<Self.scrapes {
+            let reading = try MetricsReading(caller)
+            spans.append(reading.span.milliseconds)
+            result.scrapeBytes = reading.byteCount
+            usleep(20_000)
+        }
+        result.scrapeMilliseconds = median(spans) ?? 0
+        result.scrapeMillisecondsMax = spans.max() ?? 0
+    }
+
+    // MARK: - The watch
+
+    /// Everything that is measured while the others go on reporting.
+    private func watch(
+        _ server: ServerProcess, _ result: inout FleetResult
+    ) throws(BenchmarkError) {
+        let background = FleetBackground(others, at: server.port)
+        let probe = FleetProbe(at: server.port)
+        let observer = FleetObserver(server: server, probe: probe)
+        let threads = [try background.start(firstRound: 1), try probe.start()]
+        let begun = Nanoseconds.now()
+        usleep(1_000_000)
+
+        let before = try observer.look()
+        sleep(until: before.at + Self.quiet)
+        result.quiet = try observer.phase(since: before)
+        say("quiet", result.quiet)
+        result.fading = try fadeOut(server, observer)
+        say("1 % a minute fell silent", result.fading)
+        result.instant = try goSilent(server, observer)
+        say("10 % fell silent at one instant", result.instant)
+        try erase(server, observer, &result)
+
+        result.backgroundPerSecond =
+            Double(background.batches) / (Nanoseconds.now() - begun).seconds
+        background.stop()
+        probe.stop()
+        for thread in threads { try thread.join() }
+    }
+
+    /// Deadlines that pass one by one (L8).
+    private func fadeOut(
+        _ server: ServerProcess, _ observer: FleetObserver
+    ) throws(BenchmarkError) -> FleetPhase {
+        let count = Int64(fading.count)
+        let first = wallNow() + Self.lead
+        let posted = try postInBulk(fading, .onMission, round: 1, at: server) { person in
+            first + Milliseconds(Self.fadingSpan.count * Int64(person) / count) - Self.lateAfter
+        }
+        let due = Nanoseconds.now() + .milliseconds(Self.lead.count) - posted
+        let before = try observer.look()
+        guard before.at < due else { throw .answer("the first deadline passed too early") }
+        sleep(until: due + .milliseconds(Self.fadingSpan.count + 500))
+        return try observer.phase(
+            since: before, late: fading.count, degraded: fading.count)
+    }
+
+    /// Deadlines that pass at one instant (L8).
+    private func goSilent(
+        _ server: ServerProcess, _ observer: FleetObserver
+    ) throws(BenchmarkError) -> FleetPhase {
+        let heard = wallNow()
+        let due = Nanoseconds.now() + .milliseconds(Self.lateAfter.count)
+        _ = try postInBulk(gone, .onMission, round: 1, at: server) { _ in heard }
+        sleep(until: due - .milliseconds(1000))
+        let before = try observer.look()
+        guard before.at < due else { throw .answer("the one deadline passed too early") }
+        sleep(until: due + .milliseconds(2000))
+        return try observer.phase(
+            since: before, late: gone.count, degraded: fading.count + gone.count)
+    }
+
+    /// A checkpoint, which an erasure wants before anything of somebody can go (J5).
+    private func erase(
+        _ server: ServerProcess, _ observer: FleetObserver, _ result: inout FleetResult
+    ) throws(BenchmarkError) {
+        let calm = try observer.look()
+        sleep(until: calm.at + Self.quiet)
+        result.calm = try observer.phase(since: calm)
+        say("quiet", result.calm)
+        var before = try observer.look()
+        let caller = try Caller(port: server.port)
+        let accepted = try caller.ask(
+            "DELETE", "/v1/responders/\(FleetBatch.id(0))", expecting: 202)
+        guard let number = accepted.number(after: "\"erasure\":") else {
+            throw .answer("an erasure without a number: \(accepted.text)")
+        }
+        let deadline = Nanoseconds.now() + Self.patience
+        func wait(_ isOver: () throws(BenchmarkError) -> Bool) throws(BenchmarkError) {
+            while try !isOver() {
+                guard Nanoseconds.now() < deadline else {
+                    throw .answer("an erasure was not done within \(Self.patience.seconds) s")
+                }
+                usleep(50_000)
+            }
+        }
+        let degraded = fading.count + gone.count - 1
+        try wait { () throws(BenchmarkError) in try observer.hasCheckpoint(since: before) }
+        result.checkpoint = try observer.phase(since: before, degraded: degraded)
+        say("a checkpoint was written", result.checkpoint)
+        let path = "/v1/erasures/\(number)"
+        before = try observer.look()
+        try wait { () throws(BenchmarkError) in
+            try caller.ask("GET", path).text.contains("\"done\"")
+        }
+        result.erasure = try observer.phase(since: before, degraded: degraded)
+        say("somebody was erased", result.erasure)
+    }
+
+    // MARK: - The end
+
+    /// Rows for the next start to fold again, as many at every size.
+    private func load(
+        _ server: ServerProcess, _ result: inout FleetResult
+    ) throws(BenchmarkError) {
+        var left = Self.tailBatches
+        var round = Self.tailRound
+        var span = Nanoseconds(count: 0)
+        while left > 0 {
+            let people = others.prefix(left)
+            let received = wallNow()
+            let posted = try postInBulk(people, .onDuty, round: round, at: server) { _ in received }
+            span = span + posted
+            left -= people.count
+            round += 1
+        }
+        result.bulkPerSecond = Double(Self.tailBatches) / span.seconds
+        result.loadedBytes = server.residentBytes ?? 0
+        let reading = try MetricsReading(try Caller(port: server.port))
+        result.journalRows = Int(reading.value("rollcall_journal_events_total") ?? 0)
+        say("\(grouped(result.bulkPerSecond)) batches/s in bulk with the fleet there")
+    }
+
+    /// Nobody may be missing after a start, and nobody be there who was erased.
+    private func checkFleet(_ server: ServerProcess) throws(BenchmarkError) {
+        let status = try Caller(port: server.port).ask("GET", "/v1/status")
+        guard status.number(after: "\"active\":") == size - 1 else {
+            throw .answer("\(size - 1) active people expected after a start: \(status.text)")
+        }
+    }
+
+    private var storePath: String { "\(folder)/rollcall.db" }
+
+    private func start() throws(BenchmarkError) -> ServerProcess {
+        try ServerProcess(
+            name: "rollcall", executable: product,
+            arguments: [
+                "serve", "--web.listen-address", "127.0.0.1:0", "--storage.path", storePath,
+                "--config.file", "\(folder)/settings.yml",
+            ],
+            errorsPath: "\(folder)/errors", patience: Self.patience)
+    }
+
+    private func say(_ text: String, _ phase: FleetPhase? = nil) {
+        let probe = phase?.probe
+        let found = probe.map { ": status p99 \(decimal($0.latency99.milliseconds, 1)) ms" }
+        tell("\(grouped(Double(size))) people: \(text)\(found ?? "")")
+    }
+}
+
+/// People who still have to be posted.
+private final class BulkQueue: Sendable {
+    private let next: Atomic<Int>
+    private let end: Int
+
+    init(_ people: Range<Int>) {
+        next = Atomic(people.lowerBound)
+        end = people.upperBound
+    }
+
+    /// The next ones; nil if there are none.
+    func take(_ count: Int) -> Range<Int>? {
+        let first = next.add(count, ordering: .relaxed).oldValue
+        return first < end ? first..<min(first + count, end) : nil
+    }
+}
+
+/// The digits behind the last occurrence of a mark; nil if there are none.
+private func number(after mark: String, in text: String) -> Int? {
+    guard let place = text.ranges(of: mark).last?.upperBound else { return nil }
+    return Int(text[place...].prefix { $0.isNumber })
+}

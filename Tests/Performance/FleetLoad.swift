@@ -1,0 +1,120 @@
+import Glibc
+import RollcallCore
+import Synchronization
+
+/// The people who go on reporting once a minute while something is measured.
+final class FleetBackground: Sendable {
+    /// Batches in one body at most.
+    private static let bodyMax = 500
+    /// Bodies a second at least, so that a small fleet does not report in heaps.
+    private static let bodiesPerSecond = 10
+
+    private let isStopped = Atomic(false)
+    private let sent = Atomic(0)
+    private let people: Range<Int>
+    private let port: UInt16
+
+    /// Batches sent so far.
+    var batches: Int { sent.load(ordering: .relaxed) }
+
+    /// Rounds begin at `firstRound`; each person has one a minute.
+    init(_ people: Range<Int>, at port: UInt16) {
+        self.people = people
+        self.port = port
+    }
+
+    /// Starts it.
+    func start(firstRound: Int) throws(BenchmarkError) -> LoadThread {
+        try LoadThread { [self] () throws(BenchmarkError) in try run(firstRound) }
+    }
+
+    /// Ends it with the body on its way.
+    func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    private func run(_ firstRound: Int) throws(BenchmarkError) {
+        var poster = try FleetPoster(.onDuty, to: port)
+        let perSecond = Double(people.count) / 60
+        let size = min(Self.bodyMax, max(1, Int(perSecond) / Self.bodiesPerSecond))
+        let interval = Nanoseconds(count: Int64(Double(size) / perSecond * 1e9))
+        var round = firstRound
+        var next = people.lowerBound
+        var due = Nanoseconds.now()
+        while !isStopped.load(ordering: .relaxed) {
+            let end = min(next + size, people.upperBound)
+            let now = wallNow()
+            try poster.post(next..<end, round: round) { _ in now }
+            sent.add(end - next, ordering: .relaxed)
+            next = end
+            if next == people.upperBound {
+                next = people.lowerBound
+                round += 1
+            }
+            // What could not be sent in time is not sent later: nobody measures a flood.
+            due = max(due + interval, .now() - interval)
+            sleep(until: due)
+        }
+    }
+}
+
+/// Somebody who asks `GET /v1/status` every 2 ms: what a user feels while the keeper is busy.
+final class FleetProbe: Sendable {
+    /// Between two questions.
+    private static let every = Nanoseconds.milliseconds(2)
+
+    private struct Sample {
+        var at: Nanoseconds
+        var span: Nanoseconds
+    }
+
+    private let isStopped = Atomic(false)
+    private let samples = Mutex<[Sample]>([])
+    private let port: UInt16
+
+    /// A probe of the server at a port.
+    init(at port: UInt16) { self.port = port }
+
+    /// Starts it.
+    func start() throws(BenchmarkError) -> LoadThread {
+        try LoadThread { [self] () throws(BenchmarkError) in try run() }
+    }
+
+    /// Ends it.
+    func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    private func run() throws(BenchmarkError) {
+        let caller = try Caller(port: port)
+        let request = Caller.request("GET", "/v1/status")
+        var due = Nanoseconds.now()
+        while !isStopped.load(ordering: .relaxed) {
+            let answer = try caller.ask(request)
+            guard answer.status == 200 else {
+                throw .answer("GET /v1/status: \(answer.status): \(answer.text)")
+            }
+            // Who would have asked while it was waited for has waited too, for the rest of it.
+            let done = Nanoseconds.now()
+            samples.withLock { samples in
+                repeat {
+                    samples.append(Sample(at: due, span: done - due))
+                    due = due + Self.every
+                } while due < done
+            }
+            sleep(until: due)
+        }
+    }
+
+    /// What was waited for by those who asked within a stretch of time.
+    func latencies(from start: Nanoseconds, to end: Nanoseconds) -> ProbeFigures? {
+        let spans = samples.withLock { samples in
+            samples.filter { $0.at >= start && $0.at < end }.map(\.span)
+        }.sorted()
+        guard let longest = spans.last else { return nil }
+        return ProbeFigures(
+            latency50: spans[spans.count / 2], latency99: spans[spans.count * 99 / 100],
+            longest: longest)
+    }
+}
+
+/// Latencies of a probe.
+struct ProbeFigures {
+    let latency50, latency99, longest: Nanoseconds
+}
