@@ -7,7 +7,7 @@ struct CheckpointWriter {
     /// Milliseconds after which one is due if there was any row.
     private static let millisecondsMax: Int64 = 15 * 60 * 1000
     /// How long a turn goes on writing slices: with its commit it stays far below 20 ms.
-    private static let writingMax = Duration.milliseconds(4)
+    private static let writingMax = Duration.milliseconds(2)
 
     /// The newest complete one.
     private(set) var last: EngineCheckpoint?

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The keeper and its store: commits, the turns of which the commit failed, the log.
 extension Keeper {
-    /// Bytes written between checkpoints of the write-ahead log.
-    private static let walBytesMax = 2 << 20
+    /// Bytes written between checkpoints of the write-ahead log: some milliseconds each.
+    private static let walBytesMax = 1 << 20
 
     /// Writes a turn and whatever of a checkpoint is due; false if it had to be kept.
     func commit(

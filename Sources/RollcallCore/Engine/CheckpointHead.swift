@@ -24,6 +24,12 @@ struct CheckpointHead {
         if archive.version == 1 { return codeTablesOfVersion1(&archive) }
         archive.codePart { engine.erasures.code(&$0) }
         archive.codePart { engine.rosters.code(&$0) }
+        archive.codePart { archive in
+            var people = engine.roster.count
+            archive.code(&people)
+            // Room only: what is said to come must come.
+            if archive.isReading { engine.roster.reserve(min(max(0, people), 2_000_000)) }
+        }
     }
 
     /// A new engine knows a region already; a checkpoint brings all of them.

@@ -75,6 +75,7 @@ package struct NameTable: Sendable {
     /// Puts the next names back, from number `first` on; false if others are missing before them.
     mutating func restore(_ next: [[UInt8]], from first: Int) -> Bool {
         guard first == names.count, next.count <= countMax - names.count else { return false }
+        numbers.reserveCapacity(numbers.count + next.count)
         for name in next {
             let number = UInt32(names.count)
             names.append(name)

@@ -48,7 +48,7 @@ package struct Roster: Sendable {
 
     /// Enrols a person who is not there yet.
     mutating func enrol(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Int {
-        if (count + 1) * 2 > slots.count { grow() }
+        if (count + 1) * 2 > slots.count { reserve(count + 1) }
         var person = Responder()
         person.idOffset = UInt32(idBytes.count)
         person.idCount = UInt8(range.count)
@@ -63,6 +63,16 @@ package struct Roster: Sendable {
         // An erased person, put back from a checkpoint, keeps the number and has no id.
         if !range.isEmpty { place(count - 1) }
         return count - 1
+    }
+
+    /// Makes room for so many people in all.
+    mutating func reserve(_ people: Int) {
+        pages.reserveCapacity(people / Self.pageSize + 1)
+        guard people * 2 > slots.count else { return }
+        var size = slots.count
+        while people * 2 > size { size *= 2 }
+        slots = [UInt32](repeating: 0, count: size)
+        for number in 0..<count where self[number].idCount > 0 { place(number) }
     }
 
     /// Gives the next number to nobody, in the place of somebody who was erased.
@@ -121,11 +131,6 @@ package struct Roster: Sendable {
             return false
         }
         return true
-    }
-
-    private mutating func grow() {
-        slots = [UInt32](repeating: 0, count: slots.count * 2)
-        for number in 0..<count where self[number].idCount > 0 { place(number) }
     }
 
     private mutating func place(_ number: Int) {
