@@ -369,6 +369,7 @@ private let expectedPage = #"""
     …_total{route="metrics",code…} 200 0, 401 0, 403 0, 503 0
     …_total{route="health",code…} 200 0, 503 0
     …_total{route="reload",code…} 200 0, 401 0, 403 0, 422 0, 503 0
+    …_total{route="openapi",code…} 200 0, 401 0, 403 0, 503 0
     …_total{route="page",code…} 200 0, 401 0, 403 0, 503 0
     …_total{route="other",code…} 404 0, 405 0, 418 1
     # TYPE rollcall_http_request_duration_seconds histogram
@@ -386,6 +387,7 @@ private let expectedPage = #"""
     …_bucket{route="metrics",le…} none
     …_bucket{route="health",le…} none
     …_bucket{route="reload",le…} none
+    …_bucket{route="openapi",le…} none
     …_bucket{route="page",le…} none
     …_bucket{route="other",le…} 0.0001 0, 0.00025 0, 0.0005 0, 0.001 0, 0.0025 0, 0.005 0, 0.01 \#
     0, 0.02 0, 0.05 0, 0.1 0, 0.25 0, 0.5 0, 1.0 0, 2.5 0, 5.0 0, +Inf 1

@@ -3,12 +3,12 @@ import RollcallCore
 /// The routes that answer questions, from memory (design §1 J8).
 extension Router {
     /// People in one answer at most.
-    private static var limitMax: Int { 1000 }
+    static var limitMax: Int { 1000 }
     /// People without a `limit`.
-    private static var limitStandard: Int { 100 }
+    static var limitStandard: Int { 100 }
     /// People looked at for one answer at most, so that no question holds the keeper up: some
     /// milliseconds. The answer's `next` goes on from there.
-    private static var lookedAtMax: Int { 50_000 }
+    static var lookedAtMax: Int { 50_000 }
 
     // MARK: - People
 

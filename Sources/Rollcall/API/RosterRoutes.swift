@@ -3,7 +3,7 @@ import RollcallCore
 /// Whole rosters, and erasures. Source: design §3.
 extension Router {
     /// How soon an erased person is out of the store, as promised.
-    private static let erasedWithin = Milliseconds.seconds(600)
+    static let erasedWithin = Milliseconds.seconds(600)
 
     // MARK: - Rosters
 
@@ -96,7 +96,7 @@ extension Router {
                         status: 202,
                         headers: [
                             ("Content-Type", "application/json"),
-                            ("Location", "\(Self.erasurePrefix)\(number)"),
+                            ("Location", "\(Resource.erasurePrefix)\(number)"),
                         ], body: body), InputFigures())
             case .unavailable(let reason): answer(Self.unavailable(reason), InputFigures())
             }

@@ -2,23 +2,6 @@ import RollcallCore
 
 /// Where requests go. Source: design §9.
 package struct Router: Sendable {
-    /// What a path means.
-    enum Target: Equatable, Sendable {
-        case items(ItemKind)
-        case heartbeat
-        case responders
-        case responder(id: [UInt8])
-        case roster
-        case erase(id: [UInt8])
-        case erasure(number: Int64)
-        case status
-        case metrics
-        case healthy
-        case ready
-        case reload
-        case landing
-    }
-
     /// Answers a request once, and tells what of its input is to be counted.
     typealias Answer = @Sendable (HTTPResponse, InputFigures) -> Void
 
@@ -57,10 +40,10 @@ package struct Router: Sendable {
     package func judge(_ request: HTTPRequest, at door: Door) -> HTTPResponse? {
         let rules = doors.rules
         let token = rules.access.holder(request.authorization)
-        let known = Self.methods(request.path)
-        let route = known == nil ? .other : Self.route(request.path)
+        let resource = Target(request.path)?.resource
+        let route = resource?.route ?? .other
         if let refusal = stranger(request, token, door, rules) { return counted(refusal, route) }
-        guard let methods = known else { return counted(Self.notFound, .other) }
+        guard let methods = resource?.methods else { return counted(Self.notFound, .other) }
         guard methods.contains(request.method) else {
             let allowed = methods.contains("GET") ? methods + ["HEAD"] : methods
             return counted(
@@ -88,7 +71,7 @@ package struct Router: Sendable {
 
     /// Counts what the listener answered without asking here.
     package func count(_ request: HTTPRequest, refusedWith status: Int) {
-        edge.answered(Self.route(request.path), code: status, after: .zero)
+        edge.answered(Target(request.path)?.resource.route ?? .other, code: status, after: .zero)
     }
 
     // MARK: - Whole requests
@@ -96,7 +79,8 @@ package struct Router: Sendable {
     /// Answers a request, at once or when the keeper has.
     package func handle(_ request: HTTPRequest, _ reply: HTTPReply) {
         let began = ContinuousClock.now
-        let route = Self.route(request.path)
+        let target = Target(request.path)
+        let route = target?.resource.route ?? .other
         let edge = edge
         let answer: Answer = { response, input in
             // Who was answered by the watchdog meanwhile got its 503, whatever we say now.
@@ -104,30 +88,30 @@ package struct Router: Sendable {
             edge.answered(route, code: code, after: ContinuousClock.now - began, input: input)
             reply.answer(response)
         }
-        guard let target = Self.target(request) else {
-            return answer(Self.notFound, InputFigures())
+        guard let target else { return answer(Self.notFound, InputFigures()) }
+        switch (target.resource, request.method) {
+        case (.batches, _): postItems(.batch, request, answer)
+        case (.transitions, _): postItems(.transition, request, answer)
+        case (.responders, "POST"): postItems(.responder, request, answer)
+        case (.responders, "PUT"): putRoster(request, answer)
+        case (.responders, _): listResponders(request, answer)
+        case (.responder, "DELETE"): erase(target.id, request, answer)
+        case (.responder, _): showResponder(target.id, answer)
+        case (.erasure, _): showErasure(target.number, answer)
+        case (.heartbeat, _): postHeartbeat(request, answer)
+        case (.status, _): showStatus(answer)
+        case (.metrics, _): showMetrics(request, answer)
+        case (.healthy, _): answer(health, InputFigures())
+        case (.ready, _): answer(readiness, InputFigures())
+        case (.reload, _): reloadSettings(answer)
+        case (.openAPI, _): answer(.json(OpenAPI.bytes), InputFigures())
+        case (.page, _): showLanding(answer)
         }
-        switch target {
-        case .items(let kind): postItems(kind, request, answer)
-        case .heartbeat: postHeartbeat(request, answer)
-        case .responders: listResponders(request, answer)
-        case .responder(let id): showResponder(id, answer)
-        case .roster: putRoster(request, answer)
-        case .erase(let id): erase(id, request, answer)
-        case .erasure(let number): showErasure(number, answer)
-        case .status: showStatus(answer)
-        case .metrics: showMetrics(request, answer)
-        case .healthy:
-            let still = keeper.pulse.still()
-            answer(
-                still.map {
-                    .problem(503, "Hanging", detail: "the keeper stands still for \($0.count) ms")
-                } ?? .text("Rollcall is healthy.\n"), InputFigures())
-        case .ready:
-            answer(readiness, InputFigures())
-        case .reload: reloadSettings(answer)
-        case .landing: showLanding(answer)
-        }
+    }
+
+    private var health: HTTPResponse {
+        guard let still = keeper.pulse.still() else { return .text("Rollcall is healthy.\n") }
+        return .problem(503, "Hanging", detail: "the keeper stands still for \(still.count) ms")
     }
 
     private var readiness: HTTPResponse {
@@ -145,104 +129,6 @@ package struct Router: Sendable {
     private func counted(_ response: HTTPResponse, _ route: EdgeFigures.Route) -> HTTPResponse {
         edge.answered(route, code: response.status, after: .zero)
         return response
-    }
-
-    // MARK: - Tables
-
-    private static let responderPrefix = "/v1/responders/"
-    static let erasurePrefix = "/v1/erasures/"
-
-    private static func methods(_ path: String) -> [String]? {
-        switch path {
-        case "/v1/batches", "/v1/transitions", "/-/reload": ["POST"]
-        case "/v1/responders": ["GET", "POST", "PUT"]
-        case "/v1/heartbeat": ["POST", "DELETE"]
-        case "/v1/status", "/metrics", "/-/healthy", "/-/ready", "/": ["GET"]
-        default:
-            responderID(path) != nil
-                ? ["GET", "DELETE"] : erasureNumber(path) != nil ? ["GET"] : nil
-        }
-    }
-
-    private static func route(_ path: String) -> EdgeFigures.Route {
-        switch path {
-        case "/v1/batches": .batches
-        case "/v1/transitions": .transitions
-        case "/v1/heartbeat": .heartbeat
-        case "/v1/status": .status
-        case "/metrics": .metrics
-        case "/-/healthy", "/-/ready": .health
-        case "/-/reload": .reload
-        case "/": .page
-        default:
-            path.hasPrefix("/v1/responders")
-                ? .responders : path.hasPrefix(erasurePrefix) ? .erasures : .other
-        }
-    }
-
-    private static func target(_ request: HTTPRequest) -> Target? {
-        switch request.path {
-        case "/v1/batches": .items(.batch)
-        case "/v1/transitions": .items(.transition)
-        case "/v1/responders":
-            switch request.method {
-            case "POST": .items(.responder)
-            case "PUT": .roster
-            default: .responders
-            }
-        case "/v1/heartbeat": .heartbeat
-        case "/v1/status": .status
-        case "/metrics": .metrics
-        case "/-/healthy": .healthy
-        case "/-/ready": .ready
-        case "/-/reload": .reload
-        case "/": .landing
-        default:
-            if let number = erasureNumber(request.path) {
-                .erasure(number: number)
-            } else {
-                responderID(request.path).map {
-                    request.method == "DELETE" ? .erase(id: $0) : .responder(id: $0)
-                }
-            }
-        }
-    }
-
-    private static func responderID(_ path: String) -> [UInt8]? {
-        guard path.hasPrefix(responderPrefix) else { return nil }
-        let rest = path.utf8.dropFirst(responderPrefix.utf8.count)
-        guard !rest.contains(UInt8(ascii: "/")), let id = percentDecoded(rest),
-            (1...ItemScanner.nameBytesMax).contains(id.count)
-        else { return nil }
-        return id
-    }
-
-    private static func erasureNumber(_ path: String) -> Int64? {
-        guard path.hasPrefix(erasurePrefix) else { return nil }
-        return Int64(path.dropFirst(erasurePrefix.count))
-    }
-
-    /// Percent-decodes a part of a path; nil if a `%` is not followed by two digits.
-    private static func percentDecoded(_ text: some Sequence<UInt8>) -> [UInt8]? {
-        var decoded: [UInt8] = []
-        var pending: [UInt8]?
-        for byte in text {
-            if var digits = pending {
-                digits.append(byte)
-                pending = digits
-                guard digits.count == 2 else { continue }
-                guard let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) else {
-                    return nil
-                }
-                decoded.append(value)
-                pending = nil
-            } else if byte == UInt8(ascii: "%") {
-                pending = []
-            } else {
-                decoded.append(byte)
-            }
-        }
-        return pending == nil ? decoded : nil
     }
 
     /// How a body of this content type is read; nil for one that is not.

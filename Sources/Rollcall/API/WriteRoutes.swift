@@ -4,6 +4,8 @@ import RollcallCore
 extension Router {
     /// Rejected items and problems listed in an answer at most; the numbers are always whole.
     private static var notesMax: Int { ItemScanner.notesMax }
+    /// Seconds between heartbeats that may be promised (fine print F6).
+    static var everySeconds: ClosedRange<Int> { 1...3600 }
 
     /// Reads a body of items and answers each after its commit.
     func postItems(
@@ -66,11 +68,12 @@ extension Router {
             } catch {
                 return answer(Self.refusal(.notJSON(error)), InputFigures())
             }
-            guard let seconds = body.everySeconds, (1...3600).contains(seconds) else {
+            guard let seconds = body.everySeconds, Self.holds(seconds) else {
                 return answer(
                     .problem(
                         422, "Unprocessable Content",
-                        detail: "/every_seconds: a number from 1 to 3600 expected"),
+                        detail: "/every_seconds: a number from \(Self.everySeconds.lowerBound) to "
+                            + "\(Self.everySeconds.upperBound) expected"),
                     InputFigures())
             }
             every = Milliseconds(Int64((seconds * 1000).rounded()))
@@ -97,6 +100,10 @@ extension Router {
             case .unavailable(let reason): answer(Self.unavailable(reason), InputFigures())
             }
         }
+    }
+
+    private static func holds(_ seconds: Double) -> Bool {
+        (Double(everySeconds.lowerBound)...Double(everySeconds.upperBound)).contains(seconds)
     }
 
     // MARK: - Answers

@@ -26,6 +26,8 @@ package final class EdgeFigures: Sendable {
         case health
         /// `/-/reload`.
         case reload
+        /// `/openapi.json`.
+        case openAPI
         /// `/`, the page for people.
         case page
         /// Whatever else, also what there is not.
@@ -43,6 +45,7 @@ package final class EdgeFigures: Sendable {
             case .metrics: "metrics"
             case .health: "health"
             case .reload: "reload"
+            case .openAPI: "openapi"
             case .page: "page"
             case .other: "other"
             }
@@ -55,7 +58,7 @@ package final class EdgeFigures: Sendable {
             case .batches, .transitions, .heartbeat:
                 [200, 400, 401, 403, 408, 413, 415, 422, 429, 503]
             case .responders: [200, 202, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503]
-            case .status, .metrics, .page: [200, 401, 403, 503]
+            case .status, .metrics, .openAPI, .page: [200, 401, 403, 503]
             case .erasures: [200, 401, 403, 404, 503]
             case .health: [200, 503]
             case .reload: [200, 401, 403, 422, 503]

@@ -1,0 +1,197 @@
+import RollcallCore
+
+/// The schemas of what is answered.
+extension OpenAPI {
+    static var answered: JSONTree {
+        [
+            "Instant": ["type": "string", "format": "date-time"],
+            "InstantOrNever": ["type": ["string", "null"], "format": "date-time"],
+            "Reachable": words(Reachable.allCases.map(\.word)),
+            "Problem": object(
+                "RFC 9457. It never repeats what was sent.", required: problemNames, problem),
+            "Note": note, "UpdateCounts": updateCounts,
+            "Verdict": object(
+                "What became of the items: accepted + duplicates + rejected = items.",
+                required: verdict.names,
+                verdict.with([
+                    "retired": described("Of the last part of a roster: who was retired.", count)
+                ])),
+            "RejectedProblem": object(
+                "Every item was rejected.", required: problemNames + verdict.names,
+                problem.with(verdict)),
+            "HeartbeatAnswer": object(
+                "It holds from now on.", required: ["accepted"], ["accepted": ["const": 1]]),
+            "Responder": responderAnswer, "ReportedTelemetry": reported,
+            "ResponderList": object(
+                "Some people.", required: ["responders", "next"],
+                [
+                    "responders": ["type": "array", "items": schema("Responder")],
+                    "next": [
+                        "type": ["string", "null"], "description": "For `after`; null at the end.",
+                    ],
+                ]),
+            "ErasureAccepted": object(
+                "An erasure has begun.", required: ["erasure"], ["erasure": count]),
+            "Erasure": erasureAnswer, "StatusAnswer": statusAnswer, "Source": source,
+            "Reload": reload, "SettingChange": settingChange,
+        ]
+    }
+
+    private static let count: JSONTree = ["type": "integer", "minimum": 0]
+    private static let text: JSONTree = ["type": "string"]
+    private static let flag: JSONTree = ["type": "boolean"]
+    private static let instant = schema("Instant")
+    private static let instantOrNever = schema("InstantOrNever")
+
+    // MARK: - Verdicts
+
+    private static let problem: JSONTree = [
+        "type": ["type": "string", "format": "uri-reference"], "title": text,
+        "status": ["type": "integer", "minimum": 400, "maximum": 599], "detail": text,
+    ]
+    private static let problemNames = problem.names
+
+    private static var verdict: JSONTree {
+        let notes: JSONTree = [
+            "type": "array", "items": schema("Note"),
+            "maxItems": .integer(Int64(ItemScanner.notesMax)),
+        ]
+        let most = "The first \(ItemScanner.notesMax)"
+        return [
+            "accepted": count,
+            "duplicates": described("Known already; the same as accepted to who sends.", count),
+            "rejected": described("\(most) items that were not taken.", notes),
+            "problems": described("\(most) parts that were left out of items taken.", notes),
+            "updates": schema("UpdateCounts"),
+        ]
+    }
+
+    private static var note: JSONTree {
+        object(
+            "One thing that was not taken.", required: ["index", "pointer", "detail"],
+            [
+                "index": described("The item's place in the body, from 0.", count),
+                "pointer": described("The field, as a JSON pointer from the item on.", text),
+                "detail": text,
+            ])
+    }
+
+    private static var updateCounts: JSONTree {
+        let outcomes = UpdateOutcome.allCases.map { "\($0.word)" }
+        return object(
+            "What became of the updates.", required: outcomes,
+            .object(outcomes.map { .init(name: $0, value: count) }))
+    }
+
+    // MARK: - People
+
+    private static var responderAnswer: JSONTree {
+        object(
+            "One person.",
+            required: [
+                "responder_id", "status", "since", "as_of", "confirmed", "reachable",
+                "last_contact_at", "last_location_at", "region", "circles", "sharing", "platform",
+            ],
+            [
+                "responder_id": schema("Name"),
+                "status": words(Status.allCases.map(\.word) + ["NOT_EXPECTED"]),
+                "not_expected": described(
+                    "Why; only with status NOT_EXPECTED.",
+                    words(NotExpected.allCases.map(\.word))),
+                "since": described(
+                    "Since when the status holds: the deadline itself.", instantOrNever),
+                "as_of": instant,
+                "confirmed": described(
+                    "False while the watch is blind and, after it, until contact or OFFLINE.", flag),
+                "reachable": described(
+                    "`yes` only if ONLINE, confirmed and heard in time.", schema("Reachable")),
+                "last_contact_at": instantOrNever, "last_location_at": instantOrNever,
+                "duty_state": schema("DutyState"), "region": schema("Name"),
+                "circles": schema("Circles"), "sharing": schema("Sharing"),
+                "paused_until": instant, "platform": words(Platform.allCases.map(\.word)),
+                "os_version": schema("Name"), "app_version": schema("Name"),
+                "battery_level": ["type": "number", "minimum": 0, "maximum": 1],
+                "telemetry": schema("ReportedTelemetry"),
+            ])
+    }
+
+    private static var reported: JSONTree {
+        var members: [JSONTree.Member] = Telemetry.fields.map { field in
+            let told = Array(field.values.dropFirst())
+            return .init(
+                name: "\(field.name)", value: field.values.count == 3 ? flag : words(told))
+        }
+        members.append(.init(name: "queue_depth", value: count))
+        return object(
+            "What the phone last said; what it did not say is left out.", required: [],
+            .object(members))
+    }
+
+    private static var erasureAnswer: JSONTree {
+        let members: JSONTree = [
+            "erasure": count, "state": words(["running", "done"]), "requested_at": instant,
+            "due_at": instant, "finished_at": instantOrNever,
+            "rows": described("Rows of the journal removed so far.", count),
+            "decisions": described("Decisions removed so far.", count),
+        ]
+        return object("How far an erasure is.", required: members.names, members)
+    }
+
+    // MARK: - Ourselves
+
+    private static var statusAnswer: JSONTree {
+        let blind = object(
+            "One reason to be blind.", required: ["reason", "since"],
+            ["reason": words(BlindReason.allCases.map(\.word)), "since": instant])
+        return object(
+            "How the watch stands.",
+            required: [
+                "version", "as_of", "watching", "blind", "responders", "not_expected",
+                "last_batch_at", "sources",
+            ],
+            [
+                "version": text, "as_of": instant, "watching": flag,
+                "not_watching_since": described("Only while not watching.", instant),
+                "blind": ["type": "array", "items": blind],
+                "responders": counts("Those expected.", ["active"] + Status.allCases.map(\.word)),
+                "not_expected": counts(
+                    "Those not expected, by first reason.",
+                    ["all"] + NotExpected.allCases.map(\.word)),
+                "last_batch_at": instantOrNever,
+                "sources": [
+                    "type": "array", "items": schema("Source"),
+                    "maxItems": .integer(Int64(Feed.sourcesMax)),
+                ],
+            ])
+    }
+
+    private static func counts(_ description: String, _ names: [StaticString]) -> JSONTree {
+        let members = names.map { JSONTree.Member(name: "\($0)", value: count) }
+        return object(description, required: names.map { "\($0)" }, .object(members))
+    }
+
+    private static var source: JSONTree {
+        let members: JSONTree = [
+            "source": schema("Name"), "up": flag, "every_seconds": ["type": "number"],
+            "last_beat_at": instant,
+        ]
+        return object("A declared source.", required: members.names, members)
+    }
+
+    private static var reload: JSONTree {
+        let changes: JSONTree = ["type": "array", "items": schema("SettingChange")]
+        return object(
+            "What a reload changed.", required: ["file", "changed", "needs_restart"],
+            [
+                "file": ["type": ["string", "null"]],
+                "detail": described("Only without a file.", text),
+                "changed": described("What holds from now on.", changes),
+                "needs_restart": described("What was not taken without a restart.", changes),
+            ])
+    }
+
+    private static var settingChange: JSONTree {
+        let members: JSONTree = ["setting": text, "from": text, "to": text]
+        return object("A setting. Secrets are not shown.", required: members.names, members)
+    }
+}

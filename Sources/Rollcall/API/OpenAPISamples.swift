@@ -1,0 +1,71 @@
+/// What the document shows: sent to a server, and answered by one.
+extension OpenAPI {
+    enum Samples {
+        static let batch: JSONTree = [
+            "responder_id": "r-17", "received_at": "2026-11-21T15:14:22.161Z",
+            "duty_state": "ON_DUTY", "region": "north", "circles": ["c-9"], "platform": "ios",
+            "install_id": "b1f0", "battery_level": 0.62,
+            "telemetry": [
+                "permission_status": "granted", "location_services": true, "power_mode": "normal",
+                "app_state": "background", "network_type": "cellular", "queue_depth": 2,
+            ],
+            "updates": [
+                ["sequence": 4711, "captured_at": "2026-11-21T15:14:18Z"],
+                ["sequence": 4712, "captured_at": "2026-11-21T15:14:21Z", "fix": "cached"],
+            ],
+        ]
+        static let transition: JSONTree = [
+            "responder_id": "r-17", "from": "ONLINE", "to": "OFFLINE",
+            "at": "2026-11-21T15:20:00Z", "id": "t-1",
+        ]
+        static let facts: JSONTree = [
+            "responder_id": "r-17", "duty_state": "ON_MISSION", "region": "north",
+            "circles": ["c-9", "c-10"], "sharing": "active",
+        ]
+        static let heartbeat: JSONTree = ["source": "backend-1", "every_seconds": 10]
+
+        static let verdict: JSONTree = [
+            "accepted": 2, "duplicates": 0,
+            "rejected": [["index": 1, "pointer": "/responder_id", "detail": "required"]],
+            "problems": [
+                ["index": 2, "pointer": "/battery_level", "detail": "0 to 1 expected"]
+            ],
+            "updates": ["accepted": 3, "duplicate": 1, "late": 0],
+        ]
+        static let refusal: JSONTree = [
+            "type": "about:blank", "title": "Unprocessable Content", "status": 422,
+            "detail": "every item was rejected", "accepted": 0, "duplicates": 0,
+            "rejected": [["index": 0, "pointer": "/responder_id", "detail": "required"]],
+            "problems": [], "updates": ["accepted": 0, "duplicate": 0, "late": 0],
+        ]
+        static let shrinkingRoster: JSONTree = [
+            "type": "about:blank", "title": "Conflict", "status": 409,
+            "detail": """
+            this roster would retire 12 of 12 active people; if it is meant, send it again \
+            with shrink=allow
+            """,
+        ]
+        static let responder: JSONTree = [
+            "responder_id": "r-17", "status": "ONLINE", "since": "2026-11-21T15:14:22.161Z",
+            "as_of": "2026-11-21T15:14:22.170Z", "confirmed": true, "reachable": "yes",
+            "last_contact_at": "2026-11-21T15:14:22.161Z",
+            "last_location_at": "2026-11-21T15:14:18.000Z", "duty_state": "ON_DUTY",
+            "region": "north", "circles": [], "sharing": "active", "platform": "ios",
+            "telemetry": [
+                "app_state": "background", "network_type": "cellular", "queue_depth": 2,
+            ],
+        ]
+        static let erasure: JSONTree = [
+            "erasure": 7, "state": "done", "requested_at": "2026-11-21T15:14:30.000Z",
+            "due_at": "2026-11-21T15:24:30.000Z", "finished_at": "2026-11-21T15:14:30.412Z",
+            "rows": 3, "decisions": 1,
+        ]
+        static let reload: JSONTree = [
+            "file": "rollcall.yml",
+            "changed": [
+                ["setting": "liveness.on_duty.offline_after", "from": "180s", "to": "240s"]
+            ],
+            "needs_restart": [["setting": "storage.size", "from": "4GiB", "to": "8GiB"]],
+        ]
+    }
+}

@@ -1,0 +1,138 @@
+import RollcallCore
+
+/// What a path names: one table of everything that there is.
+///
+/// Who adds a case is asked by the compiler for its path, methods, label and its entry in the
+/// OpenAPI document. Source: design §9.
+enum Resource: CaseIterable, Sendable {
+    case batches
+    case transitions
+    case responders
+    case responder
+    case erasure
+    case heartbeat
+    case status
+    case metrics
+    case healthy
+    case ready
+    case reload
+    case openAPI
+    case page
+
+    /// Its path; what varies stands in braces.
+    var path: String {
+        switch self {
+        case .batches: "/v1/batches"
+        case .transitions: "/v1/transitions"
+        case .responders: "/v1/responders"
+        case .responder: "\(Self.responderPrefix){id}"
+        case .erasure: "\(Self.erasurePrefix){number}"
+        case .heartbeat: "/v1/heartbeat"
+        case .status: "/v1/status"
+        case .metrics: "/metrics"
+        case .healthy: "/-/healthy"
+        case .ready: "/-/ready"
+        case .reload: "/-/reload"
+        case .openAPI: "/openapi.json"
+        case .page: "/"
+        }
+    }
+
+    /// What can be done with it; `HEAD` goes wherever `GET` does.
+    var methods: [String] {
+        switch self {
+        case .batches, .transitions, .reload: ["POST"]
+        case .responders: ["GET", "POST", "PUT"]
+        case .responder: ["GET", "DELETE"]
+        case .heartbeat: ["POST", "DELETE"]
+        case .erasure, .status, .metrics, .healthy, .ready, .openAPI, .page: ["GET"]
+        }
+    }
+
+    /// How its requests are counted.
+    var route: EdgeFigures.Route {
+        switch self {
+        case .batches: .batches
+        case .transitions: .transitions
+        case .responders, .responder: .responders
+        case .erasure: .erasures
+        case .heartbeat: .heartbeat
+        case .status: .status
+        case .metrics: .metrics
+        case .healthy, .ready: .health
+        case .reload: .reload
+        case .openAPI: .openAPI
+        case .page: .page
+        }
+    }
+
+    static let responderPrefix = "/v1/responders/"
+    static let erasurePrefix = "/v1/erasures/"
+}
+
+/// A path that names something.
+struct Target: Equatable, Sendable {
+    /// What it names.
+    let resource: Resource
+    /// Of a responder: the id.
+    private(set) var id: [UInt8] = []
+    /// Of an erasure: its number.
+    private(set) var number: Int64 = 0
+
+    /// What `path` names; nil if there is no such thing.
+    init?(_ path: String) {
+        if let resource = Self.fixed[path] {
+            self.resource = resource
+        } else if let id = Self.responderID(path) {
+            resource = .responder
+            self.id = id
+        } else if let number = Self.erasureNumber(path) {
+            resource = .erasure
+            self.number = number
+        } else {
+            return nil
+        }
+    }
+
+    private static let fixed: [String: Resource] = {
+        let fixed = Resource.allCases.filter { !$0.path.contains("{") }
+        return Dictionary(uniqueKeysWithValues: fixed.map { ($0.path, $0) })
+    }()
+
+    private static func responderID(_ path: String) -> [UInt8]? {
+        guard path.hasPrefix(Resource.responderPrefix) else { return nil }
+        let rest = path.utf8.dropFirst(Resource.responderPrefix.utf8.count)
+        guard !rest.contains(UInt8(ascii: "/")), let id = percentDecoded(rest),
+            (1...ItemScanner.nameBytesMax).contains(id.count)
+        else { return nil }
+        return id
+    }
+
+    private static func erasureNumber(_ path: String) -> Int64? {
+        guard path.hasPrefix(Resource.erasurePrefix) else { return nil }
+        return Int64(path.dropFirst(Resource.erasurePrefix.count))
+    }
+
+    /// Percent-decodes a part of a path; nil if a `%` is not followed by two digits.
+    private static func percentDecoded(_ text: some Sequence<UInt8>) -> [UInt8]? {
+        var decoded: [UInt8] = []
+        var pending: [UInt8]?
+        for byte in text {
+            if var digits = pending {
+                digits.append(byte)
+                pending = digits
+                guard digits.count == 2 else { continue }
+                guard let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) else {
+                    return nil
+                }
+                decoded.append(value)
+                pending = nil
+            } else if byte == UInt8(ascii: "%") {
+                pending = []
+            } else {
+                decoded.append(byte)
+            }
+        }
+        return pending == nil ? decoded : nil
+    }
+}

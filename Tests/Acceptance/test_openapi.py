@@ -1,0 +1,421 @@
+"""`GET /openapi.json` against a validator of its own, the README, and what is really answered.
+
+Source: design §3, §9; https://spec.openapis.org/oas/v3.1.0.
+"""
+
+import copy
+import json
+import os
+import re
+import secrets
+import unittest
+import urllib.parse
+
+from jsonschema import Draft202012Validator, FormatChecker
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from rollcall_process import NDJSON, OPEN_METRICS, RollcallTestCase, eventually, ndjson
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+METHODS = ("get", "put", "post", "delete")
+PROBLEM = "application/problem+json"
+JSON = "application/json"
+# What the README says can befall any request.
+ANYWHERE = {"400", "401", "403", "431", "503", "default"}
+# Needs a slow disk, or a flood: that it is declared has to do.
+HARD = {"429", "503"}
+
+
+class Document:
+    """The document, and what it says about a request and its answer."""
+
+    def __init__(self, text):
+        self.raw = json.loads(text)
+        # Members that are not declared are faults here, though clients must bear with them.
+        self.strict = closed(copy.deepcopy(self.raw))
+
+    def operations(self):
+        """Every operation by its method and path."""
+        return {
+            (method.upper(), path): operation
+            for path, item in self.raw["paths"].items()
+            for method, operation in item.items() if method in METHODS}
+
+    def path(self, target):
+        """The path of the document that a target is of; None if there is none."""
+        path = urllib.parse.urlsplit(target).path
+        for known in self.raw["paths"]:
+            pattern = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(known))
+            if re.fullmatch(pattern, path):
+                return known
+        return None
+
+    def resolved(self, node, document=None):
+        """What a reference leads to, or the node itself."""
+        document = document or self.raw
+        while "$ref" in node:
+            found = document
+            for step in node["$ref"].removeprefix("#/").split("/"):
+                found = found[step]
+            node = found
+        return node
+
+    def parameters(self, method, path):
+        """The parameters of an operation."""
+        item = self.raw["paths"][path]
+        found = item.get("parameters", []) + item[method.lower()].get("parameters", [])
+        return [self.resolved(parameter) for parameter in found]
+
+    def response(self, method, path, status):
+        """What is declared for a status; None if nothing is."""
+        responses = self.strict["paths"][path][method.lower()]["responses"]
+        declared = responses.get(str(status))
+        return declared and self.resolved(declared, self.strict)
+
+    def body(self, method, path):
+        """The declared body of a request; None if it has none."""
+        declared = self.raw["paths"][path][method.lower()].get("requestBody")
+        return declared and self.resolved(declared)
+
+    def faults(self, schema, value, strict=False):
+        """What a schema has against a value."""
+        components = (self.strict if strict else self.raw)["components"]
+        checker = Draft202012Validator(
+            {**schema, "components": components}, format_checker=FormatChecker())
+        return [f"{fault.json_path}: {fault.message}" for fault in checker.iter_errors(value)]
+
+
+def closed(node):
+    """The same document with schemas that allow only what they name."""
+    if isinstance(node, dict):
+        for child in node.values():
+            closed(child)
+        if isinstance(node.get("properties"), dict):
+            node.setdefault("additionalProperties", False)
+    elif isinstance(node, list):
+        for child in node:
+            closed(child)
+    return node
+
+
+class OpenAPITestCase(RollcallTestCase):
+    """A test that holds each answer against the document."""
+
+    def setUp(self):
+        super().setUp()
+        self.document = None
+        self.seen = set()
+
+    def fetch(self, server, headers=None):
+        """The document of a server."""
+        answer = server.get("/openapi.json", headers)
+        self.assertEqual((answer.status, answer.headers["content-type"]), (200, JSON))
+        self.document = Document(answer.body)
+        return self.document
+
+    def ask(self, server, method, target, status, body=None, headers=None):
+        """A request whose answer must have a status and be what the document declares."""
+        answer = server.request(method, target, body, headers)
+        with self.subTest(f"{method} {target} {status}"):
+            self.assertEqual(answer.status, status, answer)
+            path = self.document.path(target)
+            self.assertIsNotNone(path)
+            if status < 300:
+                self.check_request(method, path, target, body, headers or {})
+            self.check_answer(method, path, answer)
+        return answer
+
+    def check_request(self, method, path, target, body, headers):
+        """What is taken must be what the document says may be sent."""
+        known = {
+            parameter["name"]: parameter
+            for parameter in self.document.parameters(method, path)
+            if parameter["in"] == "query"}
+        for name, value in urllib.parse.parse_qsl(urllib.parse.urlsplit(target).query):
+            self.assertIn(name, known)
+            schema = self.document.resolved(known[name]["schema"])
+            typed = json.loads(value) if schema["type"] in ("integer", "boolean") else value
+            self.assertEqual(self.document.faults(schema, typed), [])
+        declared = self.document.body(method, path)
+        if declared is None:
+            return
+        schema = declared["content"][JSON]["schema"]
+        if headers.get("Content-Type") == NDJSON:
+            self.assertIn(NDJSON, declared["content"])
+            for line in body.splitlines():
+                self.assertEqual(self.document.faults(schema, json.loads(line)), [])
+        else:
+            self.assertEqual(self.document.faults(schema, body), [])
+
+    def check_answer(self, method, path, answer):
+        """Status, type, fields and body must be declared."""
+        self.seen.add((method, path, str(answer.status)))
+        declared = self.document.response(method, path, answer.status)
+        self.assertIsNotNone(declared, f"{method} {path} {answer.status}")
+        for name, field in declared.get("headers", {}).items():
+            if self.document.resolved(field).get("required"):
+                self.assertIn(name.lower(), answer.headers)
+        kind = answer.headers["content-type"].split(";")[0]
+        self.assertIn(kind, declared["content"])
+        value = answer.json() if kind.endswith("json") else answer.text
+        schema = declared["content"][kind]["schema"]
+        self.assertEqual(self.document.faults(schema, value, strict=True), [])
+
+
+class DocumentTests(OpenAPITestCase):
+    def test_a_validator_has_nothing_against_it(self):
+        document = self.fetch(self.serve())
+        self.assertEqual(document.raw["openapi"], "3.1.0")
+        faults = [fault.message for fault in OpenAPIV31SpecValidator(document.raw).iter_errors()]
+        self.assertEqual(faults, [])
+        for name, schema in document.raw["components"]["schemas"].items():
+            with self.subTest(name):
+                Draft202012Validator.check_schema(schema)
+
+    def test_it_is_answered_to_head_and_counted(self):
+        server = self.serve()
+        self.fetch(server)
+        head = server.request("HEAD", "/openapi.json")
+        self.assertEqual((head.status, head.body), (200, b""))
+        self.assertEqual(
+            server.scrape()("rollcall_http_requests_total", route="openapi", code="200"), 2)
+
+    def test_routes_and_statuses_are_those_of_the_readme(self):
+        document = self.fetch(self.serve())
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+            rows = re.findall(r"^\| (`[A-Z]+ /.*?) \| ([\d ]+) \|", file.read(), re.MULTILINE)
+        told = {
+            (method, path): set(statuses.split())
+            for routes, statuses in rows
+            for method, path in re.findall(r"`([A-Z]+) (/[^`?]*)", routes)}
+        self.assertEqual(set(told), set(document.operations()))
+        for operation, statuses in told.items():
+            with self.subTest(" ".join(operation)):
+                declared = set(document.operations()[operation]["responses"])
+                self.assertEqual(statuses | ANYWHERE, declared | ANYWHERE)
+                self.assertLessEqual({"400", "403", "431", "503", "default"}, declared)
+
+    def test_every_write_declares_what_is_hard_to_provoke(self):
+        document = self.fetch(self.serve())
+        for (method, path), operation in document.operations().items():
+            with self.subTest(f"{method} {path}"):
+                statuses = ["503"]
+                if operation.get("requestBody", {}).get("$ref", "").endswith(
+                        ("Batches", "Transitions", "Facts")):
+                    statuses.append("429")
+                for status in statuses:
+                    declared = document.response(method, path, status)
+                    self.assertIn(PROBLEM, declared["content"])
+                    self.assertIn("Retry-After", declared["headers"])
+
+    def test_examples_fit_their_schemas_and_are_taken(self):
+        server = self.serve()
+        document = self.fetch(server)
+        count = 0
+        for (method, path), operation in document.operations().items():
+            for response in operation["responses"].values():
+                for media in document.resolved(response, document.strict).get(
+                        "content", {}).values():
+                    if "example" in media:
+                        self.assertEqual(
+                            document.faults(media["schema"], media["example"], strict=True), [])
+                        count += 1
+            declared = document.body(method, path)
+            for kind, media in declared["content"].items() if declared else ():
+                examples = [example["value"] for example in media.get("examples", {}).values()]
+                for example in examples + ([media["example"]] if "example" in media else []):
+                    with self.subTest(f"{method} {path} {kind}"):
+                        answer = self.ask(
+                            server, method, path, 200, example, {"Content-Type": kind}).json()
+                        self.assertEqual(answer["accepted"] + answer.get("duplicates", 0), 1)
+                        self.assertEqual(answer.get("problems", []), [])
+                        count += 1
+        self.assertGreater(count, 20)
+
+
+class TourTests(OpenAPITestCase):
+    def test_every_answer_is_as_declared(self):
+        server = self.serve("limits: {items: 20}\n")
+        self.fetch(server)
+        self.tour_items(server)
+        self.tour_roster(server)
+        self.tour_heartbeats(server)
+        self.tour_people(server)
+        self.tour_operation(server)
+        self.tour_bad_heads(server)
+        self.tour_other_methods(server)
+        self.tour_tokens()
+        # What is declared was seen, each answer of each route.
+        declared = {
+            (method, path, status)
+            for (method, path), operation in self.document.operations().items()
+            for status in operation["responses"]}
+        missing = {
+            (method, path, status) for method, path, status in declared - self.seen
+            if status not in HARD | {"default"}}
+        self.assertEqual(missing, set())
+        self.assertEqual(self.seen - declared, set())
+
+    def tour_items(self, server):
+        valid = {
+            "/v1/batches": {
+                "responder_id": "a", "updates": [{"sequence": 1, "captured_at": 1_795_000_000_000}],
+                "telemetry": {"location_services": False, "app_state": "background"}},
+            "/v1/transitions": {"responder_id": "a", "from": "ONLINE", "to": "DEGRADED"},
+            "/v1/responders": {"responder_id": "b", "sharing": "paused",
+                               "paused_until": "2099-01-01T00:00:00Z", "platform": "android"},
+        }
+        for path, item in valid.items():
+            ways = [("POST", path)] + [("PUT", path)] * (path == "/v1/responders")
+            for method, target in ways:
+                self.ask(server, method, f"{target}?source=pod-1", 200, item)
+                self.ask(server, method, target, 200, [item, {**item, "responder_id": "c"}])
+                self.ask(server, method, target, 200, ndjson([item, item]),
+                         {"Content-Type": NDJSON})
+                self.ask(server, method, target, 400, "{")
+                self.ask(server, method, target, 413, [item] * 21)
+                self.ask(server, method, target, 415, "{}", {"Content-Type": "text/plain"})
+                self.ask(server, method, target, 422, [{}, {"responder_id": ""}])
+                self.ask(server, method, f"{target}?source=", 422, item)
+                # Partly taken, and not what the schema asks for: so checked by its answer alone.
+                answer = server.request(method, target, [{**item, "region": 7, "id": 7}, {}])
+                self.check_answer(method, path, answer)
+                self.assertEqual(len(answer.json()["problems"] + answer.json()["rejected"]), 2)
+
+    def tour_roster(self, server):
+        roster = [{"responder_id": f"p{n}", "duty_state": "ON_DUTY"} for n in range(8)]
+        self.ask(server, "PUT", "/v1/responders", 200, roster)
+        self.ask(server, "PUT", "/v1/responders", 409, [])
+        self.ask(server, "PUT", "/v1/responders?shrink=all", 400, [])
+        part = self.ask(server, "PUT", "/v1/responders?roster=x&more=true", 200, roster[:4])
+        self.assertNotIn("retired", part.json())
+        last = self.ask(server, "PUT", "/v1/responders?roster=x&shrink=allow", 200, [])
+        self.assertEqual(last.json()["retired"], 4)
+        self.ask(server, "PUT", "/v1/responders?roster=x", 409, roster[:1])
+
+    def tour_heartbeats(self, server):
+        self.ask(server, "POST", "/v1/heartbeat", 200, {"source": "pod-0", "every_seconds": 9.5})
+        self.ask(server, "POST", "/v1/heartbeat", 400, "every 10")
+        self.ask(server, "POST", "/v1/heartbeat", 413, b" " * ((8 << 20) + 1))
+        self.ask(server, "POST", "/v1/heartbeat", 415, "{}", {"Content-Type": "text/plain"})
+        self.ask(server, "POST", "/v1/heartbeat", 422, {"every_seconds": 0})
+        for number in range(1, 64):
+            self.ask(server, "POST", f"/v1/heartbeat?source=pod-{number}", 200,
+                     {"every_seconds": 3600})
+        self.ask(server, "POST", "/v1/heartbeat?source=one-more", 409, {"every_seconds": 10})
+        for number in range(1, 64):
+            self.ask(server, "DELETE", f"/v1/heartbeat?source=pod-{number}", 200)
+        self.ask(server, "DELETE", "/v1/heartbeat?source=", 422)
+
+    def tour_people(self, server):
+        everything = {
+            "responder_id": "whole", "duty_state": "ON_MISSION", "region": "north",
+            "circles": ["c-1", "c-2"], "sharing": "active", "platform": "ios",
+            "os_version": "18.2", "app_version": "4.1.0", "install_id": "i", "battery_level": 1,
+            "telemetry": {
+                "permission_status": "denied", "location_services": True,
+                "power_mode": "low_power", "app_state": "foreground", "queue_depth": 0,
+                "network_type": "none"}}
+        self.ask(server, "POST", "/v1/batches", 200, everything)
+        told = {"telemetry": {"app_state": "asleep"}, "platform": "watch", "responder_id": "odd"}
+        self.assertEqual(server.post("/v1/batches", told).status, 200)
+        self.ask(server, "POST", "/v1/responders", 200, {"responder_id": "nobody-yet"})
+        for query in ("", "?limit=2", "?status=ONLINE&reachable=yes&region=north",
+                      "?duty_state=ON_MISSION&after=whole&limit=1000"):
+            self.ask(server, "GET", f"/v1/responders{query}", 200)
+        for query in ("?limit=0", "?status=FINE", "?colour=red"):
+            self.ask(server, "GET", f"/v1/responders{query}", 400)
+        for name in ("whole", "odd", "nobody-yet", "p7"):
+            self.ask(server, "GET", f"/v1/responders/{name}", 200)
+        self.ask(server, "GET", "/v1/responders/stranger", 404)
+        erased = self.ask(server, "DELETE", "/v1/responders/whole?source=pod-1", 202)
+        self.ask(server, "GET", erased.headers["location"], 200)
+        self.ask(server, "GET", "/v1/erasures/999999", 404)
+        self.ask(server, "DELETE", f"/v1/responders/{'x' * 129}", 404)
+        self.ask(server, "DELETE", "/v1/responders/whole?source=", 422)
+        self.ask(server, "POST", "/v1/batches", 422, everything)
+
+    def tour_operation(self, server):
+        for target in ("/v1/status", "/metrics", "/-/healthy", "/-/ready", "/", "/openapi.json"):
+            self.ask(server, "GET", target, 200)
+            # Of another's name on loopback.
+            self.ask(server, "GET", target, 403, headers={"Host": "evil.example"})
+        self.ask(server, "GET", "/metrics", 200, headers={"Accept": OPEN_METRICS})
+        self.ask(server, "POST", "/-/reload", 200)
+        server.configure("limits: {items: 20, regions: 7}\nstorage: {size: 1GiB}\n")
+        changes = self.ask(server, "POST", "/-/reload", 200).json()
+        self.assertTrue(changes["changed"] and changes["needs_restart"])
+        server.configure("limits: {itemz: 20}\n")
+        self.ask(server, "POST", "/-/reload", 422)
+        self.ask(server, "POST", "/-/reload", 413, b" " * ((8 << 20) + 1))
+        self.ask(server, "POST", "/-/reload", 415, "{}", {"Content-Type": "text/plain"})
+        # Without settings, and blind.
+        bare = self.serve(name="bare")
+        self.ask(bare, "POST", "/-/reload", 200)
+        self.ask(bare, "POST", "/v1/heartbeat", 200, {"every_seconds": 1})
+        eventually(
+            lambda: not self.ask(bare, "GET", "/v1/status", 200).json()["watching"], 10,
+            "a missing source blinds the watch", every=0.5)
+        self.assertTrue(self.ask(bare, "GET", "/v1/status", 200).json()["blind"])
+
+    def tour_bad_heads(self, server):
+        for method, path in self.document.operations():
+            self.ask(server, method, filled(path), 431, headers={"X-Long": "x" * 15_360})
+            self.ask(server, method, filled(path), 400, headers={"Transfer-Encoding": "gzip"})
+
+    def tour_other_methods(self, server):
+        for path in self.document.raw["paths"]:
+            known = {method for method, other in self.document.operations() if other == path}
+            allowed = sorted(known | ({"HEAD"} if "GET" in known else set()))
+            for method in sorted({"GET", "POST", "PUT", "DELETE", "PATCH"} - known):
+                with self.subTest(f"{method} {path}"):
+                    answer = server.request(method, filled(path))
+                    self.assertEqual(
+                        self.document.faults(
+                            self.document.strict["components"]["schemas"]["Problem"],
+                            self.problem(answer, 405), strict=True), [])
+                    self.assertEqual(
+                        sorted(re.split(r",\s*", answer.headers["allow"])), allowed)
+        self.problem(server.get("/openapi.yaml"), 404)
+
+    def tour_tokens(self):
+        scopes = ("ingest", "read", "admin")
+        tokens = {scope: secrets.token_hex(32) for scope in scopes}
+        config = "web:\n  tokens:\n"
+        for scope, token in tokens.items():
+            path = os.path.join(self.directory, scope)
+            with open(path, "w", encoding="ascii", opener=private) as file:
+                file.write(token)
+            config += f"    - {{name: {scope}, scopes: [{scope}], token_file: {scope}}}\n"
+        server = self.serve(config, name="guarded")
+        for (method, path), operation in self.document.operations().items():
+            needed = {
+                role for way in operation["security"] for roles in way.values() for role in roles}
+            with self.subTest(f"{method} {path}"):
+                if not operation["security"]:
+                    self.ask(server, method, path, 200)
+                    continue
+                self.assertEqual(len(needed), 1)
+                self.assertIn(f"`{next(iter(needed))}`", operation["description"])
+                self.ask(server, method, filled(path), 401)
+                for scope in scopes:
+                    headers = {"Authorization": f"Bearer {tokens[scope]}"}
+                    if scope not in needed:
+                        self.ask(server, method, filled(path), 403, headers=headers)
+                        continue
+                    answer = server.request(method, filled(path), headers=headers)
+                    self.assertNotIn(answer.status, (401, 403), answer)
+                    self.check_answer(method, path, answer)
+
+
+def filled(path):
+    """A path of the document with something in its braces."""
+    return path.replace("{id}", "somebody").replace("{number}", "1")
+
+
+def private(path, flags):
+    return os.open(path, flags, 0o600)
+
+
+if __name__ == "__main__":
+    unittest.main()
