@@ -151,7 +151,7 @@ private final class HeldHouse: @unchecked Sendable {
         self.admission = admission
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         keeper = try Keeper(
-            path: directory.path + "/rollcall.db", policy: Policy(), log: log, edge: edge,
+            path: directory.store, policy: Policy(), log: log, edge: edge,
             refusals: { admission.refused }, onFatal: { _ in })
         let router = Router(
             keeper: keeper, edge: edge, limits: BodyLimits(ScanLimits()),

@@ -201,7 +201,7 @@ final class House {
     init(_ change: (inout Configuration) throws -> Void = { _ in }) throws {
         var configuration = Configuration()
         configuration.listenAddress = "127.0.0.1:0"
-        configuration.storagePath = directory.path + "/rollcall.db"
+        configuration.storagePath = directory.store
         try change(&configuration)
         server = try Server(
             configuration,

@@ -18,7 +18,7 @@ import Testing
             let bytes = try Data(contentsOf: golden.appendingPathComponent(name))
             try bytes.write(to: URL(fileURLWithPath: directory.path + "/rollcall.db\(suffix)"))
         }
-        return directory.path + "/rollcall.db"
+        return directory.store
     }
 
     private func text(_ bytes: some Sequence<UInt8>) -> String {

@@ -7,7 +7,7 @@ import Testing
 /// The journal on a disk that fails when told to. One after the other: the faults are global.
 @Suite(.serialized) struct JournalFaultTests {
     private let directory = TemporaryDirectory()
-    private var path: String { directory.path + "/rollcall.db" }
+    private var path: String { directory.store }
 
     @Test func `whichever write finds no room, the turn is refused whole and taken later`() throws {
         // Larger than the page cache, so that some writes come before the commit.
@@ -15,7 +15,7 @@ import Testing
         var refused: Set<String> = []
         for room in sequence(first: 0, next: { $0 < 8 ? $0 + 1 : $0 * 2 }) {
             let directory = TemporaryDirectory()
-            let path = directory.path + "/rollcall.db"
+            let path = directory.store
             let journal = try Journal(path: path, vfs: FaultyDisk.install())
             try journal.turn(1, rows: [(1, "a"), (2, "b")])
             FaultyDisk.writesLeft = room

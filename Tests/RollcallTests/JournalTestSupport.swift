@@ -51,52 +51,6 @@ enum FaultyDisk {
     }
 }
 
-/// A directory that goes with its test. Without Foundation, as the journal itself.
-final class TemporaryDirectory {
-    let path: String
-
-    init() {
-        var template = Array("/tmp/journal-tests-XXXXXX".utf8CString)
-        let made = mkdtemp(&template).flatMap { realpath($0, nil) }
-        path = made.map { String(cString: $0) } ?? ""
-        free(made)
-        precondition(!path.isEmpty, "mkdtemp")
-    }
-
-    deinit {
-        for suffix in ["", "-wal", "-shm", ".lock"] { unlink(path + "/rollcall.db" + suffix) }
-        unlink(path + "/alias.db")
-        rmdir(path)
-    }
-
-    func size(_ name: String) -> Int {
-        var status = stat()
-        return stat(path + "/" + name, &status) == 0 ? Int(status.st_size) : -1
-    }
-
-    func bytes(_ name: String) -> [UInt8] {
-        let file = open(path + "/" + name, O_RDONLY)
-        defer { close(file) }
-        return [UInt8](unsafeUninitializedCapacity: max(0, size(name))) { buffer, count in
-            count = max(0, read(file, buffer.baseAddress, buffer.count))
-        }
-    }
-
-    func write(_ name: String, _ text: String) {
-        write(name, Array(text.utf8))
-    }
-
-    func copy(_ name: String, to other: TemporaryDirectory) {
-        other.write(name, bytes(name))
-    }
-
-    private func write(_ name: String, _ bytes: [UInt8]) {
-        let file = open(path + "/" + name, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        defer { close(file) }
-        #expect(Glibc.write(file, bytes, bytes.count) == bytes.count)
-    }
-}
-
 func thrown<Result>(_ body: () throws -> Result) throws -> StoreError {
     try #require(throws: StoreError.self) { _ = try body() }
 }

@@ -7,7 +7,7 @@ import Testing
 /// The journal against real files, in a directory of its own per test.
 @Suite struct JournalTests {
     private let directory = TemporaryDirectory()
-    private var path: String { directory.path + "/rollcall.db" }
+    private var path: String { directory.store }
 
     @Test func `the settings that promises stand on read back`() throws {
         let journal = try Journal(path: path)
@@ -82,7 +82,7 @@ import Testing
         let killed = TemporaryDirectory()
         directory.copy("rollcall.db", to: killed)
         directory.copy("rollcall.db-wal", to: killed)
-        let found = try Journal(path: killed.path + "/rollcall.db")
+        let found = try Journal(path: killed.store)
         #expect(try found.tail(after: 0) == ["1/1/0/0 kept", "turn 1"])
         #expect(found.lastRow == 1)
         #expect(try found.connection.text("PRAGMA integrity_check") == "ok")

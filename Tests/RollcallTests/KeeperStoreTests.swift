@@ -6,19 +6,6 @@ import Testing
 
 /// What is written turn by turn is what a restart comes back to (design §1 J1 to J5).
 @Suite struct KeeperStoreTests {
-    private final class Directory {
-        let path: String
-        init() throws {
-            var template = Array("/tmp/rollcall-keeper-XXXXXX".utf8CString)
-            path = try #require(mkdtemp(&template).map { String(cString: $0) })
-        }
-        deinit {
-            for name in ["r.db", "r.db-wal", "r.db-shm", "r.db.lock"] { unlink("\(path)/\(name)") }
-            rmdir(path)
-        }
-        var store: String { "\(path)/r.db" }
-    }
-
     private static let began: Int64 = 1_795_230_000_000
 
     private func items(_ kind: ItemKind, _ body: String, source: String = "default") throws -> Event
@@ -93,7 +80,7 @@ import Testing
     @Test func `a restart folds the journal to the very same state, and decides nothing anew`()
         throws
     {
-        let directory = try Directory()
+        let directory = TemporaryDirectory()
         var engine = Engine()
         do {
             let store = try KeeperStore(path: directory.store)
@@ -111,7 +98,7 @@ import Testing
     }
 
     @Test func `a restart begins with the newest checkpoint that can be read`() throws {
-        let directory = try Directory()
+        let directory = TemporaryDirectory()
         var engine = Engine()
         do {
             let store = try KeeperStore(path: directory.store)
@@ -150,7 +137,7 @@ import Testing
     }
 
     @Test func `decisions that come out otherwise are counted, not told`() throws {
-        let directory = try Directory()
+        let directory = TemporaryDirectory()
         var engine = Engine()
         do {
             let store = try KeeperStore(path: directory.store)

@@ -10,23 +10,21 @@ import Testing
 @Suite struct ReloaderTests {
     /// A keeper with a store, a file of settings and a reloader for both; gone with the test.
     private final class Bench: Sendable {
-        let directory: String
+        private let directory = TemporaryDirectory()
         let keeper: Keeper
         let edge = EdgeFigures()
         let reloader: Reloader
         let applied = ReloadLog<Configuration>()
-        var file: String { "\(directory)/r.yml" }
+        var file: String { "\(directory.path)/r.yml" }
 
         init(_ yaml: String) throws {
-            var template = Array("/tmp/rollcall-reload-XXXXXX".utf8CString)
-            directory = try #require(mkdtemp(&template).map { String(cString: $0) })
             let source = SettingsSource(
-                path: "\(directory)/r.yml", flags: [:], environment: [:])
-            try Self.write(yaml, to: "\(directory)/r.yml")
+                path: "\(directory.path)/r.yml", flags: [:], environment: [:])
+            try Self.write(yaml, to: "\(directory.path)/r.yml")
             let started = try source.read()
             let log = Logger(label: "rollcall") { _ in SwiftLogNoOpLogHandler() }
             keeper = try Keeper(
-                path: "\(directory)/r.db", policy: started.policy, log: log, edge: edge,
+                path: directory.store, policy: started.policy, log: log, edge: edge,
                 refusals: { 0 }, onFatal: { _ in })
             let applied = applied
             reloader = Reloader(
@@ -40,10 +38,6 @@ import Testing
             let stops = ReloadLog<Bool>()
             keeper.stop { stops.append(true) }
             #expect(isTrueSoon { !stops.all.isEmpty })
-            for name in ["r.yml", "r.db", "r.db-wal", "r.db-shm", "r.db.lock"] {
-                unlink("\(directory)/\(name)")
-            }
-            rmdir(directory)
         }
 
         func write(_ yaml: String) throws { try Self.write(yaml, to: file) }

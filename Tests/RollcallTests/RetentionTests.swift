@@ -16,7 +16,7 @@ import Testing
 
     /// A store with four turns a day and a checkpoint behind the last of each day.
     private func store(days: Int) throws -> (store: KeeperStore, engine: Engine) {
-        let store = try KeeperStore(path: directory.path + "/rollcall.db")
+        let store = try KeeperStore(path: directory.store)
         var engine = Engine()
         var checkpoints = CheckpointWriter(last: nil)
         for turn in 0..<(days * 4) {
@@ -119,7 +119,7 @@ import Testing
     @Test func `a walk back ends where the retention has cut`() throws {
         let (store, engine) = try store(days: 10)
         _ = try cut(store, bytesMax: 1, at: Self.began + 10 * Self.day)
-        let reader = try JournalReader(path: directory.path + "/rollcall.db")
+        let reader = try JournalReader(path: directory.store)
         var rows = 0
         let next = try reader.walk(from: engine.roster[0].lastRow, limit: 1000) { _ in rows += 1 }
         #expect(next == 0)

@@ -6,36 +6,6 @@ import Testing
 
 /// Secrets in settings, inline or by file. Source: design §9.
 @Suite struct SecretTests {
-    private final class Directory {
-        let path: String
-        private var names: [String] = []
-
-        init() throws {
-            var template = Array("/tmp/rollcall-secret-XXXXXX".utf8CString)
-            path = try #require(mkdtemp(&template).map { String(cString: $0) })
-        }
-
-        deinit {
-            for name in names { unlink("\(path)/\(name)") }
-            rmdir(path)
-        }
-
-        func write(_ name: String, _ text: String, mode: mode_t = 0o600) {
-            names.append(name)
-            let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_CLOEXEC, mode)
-            fchmod(descriptor, mode)
-            _ = Array(text.utf8).withUnsafeBytes {
-                Glibc.write(descriptor, $0.baseAddress, $0.count)
-            }
-            close(descriptor)
-        }
-
-        func makeFIFO(_ name: String) {
-            names.append(name)
-            mkfifo("\(path)/\(name)", 0o600)
-        }
-    }
-
     private struct Reading {
         var secret: String?
         var warnings: [String] = []
@@ -44,7 +14,7 @@ import Testing
 
     /// What `sink: {…}` says of a secret named `token`.
     private func read(
-        _ fields: String, in directory: Directory, variables: [String: String] = [:],
+        _ fields: String, in directory: TemporaryDirectory, variables: [String: String] = [:],
         opens: Bool = true
     ) -> Reading {
         var sources = SettingSources()
@@ -67,7 +37,7 @@ import Testing
     }
 
     @Test func `a secret stands in the file or in a file of its own`() throws {
-        let directory = try Directory()
+        let directory = TemporaryDirectory()
         directory.write("t", "s3cret\n")
         directory.write("windows", "s3cret\r\n")
         #expect(read("", in: directory).secret == nil)
@@ -78,7 +48,7 @@ import Testing
     }
 
     @Test func `both at once is an error, and a variable wins over either in the file`() throws {
-        let directory = try Directory()
+        let directory = TemporaryDirectory()
         directory.write("t", "from-file")
         #expect(
             read("token: a, token_file: t", in: directory).error
@@ -96,7 +66,7 @@ import Testing
     @Test func `a file that holds no secret of one line is an error that shows nothing of it`()
         throws
     {
-        let directory = try Directory()
+        let directory = TemporaryDirectory()
         directory.write("empty", "")
         directory.write("blank", "\n")
         directory.write("lines", "topsecret\nmore\n")
@@ -123,7 +93,7 @@ import Testing
     }
 
     @Test func `a secret may have 4096 bytes and not one more`() throws {
-        let directory = try Directory()
+        let directory = TemporaryDirectory()
         let longest = String(repeating: "s", count: Secret.bytesMax)
         directory.write("longest", longest + "\r\n")
         directory.write("longer", longest + "s")
@@ -133,7 +103,7 @@ import Testing
     }
 
     @Test func `a file that everybody can read is taken with a warning`() throws {
-        let directory = try Directory()
+        let directory = TemporaryDirectory()
         directory.write("group", "s", mode: 0o440)
         directory.write("open", "s", mode: 0o444)
         #expect(read("token_file: group", in: directory).warnings == [])
@@ -147,7 +117,7 @@ import Testing
     }
 
     @Test func `where secrets decide nothing their files are not opened`() throws {
-        let directory = try Directory()
+        let directory = TemporaryDirectory()
         let reading = read("token_file: missing", in: directory, opens: false)
         #expect(reading.error == nil && reading.secret == nil)
     }

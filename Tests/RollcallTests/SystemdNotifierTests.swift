@@ -206,19 +206,12 @@ import Testing
     }
 
     @Test func `a keeper that hangs feeds no watchdog`() throws {
-        var template = Array("/tmp/rollcall-notify-XXXXXX".utf8CString)
-        let directory = try #require(mkdtemp(&template).map { String(cString: $0) })
-        defer {
-            for name in ["r.db", "r.db-wal", "r.db-shm", "r.db.lock"] {
-                unlink("\(directory)/\(name)")
-            }
-            rmdir(directory)
-        }
+        let directory = TemporaryDirectory()
         let manager = try Manager()
         // A beat each turn that comes 100 ms after the last: each second, when nothing else is.
         let notifier = notifier(manager.name, watchdog: "2000000")
         let keeper = try Keeper(
-            path: "\(directory)/r.db", policy: Policy(),
+            path: directory.store, policy: Policy(),
             log: Logger(label: "test") { _ in
                 SwiftLogNoOpLogHandler()
             },
