@@ -46,7 +46,16 @@ extension Keeper {
         }
         noteChores(pending, present)
         walBytes += pending.bytes.count + 40 * pending.rows.count + choreBytes
-        if walBytes > Self.walBytesMax { checkpointWAL(.passive) }
+    }
+
+    /// Moves the log into the file when it is long, or has to be cut. Between turns: whoever waited
+    /// for the last one is answered.
+    func tendLog() {
+        if chores.erasures.wantsLogCut {
+            checkpointWAL(.truncate)
+        } else if walBytes > Self.walBytesMax {
+            checkpointWAL(.passive)
+        }
     }
 
     private func noteChores(_ pending: PendingTurn, _ clock: ClockReading) {
@@ -62,7 +71,7 @@ extension Keeper {
         }
     }
 
-    func checkpointWAL(_ mode: WALCheckpoint.Mode) {
+    private func checkpointWAL(_ mode: WALCheckpoint.Mode) {
         walBytes = 0
         do throws(StoreError) {
             let result = try store.journal.checkpointWAL(mode)

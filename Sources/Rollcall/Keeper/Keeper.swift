@@ -223,7 +223,7 @@ package final class Keeper: @unchecked Sendable {
         }
         for (reply, receipt) in replies { reply(.committed(receipt)) }
         answer(questions, at: now)
-        if chores.erasures.wantsLogCut { checkpointWAL(.truncate) }
+        tendLog()
     }
 
     /// Reads at the edge what must be judged: lateness, wall steps, refusals (J1).

@@ -132,13 +132,9 @@ extension Engine {
             versions.names.indices.contains(Int(person.osVersion)),
             versions.names.indices.contains(Int(person.appVersion)), id.count < 256
         else { return false }
-        let number = roster.enrol(id.span, 0..<id.count)
         var person = person
-        person.idOffset = roster[number].idOffset
-        person.idCount = roster[number].idCount
-        person.armed = .distantFuture
-        arm(&person, number)
-        roster[number] = person
+        arm(&person, roster.count)
+        let number = roster.enrol(id.span, 0..<id.count, as: person)
         if !id.isEmpty {
             tally.add(person, now: watch.watchedNow)
             useNames(person)

@@ -46,10 +46,12 @@ package struct Roster: Sendable {
     /// The number of the person with this id.
     package func number(of id: [UInt8]) -> Int? { number(of: id.span, 0..<id.count) }
 
-    /// Enrols a person who is not there yet.
-    mutating func enrol(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Int {
+    /// Enrols a person who is not there yet, under the next number.
+    mutating func enrol(
+        _ bytes: Span<UInt8>, _ range: Range<Int>, as person: Responder = Responder()
+    ) -> Int {
         if (count + 1) * 2 > slots.count { reserve(count + 1) }
-        var person = Responder()
+        var person = person
         person.idOffset = UInt32(idBytes.count)
         person.idCount = UInt8(range.count)
         bytes.extracting(range).withUnsafeBufferPointer { idBytes.append(contentsOf: $0) }
