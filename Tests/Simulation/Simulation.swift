@@ -20,7 +20,9 @@ func simulate(_ options: Options) async -> CInt {
         return whole
     }
     report(campaign, options, ContinuousClock.now - began)
-    return campaign.failed.isEmpty ? 0 : 1
+    let missing = Coverage.missing(campaign, options)
+    if !missing.isEmpty { print("never met: \(missing.joined(separator: ", "))") }
+    return campaign.failed.isEmpty && missing.isEmpty ? 0 : 1
 }
 
 private func report(_ campaign: Campaign, _ options: Options, _ duration: Duration) {

@@ -1,0 +1,47 @@
+/// The rare situations that a long campaign must have met: a world that ceases to make one of them
+/// would otherwise go on to find nothing there.
+enum Coverage {
+    /// Stories from which on all of them are expected, whatever the seeds.
+    private static let storiesMin = 10_000
+
+    /// What `campaign` should have met and did not.
+    static func missing(_ campaign: Campaign, _ options: Options) -> [String] {
+        // The first 2000 seeds are known to meet all.
+        let isKnown = options.first == 1 && campaign.stories >= 2000
+        guard isKnown || campaign.stories >= storiesMin else { return [] }
+        return situations.filter { campaign.marks[$0] == nil }
+    }
+
+    private static let situations = [
+        "all backends cut off", "an old install speaks again", "app killed",
+        "back-off at its longest", "backend clock skewed", "backend cut off",
+        "background throttling", "backlog", "backlog in parts", "backlog newest first",
+        "batch lost in an outage", "beats skipped", "cached fix", "clean stop", "clock a day off",
+        "clock restored", "clock stepped back", "clock stepped forward",
+        "company at a fault's instant", "crash", "crash loop", "death", "delayed and overtaken",
+        "drifting phone clock", "duplicate", "duty shift", "duty told by both",
+        "duty told by the backend", "empty fact", "erased", "event at a deadline",
+        "everybody declared", "fact from the future", "fact of the past", "factors changed",
+        "facts about everybody", "facts received at one instant", "flood after an absence",
+        "flushed newest first", "heartbeat disarmed", "heartbeat disarmed at the end",
+        "heartbeat interval changed", "heartbeats missing", "holes", "install ids begin",
+        "long down time", "lost while down", "low power mode", "mass declaration",
+        "more holes than are remembered", "more installs than are remembered",
+        "moved to another region", "named again after erasure", "named again at the end",
+        "observe toggled", "offline queue overflowed", "one sequence twice", "overload",
+        "part of a roster lost", "part of a roster repeated", "pause ended early",
+        "pause in the past", "pause with an end", "phone clock behind", "phone clock corrected",
+        "phone clock in the future", "policy drawn anew", "policy looser", "policy stricter",
+        "policy swapped", "punctual turn after a long distance", "reinstall with ids",
+        "reinstall without ids", "restart at once", "retired at the end", "roster complete",
+        "roster in parts", "roster refused", "roster shrunk a little",
+        "roster shrunk by permission", "several batches in one array", "several sources beat",
+        "sharing paused", "somebody without a phone", "source missing for 15 minutes",
+        "store failing", "store works while Rollcall is down", "stuck forwarder", "suspension",
+        "suspension just too short", "transition ONLINE", "transition agreeing",
+        "transition early", "transition from the future", "transition late",
+        "transition of somebody never heard", "transition retried", "transition wrong", "tunnel",
+        "update without a location", "wildly different profiles", "write refused",
+        "write while the store fails",
+    ]
+}
