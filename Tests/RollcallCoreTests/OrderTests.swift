@@ -1,5 +1,6 @@
-import RollcallCore
 import Testing
+
+@testable import RollcallCore
 
 /// What comes before what, and what a replay makes of its lines. Source: fine print F1 to F5.
 @Suite struct OrderTests {
@@ -249,5 +250,22 @@ extension Script {
             }
         }
         return stepped
+    }
+
+    // I2: of two batches of one instant the higher sequence wins, whichever comes later.
+    @Test(
+        arguments: [
+            (6, 5), (Int64.max, 98), (Int64.max, Int64.max - 1), (1 << 31, (1 << 31) - 1),
+            ((1 << 31) - 1, (1 << 31) - 2), (1_795_219_200_001, 1_795_219_200_000), (1, 0),
+            (1 << 40, 7),
+        ] as [(Int64, Int64)])
+    func `a higher sequence wins a tie, a lower one does not`(higher: Int64, lower: Int64) {
+        let at = WatchedTime(milliseconds: 1)
+        var sequences = FactSequences()
+        sequences.note(.duty, lower)
+        #expect(sequences.isNews(.duty, at, higher, toldAt: at))
+        sequences.note(.duty, higher)
+        #expect(!sequences.isNews(.duty, at, lower, toldAt: at))
+        #expect(sequences.isNews(.duty, at, higher, toldAt: at))
     }
 }

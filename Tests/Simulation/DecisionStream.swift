@@ -21,19 +21,21 @@ struct DecisionStream {
     private var graces: [Int64] = []
     /// Nobody but these becomes OFFLINE by time before that (INV-09).
     private var grace: (until: Int64, except: Set<String>)?
-    private var offlineAfterMin: Int64
+    /// The smallest of all policies so far: a factor outlives its policy until the next contact (F19).
+    private var offlineMin = Int64.max
+    private var factorMin = 1.0
     /// Walls before and after a step are not compared.
     private var hasStepped = false
 
     /// A stream that begins under `policy`.
-    init(policy: StoryPolicy) { offlineAfterMin = Self.offlineAfterMin(policy) }
+    init(policy: StoryPolicy) { note(policy) }
 
     /// Takes note of a line whose decisions were taken.
     mutating func fold(_ line: StoryLine) {
         switch line.event {
         case .clock: hasStepped = true
         case .policy(let policy):
-            offlineAfterMin = min(offlineAfterMin, Self.offlineAfterMin(policy))
+            note(policy)
             grace = nil
         case .erase(let id): statuses[id] = nil
         default: break
@@ -100,7 +102,7 @@ struct DecisionStream {
         if at - onset >= Self.graceFrom, graces.count < Self.gracesMax {
             graces.append(at)
             let offline = statuses.filter { $0.value == "OFFLINE" }.map(\.key)
-            grace = (at + offlineAfterMin, Set(offline))
+            grace = (at + Int64(Double(offlineMin) * factorMin), Set(offline))
         }
         last = (onset, at)
         onset = .max
@@ -108,9 +110,10 @@ struct DecisionStream {
 
     private func rank(_ status: String) -> Int { Self.order.firstIndex(of: status) ?? 0 }
 
-    private static func offlineAfterMin(_ policy: StoryPolicy) -> Int64 {
+    private mutating func note(_ policy: StoryPolicy) {
         let factor = min(1, policy.lowPowerFactor) * min(policy.iosFactor, policy.androidFactor, 1)
-        let offline = min(policy.onDuty.offlineAfter, policy.onMission.offlineAfter)
-        return Int64(Double(offline) * factor)
+        factorMin = min(factorMin, factor)
+        offlineMin = min(
+            offlineMin, policy.onDuty.offlineAfter, policy.onMission.offlineAfter)
     }
 }

@@ -13,10 +13,11 @@ enum Fact: Int, CaseIterable {
 /// The highest sequence of the batch that told each fact, to decide between two batches that tell
 /// for the same instant. Source: design §3 I2.
 ///
-/// Only the low 32 bits are kept, and compared around the clock as TCP does: two batches received
-/// in the same millisecond are not two thousand million updates apart.
+/// Four bytes each: a sequence below 2³¹ is kept as it is; of a larger one, such as a time in
+/// milliseconds, the low 31 bits, which are compared around the clock as TCP does: two such batches
+/// received in the same millisecond are not a thousand million updates apart.
 struct FactSequences: Sendable {
-    /// The sequence + 1; 0 for what was told without one.
+    /// The sequence + 1, or its low bits behind the mark; 0 for what was told without one.
     private var low = InlineArray<8, UInt32>(repeating: 0)
 
     /// True if what is told of `fact` for `instant` is news after what was told for `at`. Ties go to
@@ -26,7 +27,9 @@ struct FactSequences: Sendable {
     ) -> Bool {
         if instant != at { return instant > at }
         guard let sequence, sequence >= 0, low[fact.rawValue] != 0 else { return true }
-        return Int32(bitPattern: Self.low(sequence) &- low[fact.rawValue]) >= 0
+        let (new, old) = (Self.low(sequence), low[fact.rawValue])
+        guard new & old & Self.large != 0 else { return new >= old }
+        return Int32(bitPattern: (new &- old) << 1) >= 0
     }
 
     /// Remembers who told `fact`.
@@ -38,7 +41,11 @@ struct FactSequences: Sendable {
         for index in low.indices { archive.code(&low[index]) }
     }
 
+    /// Marks a sequence of which only the low bits are kept.
+    private static let large: UInt32 = 1 << 31
+
     private static func low(_ sequence: Int64) -> UInt32 {
-        UInt32(truncatingIfNeeded: sequence &+ 1)
+        let next = UInt64(bitPattern: sequence) + 1
+        return next < UInt64(large) ? UInt32(next) : UInt32(truncatingIfNeeded: next) | large
     }
 }
