@@ -136,14 +136,7 @@ package struct PendingTurn {
     private mutating func erase(
         _ person: ErasedPerson, _ source: [UInt8], _ engine: inout Engine, at instant: RunningTime
     ) -> Receipt {
-        let number: Int?
-        let hash: UInt64
-        switch person {
-        case .id(let id):
-            number = engine.roster.number(of: id)
-            hash = StableHash.of(id.span, 0..<id.count)
-        case .number(let known, let told): (number, hash) = (known, told)
-        }
+        let (number, hash) = person.found(in: engine.roster)
         let body =
             Self.number(Int64(bitPattern: hash)) + Self.number(Int64(number.map { $0 + 1 } ?? 0))
         append(EventCode.erase, body + source, &engine)

@@ -64,7 +64,7 @@ struct RetentionWriter {
         if !isLeft { cut = nil }
     }
 
-    /// Once a day at most, so that the log says it without being full of it.
+    /// Once in a process' life, so that the log says it without being full of it.
     private mutating func warn(_ message: Logger.Message, _ first: Turn, _ clock: ClockReading) {
         if isWarned { return }
         isWarned = true

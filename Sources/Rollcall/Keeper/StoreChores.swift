@@ -39,7 +39,7 @@ struct StoreChores {
         return Self.pieceBytes
     }
 
-    /// Notes a committed turn of `rows` rows, and begins what has become due.
+    /// Notes a committed turn, and begins what has become due.
     mutating func committed(
         _ pending: PendingTurn, _ journal: Journal, _ engine: Engine, _ clock: ClockReading
     ) throws(StoreError) {

@@ -265,6 +265,14 @@ extension Engine {
         versions.use(UInt32(person.appVersion))
     }
 
+    /// A person counts for their names no longer.
+    mutating func leaveNames(_ person: Responder) {
+        regions.leave(person.region)
+        circles.leave(person.circles)
+        versions.leave(UInt32(person.osVersion))
+        versions.leave(UInt32(person.appVersion))
+    }
+
     /// A duty state told by the backend wins over one in batches received within 60 s after it
     /// (F15), in whichever order the two arrive.
     private func applyDuty(

@@ -67,25 +67,12 @@ extension Engine {
     /// Takes a person out of memory. Nothing is printed: a line would name them.
     mutating func erase(_ who: ErasedPerson, _ receipt: inout Receipt) {
         receipt.accepted += 1
-        let known: Int?
-        let hash: UInt64
-        switch who {
-        case .id(let id):
-            known = roster.number(of: id)
-            hash = StableHash.of(id.span, 0..<id.count)
-        case .number(let number, let told):
-            known = number.flatMap { $0 < roster.count && roster[$0].idCount > 0 ? $0 : nil }
-            hash = told
-        }
+        let (known, hash) = who.found(in: roster)
         erasures.expire(now: watch.now, retention: policy.retention)
         receipt.erasure = erasures.note(hash, row: nextRow - 1, now: watch.now)
         guard let number = known else { return }
-        let person = roster[number]
-        tally.remove(person, now: watch.watchedNow)
-        regions.leave(person.region)
-        circles.leave(person.circles)
-        versions.leave(UInt32(person.osVersion))
-        versions.leave(UInt32(person.appVersion))
+        tally.remove(roster[number], now: watch.watchedNow)
+        leaveNames(roster[number])
         regions.dropUnused(but: policy.coverageRegions + [Self.defaultRegion])
         circles.dropUnused()
         versions.dropUnused()

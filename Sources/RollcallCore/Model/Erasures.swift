@@ -5,6 +5,16 @@ package enum ErasedPerson: Equatable, Sendable {
     /// As the journal keeps it, which must not hold the id: by number, nil for nobody known, and by
     /// the hash of the id.
     case number(Int?, hash: UInt64)
+
+    /// The number that they have in `roster`, nil for nobody known, and the hash of their id.
+    package func found(in roster: Roster) -> (number: Int?, hash: UInt64) {
+        switch self {
+        case .id(let id):
+            (roster.number(of: id), StableHash.of(id.span, 0..<id.count))
+        case .number(let number, let hash):
+            (number.flatMap { $0 < roster.count && roster[$0].idCount > 0 ? $0 : nil }, hash)
+        }
+    }
 }
 
 /// Hashes of erased ids, refused for the retention or until somebody names them again. Source: fine
