@@ -89,7 +89,7 @@ import Testing
 
     // MARK: - Lines (F5)
 
-    /// What a replay of `lines` prints, each stamped in milliseconds of the timeline.
+    /// The statuses that a replay of `lines` prints, each stamped in milliseconds of the timeline.
     private func replay(_ lines: String..., finishes: Bool = true) throws -> [String] {
         var replay = Replay(policy: Policy())
         var output: [UInt8] = []
@@ -99,8 +99,8 @@ import Testing
             try replay.fold(Array("{\"at\":\(at),\(words[1])}".utf8), to: &output)
         }
         if finishes { replay.finish(to: &output) }
-        return String(decoding: output, as: UTF8.self).split(separator: "\n").map { line in
-            line.split(separator: ",").first { $0.contains("\"to\":") }.map(String.init) ?? ""
+        return String(decoding: output, as: UTF8.self).split(separator: "\n").compactMap { line in
+            line.split(separator: ",").first { $0.contains("\"to\":") }.map(String.init)
         }
     }
 

@@ -55,7 +55,7 @@ struct DecisionStream {
             statuses[id] = to
         case .blind(let at, let begins, let since, let reason):
             if begins { try lose(since, reason) } else { try regain(at, reason) }
-        case .update: break
+        case .update, .gap: break
         }
     }
 

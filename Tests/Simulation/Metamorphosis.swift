@@ -156,6 +156,8 @@ extension StoryDecision {
         switch self {
         case .status(_, let id, let from, let to, let origin): "\(id) \(from) \(to) \(origin)"
         case .blind(_, let begins, _, let reason): "\(reason) \(begins)"
+        case .gap(_, let id, let state, let suspected, let verdict):
+            "gap \(id) \(state) \(suspected) \(verdict ?? "")"
         case .update: nil
         }
     }

@@ -117,6 +117,9 @@ struct StoryPolicy: Equatable {
 enum StoryDecision: Equatable {
     /// `from` and `to` are statuses or `NOT_EXPECTED`; `origin` as in fine print F21.
     case status(at: Int64, responderID: String, from: String, to: String, origin: String)
+    /// `suspected` and `verdict` are causes and verdicts; the evidence is not compared.
+    case gap(
+        at: Int64, responderID: String, state: String, suspected: String, verdict: String?)
     case blind(at: Int64, begins: Bool, since: Int64, reason: String)
     /// `outcome`: `accepted`, `duplicate`, `late`.
     case update(at: Int64, responderID: String, sequence: Int64, outcome: String)

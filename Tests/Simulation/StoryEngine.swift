@@ -79,13 +79,21 @@ struct StoryEngine {
     }
 
     private mutating func takeDecisions() -> [StoryDecision] {
-        engine.takeDecisions().map { numbered in
+        engine.takeDecisions().filter { numbered in
+            // The oracle does not know gaps yet.
+            if case .gap = numbered.decision { false } else { true }
+        }.map { numbered in
             switch numbered.decision {
             case .status(let at, let number, let from, let to, let origin):
                 .status(
                     at: at.milliseconds, responderID: name(number),
                     from: from.map { "\($0.word)" } ?? "NOT_EXPECTED",
                     to: to.map { "\($0.word)" } ?? "NOT_EXPECTED", origin: "\(origin.word)")
+            case .gap(let at, let number, let report):
+                .gap(
+                    at: at.milliseconds, responderID: name(number), state: "\(report.state.word)",
+                    suspected: "\(report.suspected.word)",
+                    verdict: report.verdict.map { "\($0.word)" })
             case .blind(let at, let begins, let since, let reason):
                 .blind(
                     at: at.milliseconds, begins: begins, since: since.milliseconds,

@@ -163,6 +163,7 @@ package struct KeeperStore {
 struct DecisionCode {
     private static let status: UInt8 = 1
     private static let blind: UInt8 = 2
+    private static let gap: UInt8 = 3
     /// Stands for NOT_EXPECTED in a status row.
     private static let notExpected: UInt8 = 255
 
@@ -187,6 +188,11 @@ struct DecisionCode {
             responder = 0
             self.at = at
             body = [begins ? 1 : 0, reason.rawValue] + PendingTurn.number(since.milliseconds)
+        case .gap(let at, let number, let report):
+            kind = Self.gap
+            responder = Int64(number + 1)
+            self.at = at
+            body = report.journalBytes
         case .update(let at, _, _, _):
             preconditionFailure("updates are decided aloud in replays only, at \(at)")
         }

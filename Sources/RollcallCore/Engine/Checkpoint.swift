@@ -133,6 +133,8 @@ extension Engine {
             versions.names.indices.contains(Int(person.appVersion)), id.count < 256
         else { return false }
         var person = person
+        person.hasGap = extras.gap != nil
+        if person.isActive, person.darkFrom == .distantFuture { startDark(&person) }
         arm(&person, roster.count)
         let number = roster.enrol(id.span, 0..<id.count, as: person)
         if !id.isEmpty {
@@ -145,6 +147,13 @@ extension Engine {
         retired[number] = extras.retiredAt
         transitionIDs[number] = extras.transitionIDs
         pushTokens[number] = extras.pushToken
+        gaps[number] = extras.gap
+        queueDepths[number] = extras.queueDepths
+        uncovered[number] = extras.uncovered
+        if let due = extras.gap?.due { verdicts.push(.init(at: due, number: UInt32(number))) }
+        if let entry = extras.uncovered, !entry.holes.isEmpty {
+            holes.push(.init(at: entry.due, number: UInt32(number)))
+        }
         if let until = extras.pausedUntil {
             pauseQueue.push(.init(at: until, number: UInt32(number)))
         }

@@ -30,6 +30,10 @@ struct CheckpointHead {
             // Room only: what is said to come must come.
             if archive.isReading { engine.roster.reserve(min(max(0, people), 2_000_000)) }
         }
+        if archive.isReading && archive.version < 3 { return }
+        archive.codePart { engine.massGaps.code(&$0) }
+        archive.codePart { engine.stall.code(&$0) }
+        archive.codePart { archive in archive.code(&engine.nextGap) }
     }
 
     /// A new engine knows a region already; a checkpoint brings all of them.
@@ -108,11 +112,14 @@ extension Counters {
         for index in interval.indices { interval[index].code(&archive) }
         queueDepth.code(&archive)
         archive.code(&lastBatchAt, empty: .distantPast) { $0.code(&$1) }
+        if archive.isReading && archive.version < 3 { return }
+        gaps.code(&archive)
+        dark.code(&archive)
     }
 }
 
 extension Histogram {
-    fileprivate mutating func code(_ archive: inout Archive) {
+    mutating func code(_ archive: inout Archive) {
         archive.code(&counts)
         archive.code(&sum)
         if counts.count != bounds.count + 1 {

@@ -46,6 +46,10 @@ extension Responder {
         archive.code(&hasLedger)
         archive.code(&lastRow)
         archive.code(&lastDecision)
+        if archive.isReading && archive.version < 3 { return }
+        archive.code(&isDark)
+        archive.code(&darkFrom)
+        archive.code(&hasToldEmptyQueue)
     }
 }
 

@@ -6,12 +6,16 @@ struct PersonExtras: Sendable {
     var retiredAt: WatchedTime?
     var transitionIDs: [UInt64]?
     var pushToken: [UInt8]?
+    var gap: Gap?
+    var queueDepths: QueueDepths?
+    var uncovered: Uncovered?
 
     /// Which of them are there, a bit each.
-    private var flags: UInt8 {
+    private var flags: UInt16 {
         (ledger == nil ? 0 : 1) | (pausedUntil == nil ? 0 : 2) | (adoption == nil ? 0 : 4)
             | (retiredAt == nil ? 0 : 8) | (transitionIDs == nil ? 0 : 16)
-            | (pushToken == nil ? 0 : 32)
+            | (pushToken == nil ? 0 : 32) | (gap == nil ? 0 : 64)
+            | (queueDepths == nil ? 0 : 128) | (uncovered == nil ? 0 : 256)
     }
 
     /// Most people have none of it: one byte.
@@ -30,6 +34,9 @@ struct PersonExtras: Sendable {
             }
         }
         if has(5) { archive.code(some: &pushToken, empty: []) { $0.code(&$1) } }
+        if has(6) { archive.code(some: &gap, empty: Gap()) { $1.code(&$0) } }
+        if has(7) { archive.code(some: &queueDepths, empty: QueueDepths()) { $1.code(&$0) } }
+        if has(8) { archive.code(some: &uncovered, empty: Uncovered()) { $1.code(&$0) } }
     }
 }
 
@@ -41,6 +48,9 @@ struct PersonTables: Sendable {
     private let retired: SideTable<WatchedTime>
     private let transitionIDs: SideTable<[UInt64]>
     private let pushTokens: SideTable<[UInt8]>
+    private let gaps: SideTable<Gap>
+    private let queueDepths: SideTable<QueueDepths>
+    private let uncovered: SideTable<Uncovered>
 
     init(_ engine: Engine) {
         ledgers = engine.ledgers
@@ -49,6 +59,9 @@ struct PersonTables: Sendable {
         retired = engine.retired
         transitionIDs = engine.transitionIDs
         pushTokens = engine.pushTokens
+        gaps = engine.gaps
+        queueDepths = engine.queueDepths
+        uncovered = engine.uncovered
     }
 
     /// What stands beside one person.
@@ -56,7 +69,8 @@ struct PersonTables: Sendable {
         PersonExtras(
             ledger: ledgers[number], pausedUntil: pauses[number], adoption: adopted[number],
             retiredAt: retired[number], transitionIDs: transitionIDs[number],
-            pushToken: pushTokens[number])
+            pushToken: pushTokens[number], gap: gaps[number], queueDepths: queueDepths[number],
+            uncovered: uncovered[number])
     }
 }
 

@@ -26,10 +26,7 @@ extension Engine {
             person.degradedDeadline <= person.offlineDeadline || !person.isActive
                 || person.status != .online, "DEGRADED comes before OFFLINE")
         guard person.isActive else { return }
-        let due =
-            person.status == .offline
-            ? person.offlineSince + policy.forgetAfter : person.lateness
-        expect(person.armed <= due, "the deadline is armed")
+        expect(person.armed <= due(person), "the deadline is armed")
         let isQueued = deadlines.contains { $0.number == number && $0.at == person.armed }
         expect(isQueued, "what is armed is queued")
     }

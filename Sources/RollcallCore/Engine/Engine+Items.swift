@@ -80,8 +80,12 @@ extension Engine {
             roster[number] = person
         }
         let before = person
+        defer { followDark(from: before, &person, number) }
         let ledger = item.installID == nil ? nil : ledgers[number]
-        let taken = take(item, list, &person, number, received, &receipt)
+        let heights = person.hasGap ? heights(person, number) : nil
+        let resets = counters.installsReset
+        var news = GapNews()
+        let taken = take(item, list, &person, number, received, &news, &receipt)
         if taken.isOld, !provesContact(item, person, instant) {
             receipt.duplicates += 1
             // Nothing moves (F13): an anonymous install does not even get a name.
@@ -98,7 +102,34 @@ extension Engine {
         applyFacts(item, list.bytes, &person, number, instant, sequence: taken.sequence)
         if person.duty == .none { person.duty = .onDuty }
         settleFacts(&person, number, old: old)
-        contact(&person, number, instant, at: received)
+        noteDepth(item, before, &person, number, instant, taken.sequence)
+        contact(&person, number, instant, at: received, taken: heights)
+        guard person.hasGap else { return }
+        news.isReinstalled = counters.installsReset > resets
+        if person.telemetryAt == instant, person.telemetry == item.telemetry {
+            news.telemetry = item.telemetry
+        }
+        learn(news, number)
+    }
+
+    /// Remembers the queue's depth for the trend (F25).
+    private mutating func noteDepth(
+        _ item: Item, _ before: Responder, _ person: inout Responder, _ number: Int,
+        _ instant: WatchedTime, _ sequence: Int64
+    ) {
+        guard let depth = item.telemetry?.queueDepth, depth != Telemetry.queueDepthUnknown else {
+            return
+        }
+        guard var depths = queueDepths[number] ?? (depth == 0 ? nil : QueueDepths()) else {
+            return person.hasToldEmptyQueue = true
+        }
+        if depths.entries.isEmpty, person.hasToldEmptyQueue {
+            // Of empty queues only the last matters: a rise can do no more than begin with it.
+            depths.add(.init(at: before.telemetryAt, sequence: -1, depth: 0))
+        }
+        depths.add(.init(at: instant, sequence: sequence, depth: depth))
+        if depth == 0 { person.hasToldEmptyQueue = true }
+        queueDepths[number] = depths.isAllZero ? nil : depths
     }
 
     /// A batch of which nothing is new proves contact only by a later `received_at` (I4, F13).
@@ -111,7 +142,7 @@ extension Engine {
     /// sequence.
     private mutating func take(
         _ item: Item, _ list: ItemList, _ person: inout Responder, _ number: Int,
-        _ received: Timestamp, _ receipt: inout Receipt
+        _ received: Timestamp, _ news: inout GapNews, _ receipt: inout Receipt
     ) -> (isOld: Bool, sequence: Int64) {
         let id = item.installID.map { StableHash.of(list.bytes.span, $0.indices) } ?? 0
         guard item.updateCount > 0 else {
@@ -133,27 +164,33 @@ extension Engine {
             }
             guard outcome == .accepted else { continue }
             isOld = false
-            locate(update, item, &person, received)
+            if person.hasGap { news.taken.append((update.sequence, id)) }
+            locate(update, item, &person, number, received, &news)
         }
         return (isOld, sequence)
     }
 
     /// Moves the last location, and measures delay and interval (I5, I6).
     private mutating func locate(
-        _ update: Update, _ item: Item, _ person: inout Responder, _ received: Timestamp
+        _ update: Update, _ item: Item, _ person: inout Responder, _ number: Int,
+        _ received: Timestamp, _ news: inout GapNews
     ) {
         guard var captured = update.capturedAt else { return }
+        var isClamped = false
         let duty = item.duty ?? (person.duty == .none ? .onDuty : person.duty)
         let platform = item.platform ?? person.platform
         if captured - received > Self.skewMax {
             counters.skewedUpdates += 1
             captured = received
+            isClamped = true
         } else {
             let delay = (received - captured).count
             counters.delay.observe(delay)
             counters.delayBy[Int(duty.rawValue) * 4 + Int(platform.rawValue)].observe(delay)
         }
         let instant = watch.told(captured)
+        if person.hasGap, !isClamped, !update.isCached { news.captured.append((instant, captured)) }
+        cover(person, number, instant)
         if person.lastLocationAt > .distantPast, captured > person.lastLocationAt {
             counters.interval[Int(duty.rawValue)].observe(
                 (captured - person.lastLocationAt).count)
@@ -311,88 +348,6 @@ extension Engine {
         } else {
             person.sharing = .active
             pauses[number] = nil
-        }
-    }
-
-    // MARK: - Sequences
-
-    /// Takes one update, in the person's own fields while they suffice.
-    private mutating func take(
-        _ update: Update, _ id: UInt64, _ person: inout Responder, _ number: Int
-    ) -> UpdateOutcome {
-        if !person.hasLedger, person.installID == id || id == 0 {
-            let isEmpty = person.highestSequence < person.lowestSequence
-            if isEmpty || update.sequence == person.highestSequence &+ 1,
-                update.sequence > person.highestSequence || isEmpty
-            {
-                if isEmpty { person.lowestSequence = update.sequence }
-                if isEmpty && id != 0 { person.installID = id }
-                person.highestSequence = update.sequence
-                if let captured = update.capturedAt {
-                    person.newestCapturedAt = max(person.newestCapturedAt, captured)
-                }
-                return .accepted
-            }
-            let isInside =
-                update.sequence >= person.lowestSequence
-                && update.sequence <= person.highestSequence
-            let mayRestart =
-                person.installID == 0 && person.newestCapturedAt > .distantPast
-                && (update.capturedAt.map { $0 > person.newestCapturedAt } ?? false)
-            if isInside && !mayRestart { return .duplicate }
-        }
-        var ledger = takeLedger(&person, number)
-        let outcome = ledger.take(update, id: id, resets: &counters.installsReset)
-        keep(ledger, &person, number)
-        return outcome
-    }
-
-    /// A batch without updates may still name a new install; false if it names a forgotten one.
-    private mutating func meet(
-        _ id: UInt64, _ person: inout Responder, _ number: Int
-    ) -> Bool {
-        if id == 0 || (!person.hasLedger && person.installID == id) { return true }
-        var ledger = takeLedger(&person, number)
-        ledger.meet(id: id, resets: &counters.installsReset)
-        let isKnown = ledger.installs.contains { $0.id == id }
-        keep(ledger, &person, number)
-        return isKnown
-    }
-
-    /// The person's ledger, wherever it is.
-    private mutating func takeLedger(_ person: inout Responder, _ number: Int) -> SequenceLedger {
-        if person.hasLedger { return ledgers.take(number) ?? SequenceLedger() }
-        var ledger = SequenceLedger()
-        guard person.highestSequence >= person.lowestSequence || person.installID != 0 else {
-            return ledger
-        }
-        var install = Install(id: person.installID)
-        if person.highestSequence >= person.lowestSequence {
-            install.ranges = [person.lowestSequence...person.highestSequence]
-        }
-        if person.newestCapturedAt > .distantPast {
-            install.newestCapturedAt = person.newestCapturedAt
-        }
-        ledger.installs = [install]
-        return ledger
-    }
-
-    /// Keeps a ledger in the person's own fields if it fits, else in the side table.
-    private mutating func keep(
-        _ ledger: SequenceLedger, _ person: inout Responder, _ number: Int
-    ) {
-        if ledger.installs.count == 1, ledger.forgotten.isEmpty,
-            let install = ledger.installs.first,
-            install.ranges.count == 1, install.closedThrough < 0, let range = install.ranges.first
-        {
-            person.hasLedger = false
-            person.installID = install.id
-            person.lowestSequence = range.lowerBound
-            person.highestSequence = range.upperBound
-            person.newestCapturedAt = install.newestCapturedAt ?? .distantPast
-        } else if !ledger.installs.isEmpty {
-            person.hasLedger = true
-            ledgers[number] = ledger
         }
     }
 }

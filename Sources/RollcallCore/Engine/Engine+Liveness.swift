@@ -7,7 +7,8 @@ extension Engine {
         _ person: inout Responder, _ number: Int, to status: Status, _ origin: Origin,
         from believed: Status? = nil
     ) {
-        let from = believed ?? person.status
+        let old = person.status
+        let from = believed ?? old
         person.status = status
         person.since = watch.wallNow
         if status < .unknown { person.isHeard = true }
@@ -15,6 +16,7 @@ extension Engine {
         counters.transitions[Int(from.rawValue) * 4 + Int(status.rawValue)] += 1
         decisions.append(
             .status(at: watch.wallNow, number: number, from: from, to: status, origin: origin))
+        followGap(&person, number, from: old, origin)
     }
 
     /// Makes active who is expected and was not, and the reverse (L1, L2).
@@ -40,6 +42,7 @@ extension Engine {
             person.since = watch.wallNow
             person.isActive = false
             adopted[number] = nil
+            if person.hasGap { abandonGap(&person, number) }
         }
     }
 
@@ -51,10 +54,20 @@ extension Engine {
     // MARK: - Contact
 
     /// A contact told for `instant`: what it is worth follows from its own age, deadlines from the
-    /// newest one (L3, F18).
+    /// newest one (L3, F18). `taken` is what each install had taken before it (F26).
     mutating func contact(
         _ person: inout Responder, _ number: Int, _ instant: WatchedTime, at wall: Timestamp,
-        _ origin: Origin = .contact, from believed: Status? = nil
+        _ origin: Origin = .contact, from believed: Status? = nil, taken: [Gap.Height]? = nil
+    ) {
+        let previous = person.lastContact
+        hear(&person, number, instant, at: wall, origin, from: believed)
+        guard person.hasGap, person.isActive, person.status == .online else { return }
+        closeGap(&person, number, previous: previous, at: instant, taken: taken)
+    }
+
+    private mutating func hear(
+        _ person: inout Responder, _ number: Int, _ instant: WatchedTime, at wall: Timestamp,
+        _ origin: Origin, from believed: Status?
     ) {
         person.contactFolded = watch.now
         let isNewest = instant >= person.lastContact
@@ -134,10 +147,15 @@ extension Engine {
     }
 
     /// When time alone next changes something about a person.
-    private func due(_ person: Responder) -> WatchedTime {
+    func due(_ person: Responder) -> WatchedTime {
         guard person.isActive else { return .distantFuture }
-        return person.status == .offline
-            ? person.offlineSince + policy.forgetAfter : person.lateness
+        let dark = person.isDark ? person.darkFrom + Self.darkBookedEvery : person.darkFrom
+        return min(dark, person.status == .offline ? forgotten(person) : person.lateness)
+    }
+
+    /// When somebody who is OFFLINE is forgotten (L10).
+    private func forgotten(_ person: Responder) -> WatchedTime {
+        person.offlineSince + policy.forgetAfter
     }
 
     /// Sees to it that the queue has an entry not later than the person's next deadline.
@@ -188,6 +206,7 @@ extension Engine {
         }
         for number in lost.sorted(by: roster.precedes) {
             edit(number) { engine, person in
+                guard engine.forgotten(person) <= now else { return }
                 person.isForgotten = true
                 engine.reconcile(&person, number, origin: .deadline)
             }
@@ -230,6 +249,7 @@ extension Engine {
             person.clampInstants(to: now)
             if person.isActive {
                 let limits = policy.thresholds(person)
+                if person.darkFrom > now { startDark(&person) }
                 person.degradedDeadline = min(person.degradedDeadline, now + limits.degraded)
                 person.offlineDeadline = min(person.offlineDeadline, now + limits.offline)
             }
@@ -243,6 +263,11 @@ extension Engine {
         }
         retired.changeAll { $0 = min($0, now) }
         declaredWorse.clampInstants(to: now)
+        queueDepths.changeAll { $0.clampInstants(to: now) }
+        gaps.changeAll { $0.clampInstants(to: now) }
+        uncovered.changeAll { $0.clampInstants(to: now) }
+        massGaps.clampInstants(to: now)
+        stall.clampInstants(to: now)
     }
 }
 

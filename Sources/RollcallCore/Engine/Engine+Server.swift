@@ -100,53 +100,18 @@ struct Adoption: Equatable, Sendable {
 /// Whom the server declared worse within 60 s although we heard them: it may be the one that is
 /// blind (L7).
 struct DeclaredWorse: Sendable {
-    private static let span = Milliseconds.seconds(60)
     private static let countMin = 20
 
-    /// The last time that each was declared worse.
-    private(set) var latest: [Int: WatchedTime] = [:]
-    /// Every declaration, oldest first from `first` on; those that are not `latest` are void.
-    private(set) var queue: [(at: WatchedTime, number: Int)] = []
-    private var first = 0
+    private var people = RecentPeople()
 
-    mutating func add(_ number: Int, now: WatchedTime) {
-        expire(now)
-        latest[number] = now
-        queue.append((now, number))
-    }
+    mutating func add(_ number: Int, now: WatchedTime) { people.add(number, now: now) }
 
     mutating func isMass(active: Int, now: WatchedTime) -> Bool {
-        expire(now)
-        return latest.count >= Self.countMin && latest.count * 2 >= active
+        people.expire(now)
+        return people.count >= Self.countMin && people.count * 2 >= active
     }
 
-    mutating func clampInstants(to now: WatchedTime) {
-        for index in queue.indices { queue[index].at = min(queue[index].at, now) }
-        latest = latest.mapValues { min($0, now) }
-    }
+    mutating func clampInstants(to now: WatchedTime) { people.clampInstants(to: now) }
 
-    mutating func code(_ archive: inout Archive) {
-        var entries = Array(queue[first...])
-        archive.code(&entries, empty: (.distantPast, 0)) { archive, entry in
-            archive.code(&entry.at)
-            archive.code(&entry.number)
-        }
-        guard archive.isReading else { return }
-        self = DeclaredWorse()
-        for entry in entries {
-            queue.append(entry)
-            latest[entry.number] = entry.at
-        }
-    }
-
-    private mutating func expire(_ now: WatchedTime) {
-        while first < queue.count, now - queue[first].at >= Self.span {
-            if latest[queue[first].number] == queue[first].at { latest[queue[first].number] = nil }
-            first += 1
-        }
-        if first > 1024, first * 2 > queue.count {
-            queue.removeFirst(first)
-            first = 0
-        }
-    }
+    mutating func code(_ archive: inout Archive) { people.code(&archive) }
 }

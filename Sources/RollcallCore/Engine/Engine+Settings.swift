@@ -83,6 +83,9 @@ extension Engine {
         retired[number] = nil
         transitionIDs[number] = nil
         pushTokens[number] = nil
+        gaps[number] = nil
+        queueDepths[number] = nil
+        uncovered[number] = nil
     }
 
     /// New settings: thresholds change for everybody at once, by L6.
@@ -95,6 +98,7 @@ extension Engine {
             let limits = old.thresholds(person)
             edit(number) { engine, person in
                 engine.adjust(&person, number, old: limits, .policy)
+                engine.changeDark(&person, number)
             }
         }
         let changed = decisions[firstDecision...].sorted { a, b in

@@ -10,7 +10,7 @@
 /// `advance(a)` then `advance(b)` equals `advance(b)`.
 package struct Engine: Sendable {
     /// Changes whenever the same events may be decided otherwise than before (design §1 J4).
-    package static let version: Int64 = 2
+    package static let version: Int64 = 3
     /// Turns are promised at least this often (J2).
     package static let turnEvery = Milliseconds.seconds(5)
     /// A turn later than this makes the watch blind (B1).
@@ -33,8 +33,12 @@ package struct Engine: Sendable {
     package var journalRows: Int { Int(nextRow - 1) }
     /// The number that the next stored decision gets.
     var nextDecision: Int64 = 1
+    /// The number that the next gap gets once it counts.
+    var nextGap: Int64 = 1
     /// What was decided and not yet taken by the driver.
     package var decisions: [Decision] = []
+    /// Dark time that was booked and not yet taken by the driver.
+    var darkBookings: [DarkBooking] = []
     /// True to decide about updates aloud; for `replay --updates`.
     package var reportsUpdates = false
 
@@ -42,6 +46,10 @@ package struct Engine: Sendable {
     var isStoreFailing = false
     var deadlines = DeadlineQueue<WatchedTime>()
     var pauseQueue = DeadlineQueue<Timestamp>()
+    /// When verdicts fall due.
+    var verdicts = DeadlineQueue<RunningTime>()
+    /// When uncovered stretches are booked.
+    var holes = DeadlineQueue<RunningTime>()
 
     // What few people have, by number.
     var ledgers = SideTable<SequenceLedger>()
@@ -50,9 +58,14 @@ package struct Engine: Sendable {
     var retired = SideTable<WatchedTime>()
     var transitionIDs = SideTable<[UInt64]>()
     var pushTokens = SideTable<[UInt8]>()
+    var gaps = SideTable<Gap>()
+    var queueDepths = SideTable<QueueDepths>()
+    var uncovered = SideTable<Uncovered>()
     var erasures = Erasures()
     var rosters = RosterParts()
     var declaredWorse = DeclaredWorse()
+    var massGaps = MassGaps()
+    package internal(set) var stall = Stall()
 
     /// Stretches before the instant that is being folded in which we did not run.
     var resumptions: [(reason: BlindReason, since: RunningTime)] = []
@@ -76,6 +89,7 @@ package struct Engine: Sendable {
             next = min(next, RunningTime(milliseconds: pause.at.milliseconds) - watch.wallOffset)
         }
         if let deadline = nextDeadline() { next = min(next, watch.running(deadline)) }
+        next = min(next, nextVerdict, nextHoles, stall.instant(policy, feed))
         return max(next, watch.now)
     }
 
@@ -154,6 +168,7 @@ package struct Engine: Sendable {
         watch.now = instant
         guard hasBegun else { return }
         watch.lose(reason, since: since)
+        stall.didNotRun(instant - since)
         resumptions.append((reason, since))
     }
 
@@ -162,7 +177,9 @@ package struct Engine: Sendable {
         switch event {
         case .items(let list, let source):
             wrote(source)
+            let batches = counters.batches
             foldItems(list, &receipt)
+            if counters.batches > batches { stall.batch(tally, watch) }
         case .roster(let list, let source, let terms):
             wrote(source)
             foldRoster(list, terms, &receipt)
@@ -172,6 +189,7 @@ package struct Engine: Sendable {
         case .heartbeat(let source, let every):
             writes.add(taken: 1, now: watch.now)
             feed.beat(source, every: every, now: watch.now)
+            if !feed.sources.isEmpty { stall.end() }
             let isKnown = feed.sources.contains { $0.name == source }
             receipt.accepted = isKnown || every.count == 0 ? 1 : 0
         case .clock(let step): watch.step(step)
@@ -201,9 +219,11 @@ package struct Engine: Sendable {
         defer { decisions.removeAll(keepingCapacity: true) }
         return decisions.map { decision in
             var previous: Int64 = 0
-            if case .status(_, let number, _, _, _) = decision {
+            switch decision {
+            case .status(_, let number, _, _, _), .gap(_, let number, _):
                 previous = roster[number].lastDecision
                 roster[number].lastDecision = nextDecision
+            case .blind, .update: break
             }
             defer { nextDecision += 1 }
             return NumberedDecision(decision: decision, id: nextDecision, previous: previous)
@@ -225,8 +245,11 @@ package struct Engine: Sendable {
         defer { if decisions.count > count { closedAt = watch.now } }
         settleBlindness()
         guard !watch.isBlind else { return }
+        settleStall()
         settlePauses()
         settleDeadlines()
+        settleVerdicts()
+        settleHoles()
     }
 
     private mutating func settleBlindness() {
@@ -246,6 +269,7 @@ package struct Engine: Sendable {
         judge(.store, isStoreFailing, since: watch.now)
         for (reason, since) in begins.sorted(by: { $0.reason.rawValue < $1.reason.rawValue }) {
             if reason != .stopped && reason != .suspended {
+                keepDarkShown(at: watch.watchedNow)
                 watch.lose(reason, since: since)
                 if since < watch.now { setBack() }
             }
@@ -289,8 +313,10 @@ package struct Engine: Sendable {
     mutating func edit(_ number: Int, _ body: (inout Engine, inout Responder) -> Void) {
         var person = roster[number]
         let now = watch.watchedNow
+        let before = person
         tally.remove(person, now: now)
         body(&self, &person)
+        followDark(from: before, &person, number)
         tally.add(person, now: now)
         arm(&person, number)
         roster[number] = person

@@ -29,6 +29,8 @@ package enum Event: Sendable {
 package enum Decision: Equatable, Sendable {
     /// A responder's status changed; nil stands for NOT_EXPECTED.
     case status(at: Timestamp, number: Int, from: Status?, to: Status?, origin: Origin)
+    /// A gap opened, was judged, closed, or has its verdict.
+    case gap(at: Timestamp, number: Int, GapReport)
     /// The watch lost sight, or has it back, for one reason.
     case blind(at: Timestamp, begins: Bool, since: Timestamp, reason: BlindReason)
     /// An update was judged.

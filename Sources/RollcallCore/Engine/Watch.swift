@@ -88,6 +88,21 @@ package struct Watch: Sendable {
     /// The running instant at which watched time will be `instant`, if sight is not lost before.
     func running(_ instant: WatchedTime) -> RunningTime { now + (instant - watchedNow) }
 
+    /// The last running instant at which watched time was `instant`.
+    func wasRunning(at instant: WatchedTime) -> RunningTime {
+        var running = (onset ?? now) - (watchedNow - instant)
+        for window in windows.reversed() {
+            if running >= window.end { break }
+            running = running - window.length
+        }
+        return running
+    }
+
+    /// How long we have been blind since a running instant.
+    func blind(since instant: RunningTime) -> Milliseconds {
+        Milliseconds((now - instant).count - (watchedNow - watched(instant)).count)
+    }
+
     // MARK: - Blindness
 
     /// Opens a window of `reason` and sets watched time back to its onset. What was decided in

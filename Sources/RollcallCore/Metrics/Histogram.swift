@@ -36,6 +36,11 @@ package struct Histogram: Equatable, Sendable {
         5000, 10_000, 15_000, 20_000, 30_000, 45_000, 60_000, 75_000, 90_000, 120_000, 180_000,
         300_000, 600_000, 1_800_000, 3_600_000,
     ]
+    /// Lengths of gaps, in milliseconds: from what passes by itself to a lost phone.
+    package static let gapBounds: [Int64] = [
+        60_000, 180_000, 300_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 14_400_000, 28_800_000,
+        86_400_000,
+    ]
     /// Waiting updates, in thousandths.
     package static let queueBounds: [Int64] = [
         0, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,

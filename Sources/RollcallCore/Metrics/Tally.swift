@@ -10,6 +10,10 @@ package struct Tally: Sendable {
     package private(set) var telemetry = Telemetry.fields.map {
         [Int](repeating: 0, count: $0.values.count)
     }
+    /// Active people by duty state.
+    package private(set) var byDuty = [Int](repeating: 0, count: DutyState.allCases.count)
+    /// Who is out of contact now: how many, and the sum of the instants since when, in milliseconds.
+    private var dark: [DarkKey: (count: Int64, since: Int64)] = [:]
     /// Ages of the active people's last locations.
     package private(set) var ages = LocationAges()
 
@@ -17,6 +21,22 @@ package struct Tally: Sendable {
 
     /// Active people.
     package var active: Int { byStatus[0] + byStatus[1] + byStatus[2] + byStatus[3] }
+
+    /// Active people of a region.
+    func active(in region: UInt32) -> Int {
+        let first = Int(region) * 4
+        guard first + 4 <= byRegion.count else { return 0 }
+        return byRegion[first..<first + 4].reduce(0, +)
+    }
+
+    /// Where somebody is out of contact now, in no order.
+    var darkKeys: [DarkKey] { Array(dark.keys) }
+
+    /// How long those who are out of contact now have been, summed up.
+    func darkMilliseconds(_ key: DarkKey, now: WatchedTime) -> Int64 {
+        guard let sum = dark[key] else { return 0 }
+        return sum.count &* now.milliseconds &- sum.since
+    }
 
     mutating func add(_ person: Responder, now: WatchedTime) { change(person, by: 1, now) }
 
@@ -32,6 +52,8 @@ package struct Tally: Sendable {
         while byRegion.count < region + 4 { byRegion.append(0) }
         byRegion[region + status] += step
         byStatus[status] += step
+        byDuty[Int(person.duty.rawValue)] += step
+        if person.isDark { changeDark(person, by: Int64(step)) }
         telemetry[0][Int(person.telemetry.permissionStatus)] += step
         telemetry[1][Int(person.telemetry.locationServices)] += step
         telemetry[2][Int(person.telemetry.powerMode)] += step
@@ -43,6 +65,15 @@ package struct Tally: Sendable {
         } else {
             ages.remove(person.lastLocation, now: now)
         }
+    }
+
+    private mutating func changeDark(_ person: Responder, by step: Int64) {
+        let key = DarkKey(person)
+        var sum = dark[key] ?? (0, 0)
+        sum.count += step
+        // Wraps, and comes out right: sums of millions of instants need more than 64 bits.
+        sum.since &+= step &* person.darkFrom.milliseconds
+        dark[key] = sum.count == 0 ? nil : sum
     }
 }
 
@@ -69,6 +100,8 @@ package struct Counters: Equatable, Sendable {
     package var interval = [Histogram](
         repeating: Histogram(bounds: Histogram.intervalBounds), count: 4)
     package var queueDepth = Histogram(bounds: Histogram.queueBounds)
+    package var gaps = GapCounters()
+    var dark = DarkTotals()
     /// Wall time of the last batch, from anyone.
     package var lastBatchAt: Timestamp?
 

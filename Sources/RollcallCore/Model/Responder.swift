@@ -61,6 +61,14 @@ package struct Responder: Sendable {
     package var grace = WatchedTime.distantPast
     /// When the status last became OFFLINE, from which L10 counts.
     package var offlineSince = WatchedTime.distantPast
+    /// True while the engine follows a gap of theirs, open or waiting for its verdict.
+    package var hasGap = false
+    /// True once the last contact is older than the degraded threshold (C4).
+    var isDark = false
+    /// Some batch told an empty queue.
+    var hasToldEmptyQueue = false
+    /// Since when dark time is not booked, or from when on they will be dark.
+    var darkFrom = WatchedTime.distantFuture
     /// The earliest entry of this person in the deadline queue.
     package var armed = WatchedTime.distantFuture
 

@@ -228,4 +228,14 @@ package struct Telemetry: Hashable, Sendable {
 
     /// True when the phone saves power.
     package var isLowPower: Bool { powerMode == 2 }
+    /// True when the app may not see the location.
+    package var isPermissionDenied: Bool { permissionStatus == 2 }
+    /// True when nobody on the phone may.
+    package var areServicesOff: Bool { locationServices == 2 }
+    /// True when the phone had no network, and told so later.
+    package var hasNoNetwork: Bool { networkType == 3 }
+    /// True when the app was open before the person.
+    package var isInForeground: Bool { appState == 1 }
+    /// True when the app was behind others, or the screen off.
+    package var isInBackground: Bool { appState == 2 }
 }

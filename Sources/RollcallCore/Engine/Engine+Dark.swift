@@ -1,0 +1,192 @@
+/// Dark time: how long somebody who was expected could not be reached, or not be located. Source:
+/// design §5 C4.
+extension Engine {
+    /// Who stays dark is booked this often, so that a day's row is not later than that.
+    static let darkBookedEvery = Milliseconds.seconds(3600)
+    /// How long a hole stays open for locations that come later, unless a verdict settles it.
+    private static let coveredWithin = Milliseconds.seconds(120)
+    private static let dayMilliseconds: Int64 = 86_400_000
+
+    // MARK: - Contact
+
+    /// A person may have changed: what was dark is booked under what they were (C4).
+    mutating func followDark(from before: Responder, _ person: inout Responder, _ number: Int) {
+        guard before.isActive || person.isActive else { return }
+        let now = watch.watchedNow
+        if before.isActive && person.isActive && isAsDark(before, person) {
+            person.isDark = person.darkFrom <= now
+            guard person.isDark, now - person.darkFrom >= Self.darkBookedEvery else { return }
+            book(.contact, person, number, from: person.darkFrom, to: now)
+            person.darkFrom = now
+            return
+        }
+        if before.isActive, before.darkFrom < now {
+            book(.contact, before, number, from: before.darkFrom, to: now)
+        }
+        if person.isActive {
+            startDark(&person)
+        } else {
+            person.isDark = false
+            person.darkFrom = .distantFuture
+        }
+        if before.isActive && !person.isActive { leaveLocated(person, number, before) }
+    }
+
+    /// The thresholds changed under a person: what was dark under the old ones is booked.
+    mutating func changeDark(_ person: inout Responder, _ number: Int) {
+        let now = watch.watchedNow
+        if person.darkFrom < now { book(.contact, person, number, from: person.darkFrom, to: now) }
+        startDark(&person)
+    }
+
+    /// True if nothing changed that decides since when somebody is dark, and for whom it counts.
+    private func isAsDark(_ a: Responder, _ b: Responder) -> Bool {
+        a.lastContact == b.lastContact && a.activeSince == b.activeSince && a.duty == b.duty
+            && a.factor == b.factor && a.region == b.region && a.platform == b.platform
+    }
+
+    /// From the instant on at which the last contact is older than the degraded threshold, or from
+    /// now on if it is already.
+    func startDark(_ person: inout Responder) {
+        let now = watch.watchedNow
+        let start =
+            max(person.lastContact, person.activeSince) + policy.thresholds(person).degraded
+        person.darkFrom = max(start, now)
+        person.isDark = start <= now
+    }
+
+    /// What contact-dark time of a region and platform sums up to now, in milliseconds; it never
+    /// falls.
+    package func contactDark(region: UInt32, _ platform: Platform) -> Int64 {
+        let key = DarkKey(region: region, platform: platform)
+        return max(counters.dark.shown[key] ?? 0, contactDark(key, at: watch.watchedNow))
+    }
+
+    private func contactDark(_ key: DarkKey, at now: WatchedTime) -> Int64 {
+        (counters.dark.contact[key] ?? 0) + tally.darkMilliseconds(key, now: now)
+    }
+
+    /// What location-dark time of a region and platform was settled, in milliseconds.
+    package func locationDark(region: UInt32, _ platform: Platform) -> Int64 {
+        counters.dark.location[DarkKey(region: region, platform: platform)] ?? 0
+    }
+
+    /// Watched time will be set back from `now`: what was shown until then stays (B1).
+    mutating func keepDarkShown(at now: WatchedTime) {
+        for key in tally.darkKeys { counters.dark.keep(key, shown: contactDark(key, at: now)) }
+    }
+
+    // MARK: - Location
+
+    /// A location of a person who is active, before it becomes their newest (C4).
+    mutating func cover(_ person: Responder, _ number: Int, _ instant: WatchedTime) {
+        let degraded = policy.thresholds(person).degraded
+        let until = locatedUntil(person, number, degraded)
+        if person.isActive, instant > until { leave(person, number, from: until, to: instant) }
+        guard var uncovered = uncovered[number] else { return }
+        uncovered.cover(from: instant, to: instant + degraded)
+        let isOver = uncovered.holes.isEmpty && uncovered.until <= instant + degraded
+        self.uncovered[number] = isOver ? nil : uncovered
+    }
+
+    /// Up to where locations cover the person's active time, or it is accounted for otherwise.
+    private func locatedUntil(
+        _ person: Responder, _ number: Int, _ degraded: Milliseconds
+    ) -> WatchedTime {
+        let until = max(person.lastLocation + degraded, person.activeSince)
+        return max(until, uncovered[number]?.until ?? .distantPast)
+    }
+
+    /// Somebody is no longer active: what no location covers is a hole.
+    private mutating func leaveLocated(
+        _ person: Responder, _ number: Int, _ before: Responder
+    ) {
+        let until = locatedUntil(person, number, policy.thresholds(before).degraded)
+        let now = watch.watchedNow
+        if until < now { leave(person, number, from: until, to: now) }
+    }
+
+    private mutating func leave(
+        _ person: Responder, _ number: Int, from start: WatchedTime, to end: WatchedTime
+    ) {
+        var entry = uncovered[number] ?? Uncovered()
+        if entry.holes.isEmpty { schedule(&entry, number) }
+        if let oldest = entry.add(from: start, to: end) {
+            book(.location, person, number, from: oldest.start, to: oldest.end)
+        }
+        uncovered[number] = entry
+    }
+
+    private mutating func schedule(_ entry: inout Uncovered, _ number: Int) {
+        entry.due = watch.now + Self.coveredWithin
+        holes.push(.init(at: entry.due, number: UInt32(number)))
+    }
+
+    /// When the next holes are to be booked.
+    var nextHoles: RunningTime { holes.first?.at ?? .distantFuture }
+
+    /// Books the holes that nothing has filled for two minutes. Those of a gap wait for its verdict.
+    mutating func settleHoles() {
+        var due: [Int] = []
+        while let first = holes.first, first.at <= watch.now, holes.popFirst() != nil {
+            let number = Int(first.number)
+            if uncovered[number]?.due == first.at, !roster[number].hasGap { due.append(number) }
+        }
+        for number in due.sorted() { bookHoles(number) }
+    }
+
+    /// The verdict settles the location-dark time too (C4).
+    mutating func bookHoles(_ number: Int) {
+        guard let entry = uncovered[number] else { return }
+        uncovered[number] = nil
+        let person = roster[number]
+        for hole in entry.holes where hole.start < hole.end {
+            book(.location, person, number, from: hole.start, to: hole.end)
+        }
+        let degraded = policy.thresholds(person).degraded
+        if entry.until > max(person.lastLocation + degraded, person.activeSince) {
+            uncovered[number] = Uncovered(until: entry.until)
+        }
+    }
+
+    /// A gap ended without a verdict: its holes have two minutes of their own.
+    mutating func releaseHoles(_ number: Int) {
+        guard var entry = uncovered[number], !entry.holes.isEmpty else { return }
+        schedule(&entry, number)
+        uncovered[number] = entry
+    }
+
+    // MARK: - Booking
+
+    private mutating func book(
+        _ kind: DarkKind, _ person: Responder, _ number: Int, from start: WatchedTime,
+        to end: WatchedTime
+    ) {
+        counters.dark.add(kind, DarkKey(person), end - start)
+        var start = start
+        while start < end {
+            let wall = watch.wall(watch.wasRunning(at: start)).milliseconds
+            let day = wall.flooredDivision(by: Self.dayMilliseconds)
+            let rest = (day + 1) * Self.dayMilliseconds - wall
+            let next = min(end, start + Milliseconds(rest))
+            darkBookings.append(
+                DarkBooking(
+                    number: number, day: day, kind: kind, length: next - start,
+                    region: regions[person.region], platform: person.platform))
+            start = next
+        }
+    }
+
+    /// Hands over what was booked.
+    package mutating func takeDarkBookings() -> [DarkBooking] {
+        defer { darkBookings.removeAll(keepingCapacity: true) }
+        return darkBookings
+    }
+}
+
+extension Int64 {
+    /// The quotient, rounded down also below zero.
+    fileprivate func flooredDivision(by divisor: Int64) -> Int64 {
+        self / divisor - (self % divisor < 0 ? 1 : 0)
+    }
+}

@@ -1,0 +1,266 @@
+/// Why the silent are silent: gaps, suspicions, verdicts. Source: design §5, fine print F24 to F26.
+extension Engine {
+    /// At 5 % or below a battery is empty (C1).
+    private static let batteryEmpty: Int16 = 500
+    /// From the return to the verdict, by running time (F26).
+    private static let verdictAfter = Milliseconds.seconds(120)
+
+    /// A status changed, and was told: opens a gap or judges the one that is open (F24, F25).
+    mutating func followGap(
+        _ person: inout Responder, _ number: Int, from: Status, _ origin: Origin
+    ) {
+        let status = person.status
+        if person.hasGap, let gap = gaps[number], gap.due == nil {
+            if status == .offline { judgeOffline(gap, person, number) }
+            return
+        }
+        let isLate = from == .online && status != .online
+        guard origin == .deadline || origin == .server,
+            isLate || from == .unknown && status == .offline
+        else { return }
+        openGap(&person, number)
+    }
+
+    private mutating func openGap(_ person: inout Responder, _ number: Int) {
+        // A new gap first delivers the old one's verdict (F26).
+        if person.hasGap { deliverVerdict(number) }
+        person.hasGap = true
+        let now = watch.watchedNow
+        var gap = Gap()
+        gap.openedAt = now
+        gap.silentSince =
+            person.isHeard ? person.contactFolded : watch.wasRunning(at: person.activeSince)
+        gap.region = person.region
+        gap.openings = massGaps.open(number, in: person.region, now: now)
+        gap.report.openedAt = watch.wallNow
+        gap.report.facts.region = regions[person.region]
+        let active = tally.active(in: person.region) + 1
+        let isMass = MassGaps.isMass(gap.openings, of: active)
+        judge(&gap, person, number, isMass: isMass, active: active)
+        gap.report.firstSuspected = gap.report.suspected
+        if person.status == .offline { count(&gap) }
+        gaps[number] = gap
+        tell(gap, number, .open)
+        if isMass { judgeAgain(massGaps.takeAlone(gap.region), but: number, active: active) }
+    }
+
+    /// The suspicion is looked at again at OFFLINE; from then on the gap counts (C1).
+    private mutating func judgeOffline(_ gap: Gap, _ person: Responder, _ number: Int) {
+        var gap = gap
+        let active = tally.active(in: person.region) + 1
+        let isMass = MassGaps.isMass(gap.openings, of: active)
+        judge(&gap, person, number, isMass: isMass, active: active)
+        count(&gap)
+        gaps[number] = gap
+        tell(gap, number, .judged)
+    }
+
+    /// Those who fell silent before: a mass makes them its own (F25).
+    private mutating func judgeAgain(_ numbers: [Int], but except: Int, active: Int) {
+        for number in Set(numbers).sorted(by: roster.precedes) where number != except {
+            guard var gap = gaps[number], gap.due == nil, gap.report.facts.group == nil,
+                watch.watchedNow - gap.openedAt < RecentPeople.span
+            else { continue }
+            let before = gap.report.suspected
+            judge(&gap, roster[number], number, isMass: true, active: active)
+            gaps[number] = gap
+            if gap.report.suspected != before { tell(gap, number, .judged) }
+        }
+    }
+
+    /// The feed is suspected: what opened since its last batch is put down to it (B3, F25).
+    mutating func settleStall() {
+        guard stall.instant(policy, feed) <= watch.now else { return }
+        stall.begin(group: massGaps.takeGroup())
+        var silent: [Int] = []
+        gaps.forEach { number, gap in
+            if gap.due == nil, gap.openedAt >= stall.lastBatchWatched { silent.append(number) }
+        }
+        for number in silent.sorted(by: roster.precedes) {
+            guard var gap = gaps[number], gap.report.facts.group == nil else { continue }
+            let before = gap.report.suspected
+            judge(&gap, roster[number], number, isMass: true, active: tally.active)
+            gaps[number] = gap
+            if gap.report.suspected != before { tell(gap, number, .judged) }
+        }
+    }
+
+    // MARK: - Suspicion
+
+    /// Takes the facts as they are and suspects the first cause that holds on them (C1).
+    private mutating func judge(
+        _ gap: inout Gap, _ person: Responder, _ number: Int, isMass: Bool, active: Int
+    ) {
+        var facts = GapFacts()
+        facts.lastContactAt = person.lastContactAt
+        facts.isHeard = person.isHeard
+        facts.telemetry = person.telemetry
+        facts.battery = person.battery
+        facts.queueDepths = queueDepths[number]?.depths ?? []
+        facts.platform = person.platform
+        facts.region = gap.report.facts.region
+        facts.group = gap.report.facts.group
+        if facts.group == nil, isMass || stall.isSuspected {
+            facts.group = joinGroup(gap, active: active, isMass: isMass)
+        }
+        gap.report.facts = facts
+        gap.report.suspected = Self.cause(facts)
+    }
+
+    private mutating func joinGroup(_ gap: Gap, active: Int, isMass: Bool) -> GapGroup {
+        var group = GapGroup()
+        if stall.isSuspected {
+            group.isFeed = true
+            group.id = stall.group
+            group.members = stall.join()
+            group.active = tally.active
+        } else {
+            (group.id, group.members) = massGaps.join(
+                gap.region, openings: gap.openings, now: watch.watchedNow)
+            group.active = active
+        }
+        return group
+    }
+
+    private static func cause(_ facts: GapFacts) -> GapCause {
+        let telemetry = facts.telemetry
+        if telemetry.isPermissionDenied { return .permissionDenied }
+        if telemetry.areServicesOff { return .locationServicesOff }
+        if telemetry.hasNoNetwork || QueueDepths.areRising(facts.queueDepths) { return .noNetwork }
+        if facts.battery >= 0, facts.battery <= batteryEmpty { return .batteryEmpty }
+        if telemetry.isLowPower { return .lowPower }
+        if facts.group != nil { return .massGap }
+        if telemetry.isInBackground { return .appSuspended }
+        if telemetry.isInForeground { return .appTerminated }
+        return facts.isHeard ? .unexplained : .neverHeard
+    }
+
+    /// From OFFLINE on a gap counts. One that overlaps blindness is held against nobody: it is
+    /// counted apart.
+    private mutating func count(_ gap: inout Gap) {
+        guard !gap.isCounted else { return }
+        gap.report.number = nextGap
+        nextGap += 1
+        gap.report.offlineAt = watch.wallNow
+        gap.report.blind = watch.blind(since: gap.silentSince)
+        counters.gaps.count(gap.report)
+    }
+
+    // MARK: - Return
+
+    /// A contact left the person ONLINE: the gap is over, and what comes within two minutes tells
+    /// what it was (F24, F26). `previous` is the last contact before, `taken` what each install had
+    /// taken before; nil if this contact brought no updates.
+    mutating func closeGap(
+        _ person: inout Responder, _ number: Int, previous: WatchedTime, at instant: WatchedTime,
+        taken: [Gap.Height]?
+    ) {
+        guard var gap = gaps[number], gap.due == nil else { return }
+        let expected = policy.profile(person.duty).expected.scaled(by: person.factor)
+        gap.insideFrom = previous
+        gap.insideUntil = instant - expected
+        gap.due = watch.now + Self.verdictAfter
+        gap.heights = taken ?? heights(person, number)
+        end(&gap)
+        tell(gap, number, .closed)
+        if gap.isCounted, let due = gap.due {
+            gaps[number] = gap
+            verdicts.push(.init(at: due, number: UInt32(number)))
+        } else {
+            gaps[number] = nil
+            person.hasGap = false
+            releaseHoles(number)
+        }
+    }
+
+    /// The person is no longer expected (F24).
+    mutating func abandonGap(_ person: inout Responder, _ number: Int) {
+        guard var gap = gaps[number], gap.due == nil else { return }
+        end(&gap)
+        gaps[number] = nil
+        person.hasGap = false
+        tell(gap, number, .closed)
+        if gap.isCounted { tell(gap, number, .verdict, .dutyEnded) }
+        releaseHoles(number)
+    }
+
+    private mutating func end(_ gap: inout Gap) {
+        gap.report.closedAt = watch.wallNow
+        gap.report.seen.at = watch.wallNow
+        gap.report.length = watch.watchedNow - gap.openedAt
+        gap.report.blind = watch.blind(since: gap.silentSince)
+    }
+
+    /// What a batch brought that bears on a verdict.
+    struct GapNews {
+        /// Locations, fresh and by a believable clock.
+        var captured: [(instant: WatchedTime, wall: Timestamp)] = []
+        /// Highest sequences of what was taken, with the install's hash.
+        var taken: [(sequence: Int64, install: UInt64)] = []
+        var isReinstalled = false
+        var telemetry: Telemetry?
+    }
+
+    /// Takes in what a batch brought, after its contact (F26).
+    mutating func learn(_ news: GapNews, _ number: Int) {
+        guard var gap = gaps[number] else { return }
+        gap.report.seen.isReinstalled = gap.report.seen.isReinstalled || news.isReinstalled
+        if gap.due != nil { gap.learn(news) }
+        gaps[number] = gap
+    }
+
+    // MARK: - Verdicts
+
+    /// When the next verdict falls due.
+    var nextVerdict: RunningTime { verdicts.first?.at ?? .distantFuture }
+
+    /// Delivers the verdicts that are due, by responder id (F5).
+    mutating func settleVerdicts() {
+        var due: [Int] = []
+        while let first = verdicts.first, first.at <= watch.now {
+            _ = verdicts.popFirst()
+            if gaps[Int(first.number)]?.due == first.at { due.append(Int(first.number)) }
+        }
+        for number in due.sorted(by: roster.precedes) {
+            deliverVerdict(number)
+            roster[number].hasGap = false
+        }
+    }
+
+    private mutating func deliverVerdict(_ number: Int) {
+        guard let gap = gaps[number] else { return }
+        gaps[number] = nil
+        tell(gap, number, .verdict, gap.verdict)
+        bookHoles(number)
+    }
+
+    private mutating func tell(
+        _ gap: Gap, _ number: Int, _ state: GapState, _ verdict: GapVerdict? = nil
+    ) {
+        var report = gap.report
+        report.state = state
+        report.verdict = verdict
+        if verdict != nil { counters.gaps.judge(report) }
+        decisions.append(.gap(at: watch.wallNow, number: number, report))
+    }
+}
+
+extension Gap {
+    /// Takes in what a batch brought since the return.
+    fileprivate mutating func learn(_ news: Engine.GapNews) {
+        for (instant, wall) in news.captured where instant > insideFrom && instant < insideUntil {
+            let isFirst = report.seen.capturedInside == 0
+            report.seen.capturedInside += 1
+            report.seen.firstInsideAt = isFirst ? wall : min(report.seen.firstInsideAt, wall)
+            report.seen.lastInsideAt = max(report.seen.lastInsideAt, wall)
+        }
+        for (sequence, install) in news.taken where isContinued(by: sequence, install: install) {
+            report.seen.updates += 1
+        }
+        if let telemetry = news.telemetry {
+            report.seen.isPermissionDenied =
+                report.seen.isPermissionDenied || telemetry.isPermissionDenied
+            report.seen.areServicesOff = report.seen.areServicesOff || telemetry.areServicesOff
+        }
+    }
+}

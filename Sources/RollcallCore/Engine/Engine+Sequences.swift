@@ -1,0 +1,93 @@
+/// What was received from a person's installs. Source: design §3 I1 to I3, fine print F13, F14.
+extension Engine {
+    /// What each of a person's installs has taken.
+    func heights(_ person: Responder, _ number: Int) -> [Gap.Height] {
+        if person.hasLedger, let ledger = ledgers[number] {
+            return ledger.installs.compactMap { install in
+                install.ranges.last.map { .init(install: install.id, sequence: $0.upperBound) }
+            }
+        }
+        guard person.highestSequence >= person.lowestSequence else { return [] }
+        return [.init(install: person.installID, sequence: person.highestSequence)]
+    }
+
+    /// Takes one update, in the person's own fields while they suffice.
+    mutating func take(
+        _ update: Update, _ id: UInt64, _ person: inout Responder, _ number: Int
+    ) -> UpdateOutcome {
+        if !person.hasLedger, person.installID == id || id == 0 {
+            let isEmpty = person.highestSequence < person.lowestSequence
+            if isEmpty || update.sequence == person.highestSequence &+ 1,
+                update.sequence > person.highestSequence || isEmpty
+            {
+                if isEmpty { person.lowestSequence = update.sequence }
+                if isEmpty && id != 0 { person.installID = id }
+                person.highestSequence = update.sequence
+                if let captured = update.capturedAt {
+                    person.newestCapturedAt = max(person.newestCapturedAt, captured)
+                }
+                return .accepted
+            }
+            let isInside =
+                update.sequence >= person.lowestSequence
+                && update.sequence <= person.highestSequence
+            let mayRestart =
+                person.installID == 0 && person.newestCapturedAt > .distantPast
+                && (update.capturedAt.map { $0 > person.newestCapturedAt } ?? false)
+            if isInside && !mayRestart { return .duplicate }
+        }
+        var ledger = takeLedger(&person, number)
+        let outcome = ledger.take(update, id: id, resets: &counters.installsReset)
+        keep(ledger, &person, number)
+        return outcome
+    }
+
+    /// A batch without updates may still name a new install; false if it names a forgotten one.
+    mutating func meet(
+        _ id: UInt64, _ person: inout Responder, _ number: Int
+    ) -> Bool {
+        if id == 0 || (!person.hasLedger && person.installID == id) { return true }
+        var ledger = takeLedger(&person, number)
+        ledger.meet(id: id, resets: &counters.installsReset)
+        let isKnown = ledger.installs.contains { $0.id == id }
+        keep(ledger, &person, number)
+        return isKnown
+    }
+
+    /// The person's ledger, wherever it is.
+    private mutating func takeLedger(_ person: inout Responder, _ number: Int) -> SequenceLedger {
+        if person.hasLedger { return ledgers.take(number) ?? SequenceLedger() }
+        var ledger = SequenceLedger()
+        guard person.highestSequence >= person.lowestSequence || person.installID != 0 else {
+            return ledger
+        }
+        var install = Install(id: person.installID)
+        if person.highestSequence >= person.lowestSequence {
+            install.ranges = [person.lowestSequence...person.highestSequence]
+        }
+        if person.newestCapturedAt > .distantPast {
+            install.newestCapturedAt = person.newestCapturedAt
+        }
+        ledger.installs = [install]
+        return ledger
+    }
+
+    /// Keeps a ledger in the person's own fields if it fits, else in the side table.
+    private mutating func keep(
+        _ ledger: SequenceLedger, _ person: inout Responder, _ number: Int
+    ) {
+        if ledger.installs.count == 1, ledger.forgotten.isEmpty,
+            let install = ledger.installs.first,
+            install.ranges.count == 1, install.closedThrough < 0, let range = install.ranges.first
+        {
+            person.hasLedger = false
+            person.installID = install.id
+            person.lowestSequence = range.lowerBound
+            person.highestSequence = range.upperBound
+            person.newestCapturedAt = install.newestCapturedAt ?? .distantPast
+        } else if !ledger.installs.isEmpty {
+            person.hasLedger = true
+            ledgers[number] = ledger
+        }
+    }
+}

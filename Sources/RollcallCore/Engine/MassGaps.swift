@@ -1,0 +1,120 @@
+/// Who fell out of contact together, region by region. Source: design §5 C1, fine print F25.
+struct MassGaps: Sendable {
+    /// Fewer are no mass.
+    static let countMin = 5
+
+    /// What one region's people did within the last 60 s.
+    struct Region: Sendable {
+        var people = RecentPeople()
+        /// Those of them that belong to no group, oldest first: to be judged again with the next.
+        var alone: [Int] = []
+        /// The group that forms at the moment; 0 without one.
+        var group: Int64 = 0
+        var members = 0
+        /// When somebody joined last: after 60 s the next mass is another group.
+        var joinedAt = WatchedTime.distantPast
+
+        fileprivate mutating func open(_ number: Int, now: WatchedTime) -> Int {
+            people.add(number, now: now)
+            alone.append(number)
+            // Who fell silent again and again stands in it more than once.
+            if alone.count > 2 * people.count + 64 { alone.removeFirst(alone.count - people.count) }
+            return people.count
+        }
+
+        fileprivate func isOver(_ now: WatchedTime) -> Bool {
+            group == 0 || now - joinedAt >= RecentPeople.span
+        }
+
+        fileprivate mutating func begin(_ group: Int64, members: Int, now: WatchedTime) {
+            self.group = group
+            self.members = members
+            joinedAt = now
+        }
+
+        fileprivate mutating func join(now: WatchedTime) -> (group: Int64, members: Int) {
+            members += 1
+            joinedAt = now
+            return (group, members)
+        }
+    }
+
+    private var regions: [UInt32: Region] = [:]
+    /// The number that the next group gets.
+    private var nextGroup: Int64 = 1
+    private var cleanedAt = WatchedTime.distantPast
+
+    /// True if so many who fell silent are a mass among so many active.
+    static func isMass(_ openings: Int, of active: Int) -> Bool {
+        openings >= countMin && openings * 10 >= active * 3
+    }
+
+    /// Takes the number of a new group.
+    mutating func takeGroup() -> Int64 {
+        defer { nextGroup += 1 }
+        return nextGroup
+    }
+
+    /// Notes that `number` fell silent in `region`; returns how many different people did within
+    /// 60 s.
+    mutating func open(_ number: Int, in region: UInt32, now: WatchedTime) -> Int {
+        expire(now)
+        return regions[region, default: Region()].open(number, now: now)
+    }
+
+    /// The group of a mass in `region`, for somebody who belongs to it from now on, and how many
+    /// do.
+    mutating func join(
+        _ region: UInt32, openings: Int, now: WatchedTime
+    ) -> (group: Int64, members: Int) {
+        if regions[region, default: Region()].isOver(now) {
+            let group = takeGroup()
+            regions[region, default: Region()].begin(group, members: openings, now: now)
+            return (group, openings)
+        }
+        return regions[region, default: Region()].join(now: now)
+    }
+
+    /// Takes those who fell silent in `region` and belong to no group yet.
+    mutating func takeAlone(_ region: UInt32) -> [Int] {
+        guard let alone = regions[region]?.alone else { return [] }
+        regions[region]?.alone = []
+        return alone
+    }
+
+    /// Lets go of regions where nobody fell silent within 60 s, once in 60 s.
+    private mutating func expire(_ now: WatchedTime) {
+        guard now - cleanedAt >= RecentPeople.span else { return }
+        cleanedAt = now
+        for region in regions.keys.sorted() {
+            regions[region]?.people.expire(now)
+            if regions[region]?.people.count == 0 { regions[region] = nil }
+        }
+    }
+
+    /// Watched time was set back (B1).
+    mutating func clampInstants(to now: WatchedTime) {
+        cleanedAt = min(cleanedAt, now)
+        for region in regions.keys.sorted() {
+            regions[region]?.people.clampInstants(to: now)
+            if let at = regions[region]?.joinedAt { regions[region]?.joinedAt = min(at, now) }
+        }
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&nextGroup)
+        archive.code(&cleanedAt)
+        var entries = regions.keys.sorted().map { ($0, regions[$0] ?? Region()) }
+        archive.code(&entries, empty: (0, Region())) { archive, entry in
+            archive.code(&entry.0)
+            entry.1.people.code(&archive)
+            archive.code(&entry.1.alone)
+            archive.code(&entry.1.group)
+            archive.code(&entry.1.members)
+            archive.code(&entry.1.joinedAt)
+        }
+        guard archive.isReading else { return }
+        regions = [:]
+        for (region, entry) in entries { regions[region] = entry }
+    }
+}

@@ -1,0 +1,79 @@
+/// The suspicion that the whole feed stands still, where no source promised to beat. It holds
+/// nothing back. Source: design §2 B3, fine print F11.
+package struct Stall: Sendable {
+    /// When the last batch came from anyone, moved on by what we did not run since; nil before any.
+    private var lastBatch: RunningTime?
+    /// Who was ONLINE right after it.
+    private var online = 0
+    /// Who was active right after it, by duty state.
+    private var onDuty = 0
+    private var onMission = 0
+    /// True while the feed is suspected.
+    package private(set) var isSuspected = false
+    /// The instant of the last batch in watched time: later openings are put down to the feed.
+    private(set) var lastBatchWatched = WatchedTime.distantPast
+    /// Number of those who fell silent with it, and how many they are.
+    private(set) var group: Int64 = 0
+    private(set) var members = 0
+
+    /// A batch came, whatever became of it.
+    mutating func batch(_ tally: Tally, _ watch: Watch) {
+        isSuspected = false
+        lastBatch = watch.now
+        lastBatchWatched = watch.watchedNow
+        online = tally.byStatus[Int(Status.online.rawValue)]
+        onDuty = tally.byDuty[Int(DutyState.onDuty.rawValue)]
+        onMission = tally.byDuty[Int(DutyState.onMission.rawValue)]
+    }
+
+    /// Its clock runs only while we run (F11).
+    mutating func didNotRun(_ span: Milliseconds) { lastBatch = lastBatch.map { $0 + span } }
+
+    /// A source was declared: from now on it is known, not suspected.
+    mutating func end() { isSuspected = false }
+
+    /// When the feed is to be suspected if no batch comes.
+    func instant(_ policy: Policy, _ feed: Feed) -> RunningTime {
+        guard let lastBatch, !isSuspected, feed.sources.isEmpty, online >= policy.feedMinActive
+        else { return .distantFuture }
+        return lastBatch + max(policy.feedStallAfter, spacing(policy))
+    }
+
+    /// Twelve times the mean spacing of batches that the profiles promise, without factors.
+    private func spacing(_ policy: Policy) -> Milliseconds {
+        let rate =
+            Double(onDuty) / Double(policy.onDuty.expected.count)
+            + Double(onMission) / Double(policy.onMission.expected.count)
+        let limit = policy.onDuty.offlineAfter
+        guard rate > 0, let spacing = Int64(exactly: (12 / rate).rounded()) else { return limit }
+        return min(Milliseconds(spacing), limit)
+    }
+
+    mutating func begin(group: Int64) {
+        isSuspected = true
+        self.group = group
+        members = 0
+    }
+
+    /// Somebody's gap is put down to it.
+    mutating func join() -> Int {
+        members += 1
+        return members
+    }
+
+    /// Watched time was set back (B1).
+    mutating func clampInstants(to now: WatchedTime) {
+        lastBatchWatched = min(lastBatchWatched, now)
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&lastBatch, empty: .distantPast) { $0.code(&$1) }
+        archive.code(&online)
+        archive.code(&onDuty)
+        archive.code(&onMission)
+        archive.code(&isSuspected)
+        archive.code(&lastBatchWatched)
+        archive.code(&group)
+        archive.code(&members)
+    }
+}

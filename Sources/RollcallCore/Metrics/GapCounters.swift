@@ -1,0 +1,73 @@
+/// Gaps and verdicts counted together, so that the guess is graded by the outcome. Source: design
+/// §5 C3, §8.
+///
+/// A gap that overlaps a blind window is held against nobody: it is counted apart.
+package struct GapCounters: Equatable, Sendable {
+    private static let platforms = Platform.allCases.count
+    private static let verdicts = GapVerdict.allCases.count
+
+    /// By cause × platform.
+    private var gaps = [Int](repeating: 0, count: GapCause.allCases.count * platforms)
+    /// By suspicion × verdict × platform.
+    private var judged = [Int](
+        repeating: 0, count: GapCause.allCases.count * verdicts * platforms)
+    /// Watched time from opening to end, by verdict.
+    private var lengths = [Histogram](
+        repeating: Histogram(bounds: Histogram.gapBounds), count: verdicts)
+    /// Gaps that overlapped blindness when they reached OFFLINE.
+    package private(set) var gapsBlind = 0
+    /// Verdicts of gaps that overlapped blindness at any time.
+    package private(set) var verdictsBlind = 0
+
+    package init() {}
+
+    /// Gaps that reached OFFLINE, under the suspicion that they had then.
+    package func gaps(_ cause: GapCause, _ platform: Platform) -> Int {
+        gaps[Int(cause.rawValue) * Self.platforms + Int(platform.rawValue)]
+    }
+
+    /// Verdicts, by the last suspicion before them.
+    package func verdicts(
+        _ suspected: GapCause, _ verdict: GapVerdict, _ platform: Platform
+    ) -> Int {
+        judged[Self.index(suspected, verdict, platform)]
+    }
+
+    /// Lengths of the gaps with this verdict.
+    package func lengths(_ verdict: GapVerdict) -> Histogram { lengths[Int(verdict.rawValue)] }
+
+    private static func index(
+        _ suspected: GapCause, _ verdict: GapVerdict, _ platform: Platform
+    ) -> Int {
+        (Int(suspected.rawValue) * verdicts + Int(verdict.rawValue)) * platforms
+            + Int(platform.rawValue)
+    }
+
+    /// A gap reached OFFLINE.
+    mutating func count(_ report: GapReport) {
+        guard report.blind.count == 0 else { return gapsBlind += 1 }
+        let platform = Int(report.facts.platform.rawValue)
+        gaps[Int(report.suspected.rawValue) * Self.platforms + platform] += 1
+    }
+
+    /// A gap has its verdict.
+    mutating func judge(_ report: GapReport) {
+        guard let verdict = report.verdict else { return }
+        guard report.blind.count == 0 else { return verdictsBlind += 1 }
+        judged[Self.index(report.suspected, verdict, report.facts.platform)] += 1
+        lengths[Int(verdict.rawValue)].observe(report.length.count)
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&gaps)
+        archive.code(&judged)
+        for index in lengths.indices { lengths[index].code(&archive) }
+        archive.code(&gapsBlind)
+        archive.code(&verdictsBlind)
+        let empty = GapCounters()
+        if gaps.count != empty.gaps.count || judged.count != empty.judged.count {
+            archive.refuse()
+            self = empty
+        }
+    }
+}

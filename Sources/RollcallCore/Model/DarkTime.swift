@@ -1,0 +1,147 @@
+/// The two kinds of dark time. Source: design §5 C4.
+package enum DarkKind: UInt8, CaseIterable, Sendable {
+    /// Active, and the last contact older than the degraded threshold.
+    case contact = 0
+    /// Active, and covered by no location: none was captured within the degraded threshold before.
+    case location = 1
+
+    /// The word in labels and JSON.
+    package var word: StaticString { self == .contact ? "contact" : "location" }
+}
+
+/// Dark time of one person on one day, to be added to the store's row of that day.
+package struct DarkBooking: Equatable, Sendable {
+    /// The person's number.
+    package var number: Int
+    /// Days since 1970-01-01, UTC, in which it lies.
+    package var day: Int64
+    package var kind: DarkKind
+    package var length: Milliseconds
+    /// The person's region when it was booked, as bytes.
+    package var region: [UInt8]
+    /// Their platform then.
+    package var platform: Platform
+}
+
+/// Where a region and a platform stand in the tables of dark time.
+struct DarkKey: Hashable, Comparable, Sendable {
+    let raw: UInt64
+
+    init(region: UInt32, platform: Platform) {
+        raw = UInt64(region) << 2 | UInt64(platform.rawValue)
+    }
+
+    init(_ person: Responder) { self.init(region: person.region, platform: person.platform) }
+
+    private init(raw: UInt64) { self.raw = raw }
+
+    var region: UInt32 { UInt32(truncatingIfNeeded: raw >> 2) }
+
+    static func < (a: DarkKey, b: DarkKey) -> Bool { a.raw < b.raw }
+
+    /// Codes a table by its keys, in their order.
+    static func code(_ table: inout [DarkKey: Int64], _ archive: inout Archive) {
+        var entries = table.keys.sorted().map { ($0.raw, table[$0] ?? 0) }
+        archive.code(&entries, empty: (0, 0)) { archive, entry in
+            archive.code(&entry.0)
+            archive.code(&entry.1)
+        }
+        guard archive.isReading else { return }
+        table = [:]
+        for (raw, value) in entries { table[DarkKey(raw: raw)] = value }
+    }
+}
+
+/// Dark time that was booked, by region and platform. Source: design §8.
+package struct DarkTotals: Equatable, Sendable {
+    /// Milliseconds.
+    private(set) var contact: [DarkKey: Int64] = [:]
+    /// Milliseconds.
+    private(set) var location: [DarkKey: Int64] = [:]
+    /// What had been shown when a blind stretch was noticed later: a counter never goes back, so it
+    /// stands still until the true sum has caught up.
+    private(set) var shown: [DarkKey: Int64] = [:]
+
+    mutating func add(_ kind: DarkKind, _ key: DarkKey, _ length: Milliseconds) {
+        switch kind {
+        case .contact: contact[key, default: 0] += length.count
+        case .location: location[key, default: 0] += length.count
+        }
+    }
+
+    mutating func keep(_ key: DarkKey, shown value: Int64) {
+        shown[key] = max(shown[key] ?? 0, value)
+    }
+
+    /// The region's name goes to somebody else.
+    mutating func forget(_ regions: Set<UInt32>) {
+        contact = contact.filter { !regions.contains($0.key.region) }
+        location = location.filter { !regions.contains($0.key.region) }
+        shown = shown.filter { !regions.contains($0.key.region) }
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        DarkKey.code(&contact, &archive)
+        DarkKey.code(&location, &archive)
+        DarkKey.code(&shown, &archive)
+    }
+}
+
+/// Active time that no location covers, as far as it may still be covered: a backlog may bring
+/// locations of then (C4). Kept only of people who have some.
+struct Uncovered: Equatable, Sendable {
+    struct Hole: Equatable, Sendable {
+        var start: WatchedTime
+        var end: WatchedTime
+    }
+
+    /// Holes remembered; the oldest is booked before there is one more.
+    static let holesMax = 64
+
+    /// In the order in which they were found, apart from each other.
+    private(set) var holes: [Hole] = []
+    /// Up to here everything is booked or in `holes`.
+    private(set) var until = WatchedTime.distantPast
+    /// When the holes are booked, if no gap makes them wait for its verdict.
+    var due = RunningTime.distantFuture
+
+    /// Nothing open, and everything accounted for up to `until`.
+    init(until: WatchedTime = .distantPast) { self.until = until }
+
+    /// Adds the stretch up to `end`; returns a hole that found no more place.
+    mutating func add(from start: WatchedTime, to end: WatchedTime) -> Hole? {
+        until = max(until, end)
+        holes.append(Hole(start: start, end: end))
+        return holes.count > Self.holesMax ? holes.removeFirst() : nil
+    }
+
+    /// A location covers a stretch.
+    mutating func cover(from start: WatchedTime, to end: WatchedTime) {
+        var rest: [Hole] = []
+        for hole in holes {
+            if hole.start < start {
+                rest.append(Hole(start: hole.start, end: min(hole.end, start)))
+            }
+            if hole.end > end { rest.append(Hole(start: max(hole.start, end), end: hole.end)) }
+        }
+        holes = rest
+    }
+
+    /// Watched time was set back (B1).
+    mutating func clampInstants(to now: WatchedTime) {
+        until = min(until, now)
+        for index in holes.indices {
+            holes[index].start = min(holes[index].start, now)
+            holes[index].end = min(holes[index].end, now)
+        }
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&until)
+        archive.code(&due)
+        archive.code(&holes, empty: Hole(start: .distantPast, end: .distantPast)) { archive, hole in
+            archive.code(&hole.start)
+            archive.code(&hole.end)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+/// A gap as the engine follows it, from the opening to the verdict. Source: design §5.
+struct Gap: Equatable, Sendable {
+    /// The highest sequence that an install had taken when the gap closed.
+    struct Height: Equatable, Sendable {
+        /// Hash of the install's id; 0 without one.
+        var install: UInt64
+        var sequence: Int64
+    }
+
+    /// What was told of it last.
+    var report = GapReport()
+    var openedAt = WatchedTime.distantPast
+    /// When the last contact was folded, or the person became active: blindness after it is carried.
+    var silentSince = RunningTime.distantPast
+    /// Different people of the region who fell silent within 60 s before it, with this one (F25).
+    var openings = 0
+    /// Number of the region under which it opened.
+    var region: UInt32 = 0
+    /// When the verdict falls due; nil while the gap is open.
+    var due: RunningTime?
+    /// What is captured after this and before `insideUntil` is inside the gap (F26).
+    var insideFrom = WatchedTime.distantPast
+    var insideUntil = WatchedTime.distantPast
+    /// What each install had taken before the return.
+    var heights: [Height] = []
+
+    /// True once it has reached OFFLINE (C1).
+    var isCounted: Bool { report.number > 0 }
+
+    /// The first verdict that holds (C2).
+    var verdict: GapVerdict {
+        let seen = report.seen
+        if seen.isReinstalled { return .reinstalled }
+        if seen.isPermissionDenied { return .permissionDenied }
+        if seen.areServicesOff { return .locationServicesOff }
+        if seen.capturedInside > 0 { return .network }
+        return seen.updates > 0 ? .appStopped : .unexplained
+    }
+
+    /// True if an update continues the sequence of an install that had taken some before.
+    func isContinued(by sequence: Int64, install: UInt64) -> Bool {
+        // The first id seen adopts the anonymous install (F14).
+        let height =
+            install == 0
+            ? heights.last
+            : heights.last { $0.install == install } ?? heights.last { $0.install == 0 }
+        return height.map { sequence > $0.sequence } ?? false
+    }
+
+    /// Watched time was set back (B1).
+    mutating func clampInstants(to now: WatchedTime) {
+        openedAt = min(openedAt, now)
+        insideFrom = min(insideFrom, now)
+        insideUntil = min(insideUntil, now)
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        var bytes = report.journalBytes
+        archive.code(&bytes)
+        if archive.isReading {
+            if let read = GapReport(journalBytes: bytes) { report = read } else { archive.refuse() }
+        }
+        archive.code(&openedAt)
+        archive.code(&silentSince)
+        archive.code(&openings)
+        archive.code(&region)
+        archive.code(&due, empty: .distantPast) { $0.code(&$1) }
+        archive.code(&insideFrom)
+        archive.code(&insideUntil)
+        archive.code(&heights, empty: Height(install: 0, sequence: -1)) { archive, height in
+            archive.code(&height.install)
+            archive.code(&height.sequence)
+        }
+    }
+}
+
+extension GapReport {
+    /// The report as the store keeps it. A field's place, once written, stays.
+    package var journalBytes: [UInt8] {
+        var copy = self
+        var archive = Archive()
+        copy.code(&archive)
+        return archive.bytes
+    }
+
+    /// The report that `journalBytes` were made of, by this version or an older one; nil if they
+    /// are damaged.
+    package init?(journalBytes: [UInt8]) {
+        var archive = Archive(part: journalBytes)
+        self.init()
+        code(&archive)
+        if archive.isDamaged || !archive.isAtEnd { return nil }
+    }
+
+    private mutating func code(_ archive: inout Archive) {
+        archive.code(&state)
+        archive.code(&number)
+        archive.code(&suspected)
+        archive.code(&firstSuspected)
+        var verdict = verdict ?? .unexplained
+        archive.code(&verdict)
+        self.verdict = state == .verdict ? verdict : nil
+        archive.code(&openedAt)
+        archive.code(&offlineAt)
+        archive.code(&closedAt)
+        archive.code(&length)
+        archive.code(&blind)
+        facts.code(&archive)
+        seen.code(&archive)
+    }
+}
+
+extension GapFacts {
+    fileprivate mutating func code(_ archive: inout Archive) {
+        archive.code(&lastContactAt)
+        archive.code(&isHeard)
+        telemetry.code(&archive)
+        archive.code(&battery)
+        archive.code(&queueDepths, empty: 0) { $0.code(&$1) }
+        archive.code(&platform)
+        archive.code(&region)
+        archive.code(&group, empty: GapGroup()) { archive, group in
+            archive.code(&group.id)
+            archive.code(&group.isFeed)
+            archive.code(&group.members)
+            archive.code(&group.active)
+        }
+    }
+}
+
+extension GapReturn {
+    fileprivate mutating func code(_ archive: inout Archive) {
+        archive.code(&at)
+        archive.code(&updates)
+        archive.code(&capturedInside)
+        archive.code(&firstInsideAt)
+        archive.code(&lastInsideAt)
+        archive.code(&isReinstalled)
+        archive.code(&isPermissionDenied)
+        archive.code(&areServicesOff)
+    }
+}

@@ -1,0 +1,86 @@
+/// What was known of a phone when its gap was judged: the evidence of a suspicion, as facts.
+/// Source: design §5 C1.
+package struct GapFacts: Equatable, Sendable {
+    /// Wall time of the last contact; `distantPast` if there was none.
+    package var lastContactAt = Timestamp.distantPast
+    /// True if contact counted since the person became active.
+    package var isHeard = false
+    /// What the phone last said of itself.
+    package var telemetry = Telemetry()
+    /// Ten-thousandths of a full battery; −1 not told.
+    package var battery: Int16 = -1
+    /// Depths of the queue in the last batches that told one, oldest first, three at most (F25).
+    package var queueDepths: [UInt32] = []
+    package var platform: Platform = .unknown
+    /// The region when the gap opened, as bytes.
+    package var region: [UInt8] = []
+    /// With whom they fell silent; nil if alone.
+    package var group: GapGroup?
+
+    package init() {}
+}
+
+/// Those who fell out of contact together. Source: design §5 C1, fine print F25.
+package struct GapGroup: Equatable, Sendable {
+    /// The group's number, rising from 1 on.
+    package var id: Int64 = 0
+    /// True if the whole feed is suspected (B3): then it has no region.
+    package var isFeed = false
+    /// Who had fallen silent within 60 s when this was judged.
+    package var members = 0
+    /// The region's active people then; the fleet's if the feed is suspected.
+    package var active = 0
+
+    package init() {}
+}
+
+/// What the return showed: the evidence of a verdict. Source: design §5 C2, fine print F26.
+package struct GapReturn: Equatable, Sendable {
+    /// Wall time of the return as it was folded; `distantPast` while the gap is open.
+    package var at = Timestamp.distantPast
+    /// New updates since the return that continue the sequence.
+    package var updates = 0
+    /// Those of all new updates that were captured inside the gap (F26).
+    package var capturedInside = 0
+    /// The oldest of them by the phone's clock; `distantPast` without any.
+    package var firstInsideAt = Timestamp.distantPast
+    /// The newest of them.
+    package var lastInsideAt = Timestamp.distantPast
+    /// A new install began since the gap opened.
+    package var isReinstalled = false
+    /// A batch since the return said that the permission is denied.
+    package var isPermissionDenied = false
+    /// A batch since the return said that location services are off.
+    package var areServicesOff = false
+
+    package init() {}
+}
+
+/// A gap as it is told, stored and shown: one state of it. Source: design §5, fine print F5.
+package struct GapReport: Equatable, Sendable {
+    package var state = GapState.open
+    /// The gap's number, rising from 1 on; 0 until it counts (C1: once it has reached OFFLINE).
+    package var number: Int64 = 0
+    /// The suspicion in force.
+    package var suspected = GapCause.unexplained
+    /// The suspicion at the opening.
+    package var firstSuspected = GapCause.unexplained
+    /// Only with state `verdict`.
+    package var verdict: GapVerdict?
+    /// Wall time of the opening.
+    package var openedAt = Timestamp.distantPast
+    /// Wall time of reaching OFFLINE; `distantPast` before.
+    package var offlineAt = Timestamp.distantPast
+    /// Wall time of the end; `distantPast` while open.
+    package var closedAt = Timestamp.distantPast
+    /// Watched time from the opening to the end.
+    package var length = Milliseconds(0)
+    /// How long we were blind between the last contact and now, or the end. A gap with any is held
+    /// against nobody.
+    package var blind = Milliseconds(0)
+    package var facts = GapFacts()
+    /// What the return showed.
+    package var seen = GapReturn()
+
+    package init() {}
+}

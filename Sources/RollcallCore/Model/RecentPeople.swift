@@ -1,0 +1,54 @@
+/// Different people to whom something happened within the last 60 s of watched time.
+///
+/// Somebody to whom it happens again counts once, for the newest time; an age of 60 s is outside.
+struct RecentPeople: Sendable {
+    static let span = Milliseconds.seconds(60)
+
+    /// The last time for each.
+    private var latest: [Int: WatchedTime] = [:]
+    /// Every time, oldest first from `first` on; those that are not `latest` are void.
+    private var queue: [(at: WatchedTime, number: Int)] = []
+    private var first = 0
+
+    /// People in the window, as of the last `expire` or `add`.
+    var count: Int { latest.count }
+
+    /// Notes it of person `number`.
+    mutating func add(_ number: Int, now: WatchedTime) {
+        expire(now)
+        latest[number] = now
+        queue.append((now, number))
+    }
+
+    /// Lets go of what is 60 s old.
+    mutating func expire(_ now: WatchedTime) {
+        while first < queue.count, now - queue[first].at >= Self.span {
+            if latest[queue[first].number] == queue[first].at { latest[queue[first].number] = nil }
+            first += 1
+        }
+        if first > 1024, first * 2 > queue.count {
+            queue.removeFirst(first)
+            first = 0
+        }
+    }
+
+    /// Watched time was set back: no instant may lie in the future of it (B1, F9).
+    mutating func clampInstants(to now: WatchedTime) {
+        for index in queue.indices { queue[index].at = min(queue[index].at, now) }
+        latest = latest.mapValues { min($0, now) }
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        var entries = Array(queue[first...])
+        archive.code(&entries, empty: (.distantPast, 0)) { archive, entry in
+            archive.code(&entry.at)
+            archive.code(&entry.number)
+        }
+        guard archive.isReading else { return }
+        self = RecentPeople()
+        for entry in entries {
+            queue.append(entry)
+            latest[entry.number] = entry.at
+        }
+    }
+}

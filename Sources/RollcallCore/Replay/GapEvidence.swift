@@ -1,0 +1,141 @@
+/// A gap's evidence as a JSON object: facts, never prose, and only what is known. Source: design §5.
+package enum GapEvidence {
+    /// Appends the object: what a suspicion rests on, and with the verdict what the return showed.
+    package static func append(_ report: GapReport, to output: inout [UInt8]) {
+        var object = ObjectWriter(&output)
+        if report.state == .verdict {
+            appendReturn(report.seen, to: &object)
+        } else {
+            appendFacts(report.facts, to: &object)
+        }
+        if report.closedAt > .distantPast {
+            object.time("opened_at", report.openedAt)
+            object.integer("length_ms", report.length.count)
+        }
+        if report.blind.count > 0 { object.integer("blind_ms", report.blind.count) }
+        object.end()
+        output = object.bytes
+    }
+
+    private static func appendFacts(_ facts: GapFacts, to object: inout ObjectWriter) {
+        object.time("last_contact_at", facts.lastContactAt)
+        let telemetry = facts.telemetry
+        for field in Telemetry.fields {
+            let value = Int(field.value(telemetry))
+            guard value > 0 else { continue }
+            if field.values.count == 3 {
+                object.flag(field.name, value == 1)
+            } else {
+                object.word(field.name, field.values[value])
+            }
+        }
+        if !facts.queueDepths.isEmpty {
+            object.integers("queue_depths", facts.queueDepths.map { Int64($0) })
+        }
+        if facts.battery >= 0 { object.fraction("battery_level", Int64(facts.battery)) }
+        if facts.platform != .unknown { object.word("platform", facts.platform.word) }
+        guard let group = facts.group else { return }
+        object.object("group") { inner in
+            inner.integer("id", group.id)
+            inner.word("of", group.isFeed ? "feed" : "region")
+            if !group.isFeed { inner.text("region", facts.region) }
+            inner.integer("members", Int64(group.members))
+            inner.integer("active", Int64(group.active))
+        }
+    }
+
+    private static func appendReturn(_ seen: GapReturn, to object: inout ObjectWriter) {
+        object.time("returned_at", seen.at)
+        object.integer("updates", Int64(seen.updates))
+        object.integer("captured_inside", Int64(seen.capturedInside))
+        object.time("first_captured_inside_at", seen.firstInsideAt)
+        object.time("last_captured_inside_at", seen.lastInsideAt)
+        if seen.isReinstalled { object.flag("new_install", true) }
+        if seen.isPermissionDenied { object.word("permission_status", "denied") }
+        if seen.areServicesOff { object.flag("location_services", false) }
+    }
+}
+
+/// Appends the members of one JSON object.
+struct ObjectWriter {
+    private(set) var bytes: [UInt8]
+    private var isEmpty = true
+
+    /// Begins an object at the end of `output`, which it takes meanwhile.
+    init(_ output: inout [UInt8]) {
+        bytes = []
+        swap(&bytes, &output)
+        bytes.append(UInt8(ascii: "{"))
+    }
+
+    mutating func end() { bytes.append(UInt8(ascii: "}")) }
+
+    mutating func word(_ name: StaticString, _ word: StaticString) {
+        key(name)
+        JSONWriter.word(word, to: &bytes)
+    }
+
+    mutating func text(_ name: StaticString, _ text: [UInt8]) {
+        key(name)
+        JSONWriter.string(text, to: &bytes)
+    }
+
+    mutating func flag(_ name: StaticString, _ value: Bool) {
+        key(name)
+        JSONWriter.raw(value ? "true" : "false", to: &bytes)
+    }
+
+    mutating func integer(_ name: StaticString, _ value: Int64) {
+        key(name)
+        JSONWriter.integer(value, to: &bytes)
+    }
+
+    mutating func integers(_ name: StaticString, _ values: [Int64]) {
+        key(name)
+        bytes.append(UInt8(ascii: "["))
+        for (index, value) in values.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            JSONWriter.integer(value, to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "]"))
+    }
+
+    /// A number of ten-thousandths, without trailing zeros.
+    mutating func fraction(_ name: StaticString, _ tenThousandths: Int64) {
+        key(name)
+        JSONWriter.integer(tenThousandths / 10_000, to: &bytes)
+        var rest = tenThousandths % 10_000
+        guard rest > 0 else { return }
+        bytes.append(UInt8(ascii: "."))
+        var digit: Int64 = 1000
+        while rest > 0 {
+            bytes.append(UInt8(ascii: "0") + UInt8(rest / digit))
+            rest %= digit
+            digit /= 10
+        }
+    }
+
+    /// An instant that is known; nothing of `distantPast`.
+    mutating func time(_ name: StaticString, _ at: Timestamp) {
+        guard at > .distantPast else { return }
+        key(name)
+        bytes.append(UInt8(ascii: "\""))
+        RFC3339.append(at, to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    mutating func object(_ name: StaticString, _ body: (inout ObjectWriter) -> Void) {
+        key(name)
+        var inner = ObjectWriter(&bytes)
+        body(&inner)
+        inner.end()
+        bytes = inner.bytes
+    }
+
+    private mutating func key(_ name: StaticString) {
+        if !isEmpty { bytes.append(UInt8(ascii: ",")) }
+        isEmpty = false
+        JSONWriter.word(name, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+    }
+}
