@@ -305,8 +305,9 @@ extension Policy {
         var words = Words(String(decoding: body, as: UTF8.self).dropFirst().dropLast())
         while let word = words.next() {
             if word == "observe" { policy.serverTransitions = .observe }
+            if word == "min_active" { policy.feedMinActive = Int(try words.some()) ?? 0 }
             if word == "forget" { policy.forgetAfter = Milliseconds(try Script.span(words.some())) }
-            guard word != "observe", word != "forget" else { continue }
+            guard !["observe", "forget", "min_active"].contains(word) else { continue }
             let numbers = try words.some().split(separator: "/").compactMap { Double($0) }
             let seconds = numbers.map { Int64($0) }
             switch (word, seconds.count) {

@@ -13,13 +13,17 @@ import Testing
 /// or go (facts of the backend), pause, share, are erased. WHEN is `10s ago`, `2s ahead`, or a TIME.
 ///
 /// EXPECTED is `41 online [from X] [by ORIGIN]`, `41 not expected`, `blind REASON [ended] [since
-/// TIME]` or `41 #5 late`. What is left out is the usual: the last status, the origin that the
-/// status most often has, the line's time. Source: house style 23.
+/// TIME]` or `41 #5 late`; with `gaps` also `41 gap open|judged|closed [CAUSE]` and
+/// `41 verdict VERDICT [after CAUSE]`, without the evidence. What is left out is the usual: the last
+/// status or cause, the origin that the status most often has, the line's time. Source: house style
+/// 23.
 @discardableResult
 func timeline(
-    _ text: String, updates: Bool = false, sourceLocation: SourceLocation = #_sourceLocation
+    _ text: String, updates: Bool = false, gaps: Bool = false,
+    sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> Engine {
     var script = Script()
+    if gaps { script.kinds.append("gap") }
     for line in text.split(separator: "\n") { try script.read(line) }
     let (decided, engine) = try script.replay(script.lines, updates: updates)
     if let difference = Script.difference(expected: script.expected, decided: decided) {
@@ -42,12 +46,13 @@ struct Script {
     /// 2026-11-21T00:00:00Z, the zero of every timeline.
     static let zero: Int64 = 1_795_219_200_000
     /// The kinds of lines that a timeline speaks about; all others are somebody else's test.
-    private static let kinds = ["status", "blind", "update"]
+    fileprivate(set) var kinds = ["status", "blind", "update"]
 
     var lines: [(at: Int64, json: String)] = []
     var expected: [String] = []
     private(set) var at: Int64 = 0
     private var standing: [Substring: String] = [:]
+    private var suspected: [Substring: String] = [:]
     private var captures: [String: Int64] = [:]
 
     /// Reads one line of a timeline.
@@ -181,6 +186,7 @@ struct Script {
             let span = #""state":"\#(state)","since":"\#(Self.stamp(since))""#
             return print("blind", "\(span),\"reason\":\"\(reason)\"")
         }
+        if words.take("gap") || words.take("verdict") { return try expectGap(who, part) }
         var status = try words.some().uppercased()
         if status.hasPrefix("#") {
             let outcome = #""outcome":"\#(try words.some())""#
@@ -195,6 +201,25 @@ struct Script {
         standing[who] = status
         let change = #""from":"\#(from ?? "NOT_EXPECTED")","to":"\#(status)""#
         print("status", #""responder_id":"\#(who)",\#(change),"origin":"\#(origin)""#)
+    }
+
+    private mutating func expectGap(_ who: Substring, _ part: Words) throws {
+        var words = part
+        try words.demand(who)
+        var state = "verdict"
+        var verdict = ""
+        if words.take("gap") {
+            state = String(try words.some())
+            if let cause = words.next() { suspected[who] = String(cause) }
+        } else {
+            try words.demand("verdict")
+            verdict = ",\"verdict\":\"\(try words.some())\""
+            if words.take("after") { suspected[who] = String(try words.some()) }
+        }
+        let cause = suspected[who] ?? "unexplained"
+        print(
+            "gap",
+            #""responder_id":"\#(who)","state":"\#(state)","suspected":"\#(cause)""# + verdict)
     }
 
     private mutating func print(_ kind: String, _ members: String) {
@@ -217,8 +242,8 @@ struct Script {
         let printed = String(decoding: output, as: UTF8.self).split(separator: "\n").map(
             String.init)
         let decided = printed.filter { line in
-            Self.kinds.contains { line.contains("\"kind\":\"\($0)\"") }
-        }
+            kinds.contains { line.contains("\"kind\":\"\($0)\"") }
+        }.map { $0.replacing(/,"evidence":\{.*\}\}$/, with: "}") }
         // The engine is private to the replay; a copy of it is all that the invariants need.
         guard let engine = Mirror(reflecting: replay).descendant("engine") as? Engine else {
             throw TimelineError(message: "a replay without an engine")
@@ -264,6 +289,7 @@ private struct Clauses {
     var body: [String] = []
     var source: Substring?
     private var updates: [(sequence: Substring, captured: Int64??)] = []
+    private var isCached = false
 
     init(members: String) {
         if !members.isEmpty { body = [String(members.dropFirst().dropLast())] }
@@ -280,10 +306,33 @@ private struct Clauses {
             try words.demand("power")
             let mode = clause == "low" ? "low_power" : clause
             body.append("\"telemetry\":{\"power_mode\":\"\(mode)\"}")
+        case "phone":
+            let said = try words.some().split(separator: ",").map { word in
+                try Self.said(word)
+            }
+            body.append("\"telemetry\":{\(said.joined(separator: ","))}")
+        case "battery": body.append("\"battery_level\":\(try words.some())")
+        case "in": set("region", String(try words.some()))
+        case "cached": isCached = true
         case "install": set("install_id", String(try words.some()))
         case "through": source = try words.some()
         case "with": updates += try words.some().split(separator: ",").map { ($0, nil) }
         default: throw TimelineError(message: "what does \(clause) mean?")
+        }
+    }
+
+    /// What a phone says of itself in one word: `background`, `denied`, `queue3`.
+    private static func said(_ word: Substring) throws -> String {
+        switch word {
+        case "background", "foreground": return "\"app_state\":\"\(word)\""
+        case "granted", "denied": return "\"permission_status\":\"\(word)\""
+        case "located": return "\"location_services\":true"
+        case "unlocated": return "\"location_services\":false"
+        case "wifi", "cellular", "none": return "\"network_type\":\"\(word)\""
+        case "saving": return "\"power_mode\":\"low_power\""
+        case "normal": return "\"power_mode\":\"normal\""
+        case _ where word.hasPrefix("queue"): return "\"queue_depth\":\(word.dropFirst(5))"
+        default: throw TimelineError(message: "what does a phone mean by \(word)?")
         }
     }
 
@@ -300,7 +349,8 @@ private struct Clauses {
             let captured = captured ?? captures["\(id) \(sequence)"] ?? received
             captures["\(id) \(sequence)"] = captured
             let time = captured.map { ",\"captured_at\":\($0)" } ?? ""
-            return "{\"sequence\":\(sequence)\(time)}"
+            let fix = isCached ? ",\"fix\":\"cached\"" : ""
+            return "{\"sequence\":\(sequence)\(time)\(fix)}"
         }
         if !list.isEmpty { body.append("\"updates\":[\(list.joined(separator: ","))]") }
         return "{\(body.joined(separator: ","))}"

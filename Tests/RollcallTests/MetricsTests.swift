@@ -67,8 +67,8 @@ import Testing
     }
 
     /// The page as people read it: a family's name stands in its metadata only, samples that
-    /// differ in the last label only stand in one line, and a histogram without observations is
-    /// one line with `none`.
+    /// differ in the last label only stand in one line, a histogram without observations is one line
+    /// with `none`, and lines in a row that end alike are counted.
     private func condensed(_ page: [String]) -> String {
         var lines: [(series: Substring, samples: [String])] = []
         var family = ""
@@ -98,7 +98,23 @@ import Testing
             let list = isUnused ? "none" : samples.joined(separator: ", ")
             text.append(samples.isEmpty ? String(series) : "\(series)…} \(list)")
         }
-        return text.joined(separator: "\n")
+        return counted(text).joined(separator: "\n")
+    }
+
+    /// The lines, with four or more in a row that end alike as the first of them and a number.
+    private func counted(_ lines: [String]) -> [String] {
+        func end(_ line: String) -> Substring? {
+            line.ranges(of: "…} ").first.map { line[$0.upperBound...] }
+        }
+        var text: [String] = []
+        var place = 0
+        while place < lines.count {
+            let alike = lines[place...].prefix { end($0) != nil && end($0) == end(lines[place]) }
+            text.append(lines[place])
+            if alike.count >= 4 { text.append("… \(alike.count - 1) more like it") }
+            place += alike.count >= 4 ? alike.count : 1
+        }
+        return text
     }
 
     @Test func `the page holds every family with every series that is known in advance`() throws {
@@ -248,36 +264,65 @@ private let expectedPage = #"""
     …{region="Köln \"Süd\" \\ 1\nWest",status…} ONLINE 0, DEGRADED 0, UNKNOWN 0, OFFLINE 0
     …{region="other",status…} ONLINE 1, DEGRADED 0, UNKNOWN 0, OFFLINE 1
     # TYPE rollcall_regions_folded gauge
-    # HELP rollcall_regions_folded Regions without a label of their own, summed as region \"other\".
+    # HELP rollcall_regions_folded Regions without a label of their own, \#
+    summed as region \"other\".
     … 2
     # TYPE rollcall_responders_not_expected gauge
     # HELP rollcall_responders_not_expected Responders not expected to report, by first reason.
     …{reason…} retired 0, forgotten 0, no_duty 0, off_duty 1, paused 0
     # TYPE rollcall_telemetry_responders gauge
-    # HELP rollcall_telemetry_responders Responders expected to report, by what the phone last said.
+    # HELP rollcall_telemetry_responders Responders expected to report, \#
+    by what the phone last said.
     …{field="permission_status",value…} unknown 3, granted 0, denied 0, other 0
     …{field="location_services",value…} unknown 2, true 1, false 0
     …{field="power_mode",value…} unknown 2, normal 0, low_power 1, other 0
     …{field="app_state",value…} unknown 3, foreground 0, background 0, other 0
     …{field="network_type",value…} unknown 3, wifi 0, cellular 0, none 0, other 0
+    # TYPE rollcall_gaps counter
+    # HELP rollcall_gaps Gaps that reached OFFLINE while the watch saw all of them, \#
+    by suspected cause.
+    …_total{cause="permission_denied",platform…} unknown 0, ios 0, android 0, other 0
+    … 8 more like it
+    …_total{cause="unexplained",platform…} unknown 1, ios 0, android 1, other 0
+    # TYPE rollcall_gap_verdicts counter
+    # HELP rollcall_gap_verdicts Gaps that are over, by what was suspected and what they were.
+    …_total{suspected="permission_denied",verdict="reinstalled",platform…} unknown 0, ios 0, \#
+    android 0, other 0
+    … 69 more like it
+    # TYPE rollcall_gap_duration_seconds histogram
+    # UNIT rollcall_gap_duration_seconds seconds
+    # HELP rollcall_gap_duration_seconds Watched time from leaving ONLINE to the end of gaps, \#
+    by verdict.
+    …_bucket{verdict="reinstalled",le…} none
+    … 6 more like it
+    # TYPE rollcall_gaps_blind counter
+    # HELP rollcall_gaps_blind Gaps that overlapped blindness and count against nobody, \#
+    by what they missed.
+    …_total{stage…} offline 0, verdict 0
+    # TYPE rollcall_dark_seconds counter
+    # UNIT rollcall_dark_seconds seconds
+    # HELP rollcall_dark_seconds Watched time of expected responders out of contact, \#
+    or covered by no location.
+    …_total{kind="contact",region="default",platform…} unknown 0, ios 0, android 0, other 0
+    …_total{kind="contact",region="Köln \"Süd\" \\ 1\nWest",platform…} unknown 0, ios 0, \#
+    android 0, other 0
+    …_total{kind="contact",region="other",platform…} unknown 0, ios 0, android 32, other 0
+    …_total{kind="location",region="default",platform…} unknown 0, ios 0, android 0, other 0
+    …_total{kind="location",region="Köln \"Süd\" \\ 1\nWest",platform…} unknown 0, ios 0, \#
+    android 0, other 0
+    …_total{kind="location",region="other",platform…} unknown 0, ios 0, android 0, other 0
     # TYPE rollcall_location_update_delay_seconds histogram
     # UNIT rollcall_location_update_delay_seconds seconds
     # HELP rollcall_location_update_delay_seconds Time from capture to receipt by the backend.
     …_bucket{duty_state="OFF_DUTY",platform="unknown",le…} none
-    …_bucket{duty_state="OFF_DUTY",platform="ios",le…} none
-    …_bucket{duty_state="OFF_DUTY",platform="android",le…} none
-    …_bucket{duty_state="OFF_DUTY",platform="other",le…} none
-    …_bucket{duty_state="ON_DUTY",platform="unknown",le…} none
-    …_bucket{duty_state="ON_DUTY",platform="ios",le…} 0.5 0, 1.0 1, 2.0 1, 5.0 2, 10.0 2, 15.0 \#
-    2, 30.0 2, 60.0 2, 90.0 2, 180.0 2, 300.0 2, 600.0 2, 1800.0 2, 3600.0 2, 14400.0 2, +Inf 2
+    … 4 more like it
+    …_bucket{duty_state="ON_DUTY",platform="ios",le…} 0.5 0, 1.0 1, 2.0 1, 5.0 2, 10.0 2, \#
+    15.0 2, 30.0 2, 60.0 2, 90.0 2, 180.0 2, 300.0 2, 600.0 2, 1800.0 2, 3600.0 2, 14400.0 2, \#
+    +Inf 2
     …_count{duty_state="ON_DUTY",platform…} ios 2
     …_sum{duty_state="ON_DUTY",platform…} ios 4.75
     …_bucket{duty_state="ON_DUTY",platform="android",le…} none
-    …_bucket{duty_state="ON_DUTY",platform="other",le…} none
-    …_bucket{duty_state="ON_MISSION",platform="unknown",le…} none
-    …_bucket{duty_state="ON_MISSION",platform="ios",le…} none
-    …_bucket{duty_state="ON_MISSION",platform="android",le…} none
-    …_bucket{duty_state="ON_MISSION",platform="other",le…} none
+    … 5 more like it
     # TYPE rollcall_update_interval_seconds histogram
     # UNIT rollcall_update_interval_seconds seconds
     # HELP rollcall_update_interval_seconds Time between captures of a responder's locations.
@@ -289,15 +334,15 @@ private let expectedPage = #"""
     …_bucket{duty_state="ON_MISSION",le…} none
     # TYPE rollcall_queue_depth histogram
     # HELP rollcall_queue_depth Updates that waited in a phone's queue, as told with its batches.
-    …_bucket{le…} 0.0 0, 1.0 0, 2.0 0, 5.0 0, 10.0 1, 20.0 1, 50.0 1, 100.0 1, 200.0 1, 500.0 1, \#
-    1000.0 1, +Inf 1
+    …_bucket{le…} 0.0 0, 1.0 0, 2.0 0, 5.0 0, 10.0 1, 20.0 1, 50.0 1, 100.0 1, 200.0 1, \#
+    500.0 1, 1000.0 1, +Inf 1
     …_count 1
     …_sum 7
     # TYPE rollcall_location_age_seconds gaugehistogram
     # UNIT rollcall_location_age_seconds seconds
     # HELP rollcall_location_age_seconds Watched age of the last location of expected responders.
-    …_bucket{le…} 15.0 0, 30.0 0, 60.0 0, 90.0 2, 180.0 2, 300.0 2, 600.0 2, 1800.0 2, 3600.0 2, \#
-    7200.0 2, 14400.0 2, +Inf 2
+    …_bucket{le…} 15.0 0, 30.0 0, 60.0 0, 90.0 2, 180.0 2, 300.0 2, 600.0 2, 1800.0 2, \#
+    3600.0 2, 7200.0 2, 14400.0 2, +Inf 2
     …_gcount 2
     …_gsum 124.75
     # TYPE rollcall_server_transitions counter
@@ -329,7 +374,8 @@ private let expectedPage = #"""
     …_total 5
     # TYPE rollcall_journal_oldest_timestamp_seconds gauge
     # UNIT rollcall_journal_oldest_timestamp_seconds seconds
-    # HELP rollcall_journal_oldest_timestamp_seconds When the oldest journal row was written, or 0.
+    # HELP rollcall_journal_oldest_timestamp_seconds When the oldest journal row was written, \#
+    or 0.
     … 1795229999.25
     # TYPE rollcall_erasures_pending gauge
     # HELP rollcall_erasures_pending Erased people of whom the store still holds something.
@@ -356,14 +402,14 @@ private let expectedPage = #"""
     …_total 1
     # TYPE rollcall_http_requests counter
     # HELP rollcall_http_requests HTTP requests answered.
-    …_total{route="batches",code…} 200 1, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, 429 \#
-    0, 503 0
+    …_total{route="batches",code…} 200 1, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, \#
+    429 0, 503 0
     …_total{route="transitions",code…} 200 0, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, \#
     429 0, 503 0
     …_total{route="responders",code…} 200 0, 202 0, 400 0, 401 0, 403 0, 404 0, 408 0, 409 0, \#
     413 0, 415 0, 422 0, 429 0, 503 0
-    …_total{route="heartbeat",code…} 200 0, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, 429 \#
-    0, 503 0
+    …_total{route="heartbeat",code…} 200 0, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, \#
+    429 0, 503 0
     …_total{route="erasures",code…} 200 0, 401 0, 403 0, 404 0, 503 0
     …_total{route="status",code…} 200 0, 401 0, 403 0, 503 0
     …_total{route="metrics",code…} 200 0, 401 0, 403 0, 503 0
@@ -380,17 +426,9 @@ private let expectedPage = #"""
     …_count{route…} batches 1
     …_sum{route…} batches 0.000123
     …_bucket{route="transitions",le…} none
-    …_bucket{route="responders",le…} none
-    …_bucket{route="heartbeat",le…} none
-    …_bucket{route="erasures",le…} none
-    …_bucket{route="status",le…} none
-    …_bucket{route="metrics",le…} none
-    …_bucket{route="health",le…} none
-    …_bucket{route="reload",le…} none
-    …_bucket{route="openapi",le…} none
-    …_bucket{route="page",le…} none
-    …_bucket{route="other",le…} 0.0001 0, 0.00025 0, 0.0005 0, 0.001 0, 0.0025 0, 0.005 0, 0.01 \#
-    0, 0.02 0, 0.05 0, 0.1 0, 0.25 0, 0.5 0, 1.0 0, 2.5 0, 5.0 0, +Inf 1
+    … 9 more like it
+    …_bucket{route="other",le…} 0.0001 0, 0.00025 0, 0.0005 0, 0.001 0, 0.0025 0, 0.005 0, \#
+    0.01 0, 0.02 0, 0.05 0, 0.1 0, 0.25 0, 0.5 0, 1.0 0, 2.5 0, 5.0 0, +Inf 1
     …_count{route…} other 1
     …_sum{route…} other 6
     # TYPE rollcall_commit_duration_seconds histogram
@@ -402,23 +440,22 @@ private let expectedPage = #"""
     …_sum 0.001
     # TYPE rollcall_turn_duration_seconds histogram
     # UNIT rollcall_turn_duration_seconds seconds
-    # HELP rollcall_turn_duration_seconds Time that a turn of the keeper took, for which everybody waits.
+    # HELP rollcall_turn_duration_seconds Time that a turn of the keeper took, \#
+    for which everybody waits.
     …_bucket{le…} none
     # TYPE rollcall_detection_lateness_seconds histogram
     # UNIT rollcall_detection_lateness_seconds seconds
     # HELP rollcall_detection_lateness_seconds Time from a deadline to the commit of its change.
-    …_bucket{le…} 0.001 0, 0.005 0, 0.01 0, 0.025 0, 0.05 2, 0.1 2, 0.25 2, 0.5 2, 1.0 2, 2.5 2, \#
-    5.0 2, 10.0 2, +Inf 2
+    …_bucket{le…} 0.001 0, 0.005 0, 0.01 0, 0.025 0, 0.05 2, 0.1 2, 0.25 2, 0.5 2, 1.0 2, \#
+    2.5 2, 5.0 2, 10.0 2, +Inf 2
     …_count 2
     …_sum 0.06
     # TYPE rollcall_config_last_reload_successful gauge
-    # HELP rollcall_config_last_reload_successful 1 if the settings could be taken when they were \#
-    read last.
+    # HELP rollcall_config_last_reload_successful 1 if the settings could be taken when they were read last.
     … 0
     # TYPE rollcall_config_last_reload_success_timestamp_seconds gauge
     # UNIT rollcall_config_last_reload_success_timestamp_seconds seconds
-    # HELP rollcall_config_last_reload_success_timestamp_seconds When settings were read last that \#
-    could be taken.
+    # HELP rollcall_config_last_reload_success_timestamp_seconds When settings were read last that could be taken.
     … 1795229990.5
     # EOF
     """#

@@ -55,20 +55,19 @@ extension Engine {
         person.isDark = start <= now
     }
 
-    /// What contact-dark time of a region and platform sums up to now, in milliseconds; it never
-    /// falls.
-    package func contactDark(region: UInt32, _ platform: Platform) -> Int64 {
+    /// What the dark time of a region, or of all, and a platform sums up to, in milliseconds: in
+    /// contact up to now, in location as far as it is settled. It never falls.
+    package func dark(_ kind: DarkKind, region: UInt32?, _ platform: Platform) -> Int64 {
         let key = DarkKey(region: region, platform: platform)
-        return max(counters.dark.shown[key] ?? 0, contactDark(key, at: watch.watchedNow))
+        switch kind {
+        case .contact:
+            return max(counters.dark.shown[key] ?? 0, contactDark(key, at: watch.watchedNow))
+        case .location: return counters.dark.location[key] ?? 0
+        }
     }
 
     private func contactDark(_ key: DarkKey, at now: WatchedTime) -> Int64 {
         (counters.dark.contact[key] ?? 0) + tally.darkMilliseconds(key, now: now)
-    }
-
-    /// What location-dark time of a region and platform was settled, in milliseconds.
-    package func locationDark(region: UInt32, _ platform: Platform) -> Int64 {
-        counters.dark.location[DarkKey(region: region, platform: platform)] ?? 0
     }
 
     /// Watched time will be set back from `now`: what was shown until then stays (B1).

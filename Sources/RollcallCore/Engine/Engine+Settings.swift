@@ -74,6 +74,7 @@ extension Engine {
         tally.remove(roster[number], now: watch.watchedNow)
         leaveNames(roster[number])
         regions.dropUnused(but: policy.coverageRegions + [Self.defaultRegion])
+        counters.dark.drop { regions[$0].isEmpty }
         circles.dropUnused()
         versions.dropUnused()
         roster.erase(number)

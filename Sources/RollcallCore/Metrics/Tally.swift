@@ -69,11 +69,13 @@ package struct Tally: Sendable {
 
     private mutating func changeDark(_ person: Responder, by step: Int64) {
         let key = DarkKey(person)
-        var sum = dark[key] ?? (0, 0)
-        sum.count += step
-        // Wraps, and comes out right: sums of millions of instants need more than 64 bits.
-        sum.since &+= step &* person.darkFrom.milliseconds
-        dark[key] = sum.count == 0 ? nil : sum
+        for key in [key, key.ofAll] {
+            var sum = dark[key] ?? (0, 0)
+            sum.count += step
+            // Wraps, and comes out right: sums of millions of instants need more than 64 bits.
+            sum.since &+= step &* person.darkFrom.milliseconds
+            dark[key] = sum.count == 0 ? nil : sum
+        }
     }
 }
 

@@ -23,15 +23,19 @@ package struct DarkBooking: Equatable, Sendable {
     package var platform: Platform
 }
 
-/// Where a region and a platform stand in the tables of dark time.
+/// Where a region, or all of them, and a platform stand in the tables of dark time.
 struct DarkKey: Hashable, Comparable, Sendable {
     let raw: UInt64
 
-    init(region: UInt32, platform: Platform) {
-        raw = UInt64(region) << 2 | UInt64(platform.rawValue)
+    /// Of a region; nil for all.
+    init(region: UInt32?, platform: Platform) {
+        raw = UInt64(region ?? .max) << 2 | UInt64(platform.rawValue)
     }
 
     init(_ person: Responder) { self.init(region: person.region, platform: person.platform) }
+
+    /// The same platform of all regions.
+    var ofAll: DarkKey { DarkKey(raw: UInt64(UInt32.max) << 2 | raw & 3) }
 
     private init(raw: UInt64) { self.raw = raw }
 
@@ -63,9 +67,11 @@ package struct DarkTotals: Equatable, Sendable {
     private(set) var shown: [DarkKey: Int64] = [:]
 
     mutating func add(_ kind: DarkKind, _ key: DarkKey, _ length: Milliseconds) {
-        switch kind {
-        case .contact: contact[key, default: 0] += length.count
-        case .location: location[key, default: 0] += length.count
+        for key in [key, key.ofAll] {
+            switch kind {
+            case .contact: contact[key, default: 0] += length.count
+            case .location: location[key, default: 0] += length.count
+            }
         }
     }
 
@@ -73,11 +79,14 @@ package struct DarkTotals: Equatable, Sendable {
         shown[key] = max(shown[key] ?? 0, value)
     }
 
-    /// The region's name goes to somebody else.
-    mutating func forget(_ regions: Set<UInt32>) {
-        contact = contact.filter { !regions.contains($0.key.region) }
-        location = location.filter { !regions.contains($0.key.region) }
-        shown = shown.filter { !regions.contains($0.key.region) }
+    /// Lets go of regions whose number may be given to another name.
+    mutating func drop(where isDropped: (UInt32) -> Bool) {
+        func isKept(_ entry: (key: DarkKey, value: Int64)) -> Bool {
+            entry.key.region == .max || !isDropped(entry.key.region)
+        }
+        contact = contact.filter(isKept)
+        location = location.filter(isKept)
+        shown = shown.filter(isKept)
     }
 
     mutating func code(_ archive: inout Archive) {

@@ -31,6 +31,8 @@ package enum GapEvidence {
         }
         if !facts.queueDepths.isEmpty {
             object.integers("queue_depths", facts.queueDepths.map { Int64($0) })
+        } else if telemetry.queueDepth != Telemetry.queueDepthUnknown {
+            object.integers("queue_depths", [Int64(telemetry.queueDepth)])
         }
         if facts.battery >= 0 { object.fraction("battery_level", Int64(facts.battery)) }
         if facts.platform != .unknown { object.word("platform", facts.platform.word) }

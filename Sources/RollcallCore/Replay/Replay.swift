@@ -90,6 +90,8 @@ package struct Replay {
     private mutating func drain(_ output: inout [UInt8]) {
         for decision in engine.decisions { DecisionLine.append(decision, engine, to: &output) }
         engine.decisions.removeAll(keepingCapacity: true)
+        // Rows of a store that a replay does not have.
+        _ = engine.takeDarkBookings()
     }
 
     private func fault(_ message: String) -> ReplayError {

@@ -1,0 +1,63 @@
+/// Gaps, verdicts and dark time, for a scrape. Source: design §5, §8.
+extension Exposition {
+    mutating func appendGaps(_ gaps: GapCounters) {
+        family(
+            "rollcall_gaps", .counter,
+            "Gaps that reached OFFLINE while the watch saw all of them, by suspected cause.")
+        for cause in GapCause.allCases {
+            for platform in Platform.allCases {
+                sample(
+                    ["cause": .word(cause.word), "platform": .word(platform.word)],
+                    Quantity(gaps.gaps(cause, platform)))
+            }
+        }
+        family(
+            "rollcall_gap_verdicts", .counter,
+            "Gaps that are over, by what was suspected and what they were.")
+        for suspected in GapCause.allCases {
+            for verdict in GapVerdict.allCases {
+                for platform in Platform.allCases {
+                    sample(
+                        [
+                            "suspected": .word(suspected.word), "verdict": .word(verdict.word),
+                            "platform": .word(platform.word),
+                        ], Quantity(gaps.verdicts(suspected, verdict, platform)))
+                }
+            }
+        }
+        family(
+            "rollcall_gap_duration_seconds", .histogram,
+            "Watched time from leaving ONLINE to the end of gaps, by verdict.")
+        for verdict in GapVerdict.allCases {
+            histogram(["verdict": .word(verdict.word)], gaps.lengths(verdict))
+        }
+        family(
+            "rollcall_gaps_blind", .counter,
+            "Gaps that overlapped blindness and count against nobody, by what they missed.")
+        sample(["stage": .word("offline")], Quantity(gaps.gapsBlind))
+        sample(["stage": .word("verdict")], Quantity(gaps.verdictsBlind))
+    }
+
+    mutating func appendDark(_ engine: Engine, _ regions: RegionLabels) {
+        family(
+            "rollcall_dark_seconds", .counter,
+            "Watched time of expected responders out of contact, or covered by no location.")
+        for kind in DarkKind.allCases {
+            var rest = Platform.allCases.map { engine.dark(kind, region: nil, $0) }
+            for (place, row) in regions.rows.enumerated() {
+                let isOther = regions.hasOther && place == regions.rows.count - 1
+                for platform in Platform.allCases {
+                    let index = Int(platform.rawValue)
+                    let own = row.number.map { engine.dark(kind, region: $0, platform) } ?? 0
+                    let value = isOther ? rest[index] : own
+                    rest[index] = max(0, rest[index] - value)
+                    sample(
+                        [
+                            "kind": .word(kind.word), "region": .bytes(row.name),
+                            "platform": .word(platform.word),
+                        ], Quantity(Milliseconds(value)))
+                }
+            }
+        }
+    }
+}

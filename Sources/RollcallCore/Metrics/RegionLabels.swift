@@ -1,0 +1,59 @@
+/// Which regions have a label of their own. Source: design §8, fine print F30.
+///
+/// Regions under `coverage` always do, also before anybody was there. The other places go by
+/// region number, so that a region keeps its label whatever comes later. What remains is summed as
+/// `other`; so is a region that is itself called that, since two series cannot have one label set.
+struct RegionLabels {
+    /// Names and their people by status, in the order of region numbers, `other` last. A region
+    /// where nobody ever was has no number, nor has the sum of all others.
+    private(set) var rows: [(name: [UInt8], number: UInt32?, counts: [Int])] = []
+    /// True if the last row is the sum of those without a label.
+    private(set) var hasOther = false
+    /// Regions that have no label of their own.
+    private(set) var foldedCount = 0
+
+    private static let other = Array("other".utf8)
+
+    init(_ engine: Engine) {
+        let table = engine.regions
+        var covered = Set<UInt32>()
+        var unseen: [[UInt8]] = []
+        for name in engine.policy.coverageRegions where name != Self.other {
+            if let number = table.known(name) {
+                if number != 0 { covered.insert(number) }
+            } else if !unseen.contains(name) {
+                unseen.append(name)
+            }
+        }
+        let other = table.known(Self.other)
+        var free = max(0, engine.policy.regionLabelsMax - covered.count - unseen.count)
+        var numbers = Array(covered)
+        // This ends with the places: a backend that names a region for each person costs nothing.
+        var number: UInt32 = 1
+        while free > 0, Int(number) < table.names.count {
+            if number != other, !covered.contains(number), !table[number].isEmpty {
+                numbers.append(number)
+                free -= 1
+            }
+            number += 1
+        }
+        var rest = engine.tally.byStatus
+        for number in numbers.sorted() {
+            let counts = Self.counts(engine.tally, number)
+            for index in rest.indices { rest[index] -= counts[index] }
+            rows.append((table[number], number, counts))
+        }
+        for name in unseen { rows.append((name, nil, [0, 0, 0, 0])) }
+        foldedCount = table.count - numbers.count - (other == nil ? 0 : 1)
+        let isOtherNamed = other != nil || engine.policy.coverageRegions.contains(Self.other)
+        hasOther = foldedCount > 0 || isOtherNamed
+        if hasOther { rows.append((Self.other, nil, rest)) }
+    }
+
+    /// A region where nobody ever was active has no row in the tally.
+    private static func counts(_ tally: Tally, _ number: UInt32) -> [Int] {
+        let first = Int(number) * 4
+        guard first + 4 <= tally.byRegion.count else { return [0, 0, 0, 0] }
+        return Array(tally.byRegion[first..<first + 4])
+    }
+}

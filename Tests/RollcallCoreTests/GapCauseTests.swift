@@ -1,0 +1,177 @@
+import RollcallCore
+import Testing
+
+/// What a silence is put down to. Source: design §5 C1, fine print F25.
+@Suite struct GapCauseTests {
+    /// The suspicion of somebody who reported `clauses` last.
+    private func suspects(
+        _ cause: String, _ clauses: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        try timeline(
+            """
+            0s     41 reports \(clauses)                  → 41 unknown, 41 online
+            90s    → 41 degraded, 41 gap open \(cause)
+            """, gaps: true, sourceLocation: sourceLocation)
+    }
+
+    @Test func `each cause follows from the facts, in the order of the contract`() throws {
+        try suspects(
+            "permission_denied", "phone denied,unlocated,none,saving,background battery 0.01")
+        try suspects("location_services_off", "phone granted,unlocated,none,saving battery 0.01")
+        try suspects("no_network", "phone located,none,saving,background battery 0.01")
+        try suspects("battery_empty", "phone cellular,saving,background battery 0.05")
+        try suspects("low_power", "phone saving,background battery 0.051")
+        try suspects("app_suspended", "phone background,normal,wifi")
+        try suspects("app_terminated", "phone foreground,granted")
+        try suspects("unexplained", "phone granted,located,wifi,normal battery 1")
+        try suspects("unexplained", "")
+    }
+
+    @Test func `an empty battery is one at 5 percent or below`() throws {
+        try suspects("battery_empty", "battery 0.05")
+        try suspects("battery_empty", "battery 0")
+        try suspects("unexplained", "battery 0.06")
+    }
+
+    @Test func `a queue that grew over the last three batches is a lack of network`() throws {
+        try timeline(
+            """
+            0s     41 reports phone queue0                → 41 unknown, 41 online
+            10s    41 reports phone queue1
+            20s    41 reports phone queue2
+            110s   → 41 degraded, 41 gap open no_network
+            """, gaps: true)
+    }
+
+    @Test func `one that stood still, or only two batches, is none`() throws {
+        try timeline(
+            """
+            0s     41 reports phone queue1                → 41 unknown, 41 online
+            10s    41 reports phone queue2
+            20s    41 reports phone queue2
+            30s    42 reports phone queue1                → 42 unknown, 42 online
+            40s    42 reports phone queue2
+            110s   → 41 degraded, 41 gap open unexplained
+            130s   → 42 degraded, 42 gap open unexplained
+            """, gaps: true)
+    }
+
+    @Test func `batches that told no depth do not count, and order is by receipt`() throws {
+        try timeline(
+            """
+            0s     41 reports phone queue0                → 41 unknown, 41 online
+            5s     41 reports phone queue0
+            10s    41 reports phone queue7
+            20s    41 reports phone granted
+            30s    41 reports phone queue9
+            31s    41 reports phone queue8 received 20s
+            120s   → 41 degraded, 41 gap open no_network
+            """, gaps: true)
+    }
+
+    @Test func `an empty queue among the last three ends the rise`() throws {
+        try timeline(
+            """
+            0s     41 reports phone queue1                → 41 unknown, 41 online
+            10s    41 reports phone queue2
+            20s    41 reports phone queue0
+            30s    41 reports phone queue3
+            120s   → 41 degraded, 41 gap open unexplained
+            """, gaps: true)
+    }
+
+    @Test func `what the newest telemetry does not say is unknown`() throws {
+        try timeline(
+            """
+            0s     41 reports phone denied                → 41 unknown, 41 online
+            10s    41 reports phone background
+            100s   → 41 degraded, 41 gap open app_suspended
+            """, gaps: true)
+    }
+
+    @Test func `news that comes before OFFLINE changes the suspicion`() throws {
+        try timeline(
+            """
+            0s     41 reports phone background            → 41 unknown, 41 online
+            90s    → 41 degraded, 41 gap open app_suspended
+            100s   41 reports phone denied received 5s
+            185s   → 41 offline, 41 gap judged permission_denied
+            """, gaps: true)
+    }
+
+    // MARK: - Many at once
+
+    @Test func `five who fall silent within a minute are a mass, the earlier ones too`() throws {
+        try timeline(
+            """
+            0s     a reports in north phone background    → a unknown, a online
+            10s    b reports in north                     → b unknown, b online
+            20s    c reports in north phone denied        → c unknown, c online
+            30s    d reports in north                     → d unknown, d online
+            59.999s  e reports in north                   → e unknown, e online
+            90s    → a degraded, a gap open app_suspended
+            100s   → b degraded, b gap open unexplained
+            110s   → c degraded, c gap open permission_denied
+            120s   → d degraded, d gap open unexplained
+            149.999s → e degraded, e gap open mass_gap, a gap judged mass_gap, \
+            b gap judged mass_gap, d gap judged mass_gap
+            180s   → a offline, a gap judged
+            190s   → b offline, b gap judged
+            200s   → c offline, c gap judged
+            """, gaps: true)
+    }
+
+    @Test func `a minute apart they are none`() throws {
+        try timeline(
+            """
+            0s     a reports                              → a unknown, a online
+            10s    b,c,d report                           → b unknown, b online, c unknown, \
+            c online, d unknown, d online
+            60s    e reports                              → e unknown, e online
+            90s    → a degraded, a gap open unexplained
+            100s   → b degraded, b gap open unexplained, c degraded, c gap open unexplained, \
+            d degraded, d gap open unexplained
+            150s   → e degraded, e gap open unexplained
+            """, gaps: true)
+    }
+
+    @Test func `they must be 30 percent of the region's active`() throws {
+        let others = (1...12).map { "n\($0)" }
+        let all = others.map { "\($0) unknown, \($0) online" }.joined(separator: ", ")
+        // Five of seventeen are 29.4 percent.
+        try timeline(
+            """
+            0s     a,b,c,d,e report in north              → a unknown, a online, b unknown, \
+            b online, c unknown, c online, d unknown, d online, e unknown, e online
+            50s    \(others.joined(separator: ",")) report in north → \(all)
+            90s    → a degraded, a gap open unexplained, b degraded, b gap open unexplained, \
+            c degraded, c gap open unexplained, d degraded, d gap open unexplained, e degraded, \
+            e gap open unexplained
+            """, gaps: true)
+        // Five of sixteen are 31.
+        let fewer = others.dropLast()
+        let some = fewer.map { "\($0) unknown, \($0) online" }.joined(separator: ", ")
+        try timeline(
+            """
+            0s     a,b,c,d,e report in north              → a unknown, a online, b unknown, \
+            b online, c unknown, c online, d unknown, d online, e unknown, e online
+            50s    \(fewer.joined(separator: ",")) report in north → \(some)
+            90s    → a degraded, a gap open unexplained, b degraded, b gap open unexplained, \
+            c degraded, c gap open unexplained, d degraded, d gap open unexplained, e degraded, \
+            e gap open mass_gap, a gap judged mass_gap, b gap judged mass_gap, \
+            c gap judged mass_gap, d gap judged mass_gap
+            """, gaps: true)
+    }
+
+    @Test func `other regions do not count`() throws {
+        try timeline(
+            """
+            0s     a,b,c,d report in north                → a unknown, a online, b unknown, \
+            b online, c unknown, c online, d unknown, d online
+            0s     e reports in south                     → e unknown, e online
+            90s    → a degraded, a gap open unexplained, b degraded, b gap open unexplained, \
+            c degraded, c gap open unexplained, d degraded, d gap open unexplained, e degraded, \
+            e gap open unexplained
+            """, gaps: true)
+    }
+}
