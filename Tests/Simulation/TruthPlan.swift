@@ -45,8 +45,8 @@ struct TruthPlan: Sendable {
     static let hour: Int64 = 3_600_000
     /// 2026-11-21T00:00:00Z.
     static let dawn: Int64 = 1_795_219_200_000
-    private static let regions = ["north", "south", "east", "west", "harbour"]
-    private static let size = 150
+    private static let regions = ["north", "south", "east", "west"]
+    private static let size = 160
 
     let seed: UInt64
     private(set) var outages: [TruthOutage] = []
@@ -93,9 +93,10 @@ struct TruthPlan: Sendable {
 
     // MARK: - Silences
 
-    /// A cell goes dark on two days of three, sometimes twice.
+    /// A cell goes dark once or twice a day: far more often than anybody lives through it, or there
+    /// would be no rows to judge. Some are too small to be known for an outage.
     private mutating func drawOutages() {
-        for _ in 0..<2 where dice.chance(450) {
+        for _ in 0..<2 where dice.chance(800) {
             let begin = Self.dawn + dice.number(60...1200) * Self.minute
             var outage = TruthOutage(
                 region: dice.pick(Self.regions), begin: begin,
@@ -131,13 +132,16 @@ struct TruthPlan: Sendable {
                 if isFree(episode, person) { add(episode, within: shift, to: &person) }
                 at = episode.end
             }
+            var isSoon = false
             at += dice.number(6 * Self.minute...80 * Self.minute)
             while at < shift.upperBound - 5 * Self.minute {
-                let episode = silence(at, person)
+                var episode = silence(at, person)
+                // Coverage that fell away at once has not faded.
+                if isSoon, episode.cause == .tunnel { episode.isTold = false }
                 if isFree(episode, person) { add(episode, within: shift, to: &person) }
                 at = episode.end
                 // One tunnel often follows another at once.
-                let isSoon = episode.cause == .tunnel && dice.chance(150)
+                isSoon = episode.cause == .tunnel && dice.chance(150)
                 at +=
                     isSoon
                     ? dice.number(45...100) * 1000

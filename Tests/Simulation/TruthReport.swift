@@ -27,7 +27,7 @@ struct TruthReport {
 
     /// Everything there is to say.
     func text() -> String {
-        var text = "first suspicion of gaps that reached OFFLINE, by true cause\n"
+        var text = "first suspicion of silences that reached OFFLINE, by true cause\n"
         text += table(tally.suspicions, Self.suspicionWords)
         text += "\nverdict, by true cause\n" + table(tally.verdicts, Self.verdictWords)
         text += "\nwrong suspicions: \(listed(tally.suspicions.wrong))\n"
@@ -37,6 +37,7 @@ struct TruthReport {
         text += "\(tally.lines) lines, \(tally.episodes) silences, \(tally.gaps) gaps\n"
         text += "silences without a gap: \(short), of which \(told) were told beforehand "
         text += "and \(short - told) were too short\n"
+        text += "further gaps of a silence: \(tally.furtherGaps)\n"
         text += "gaps without OFFLINE: \(tally.mereLateness) in silences and "
         text += "\(tally.withoutEpisode) by late reports\n"
         for fault in tally.faults.prefix(10) { text += "FAULT \(fault)\n" }

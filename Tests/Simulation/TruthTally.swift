@@ -61,7 +61,8 @@ struct TruthTally: Sendable {
         }
     }
 
-    /// First suspicions and verdicts of gaps that reached OFFLINE.
+    /// Suspicions at opening and verdicts, of the first gap of each silence that reached OFFLINE: a
+    /// phone of low power, which has many gaps, must not make the figures by itself.
     private(set) var suspicions = Table()
     private(set) var verdicts = Table()
     /// The same gaps' suspicions when they reached OFFLINE.
@@ -69,6 +70,8 @@ struct TruthTally: Sendable {
     private(set) var lines = 0
     private(set) var episodes = 0
     private(set) var gaps = 0
+    /// Further gaps of a silence that has one in the tables.
+    private(set) var furtherGaps = 0
     /// Gaps that came back before OFFLINE.
     private(set) var mereLateness = 0
     /// Silences too short for a gap, by cause.
@@ -90,6 +93,7 @@ struct TruthTally: Sendable {
         for person in fleet.plan.people {
             episodes += person.episodes.count
             var met: Set<Int64> = []
+            var counted: Set<Int64> = []
             for gap in byPerson[person.id] ?? [] {
                 guard var episode = person.episodes.first(where: { $0.covers(gap) }) else {
                     withoutEpisode += 1
@@ -101,7 +105,11 @@ struct TruthTally: Sendable {
                 // The first rare report told the mode of those to come.
                 let isFirst = met.insert(episode.begin).inserted
                 if episode.cause == .lowPower, !isFirst { episode.isTold = person.app != .bare }
-                matched.append((gap, episode))
+                if gap.atOffline != nil, !counted.insert(episode.begin).inserted {
+                    furtherGaps += 1
+                } else {
+                    matched.append((gap, episode))
+                }
             }
             for episode in person.episodes where !met.contains(episode.begin) {
                 withoutGap[episode.cause, default: 0] += 1
@@ -150,6 +158,7 @@ struct TruthTally: Sendable {
         lines += other.lines
         episodes += other.episodes
         gaps += other.gaps
+        furtherGaps += other.furtherGaps
         mereLateness += other.mereLateness
         withoutGap.merge(other.withoutGap, uniquingKeysWith: +)
         withoutEpisode += other.withoutEpisode
