@@ -116,6 +116,8 @@ struct TruthEpisode: Sendable {
     /// True if the signs of the cause were in what the phone sent before: not so if it had no time
     /// or if its app is too old to tell them.
     var isTold = true
+    /// False for an app that never tells anything of its phone.
+    var sendsTelemetry = true
     /// The outage, by its number.
     var outage: Int?
 }

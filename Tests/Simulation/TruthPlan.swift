@@ -176,6 +176,7 @@ struct TruthPlan: Sendable {
         var episode = TruthEpisode(
             cause: cause, begin: begin, end: begin + cause.duration(&dice))
         let app = person.app
+        episode.sendsTelemetry = app != .bare
         switch cause {
         case .permissionRevoked, .locationServicesOff:
             // iOS tells the app; Android kills it, and only a service that is started again tells.

@@ -89,6 +89,7 @@ extension TruthEpisode {
     /// What was given back before the app spoke cannot be known on return: the app was stopped, and
     /// that is all that the phone shows. So for an app too old to tell.
     private func repairable(_ word: String) -> TruthWords {
-        TruthWords(right: [word], unknowable: twist == .repaired ? ["app_stopped"] : [])
+        let isSeen = sendsTelemetry && twist != .repaired
+        return TruthWords(right: [word], unknowable: isSeen ? [] : ["app_stopped"])
     }
 }
