@@ -4,6 +4,11 @@ struct TruthReport {
     static let suspicionsMin = 9000
     static let verdictsMin = 9500
 
+    /// What we want of each cause by itself, where at least `causeLeast` could be known: a rule that is
+    /// never applied to a rare cause hardly moves the sums.
+    static let causeMin = 6000
+    static let causeLeast = 10
+
     private static let suspicionWords = [
         "permission_denied", "location_services_off", "no_network", "battery_empty", "low_power",
         "mass_gap", "app_suspended", "app_terminated", "never_heard", "unexplained",
@@ -20,9 +25,23 @@ struct TruthReport {
         let suspicions = tally.suspicions.all
         let verdicts = tally.verdicts.all
         // A table without rows proves nothing.
-        return tally.faults.isEmpty && suspicions.right > 0 && verdicts.right > 0
+        return tally.faults.isEmpty && weak.isEmpty && suspicions.right > 0 && verdicts.right > 0
             && suspicions.rightPart >= Self.suspicionsMin
             && verdicts.rightPart >= Self.verdictsMin
+    }
+
+    /// The causes that are too seldom recognised, in words.
+    private var weak: [String] {
+        let tables = [("suspicion", tally.suspicions), ("verdict", tally.verdicts)]
+        return tables.flatMap { name, table in
+            TruthCause.allCases.compactMap { cause in
+                guard let grades = table.grades[cause],
+                    grades.right + grades.wrong >= Self.causeLeast,
+                    grades.rightPart < Self.causeMin
+                else { return nil }
+                return "\(cause.rawValue): \(name) right in only \(percent(grades.rightPart))"
+            }
+        }
     }
 
     /// Everything there is to say.
@@ -40,7 +59,7 @@ struct TruthReport {
         text += "further gaps of a silence: \(tally.furtherGaps)\n"
         text += "gaps without OFFLINE: \(tally.mereLateness) in silences and "
         text += "\(tally.withoutEpisode) by late reports\n"
-        for fault in tally.faults.prefix(10) { text += "FAULT \(fault)\n" }
+        for fault in tally.faults.prefix(10) + weak { text += "FAULT \(fault)\n" }
         text += figure("first suspicion", tally.suspicions.all, Self.suspicionsMin)
         text += figure("suspicion at OFFLINE", tally.atOffline, nil)
         text += figure("verdict", tally.verdicts.all, Self.verdictsMin)
