@@ -8,6 +8,10 @@ struct Options {
           --seeds N      how many stories (2000)
           --first N      the first seed (1)
           --seed N       this one only, and say what it contains
+          --truth N      instead: N fleets whose silences have known causes; how often the engine's
+                         suspicions and verdicts are right. --first tells where to begin
+          --write FILE   with --truth: also write the first fleet's day for `rollcall replay`, and
+                         its truth for people in FILE.truth.txt
           --stores N     every N-th story also through the real journal, 0 for none (20)
           --quick        end at the first failure and do not shrink it
           --folder PATH  where failing stories go, and stores if there is no /dev/shm (TMPDIR or
@@ -15,7 +19,7 @@ struct Options {
           --help
 
         A failing story is shrunk and written as a file for `rollcall replay`. The exit code is 0 when
-        every story held.
+        every story held; with --truth, when enough suspicions and verdicts were right.
 
         """
 
@@ -26,6 +30,10 @@ struct Options {
     var folder: String
     var isQuick = false
     var asksForHelp = false
+    /// How many fleets with known truth; nil for stories.
+    var truths: UInt64?
+    /// Where the first of them is written.
+    var writesTo: String?
 
     /// Where stores go: memory if there is some, since nothing here depends on a disk.
     var storeFolder: String { access("/dev/shm", W_OK) == 0 ? "/dev/shm" : folder }
@@ -40,8 +48,8 @@ struct Options {
                 continue
             }
             guard let value = rest.popFirst() else { return nil }
-            if name == "--folder" {
-                self.folder = value
+            if name == "--folder" || name == "--write" {
+                if name == "--folder" { self.folder = value } else { writesTo = value }
                 continue
             }
             guard let number = UInt64(value) else { return nil }
@@ -49,6 +57,7 @@ struct Options {
             case "--seeds": seeds = number
             case "--first": first = number
             case "--seed": (first, seeds, isSingle) = (number, 1, true)
+            case "--truth": truths = number
             case "--stores": storesEvery = number
             default: return nil
             }

@@ -9,4 +9,5 @@ if options.asksForHelp {
     print(Options.usage)
     exit(0)
 }
+if let truths = options.truths { exit(await seekTruth(options, truths)) }
 exit(await simulate(options))

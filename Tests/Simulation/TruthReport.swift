@@ -1,0 +1,115 @@
+/// The tables and figures of a truth campaign, as text.
+struct TruthReport {
+    /// What the contract wants of first suspicions and of verdicts, in hundredths of a percent.
+    static let suspicionsMin = 9000
+    static let verdictsMin = 9500
+
+    /// What we want of each cause by itself, where at least `causeLeast` could be known: a rule that is
+    /// never applied to a rare cause hardly moves the sums.
+    static let causeMin = 6000
+    static let causeLeast = 10
+
+    private static let suspicionWords = [
+        "permission_denied", "location_services_off", "no_network", "battery_empty", "low_power",
+        "mass_gap", "app_suspended", "app_terminated", "never_heard", "unexplained",
+    ]
+    private static let verdictWords = [
+        "reinstalled", "permission_denied", "location_services_off", "network", "app_stopped",
+        "duty_ended", "unexplained",
+    ]
+
+    let tally: TruthTally
+
+    /// True if both targets are met and nothing happened that must not.
+    var isGood: Bool {
+        let suspicions = tally.suspicions.all
+        let verdicts = tally.verdicts.all
+        // A table without rows proves nothing.
+        return tally.faults.isEmpty && weak.isEmpty && suspicions.right > 0 && verdicts.right > 0
+            && suspicions.rightPart >= Self.suspicionsMin
+            && verdicts.rightPart >= Self.verdictsMin
+    }
+
+    /// The causes that are too seldom recognised, in words.
+    private var weak: [String] {
+        let tables = [("suspicion", tally.suspicions), ("verdict", tally.verdicts)]
+        return tables.flatMap { name, table in
+            TruthCause.allCases.compactMap { cause in
+                guard let grades = table.grades[cause],
+                    grades.right + grades.wrong >= Self.causeLeast,
+                    grades.rightPart < Self.causeMin
+                else { return nil }
+                return "\(cause.rawValue): \(name) right in only \(percent(grades.rightPart))"
+            }
+        }
+    }
+
+    /// Everything there is to say.
+    func text() -> String {
+        var text = "first suspicion of silences that reached OFFLINE, by true cause\n"
+        text += table(tally.suspicions, Self.suspicionWords)
+        text += "\nverdict, by true cause\n" + table(tally.verdicts, Self.verdictWords)
+        text += "\nwrong suspicions: \(listed(tally.suspicions.wrong))\n"
+        text += "wrong verdicts: \(listed(tally.verdicts.wrong))\n\n"
+        let short = tally.withoutGap.values.reduce(0, +)
+        let told = tally.withoutGap[.offDutyTold, default: 0]
+        text += "\(tally.lines) lines, \(tally.episodes) silences, \(tally.gaps) gaps\n"
+        text += "silences without a gap: \(short), of which \(told) were told beforehand "
+        text += "and \(short - told) were too short\n"
+        text += "further gaps of a silence: \(tally.furtherGaps)\n"
+        text += "gaps without OFFLINE: \(tally.mereLateness) in silences and "
+        text += "\(tally.withoutEpisode) by late reports\n"
+        for fault in tally.faults.prefix(10) + weak { text += "FAULT \(fault)\n" }
+        text += figure("first suspicion", tally.suspicions.all, Self.suspicionsMin)
+        text += figure("suspicion at OFFLINE", tally.atOffline, nil)
+        text += figure("verdict", tally.verdicts.all, Self.verdictsMin)
+        return text
+    }
+
+    private func figure(_ name: String, _ grades: TruthTally.Grades, _ least: Int?) -> String {
+        var text = "\(name): right in \(percent(grades.rightPart))"
+        text += " of the \(grades.right + grades.wrong) that could be known"
+        if let least {
+            text += " (at least \(percent(least)): \(grades.rightPart >= least ? "yes" : "NO"))"
+        }
+        return text + ", in \(percent(grades.rightOfAll)) of all\n"
+    }
+
+    private func percent(_ hundredths: Int) -> String {
+        "\(hundredths / 100).\(hundredths / 10 % 10) %"
+    }
+
+    private func listed(_ wrong: [String: Int]) -> String {
+        let sorted = wrong.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        return sorted.isEmpty
+            ? "none" : sorted.map { "\($0.value) \($0.key)" }.joined(separator: "; ")
+    }
+
+    // MARK: - Tables
+
+    /// Rows are causes; the last columns tell what the words were worth.
+    private func table(_ table: TruthTally.Table, _ words: [String]) -> String {
+        let strange = Set(table.counts.values.flatMap(\.keys)).subtracting(words).sorted()
+        let columns = words + strange
+        var rows = [[""] + columns + ["right", "unknowable", "wrong"]]
+        for cause in TruthCause.allCases {
+            guard let counts = table.counts[cause], let grades = table.grades[cause] else {
+                continue
+            }
+            rows.append(
+                [cause.rawValue]
+                    + columns.map { word in counts[word].map { String($0) } ?? "." }
+                    + [grades.right, grades.unknowable, grades.wrong].map { String($0) })
+        }
+        let widths = rows[0].indices.map { column in
+            rows.map { $0[column].count }.max() ?? 0
+        }
+        return rows.map { row in
+            var line = row[0] + String(repeating: " ", count: widths[0] - row[0].count)
+            for (cell, width) in zip(row.dropFirst(), widths.dropFirst()) {
+                line += "  " + String(repeating: " ", count: width - cell.count) + cell
+            }
+            return line + "\n"
+        }.joined()
+    }
+}
