@@ -61,10 +61,12 @@ extension Oracle {
     /// Decides what falls due at this instant after everything that arrived at it. Source: F1.
     mutating func close() {
         judgeBlindness()
+        suspectFeed()
         guard !isBlind else { return }
         endPauses()
         passDeadlines()
         forget()
+        deliverVerdicts()
     }
 
     /// The next instant at which something may fall due without a line: the least of all that lie
@@ -77,9 +79,11 @@ extension Oracle {
         }
         for source in sources { consider(source.nextInstant) }
         for write in writes { consider(write.at.instant + Self.overloadWindow) }
+        if let stall = stallInstant() { consider(stall) }
         if isBlind { return next }
         let offset = now - watched(now)
         for index in everybody.indices {
+            if let comeback = everybody[index].comeback { consider(comeback.due) }
             if everybody[index].isPaused, let until = everybody[index].pausedUntil {
                 consider(until - steps)
             }
