@@ -50,7 +50,7 @@ struct Oracle {
     var windows: [Window] = []
     /// When graces were granted. Source: B5.
     var graces: [Instant] = []
-    /// All gaps that ever opened, oldest first. Source: C1.
+    /// When gaps opened, oldest first, until they are found too old. Source: C1.
     var openings: [Opening] = []
     /// Events with a batch so far.
     var batches = 0

@@ -11,8 +11,9 @@ extension Oracle {
         let at: Instant
         /// How many were ONLINE.
         let online: Int
-        /// Batches a millisecond that the profiles of the active promise, without factors.
-        let promised: Double
+        /// How many were active, by duty.
+        let onDuty: Int
+        let onMission: Int
     }
 
     private static let massWindow: Span = 60_000
@@ -21,9 +22,11 @@ extension Oracle {
 
     // MARK: - Regions
 
-    /// How many different people of a region opened a gap within 60 s. Source: F25.
-    func company(in region: String) -> Int {
-        Set(openings.filter { $0.region == region && isRecent($0.at) }.map(\.name)).count
+    /// How many different people of a region opened a gap within 60 s. Who was once found too old
+    /// stays so when watched time is set back: what was decided stands (B1). Source: F25.
+    mutating func company(in region: String) -> Int {
+        openings.removeAll { $0.region == region && !isRecent($0.at) }
+        return Set(openings.filter { $0.region == region }.map(\.name)).count
     }
 
     /// Whether so many are a mass among those of the region who are active now. Source: C1.
@@ -56,11 +59,9 @@ extension Oracle {
         isFeedStalled = false
         let active = everybody.filter { $0.status != nil }
         let onMission = active.count { $0.duty == .onMission }
-        let promised =
-            Double(onMission) / Double(policy.onMission.expected)
-            + Double(active.count - onMission) / Double(policy.onDuty.expected)
         lastBatch = LastBatch(
-            at: now, online: active.count { $0.status == .online }, promised: promised)
+            at: now, online: active.count { $0.status == .online },
+            onDuty: active.count - onMission, onMission: onMission)
     }
 
     /// Suspects the feed if nothing came for too long; who fell silent since then did so with it.
@@ -73,12 +74,16 @@ extension Oracle {
         }
     }
 
-    /// When a stall will be suspected if nothing comes; nil if none can be, or is already.
+    /// When a stall will be suspected if nothing comes, by the settings in force; nil if none can
+    /// be, or is already.
     func stallInstant() -> Instant? {
-        guard !isFeedStalled, sources.isEmpty, let lastBatch, lastBatch.promised > 0,
+        guard !isFeedStalled, sources.isEmpty, let lastBatch,
             lastBatch.online >= policy.feedMinActive
         else { return nil }
-        let spacing = Span((Self.spacings / lastBatch.promised).rounded())
+        let promised =
+            Double(lastBatch.onDuty) / Double(policy.onDuty.expected)
+            + Double(lastBatch.onMission) / Double(policy.onMission.expected)
+        let spacing = Span((Self.spacings / promised).rounded())
         let limit = max(policy.feedStallAfter, min(spacing, policy.onDuty.offlineAfter))
         var idle: Span = 0
         for window in windows where window.isPast {

@@ -61,8 +61,8 @@ extension Oracle {
     /// Decides what falls due at this instant after everything that arrived at it. Source: F1.
     mutating func close() {
         judgeBlindness()
-        suspectFeed()
         guard !isBlind else { return }
+        suspectFeed()
         endPauses()
         passDeadlines()
         forget()
@@ -79,8 +79,8 @@ extension Oracle {
         }
         for source in sources { consider(source.nextInstant) }
         for write in writes { consider(write.at.instant + Self.overloadWindow) }
-        if let stall = stallInstant() { consider(stall) }
         if isBlind { return next }
+        if let stall = stallInstant() { consider(stall) }
         let offset = now - watched(now)
         for index in everybody.indices {
             if let comeback = everybody[index].comeback { consider(comeback.due) }
