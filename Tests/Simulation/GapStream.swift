@@ -127,6 +127,6 @@ struct GapStream {
 
     private func expectNothingOwed(_ instead: String) throws(Breach) {
         guard let owedAtOnce else { return }
-        throw Breach(rule: "C2", detail: "\(owedAtOnce) went off duty without a verdict: \(instead)")
+        throw Breach(rule: "C2", detail: "\(owedAtOnce) is owed a verdict: \(instead)")
     }
 }

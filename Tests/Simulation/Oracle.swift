@@ -52,9 +52,7 @@ struct Oracle {
     var graces: [Instant] = []
     /// When gaps opened, oldest first, until they are found too old. Source: C1.
     var openings: [Opening] = []
-    /// Events with a batch so far.
-    var batches = 0
-    /// The newest of them. Source: B3.
+    /// The newest event with a batch. Source: B3.
     var lastBatch: LastBatch?
     /// Whether the feed is suspected to be stalled. Source: B3.
     var isFeedStalled = false

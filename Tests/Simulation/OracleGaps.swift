@@ -32,8 +32,6 @@ extension Oracle {
         let region: String
         /// How many of that region had opened a gap within 60 s before, this one included.
         let company: Int
-        /// Events with a batch before it opened.
-        let batchesBefore: Int
         /// Installs begun before it opened.
         let installsBefore: Int
         /// The suspicion in force.
@@ -107,7 +105,7 @@ extension Oracle {
         let company = company(in: person.region)
         let isOfRegion = isMass(company, in: person.region)
         var gap = Gap(
-            openedAt: now, region: person.region, company: company, batchesBefore: batches,
+            openedAt: now, region: person.region, company: company,
             installsBefore: person.phones.begun)
         gap.isCounted = isCounted
         gap.isOfMass = isOfRegion || isFeedStalled

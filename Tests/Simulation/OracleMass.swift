@@ -25,7 +25,7 @@ extension Oracle {
     /// How many different people of a region opened a gap within 60 s. Who was once found too old
     /// stays so when watched time is set back: what was decided stands (B1). Source: F25.
     mutating func company(in region: String) -> Int {
-        openings.removeAll { $0.region == region && !isRecent($0.at) }
+        openings = openings.filter { $0.region != region || isRecent($0.at) }
         return Set(openings.filter { $0.region == region }.map(\.name)).count
     }
 
@@ -40,9 +40,11 @@ extension Oracle {
     /// Source: F25.
     mutating func judgeCompany(in region: String) {
         for index in everybody.indices {
-            guard let gap = everybody[index].gap, gap.region == region, isRecent(gap.openedAt)
-            else { continue }
-            joinMass(index)
+            guard let gap = everybody[index].gap, gap.region == region else { continue }
+            let name = everybody[index].name
+            if openings.contains(where: { $0.name == name && $0.at == gap.openedAt }) {
+                joinMass(index)
+            }
         }
     }
 
@@ -55,7 +57,6 @@ extension Oracle {
     /// Counts an event with a batch that could be folded: no stall is suspected any more.
     /// Source: B3, F11.
     mutating func noteBatches() {
-        batches += 1
         isFeedStalled = false
         let active = everybody.filter { $0.status != nil }
         let onMission = active.count { $0.duty == .onMission }
@@ -64,12 +65,16 @@ extension Oracle {
             onDuty: active.count - onMission, onMission: onMission)
     }
 
-    /// Suspects the feed if nothing came for too long; who fell silent since then did so with it.
+    /// Suspects the feed if nothing came for too long; who fell silent since then, or at the very
+    /// instant of the last batch, did so with it.
     /// Source: B3, F11.
     mutating func suspectFeed() {
-        guard let due = stallInstant(), due <= now else { return }
+        guard let due = stallInstant(), due <= now, let lastBatch else { return }
         isFeedStalled = true
-        for index in everybody.indices where everybody[index].gap?.batchesBefore == batches {
+        for index in everybody.indices {
+            guard let gap = everybody[index].gap,
+                watched(gap.openedAt) >= watched(lastBatch.at)
+            else { continue }
             joinMass(index)
         }
     }
