@@ -57,6 +57,10 @@ enum Happening {
     case retry(phone: Int)
     /// A killed phone runs again.
     case revive(phone: Int)
+    /// A silent phone returns, in a way that a verdict looks at.
+    case comeback(phone: Int, way: Comeback)
+    /// The rest of what a returning phone had collected.
+    case remains(phone: Int, [StoryUpdate])
     /// Something reaches the host.
     case arrive(Parcel)
     /// A backend sends what it holds back.

@@ -58,7 +58,11 @@ struct BlindTies {
         if !isNew("c", item.circles?.joined(separator: ",")) { item.circles = nil }
         if !isNew("s", item.sharing) { item.sharing = nil }
         if !isNew("p", item.platform) { item.platform = nil }
-        if !isNew("t", item.powerMode) { item.powerMode = nil }
+        if !isNew("b", item.battery.map { "\($0)" }) { item.battery = nil }
+        let telemetry = item.telemetry
+        if !isNew("t", telemetry.isSent ? telemetry.json() : nil) {
+            item.telemetry = StoryTelemetry()
+        }
     }
 
     private mutating func sieve(_ item: inout FactItem, _ instant: Int64) {

@@ -24,6 +24,7 @@ struct DecisionStream {
     /// The smallest of all policies so far: a factor outlives its policy until the next contact (F19).
     private var offlineMin = Int64.max
     private var factorMin = 1.0
+    private var gaps = GapStream()
     /// Walls before and after a step are not compared.
     private var hasStepped = false
 
@@ -33,11 +34,15 @@ struct DecisionStream {
     /// Takes note of a line whose decisions were taken.
     mutating func fold(_ line: StoryLine) {
         switch line.event {
-        case .clock: hasStepped = true
+        case .clock(let step):
+            hasStepped = true
+            gaps.step(step)
         case .policy(let policy):
             note(policy)
             grace = nil
-        case .erase(let id): statuses[id] = nil
+        case .erase(let id):
+            statuses[id] = nil
+            gaps.forget(id)
         default: break
         }
     }
@@ -53,9 +58,14 @@ struct DecisionStream {
                 throw Breach(rule: "INV-09", detail: "\(id) at \(at), grace until \(grace.until)")
             }
             statuses[id] = to
+            try gaps.note(id, is: to, at: at)
+        case .gap(let at, let id, let state, let suspected, let verdict):
+            let line = GapStream.Line(
+                at: at, responderID: id, state: state, suspected: suspected, verdict: verdict)
+            try gaps.take(line, isBlind: !open.isEmpty)
         case .blind(let at, let begins, let since, let reason):
             if begins { try lose(since, reason) } else { try regain(at, reason) }
-        case .update, .gap: break
+        case .update: break
         }
     }
 
@@ -107,6 +117,9 @@ struct DecisionStream {
         last = (onset, at)
         onset = .max
     }
+
+    /// Judges the end: `endsAt` by the wall. Nobody's verdict is owed (C2).
+    func judgeEnd(_ endsAt: Int64) throws(Breach) { try gaps.judgeEnd(endsAt) }
 
     private func rank(_ status: String) -> Int { Self.order.firstIndex(of: status) ?? 0 }
 

@@ -1,20 +1,20 @@
 import RollcallCore
 
 extension StoryDecision {
-    /// The line that `rollcall replay` prints of it.
+    /// The line that `rollcall replay` prints of it; of a gap without the evidence.
     var text: String {
         switch self {
         case .status(let at, let id, let from, let to, let origin):
             begin(at, "status") + ",\"responder_id\":\(quoted(id)),\"from\":\"\(from)\""
                 + ",\"to\":\"\(to)\",\"origin\":\"\(origin)\"}"
-        case .gap(let at, let id, let state, let suspected, let verdict):
-            begin(at, "gap") + ",\"responder_id\":\(quoted(id)),\"state\":\"\(state)\""
-                + ",\"suspected\":\"\(suspected)\""
-                + (verdict.map { ",\"verdict\":\"\($0)\"" } ?? "") + "}"
         case .blind(let at, let begins, let since, let reason):
             begin(at, "blind") + ",\"state\":\"\(begins ? "begin" : "end")\""
                 + ",\"since\":\"\(RFC3339.string(Timestamp(milliseconds: since)))\""
                 + ",\"reason\":\"\(reason)\"}"
+        case .gap(let at, let id, let state, let suspected, let verdict):
+            begin(at, "gap") + ",\"responder_id\":\(quoted(id)),\"state\":\"\(state)\""
+                + ",\"suspected\":\"\(suspected)\""
+                + (verdict.map { ",\"verdict\":\"\($0)\"" } ?? "") + "}"
         case .update(let at, let id, let sequence, let outcome):
             begin(at, "update") + ",\"responder_id\":\(quoted(id)),\"sequence\":\(sequence)"
                 + ",\"outcome\":\"\(outcome)\"}"

@@ -8,6 +8,11 @@ struct Ending {
         func fail(_ check: String, _ detail: String) throws(Failure) {
             throw Failure(line: line, check: check, detail: detail)
         }
+        do throws(Breach) {
+            try trial.stream.judgeEnd(truth.endsAt)
+        } catch {
+            try fail(error.rule, error.detail)
+        }
         if trial.isBlind { try fail("INV-12", "blind though all is well") }
         var people: [String: StoryPerson] = [:]
         for person in trial.people { people[person.responderID] = person }

@@ -2,6 +2,8 @@
 struct Healing {
     /// When the last fault is over and the truth is told; milliseconds since the story began.
     var healsAt: Int64 = 0
+    /// How long all is well at least; now and then long enough for the last verdicts.
+    var leastMilliseconds: Int64 = 60_000
     /// How often somebody reports.
     var slotEvery: Int64 = 0
     /// Reports to come before the end.
@@ -22,6 +24,10 @@ extension World {
     mutating func heal() {
         agenda.clear()
         healing = Healing()
+        if dice.chance(300) {
+            healing?.leastMilliseconds = 126_000
+            mark("two minutes of calm")
+        }
         host.crashesLeft = 0
         host.overloadUntil = 0
         for number in backends.indices {
@@ -34,6 +40,7 @@ extension World {
             phones[number].clockDrift = 0
             phones[number].isKilled = false
             phones[number].tunnelUntil = 0
+            phones[number].weakUntil = 0
         }
         resume()
         storeWorks()
@@ -65,7 +72,8 @@ extension World {
     /// How long all must be well: until whoever is silent must be OFFLINE.
     private var quietMilliseconds: Int64 {
         let longest = max(policy.onDuty.offlineAfter, policy.onMission.offlineAfter)
-        return max(60_000, longest * 3, Int64(Double(longest) * factorSeen) + 2000)
+        let least = healing?.leastMilliseconds ?? 60_000
+        return max(least, longest * 3, Int64(Double(longest) * factorSeen) + 2000)
     }
 
     /// How often a phone of this duty reports while all is well.

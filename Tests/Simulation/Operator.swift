@@ -23,6 +23,7 @@ extension StoryPolicy {
         if faults.has(.factors) { policy.drawFactors(&dice) }
         if faults.has(.observe) { policy.adoptsServerTransitions = dice.chance(500) }
         if faults.has(.forget) { policy.drawForgetting(&dice) }
+        policy.drawFeed(&dice)
         if faults.usesWholeSeconds {
             policy.onDuty.roundToSeconds()
             policy.onMission.roundToSeconds()
@@ -47,6 +48,12 @@ extension StoryPolicy {
         lowPowerFactor = dice.pick([1, 1.25, 1.5, 2, 3, 1.1, 0.75])
         iosFactor = dice.pick([1, 1, 1.5, 1.3, 2])
         androidFactor = dice.pick([1, 1, 1.25, 0.75])
+    }
+
+    /// Small fleets suspect a stall too, in some worlds (design §2 B3).
+    fileprivate mutating func drawFeed(_ dice: inout Dice) {
+        feedMinActive = dice.pick([1, 2, 3, 3, 20])
+        feedStallAfter = dice.pick([1000, 2000, 5000, 20_000, 45_000])
     }
 
     fileprivate mutating func drawForgetting(_ dice: inout Dice) {
@@ -118,6 +125,10 @@ extension World {
             mark("observe toggled")
         }
         if faults.has(.forget), dice.chance(500) { new.drawForgetting(&dice) }
+        if dice.chance(250) {
+            new.drawFeed(&dice)
+            mark("feed settings changed")
+        }
         // Twice as long again and again would never end.
         for profile in [new.onDuty, new.onMission] where profile.offlineAfter > 900_000 {
             new = StoryPolicy()

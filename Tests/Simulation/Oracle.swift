@@ -3,7 +3,7 @@
 ///
 /// It keeps raw facts on the monotonic clock (contacts, told times, blind windows) and after every
 /// step looks at everybody again: no queue of deadlines, nothing remembered that could be derived.
-/// Source: design §2–§4, fine print F1–F23.
+/// Source: design §2–§5, fine print F1–F26.
 struct Oracle {
     /// Milliseconds on the monotonic clock, which counts on from the first line's wall. Source: T1.
     typealias Instant = Int64
@@ -50,6 +50,12 @@ struct Oracle {
     var windows: [Window] = []
     /// When graces were granted. Source: B5.
     var graces: [Instant] = []
+    /// When gaps opened, oldest first, until they are found too old. Source: C1.
+    var openings: [Opening] = []
+    /// The newest event with a batch. Source: B3.
+    var lastBatch: LastBatch?
+    /// Whether the feed is suspected to be stalled. Source: B3.
+    var isFeedStalled = false
     /// What the present step has decided so far.
     var decisions: [StoryDecision] = []
     /// What became of all updates so far. Source: I1, F13.

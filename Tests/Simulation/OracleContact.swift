@@ -1,40 +1,52 @@
 extension Oracle {
     private static let aheadMax: Span = 2_000
 
-    /// Takes a phone's batch: updates, then facts, then contact; a repeat moves nothing.
-    /// Source: design §3, I1–I4, F13, F14, F19.
-    mutating func takeBatch(_ item: BatchItem) {
-        guard !erased.contains(Name(item.responderID)) else { return }
+    /// Takes a phone's batch: updates, then facts, then contact; a repeat moves nothing. False if
+    /// nobody may be told of it. Source: design §3, I1–I4, F13, F14, F17, F19.
+    mutating func takeBatch(_ item: BatchItem) -> Bool {
+        guard !erased.contains(Name(item.responderID)) else { return false }
         let index = enrolled(item.responderID)
         let at = instant(toldAs: item.receivedAt)
         let phonesBefore = everybody[index].phones
-        if takeUpdates(of: item, index), !provesContact(item, at, index) {
+        var heard = Heard()
+        if takeUpdates(of: item, index, &heard), !provesContact(item, at, index) {
             everybody[index].phones = phonesBefore
-            return
+            return true
         }
         let old = thresholdsInForce(index)
         if everybody[index].duty == nil { everybody[index].duty = .onDuty }
         let mention = Mention(at: at, sequence: item.updates.map(\.sequence).max())
         learnDuty(item.dutyState, inBatch: mention, of: index)
         learnSharing(item.sharing, until: nil, mention, of: index)
+        learnRegion(item.region, mention, of: index)
         learnPlatform(item.platform, mention, of: index)
-        learnPower(item.powerMode, mention, of: index)
+        learnBattery(item.battery, mention, of: index)
+        if learnTelemetry(item.telemetry, mention, of: index) { heard.telemetry = item.telemetry }
         reconsider(index, before: old)
-        meetContact(index, at: at, by: .contact)
+        meetContact(index, at: at, by: .contact, phonesBefore: phonesBefore)
+        note(heard, of: index)
+        return true
     }
 
     /// Takes a batch's updates and tells whether all were taken before, or late. Source: I4, F13.
-    private mutating func takeUpdates(of item: BatchItem, _ index: Int) -> Bool {
+    private mutating func takeUpdates(
+        of item: BatchItem, _ index: Int, _ heard: inout Heard
+    ) -> Bool {
         let id = item.installID.map { Name($0) }
         let isForgotten = id.map { everybody[index].phones.hasForgotten($0) } ?? false
         if let id, !isForgotten { everybody[index].phones.meet(id) }
         var isRepeat = isForgotten || !item.updates.isEmpty
         for update in item.updates {
-            let outcome = isForgotten ? .late : everybody[index].phones.take(update, of: id)
+            let (outcome, install) =
+                isForgotten ? (.late, 0) : everybody[index].phones.take(update, of: id)
             switch outcome {
             case .accepted:
                 updateCounts.accepted += 1
                 isRepeat = false
+                heard.updates.append(
+                    HeardUpdate(
+                        sequence: update.sequence, install: install,
+                        captured: evidence(update, of: item)))
             case .duplicate: updateCounts.duplicate += 1
             case .late: updateCounts.late += 1
             }
@@ -57,11 +69,14 @@ extension Oracle {
     }
 
     /// Contact: brings people back, fixes the factors, and improves the status to what its age is
-    /// worth. `named` is what the server says they were. Source: L2, L3, L7, F17–F20, F22.
+    /// worth. `named` is what the server says they were, `phonesBefore` what had been received
+    /// before a batch. Source: L2, L3, L7, F17–F20, F22, F24.
     mutating func meetContact(
-        _ index: Int, at: Instant, by origin: Origin, named: Status? = nil
+        _ index: Int, at: Instant, by origin: Origin, named: Status? = nil,
+        phonesBefore: Phones? = nil
     ) {
         let heardAt = watched(at)
+        let contactBefore = everybody[index].lastContact
         if let retiredAt = everybody[index].retiredAt, heardAt > watched(retiredAt) {
             everybody[index].retiredAt = nil
         }
@@ -83,6 +98,9 @@ extension Oracle {
         }
         let isBack = status == .offline && worth < .offline
         if isNewest || isBack { startDeadlines(of: index) }
+        endGap(
+            index, at: at, contactBefore: contactBefore,
+            phonesBefore: phonesBefore ?? everybody[index].phones)
     }
 
     /// Makes a contact the last one unless it is older, with the factors that hold at it.
@@ -94,7 +112,7 @@ extension Oracle {
         } else {
             everybody[index].lastContact = at
         }
-        var factor = everybody[index].isLowPower ? policy.lowPowerFactor : 1
+        var factor = everybody[index].telemetry.powerMode == "low_power" ? policy.lowPowerFactor : 1
         switch everybody[index].platform {
         case "ios": factor *= policy.iosFactor
         case "android": factor *= policy.androidFactor

@@ -20,6 +20,7 @@ extension Oracle {
         }
         learnDuty(item.dutyState, byBackend: mention, of: index)
         learnSharing(item.sharing, until: item.pausedUntil, mention, of: index)
+        learnRegion(item.region, mention, of: index)
         learnPlatform(item.platform, mention, of: index)
         reconsider(index, before: old)
     }
@@ -123,11 +124,31 @@ extension Oracle {
         everybody[index].platform = platform
     }
 
-    /// Takes a telemetry object, of which only the power mode decides. Source: F15.
-    mutating func learnPower(_ mode: String?, _ mention: Mention, of index: Int) {
-        guard let mode, isNews(mention, after: everybody[index].telemetryTold) else { return }
+    /// Takes the region. Source: F15.
+    mutating func learnRegion(_ region: String?, _ mention: Mention, of index: Int) {
+        guard let region, isNews(mention, after: everybody[index].regionTold) else { return }
+        everybody[index].regionTold = mention
+        everybody[index].region = region
+    }
+
+    /// Takes the battery. Source: F15.
+    mutating func learnBattery(_ battery: Int?, _ mention: Mention, of index: Int) {
+        guard let battery, isNews(mention, after: everybody[index].batteryTold) else { return }
+        everybody[index].batteryTold = mention
+        everybody[index].battery = battery
+    }
+
+    /// Takes a telemetry object as a whole and tells whether it was news; a depth is remembered in
+    /// any case. Source: F15, F25.
+    mutating func learnTelemetry(
+        _ telemetry: StoryTelemetry, _ mention: Mention, of index: Int
+    ) -> Bool {
+        guard telemetry.isSent else { return false }
+        if let depth = telemetry.queueDepth { everybody[index].depths.append((mention, depth)) }
+        guard isNews(mention, after: everybody[index].telemetryTold) else { return false }
         everybody[index].telemetryTold = mention
-        everybody[index].isLowPower = mode == "low_power"
+        everybody[index].telemetry = telemetry
+        return true
     }
 
     private mutating func learnDuty(_ text: String?, byBackend mention: Mention, of index: Int) {
@@ -153,7 +174,7 @@ extension Oracle {
 
     /// Whether a mention is newer than the last: by told instant, then by sequence, then by
     /// arrival. Source: I2, F9, F15.
-    private func isNews(_ mention: Mention, after last: Mention?) -> Bool {
+    func isNews(_ mention: Mention, after last: Mention?) -> Bool {
         guard let last else { return true }
         let new = watched(mention.at)
         let old = watched(last.at)

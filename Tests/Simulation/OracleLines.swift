@@ -4,7 +4,8 @@ extension Oracle {
         switch line.event {
         case .batch(let items):
             noteWrite(from: line.source)
-            for item in items { takeBatch(item) }
+            let taken = items.map { takeBatch($0) }
+            if taken.contains(true) { noteBatches() }
         case .transition(let items):
             noteWrite(from: line.source)
             for item in items { takeTransition(item) }

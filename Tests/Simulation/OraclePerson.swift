@@ -112,10 +112,20 @@ extension Oracle {
         var platform: String?
         /// The newest mention of the platform.
         var platformTold: Mention?
-        /// Whether the newest telemetry says low power. Source: F15.
-        var isLowPower = false
-        /// The newest telemetry.
+        /// The newest telemetry, as a whole. Source: F15.
+        var telemetry = StoryTelemetry()
+        /// The newest mention of any telemetry.
         var telemetryTold: Mention?
+        /// Every depth of the queue that was told, in the order of arrival. Source: F25.
+        var depths: [(mention: Mention, depth: Int)] = []
+        /// Ten-thousandths of a full battery.
+        var battery: Int?
+        /// The newest mention of the battery.
+        var batteryTold: Mention?
+        /// Where they work.
+        var region = "default"
+        /// The newest mention of the region.
+        var regionTold: Mention?
         /// When a roster left them out; nil if it did not or they came back. Source: F17.
         var retiredAt: Instant?
         /// Silent for so long that they are not expected any more. Source: L10.
@@ -142,6 +152,10 @@ extension Oracle {
         /// When they last became OFFLINE. Source: F22.
         var offlineAt: Instant = 0
 
+        /// The gap that is open. Source: C1.
+        var gap: Gap?
+        /// What is seen after a gap until its verdict. Source: C2.
+        var comeback: Comeback?
         /// What was received from their phones.
         var phones = Phones()
 

@@ -6,6 +6,8 @@ extension Oracle {
 
     /// An app as installed once: what was received from it. Source: I1.
     struct Install {
+        /// Which of the person's it is, from 1 on.
+        var number = 0
         /// Nil while none was told. Source: F14.
         var id: Name?
         /// The `captured_at`, as sent, of the first update taken that had one. Source: F14.
@@ -60,6 +62,8 @@ extension Oracle {
         /// Oldest first; the last is the current one.
         private var installs: [Install] = []
         private var forgotten: [Name] = []
+        /// Installs that ever began; all but the first were resets. Source: I3.
+        private(set) var begun = 0
         private var hasID = false
         private var newestCaptured: Wall?
 
@@ -83,7 +87,9 @@ extension Oracle {
 
         /// Takes an update of an install, which `meet` has seen; without an id of the current one.
         /// Source: I1, I3, F14.
-        mutating func take(_ update: StoryUpdate, of id: Name?) -> Outcome {
+        mutating func take(
+            _ update: StoryUpdate, of id: Name?
+        ) -> (outcome: Outcome, install: Int) {
             let index = installIndex(of: update, id)
             let outcome = installs[index].take(update.sequence)
             if outcome == .accepted, let captured = update.capturedAt {
@@ -92,7 +98,12 @@ extension Oracle {
                 }
                 newestCaptured = max(newestCaptured ?? captured, captured)
             }
-            return outcome
+            return (outcome, installs[index].number)
+        }
+
+        /// The highest sequence taken of an install; nil if there is none. Source: F26.
+        func highest(of number: Int) -> Int64? {
+            installs.first { $0.number == number }?.ranges.last?.upperBound
         }
 
         /// The install that an update belongs to; perhaps one that it starts.
@@ -116,7 +127,9 @@ extension Oracle {
         }
 
         private mutating func begin(_ install: Install) {
+            begun += 1
             installs.append(install)
+            installs[installs.count - 1].number = begun
             guard installs.count > Self.installsMax else { return }
             if let id = installs.removeFirst().id { forgotten.append(id) }
             if forgotten.count > Self.forgottenMax { forgotten.removeFirst() }

@@ -58,6 +58,7 @@ extension Oracle {
             sources.removeAll { $0.name == name }
             return
         }
+        isFeedStalled = false
         let every = Span(everySeconds) * 1000
         if let index = sources.firstIndex(where: { $0.name == name }) {
             sources[index].every = every

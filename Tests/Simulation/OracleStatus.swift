@@ -39,9 +39,11 @@ extension Oracle {
 
     /// Changes a status; `from` is printed if somebody knew better what it was. Source: L7, L9.
     mutating func change(_ index: Int, to status: Status, by origin: Origin, from: Status? = nil) {
-        printStatus(index, from: from ?? everybody[index].status, to: status, origin)
+        let before = everybody[index].status
+        printStatus(index, from: from ?? before, to: status, origin)
         everybody[index].status = status
         if status == .offline { everybody[index].offlineAt = now }
+        if origin == .deadline || origin == .server { fallSilent(index, from: before, to: status) }
     }
 
     /// A person's thresholds by their duty and the factors of their last contact; nil if they have
@@ -121,6 +123,7 @@ extension Oracle {
     private mutating func expectNoMore(_ index: Int, by origin: Origin) {
         printStatus(index, from: everybody[index].status, to: nil, origin)
         everybody[index].status = nil
+        endGapWithDuty(index)
     }
 
     /// A stricter threshold puts nobody late at once, a looser one brings no deadline forward and

@@ -62,9 +62,11 @@ extension Oracle {
     mutating func close() {
         judgeBlindness()
         guard !isBlind else { return }
+        suspectFeed()
         endPauses()
         passDeadlines()
         forget()
+        deliverVerdicts()
     }
 
     /// The next instant at which something may fall due without a line: the least of all that lie
@@ -78,8 +80,10 @@ extension Oracle {
         for source in sources { consider(source.nextInstant) }
         for write in writes { consider(write.at.instant + Self.overloadWindow) }
         if isBlind { return next }
+        if let stall = stallInstant() { consider(stall) }
         let offset = now - watched(now)
         for index in everybody.indices {
+            if let comeback = everybody[index].comeback { consider(comeback.due) }
             if everybody[index].isPaused, let until = everybody[index].pausedUntil {
                 consider(until - steps)
             }

@@ -19,8 +19,8 @@ struct Phone {
     var isPaused = false
     /// When the pause ends by itself, by the host's wall.
     var pausedUntil: Int64?
-    /// True if the battery is saved; nil sends no telemetry.
-    var savesPower: Bool?
+    /// What it could say of itself, and says.
+    var condition = PhoneCondition()
     /// Whether every batch carries duty, region and sharing, or only the backend tells them.
     var sendsFacts = true
 
@@ -39,6 +39,8 @@ struct Phone {
 
     /// Updates that could not be sent yet.
     var queue: [StoryUpdate] = []
+    /// Only the newest update gets through until then: the queue grows.
+    var weakUntil: Int64 = 0
     /// No network until then.
     var tunnelUntil: Int64 = 0
     /// The next wait of the offline queue; zero if no retry is planned. It goes from 1 to 30 s.
@@ -85,12 +87,12 @@ extension World {
         if faults.seeksCompany, number < Self.strangeIDs.count { id = Self.strangeIDs[number] }
         var phone = Phone(
             id: id, backend: Int(dice.number(0...Int64(backends.count - 1))),
-            region: dice.pick(["north", "south", "default"]))
+            region: dice.pick(regions))
         if dice.chance(400) { phone.circles = dice.pick([[], ["c-1"], ["c-1", "c-2"]]) }
         if dice.chance(700) { phone.platform = dice.pick(["ios", "android"]) }
         if dice.chance(400) { phone.duty = "ON_MISSION" }
         if dice.chance(60) { phone.duty = "OFF_DUTY" }
-        if dice.chance(400) { phone.savesPower = false }
+        phone.condition = .drawn(&dice, faults)
         phone.sendsFacts = dice.chance(600)
         phone.installIDs = dice.pick([.never, .never, .always, .fromNextInstall])
         phone.sequence = dice.pick([0, 1, 1, 4711, Int64.max - 5000])
@@ -112,17 +114,19 @@ extension World {
         max(1, policy.profile(phones[number].duty).expected * phones[number].slowness / 10)
     }
 
-    /// The phone takes its location, queues it, and sends if it can.
-    mutating func report(_ number: Int) {
+    /// The phone takes its location, queues it, and sends if it can. `again` if it is to do so for
+    /// ever.
+    mutating func report(_ number: Int, again: Bool = true) {
         let phone = phones[number]
         if phone.isDead || phone.isKilled { return }
         let jitter: Int64 = dice.pick([0, 0, 50, 150])
         let percent = 100 - jitter / 3 + dice.number(0...jitter)
-        plan(.report(phone: number), in: interval(of: number) * percent / 100)
+        if again { plan(.report(phone: number), in: interval(of: number) * percent / 100) }
         if now < phone.mutedUntil { return }
         if phone.isPaused, dice.chance(800) { return }
         if phone.duty == "OFF_DUTY", dice.chance(800) { return }
         collect(number)
+        if now < phone.weakUntil, now >= phone.tunnelUntil { return sendNewest(number) }
         if now < phone.tunnelUntil {
             if phone.backoff == 0 { wait(number) }
             return
@@ -148,7 +152,7 @@ extension World {
         plan(.retry(phone: number), in: backoff)
     }
 
-    private mutating func collect(_ number: Int) {
+    mutating func collect(_ number: Int) {
         let count = dice.pick([0, 1, 1, 1, 1, 1, 2, 3])
         for step in 0..<count where phones[number].sequence < .max {
             var update = StoryUpdate(sequence: phones[number].sequence)
@@ -212,9 +216,7 @@ extension World {
             item.circles = phone.circles
             item.platform = phone.platform
         }
-        if let savesPower = phone.savesPower {
-            item.powerMode = savesPower ? "low_power" : "normal"
-        }
+        say(number, in: &item)
         let sendsIDs =
             switch phone.installIDs {
             case .never: false

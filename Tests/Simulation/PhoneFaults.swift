@@ -29,7 +29,7 @@ extension World {
         case .dutyShift: shiftDuty(number)
         case .pause: pause(number)
         case .lowPower:
-            phones[number].savesPower = phones[number].savesPower.map { !$0 } ?? true
+            phones[number].condition.savesPower.toggle()
             mark("low power mode")
         case .throttle:
             let isSlow = phones[number].slowness > 10
@@ -39,6 +39,9 @@ extension World {
         case .death: die(number)
         case .holes: skip(number)
         case .collision: collide(number)
+        case .permission, .services, .drain, .appState, .weakNetwork: ail(number, fault)
+        case .cell: cutOffRegion(of: number)
+        case .silence: fallSilent(number)
         default: break
         }
     }
@@ -122,7 +125,7 @@ extension World {
         }
     }
 
-    private func isRunning(_ number: Int) -> Bool {
+    func isRunning(_ number: Int) -> Bool {
         !phones[number].isDead && !phones[number].isKilled && now >= phones[number].tunnelUntil
     }
 
@@ -178,7 +181,7 @@ extension World {
             if dice.chance(700) {
                 phones[number].sequence += 1
                 phones[number].duty = dice.pick(["ON_DUTY", "ON_MISSION", "OFF_DUTY"])
-                phones[number].savesPower = phones[number].savesPower.map { !$0 }
+                phones[number].condition.savesPower.toggle()
                 mark("facts received at one instant")
             } else {
                 mark("one sequence twice")

@@ -96,7 +96,16 @@ extension BatchItem {
         for index in updates.indices { vary { $0.updates = [$0.updates[index]] } }
         vary { $0.circles = nil }
         vary { $0.platform = nil }
-        vary { $0.powerMode = nil }
+        vary { $0.battery = nil }
+        vary { $0.telemetry = StoryTelemetry() }
+        vary { $0.telemetry.permissionStatus = nil }
+        vary { $0.telemetry.locationServices = nil }
+        vary { $0.telemetry.powerMode = nil }
+        vary { $0.telemetry.appState = nil }
+        vary { $0.telemetry.networkType = nil }
+        vary { $0.telemetry.queueDepth = nil }
+        vary { $0.region = nil }
+        vary { $0.installID = nil }
         vary { $0.receivedAt = nil }
         return variants
     }

@@ -60,9 +60,28 @@ struct BatchItem {
     var sharing: String?
     var platform: String?
     var installID: String?
-    /// `low_power` or `normal` in a telemetry object; nil sends none.
-    var powerMode: String?
+    /// Ten-thousandths of a full battery.
+    var battery: Int?
+    var telemetry = StoryTelemetry()
     var updates: [StoryUpdate] = []
+}
+
+/// The telemetry object of a batch: sent when any member is. It is taken as a whole, so that a member
+/// that is not sent becomes unknown (fine print F15).
+struct StoryTelemetry: Equatable {
+    /// `granted` or `denied`.
+    var permissionStatus: String?
+    var locationServices: Bool?
+    /// `low_power` or `normal`.
+    var powerMode: String?
+    /// `foreground` or `background`.
+    var appState: String?
+    /// `wifi`, `cellular` or `none`.
+    var networkType: String?
+    var queueDepth: Int?
+
+    /// True if the object is sent.
+    var isSent: Bool { self != StoryTelemetry() }
 }
 
 /// One update of a batch.
@@ -111,16 +130,19 @@ struct StoryPolicy: Equatable {
     /// False: `observe`.
     var adoptsServerTransitions = true
     var forgetAfter: Int64 = 7 * 24 * 3_600_000
+    /// So many ONLINE at the last batch, and a stalled feed may be suspected (design §2 B3).
+    var feedMinActive = 20
+    /// Without a batch from anyone, milliseconds.
+    var feedStallAfter: Int64 = 45_000
 }
 
 /// What a step is expected to print, or printed. Source: design §9.
 enum StoryDecision: Equatable {
     /// `from` and `to` are statuses or `NOT_EXPECTED`; `origin` as in fine print F21.
     case status(at: Int64, responderID: String, from: String, to: String, origin: String)
-    /// `suspected` and `verdict` are causes and verdicts; the evidence is not compared.
-    case gap(
-        at: Int64, responderID: String, state: String, suspected: String, verdict: String?)
     case blind(at: Int64, begins: Bool, since: Int64, reason: String)
+    /// `state`: `open`, `judged`, `closed`, `verdict`; the evidence is not compared.
+    case gap(at: Int64, responderID: String, state: String, suspected: String, verdict: String?)
     /// `outcome`: `accepted`, `duplicate`, `late`.
     case update(at: Int64, responderID: String, sequence: Int64, outcome: String)
 }

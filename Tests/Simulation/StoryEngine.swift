@@ -79,25 +79,22 @@ struct StoryEngine {
     }
 
     private mutating func takeDecisions() -> [StoryDecision] {
-        engine.takeDecisions().filter { numbered in
-            // The oracle does not know gaps yet.
-            if case .gap = numbered.decision { false } else { true }
-        }.map { numbered in
+        engine.takeDecisions().map { numbered in
             switch numbered.decision {
             case .status(let at, let number, let from, let to, let origin):
                 .status(
                     at: at.milliseconds, responderID: name(number),
                     from: from.map { "\($0.word)" } ?? "NOT_EXPECTED",
                     to: to.map { "\($0.word)" } ?? "NOT_EXPECTED", origin: "\(origin.word)")
+            case .blind(let at, let begins, let since, let reason):
+                .blind(
+                    at: at.milliseconds, begins: begins, since: since.milliseconds,
+                    reason: "\(reason.word)")
             case .gap(let at, let number, let report):
                 .gap(
                     at: at.milliseconds, responderID: name(number), state: "\(report.state.word)",
                     suspected: "\(report.suspected.word)",
                     verdict: report.verdict.map { "\($0.word)" })
-            case .blind(let at, let begins, let since, let reason):
-                .blind(
-                    at: at.milliseconds, begins: begins, since: since.milliseconds,
-                    reason: "\(reason.word)")
             case .update(let at, let number, let sequence, let outcome):
                 .update(
                     at: at.milliseconds, responderID: name(number), sequence: sequence,
@@ -156,5 +153,7 @@ extension Policy {
         androidFactor = story.androidFactor
         serverTransitions = story.adoptsServerTransitions ? .adopt : .observe
         forgetAfter = Milliseconds(story.forgetAfter)
+        feedMinActive = story.feedMinActive
+        feedStallAfter = Milliseconds(story.feedStallAfter)
     }
 }

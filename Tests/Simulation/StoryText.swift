@@ -80,12 +80,27 @@ extension BatchItem {
         if let sharing { members.append(JSON.member("sharing", sharing)) }
         if let platform { members.append(JSON.member("platform", platform)) }
         if let installID { members.append(JSON.member("install_id", installID)) }
-        if let powerMode {
-            members.append("\"telemetry\":" + JSON.object([JSON.member("power_mode", powerMode)]))
-        }
+        if let battery { members.append("\"battery_level\":\(Double(battery) / 10_000)") }
+        if telemetry.isSent { members.append("\"telemetry\":" + telemetry.json()) }
         if !updates.isEmpty {
             members.append("\"updates\":" + JSON.array(updates.map { $0.json() }))
         }
+        return JSON.object(members)
+    }
+}
+
+extension StoryTelemetry {
+    /// The members that are sent, as an object. Source: design §3.
+    func json() -> String {
+        var members: [String] = []
+        if let permissionStatus {
+            members.append(JSON.member("permission_status", permissionStatus))
+        }
+        if let locationServices { members.append("\"location_services\":\(locationServices)") }
+        if let powerMode { members.append(JSON.member("power_mode", powerMode)) }
+        if let appState { members.append(JSON.member("app_state", appState)) }
+        if let queueDepth { members.append("\"queue_depth\":\(queueDepth)") }
+        if let networkType { members.append(JSON.member("network_type", networkType)) }
         return JSON.object(members)
     }
 }
@@ -141,7 +156,12 @@ extension StoryPolicy {
                     JSON.member(
                         "server_transitions", adoptsServerTransitions ? "adopt" : "observe"),
                     JSON.member("forget_after", "\(forgetAfter)ms"),
-                ])
+                ]),
+            "\"feed\":"
+                + JSON.object([
+                    "\"min_active\":\(feedMinActive)",
+                    JSON.member("stall_after", "\(feedStallAfter)ms"),
+                ]),
         ])
     }
 }

@@ -18,7 +18,8 @@ struct Failure: Error, CustomStringConvertible {
 struct Trial {
     private var engine: StoryEngine
     private var oracle: Oracle
-    private var stream: DecisionStream
+    /// What was decided, by rules that hold for any story.
+    private(set) var stream: DecisionStream
     private var line = 0
     /// By how much the wall stepped so far, without signs.
     private var steps: Set<Int64> = []

@@ -37,6 +37,8 @@ struct World {
     var phones: [Phone] = []
     /// The number of a phone by its person's id.
     var phoneNumbers: [String: Int] = [:]
+    /// Where the people work at first.
+    private(set) var regions = ["north", "south", "default"]
     /// Who forwards.
     var backends: [Backend] = []
     /// The machine that Rollcall runs on.
@@ -95,6 +97,7 @@ struct World {
         factorSeen = policy.factorMax
         wallStart = Self.wallStartBase + dice.number(-3_600_000...3_600_000)
         if dice.chance(250) { wallStart -= wallStart % 1000 }
+        if dice.chance(500) { regions = dice.pick([["north"], ["default"], ["north", "south"]]) }
         makeBackends()
         for number in 0..<size { enrol(number, of: size) }
         linesWanted = Int(dice.number(110...Int64(Self.faultLinesMax)))
@@ -126,6 +129,9 @@ struct World {
         case .report(let phone): report(phone)
         case .retry(let phone): retry(phone)
         case .revive(let phone): revive(phone)
+        case .comeback(let phone, let way): comeBack(phone, way)
+        case .remains(let phone, let updates):
+            if !phones[phone].isDead { hand(batch(of: phone, updates)) }
         case .arrive(let parcel): arrive(parcel)
         case .flush(let backend): flush(backend)
         case .beat(let backend): beat(backend)

@@ -3,6 +3,7 @@ enum Fault: String, CaseIterable {
     // Phones
     case tunnel, kill, reinstall, skewedClock, steppingClock, driftingClock, dutyShift, pause
     case lowPower, throttle, cachedFix, bareUpdate, move, death, holes, ghost, collision
+    case permission, services, drain, appState, weakNetwork, cell, silence, telemetry
     // Backends
     case delay, duplicate, stuckForwarder, buffer, outage, backendSkew, opinion, mass, fact
     case roster, heartbeat, erase
@@ -17,7 +18,7 @@ enum Fault: String, CaseIterable {
     var strikes: Bool {
         switch self {
         case .driftingClock, .cachedFix, .bareUpdate, .ghost, .delay, .duplicate, .stuckForwarder,
-            .buffer, .backendSkew, .heartbeat, .observe, .forget, .factors:
+            .buffer, .backendSkew, .heartbeat, .observe, .forget, .factors, .telemetry:
             false
         default: true
         }
@@ -29,8 +30,8 @@ enum Fault: String, CaseIterable {
         case .opinion: 8
         case .edge: 5
         case .fact, .turn: 4
-        case .collision: 3
-        case .dutyShift, .pause, .tunnel, .kill, .outage, .mass: 2
+        case .collision, .silence: 3
+        case .dutyShift, .pause, .tunnel, .kill, .outage, .mass, .cell, .appState: 2
         default: 1
         }
     }
