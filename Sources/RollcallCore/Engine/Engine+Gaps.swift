@@ -41,13 +41,19 @@ extension Engine {
         if person.status == .offline { count(&gap) }
         gaps[number] = gap
         tell(gap, number, .open)
-        if isMass { judgeAgain(massGaps.takeAlone(gap.region), but: number, active: active) }
+        guard isMass else { return }
+        let alone = massGaps.takeAlone(gap.region).filter { other in
+            // Whoever opened another gap since then, elsewhere, fell silent there.
+            other != number && gaps[other]?.region == gap.region
+        }
+        judgeAgain(alone, active: active)
     }
 
     /// The suspicion is looked at again at OFFLINE; from then on the gap counts (C1).
     private mutating func judgeOffline(_ gap: Gap, _ person: Responder, _ number: Int) {
         var gap = gap
-        let active = tally.active(in: person.region) + 1
+        // The person is not counted while they change.
+        let active = tally.active(in: gap.region) + (person.region == gap.region ? 1 : 0)
         let isMass = MassGaps.isMass(gap.openings, of: active)
         judge(&gap, person, number, isMass: isMass, active: active)
         count(&gap)
@@ -56,16 +62,23 @@ extension Engine {
     }
 
     /// Those who fell silent before: a mass makes them its own (F25).
-    private mutating func judgeAgain(_ numbers: [Int], but except: Int, active: Int) {
-        for number in Set(numbers).sorted(by: roster.precedes) where number != except {
-            guard var gap = gaps[number], gap.due == nil, gap.report.facts.group == nil,
+    private mutating func judgeAgain(_ numbers: [Int], active: Int) {
+        for number in Set(numbers).sorted(by: roster.precedes) {
+            guard let gap = gaps[number],
                 watch.watchedNow - gap.openedAt < RecentPeople.span
             else { continue }
-            let before = gap.report.suspected
-            judge(&gap, roster[number], number, isMass: true, active: active)
-            gaps[number] = gap
-            if gap.report.suspected != before { tell(gap, number, .judged) }
+            judgeAgain(gap, number, active: active)
         }
+    }
+
+    /// A gap that is open belongs to a mass from now on, unless it does to another one.
+    private mutating func judgeAgain(_ gap: Gap, _ number: Int, active: Int) {
+        guard gap.due == nil, gap.report.facts.group == nil else { return }
+        var gap = gap
+        let before = gap.report.suspected
+        judge(&gap, roster[number], number, isMass: true, active: active)
+        gaps[number] = gap
+        if gap.report.suspected != before { tell(gap, number, .judged) }
     }
 
     /// The feed is suspected: what opened since its last batch is put down to it (B3, F25).
@@ -77,11 +90,7 @@ extension Engine {
             if gap.due == nil, gap.openedAt >= stall.lastBatchWatched { silent.append(number) }
         }
         for number in silent.sorted(by: roster.precedes) {
-            guard var gap = gaps[number], gap.report.facts.group == nil else { continue }
-            let before = gap.report.suspected
-            judge(&gap, roster[number], number, isMass: true, active: tally.active)
-            gaps[number] = gap
-            if gap.report.suspected != before { tell(gap, number, .judged) }
+            if let gap = gaps[number] { judgeAgain(gap, number, active: tally.active) }
         }
     }
 
@@ -153,7 +162,7 @@ extension Engine {
     /// taken before; nil if this contact brought no updates.
     mutating func closeGap(
         _ person: inout Responder, _ number: Int, previous: WatchedTime, at instant: WatchedTime,
-        taken: [Gap.Height]?
+        taken: [Int64]?
     ) {
         guard var gap = gaps[number], gap.due == nil else { return }
         let expected = policy.profile(person.duty).expected.scaled(by: person.factor)
@@ -195,8 +204,8 @@ extension Engine {
     struct GapNews {
         /// Locations, fresh and by a believable clock.
         var captured: [(instant: WatchedTime, wall: Timestamp)] = []
-        /// Highest sequences of what was taken, with the install's hash.
-        var taken: [(sequence: Int64, install: UInt64)] = []
+        /// Sequences that were taken, each with its install's place among the person's.
+        var taken: [(sequence: Int64, install: Int)] = []
         var isReinstalled = false
         var telemetry: Telemetry?
     }
@@ -254,7 +263,7 @@ extension Gap {
             report.seen.firstInsideAt = isFirst ? wall : min(report.seen.firstInsideAt, wall)
             report.seen.lastInsideAt = max(report.seen.lastInsideAt, wall)
         }
-        for (sequence, install) in news.taken where isContinued(by: sequence, install: install) {
+        for (sequence, install) in news.taken where isContinued(by: sequence, install) {
             report.seen.updates += 1
         }
         if let telemetry = news.telemetry {

@@ -152,7 +152,7 @@ extension Engine {
         var isOld = true
         var sequence: Int64 = -1
         while let update = reader.next(list.bytes.span) {
-            let outcome = take(update, id, &person, number)
+            let (outcome, install) = take(update, id, &person, number)
             sequence = max(sequence, update.sequence)
             receipt.updates[Int(outcome.rawValue)] += 1
             counters.updates[Int(outcome.rawValue)] += 1
@@ -164,7 +164,7 @@ extension Engine {
             }
             guard outcome == .accepted else { continue }
             isOld = false
-            if person.hasGap { news.taken.append((update.sequence, id)) }
+            if person.hasGap { news.taken.append((update.sequence, install)) }
             locate(update, item, &person, number, received, &news)
         }
         return (isOld, sequence)

@@ -57,7 +57,7 @@ extension Engine {
     /// newest one (L3, F18). `taken` is what each install had taken before it (F26).
     mutating func contact(
         _ person: inout Responder, _ number: Int, _ instant: WatchedTime, at wall: Timestamp,
-        _ origin: Origin = .contact, from believed: Status? = nil, taken: [Gap.Height]? = nil
+        _ origin: Origin = .contact, from believed: Status? = nil, taken: [Int64]? = nil
     ) {
         let previous = person.lastContact
         hear(&person, number, instant, at: wall, origin, from: believed)

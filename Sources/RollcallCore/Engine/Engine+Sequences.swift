@@ -1,20 +1,18 @@
 /// What was received from a person's installs. Source: design §3 I1 to I3, fine print F13, F14.
 extension Engine {
-    /// What each of a person's installs has taken.
-    func heights(_ person: Responder, _ number: Int) -> [Gap.Height] {
+    /// The highest sequence that each of a person's installs has taken; −1 for none.
+    func heights(_ person: Responder, _ number: Int) -> [Int64] {
         if person.hasLedger, let ledger = ledgers[number] {
-            return ledger.installs.compactMap { install in
-                install.ranges.last.map { .init(install: install.id, sequence: $0.upperBound) }
-            }
+            return ledger.installs.map { $0.ranges.last?.upperBound ?? -1 }
         }
-        guard person.highestSequence >= person.lowestSequence else { return [] }
-        return [.init(install: person.installID, sequence: person.highestSequence)]
+        return [person.highestSequence >= person.lowestSequence ? person.highestSequence : -1]
     }
 
-    /// Takes one update, in the person's own fields while they suffice.
+    /// Takes one update, in the person's own fields while they suffice; also tells the place of the
+    /// install that it was taken for.
     mutating func take(
         _ update: Update, _ id: UInt64, _ person: inout Responder, _ number: Int
-    ) -> UpdateOutcome {
+    ) -> (outcome: UpdateOutcome, install: Int) {
         if !person.hasLedger, person.installID == id || id == 0 {
             let isEmpty = person.highestSequence < person.lowestSequence
             if isEmpty || update.sequence == person.highestSequence &+ 1,
@@ -26,7 +24,7 @@ extension Engine {
                 if let captured = update.capturedAt {
                     person.newestCapturedAt = max(person.newestCapturedAt, captured)
                 }
-                return .accepted
+                return (.accepted, 0)
             }
             let isInside =
                 update.sequence >= person.lowestSequence
@@ -34,12 +32,12 @@ extension Engine {
             let mayRestart =
                 person.installID == 0 && person.newestCapturedAt > .distantPast
                 && (update.capturedAt.map { $0 > person.newestCapturedAt } ?? false)
-            if isInside && !mayRestart { return .duplicate }
+            if isInside && !mayRestart { return (.duplicate, 0) }
         }
         var ledger = takeLedger(&person, number)
-        let outcome = ledger.take(update, id: id, resets: &counters.installsReset)
+        let taken = ledger.take(update, id: id, resets: &counters.installsReset)
         keep(ledger, &person, number)
-        return outcome
+        return taken
     }
 
     /// A batch without updates may still name a new install; false if it names a forgotten one.

@@ -85,6 +85,7 @@ extension Engine {
         transitionIDs[number] = nil
         pushTokens[number] = nil
         gaps[number] = nil
+        massGaps.remove(number)
         queueDepths[number] = nil
         uncovered[number] = nil
     }

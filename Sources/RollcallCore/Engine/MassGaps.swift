@@ -75,6 +75,11 @@ struct MassGaps: Sendable {
         return regions[region, default: Region()].join(now: now)
     }
 
+    /// Somebody was erased: they fell silent nowhere.
+    mutating func remove(_ number: Int) {
+        for region in regions.keys.sorted() { regions[region]?.people.remove(number) }
+    }
+
     /// Takes those who fell silent in `region` and belong to no group yet.
     mutating func takeAlone(_ region: UInt32) -> [Int] {
         guard let alone = regions[region]?.alone else { return [] }

@@ -1,12 +1,5 @@
 /// A gap as the engine follows it, from the opening to the verdict. Source: design §5.
 struct Gap: Equatable, Sendable {
-    /// The highest sequence that an install had taken when the gap closed.
-    struct Height: Equatable, Sendable {
-        /// Hash of the install's id; 0 without one.
-        var install: UInt64
-        var sequence: Int64
-    }
-
     /// What was told of it last.
     var report = GapReport()
     var openedAt = WatchedTime.distantPast
@@ -21,8 +14,9 @@ struct Gap: Equatable, Sendable {
     /// What is captured after this and before `insideUntil` is inside the gap (F26).
     var insideFrom = WatchedTime.distantPast
     var insideUntil = WatchedTime.distantPast
-    /// What each install had taken before the return.
-    var heights: [Height] = []
+    /// The highest sequence that each install had taken before the return; −1 for none. A new install
+    /// moves the places, but then the verdict is that.
+    var heights: [Int64] = []
 
     /// True once it has reached OFFLINE (C1).
     var isCounted: Bool { report.number > 0 }
@@ -38,13 +32,9 @@ struct Gap: Equatable, Sendable {
     }
 
     /// True if an update continues the sequence of an install that had taken some before.
-    func isContinued(by sequence: Int64, install: UInt64) -> Bool {
-        // The first id seen adopts the anonymous install (F14).
-        let height =
-            install == 0
-            ? heights.last
-            : heights.last { $0.install == install } ?? heights.last { $0.install == 0 }
-        return height.map { sequence > $0.sequence } ?? false
+    func isContinued(by sequence: Int64, _ install: Int) -> Bool {
+        guard heights.indices.contains(install), heights[install] >= 0 else { return false }
+        return sequence > heights[install]
     }
 
     /// Watched time was set back (B1).
@@ -67,10 +57,7 @@ struct Gap: Equatable, Sendable {
         archive.code(&due, empty: .distantPast) { $0.code(&$1) }
         archive.code(&insideFrom)
         archive.code(&insideUntil)
-        archive.code(&heights, empty: Height(install: 0, sequence: -1)) { archive, height in
-            archive.code(&height.install)
-            archive.code(&height.sequence)
-        }
+        archive.code(&heights)
     }
 }
 

@@ -20,6 +20,9 @@ struct RecentPeople: Sendable {
         queue.append((now, number))
     }
 
+    /// Lets go of somebody.
+    mutating func remove(_ number: Int) { latest[number] = nil }
+
     /// Lets go of what is 60 s old.
     mutating func expire(_ now: WatchedTime) {
         while first < queue.count, now - queue[first].at >= Self.span {
@@ -39,7 +42,7 @@ struct RecentPeople: Sendable {
     }
 
     mutating func code(_ archive: inout Archive) {
-        var entries = Array(queue[first...])
+        var entries = queue[first...].filter { latest[$0.number] == $0.at }
         archive.code(&entries, empty: (.distantPast, 0)) { archive, entry in
             archive.code(&entry.at)
             archive.code(&entry.number)

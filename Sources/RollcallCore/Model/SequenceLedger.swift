@@ -79,10 +79,13 @@ package struct SequenceLedger: Equatable, Sendable {
 
     /// Takes `update`, sent under the install id that hashes to `id` (0: none).
     ///
-    /// `resets` grows by one when a new install of a known person begins.
-    package mutating func take(_ update: Update, id: UInt64, resets: inout Int) -> UpdateOutcome {
-        guard let index = install(for: update, id: id, resets: &resets) else { return .late }
-        return installs[index].take(update)
+    /// `resets` grows by one when a new install of a known person begins. Also returns the place of
+    /// the install that it belongs to.
+    package mutating func take(
+        _ update: Update, id: UInt64, resets: inout Int
+    ) -> (outcome: UpdateOutcome, install: Int) {
+        guard let index = install(for: update, id: id, resets: &resets) else { return (.late, 0) }
+        return (installs[index].take(update), index)
     }
 
     /// Makes the install that `id` names current or known, as a batch without updates does.
