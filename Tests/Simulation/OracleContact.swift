@@ -81,8 +81,7 @@ extension Oracle {
             let believes = status == .unknown && named != worth
             change(index, to: worth, by: origin, from: believes ? named : nil)
         }
-        let isBack = status == .offline && worth < .offline
-        if isNewest || isBack { startDeadlines(of: index) }
+        if isNewest { startDeadlines(of: index) }
     }
 
     /// Makes a contact the last one unless it is older, with the factors that hold at it.
