@@ -82,6 +82,7 @@ extension Oracle {
     mutating func erase(_ responderID: String) {
         let name = Name(responderID)
         everybody.removeAll { $0.name == name }
+        declarations.removeAll { $0.name == name }
         // Whoever is named again is somebody new to a roster that is still coming.
         for index in rosters.indices { rosters[index].named.remove(name) }
         erased.insert(name)

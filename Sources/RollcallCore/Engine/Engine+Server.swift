@@ -115,6 +115,12 @@ struct DeclaredWorse: Sendable {
         queue.append((now, number))
     }
 
+    /// Takes an erased person out.
+    mutating func forget(_ number: Int) {
+        latest[number] = nil
+        queue.removeAll { $0.number == number }
+    }
+
     mutating func isMass(active: Int, now: WatchedTime) -> Bool {
         expire(now)
         return latest.count >= Self.countMin && latest.count * 2 >= active

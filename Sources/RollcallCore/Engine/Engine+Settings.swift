@@ -82,6 +82,7 @@ extension Engine {
         adopted[number] = nil
         retired[number] = nil
         transitionIDs[number] = nil
+        declaredWorse.forget(number)
         pushTokens[number] = nil
     }
 
