@@ -31,6 +31,7 @@ extension Oracle {
         if rosters.contains(where: { $0.id == note.id && $0.isOver }) { return }
         var named = Set(items.map { Name($0.responderID) }).subtracting(erased)
         if note.hasMore {
+            if named.isEmpty { return }
             for item in items { takeFacts(item, inRoster: true) }
             return notePart(note.id, named)
         }
@@ -63,19 +64,19 @@ extension Oracle {
         }
     }
 
-    private mutating func endRoster(_ id: String) {
+    private mutating func endRoster(_ id: String, at: Instant? = nil) {
         if id.isEmpty { return }
         rosters.removeAll { $0.id == id }
-        rosters.append(PartlyRoster(id: id, heardAt: now, isOver: true))
+        rosters.append(PartlyRoster(id: id, heardAt: at ?? now, isOver: true))
     }
 
     /// A roster of which nothing comes for 10 minutes is given up; one that is over is remembered
     /// for as long.
     private mutating func giveUpRosters() {
-        rosters.removeAll { $0.isOver && now - $0.heardAt >= Self.partsApart }
         for roster in rosters where !roster.isOver && now - roster.heardAt >= Self.partsApart {
-            endRoster(roster.id)
+            endRoster(roster.id, at: roster.heardAt + Self.partsApart)
         }
+        rosters.removeAll { $0.isOver && now - $0.heardAt >= Self.partsApart }
     }
 
     /// Forgets a person and refuses the id until `POST /v1/responders` names it. Source: F17.
