@@ -156,6 +156,27 @@ import Testing
             """)
     }
 
+    /// A blind stretch noticed later brings two words closer together (B1, F9), so one that did not
+    /// count at once is kept.
+    @Test func `the backend's 60 s are watched time, also for a word that came too late`() throws {
+        try timeline(
+            """
+            100s     source b1 beats every 30s
+            165s     41 reports on duty through b2    → 41 unknown, 41 online
+            166s     41 is told on mission at 90s through b2
+            175s                                      → blind heartbeat since 100s
+            180s     41 reports off duty through b2
+            """)
+        try timeline(
+            """
+            100s     source b1 beats every 30s
+            105s     41 is told on duty through b2    → 41 unknown
+            166s     41 reports on mission through b2 → 41 online
+            175s                                      → blind heartbeat since 100s
+            180s     41 is told off duty at 95s through b2
+            """)
+    }
+
     @Test func `the newest batch's duty state counts, whenever it arrives`() throws {
         try timeline(
             """

@@ -114,6 +114,20 @@ import Testing
             """)
     }
 
+    /// L6: the time of change is the onset too, if it lies in the blind stretch.
+    @Test func `watched time that is set back leaves nobody more than their threshold`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            60s      source b1 beats every 4s
+            65s      policy on_duty 5/25/60
+            70s                                       → blind heartbeat since 60s
+            74s      source b1 beats every 1h         → blind heartbeat ended since 60s
+            99s                                       → 41 degraded
+            134s                                      → 41 offline
+            """)
+    }
+
     /// F10.
     @Test func `a start is a beat of every source that was not down`() throws {
         try timeline(

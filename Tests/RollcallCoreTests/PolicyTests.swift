@@ -206,6 +206,26 @@ import Testing
     }
 
     /// A grace moves deadlines, not ages.
+    /// F19: each threshold on its own. OFFLINE was decided before the blindness was noticed and
+    /// stands (B1).
+    @Test func `whoever a looser threshold brings back keeps the deadline of a stricter one`()
+        throws
+    {
+        try timeline(
+            """
+            0s     policy on_duty 60/179/180
+            0s     41 reports                         → 41 unknown, 41 online
+            176s   source b1 beats every 4s
+            179s                                      → 41 degraded
+            180s                                      → 41 offline
+            186s                                      → blind heartbeat since 176s
+            190s   source b1 beats every 1h           → blind heartbeat ended since 176s
+            191s   policy on_duty 60/178/300          → 41 online by policy
+            193s                                      → 41 degraded
+            314s                                      → 41 offline
+            """)
+    }
+
     @Test func `ages are what they are after a grace`() throws {
         try timeline(
             """

@@ -200,6 +200,18 @@ import Testing
             """)
     }
 
+    @Test func `a roster was given up when its time was over, not when that was noticed`() throws {
+        try timeline(
+            """
+            0s       1,2 report                       → 1 unknown, 1 online, 2 unknown, 2 online
+            0s       roster 1 part a more
+            90s                                       → 1 degraded, 2 degraded
+            180s                                      → 1 offline, 2 offline
+            1199s    roster 1 part a
+            1200s    roster 1 part a                  → 2 not expected
+            """)
+    }
+
     @Test func `its id may be used again 10 minutes after its end`() throws {
         try timeline(
             """

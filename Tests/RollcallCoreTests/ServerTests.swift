@@ -276,6 +276,15 @@ import Testing
                 + declared(18..<19, at: "40s", adopted: true))
     }
 
+    /// Erasure takes a person out of memory (design §3); who has the id later is somebody new.
+    @Test func `an erased person's declaration no longer counts`() throws {
+        try timeline(
+            everybody(24) + declared(0..<19, at: "10s", adopted: true)
+                + "11s 118 is erased\n12s 118 is told on duty → 118 unknown\n"
+                + "13s 118 reports → 118 online\n" + declared(18..<19, at: "14s", adopted: true)
+                + declared(19..<20, at: "15s", adopted: false))
+    }
+
     @Test func `those who were late anyhow do not count`() throws {
         let late = (200..<230).map { "\($0) online" }
         let ids = (200..<230).map(String.init).joined(separator: ",")

@@ -136,6 +136,39 @@ import Testing
         try store.journal.commit()
     }
 
+    /// Of a roster only who was taken stands in the journal, and of a refused one that it came.
+    @Test func `a restart knows rosters in parts as they were`() throws {
+        let directory = TemporaryDirectory()
+        var engine = Engine()
+        func part(_ body: String, hasMore: Bool, at seconds: Int64, _ store: KeeperStore) throws {
+            let now = RunningTime(milliseconds: Self.began + seconds * 1000)
+            guard case .items(let list, let source) = try items(.rosterEntry, body) else { return }
+            let terms = RosterTerms(id: Array("a".utf8), hasMore: hasMore)
+            var pending = PendingTurn()
+            _ = pending.fold(.roster(list, source: source, terms), into: &engine, at: now)
+            engine.advance(to: now)
+            pending.decisions = engine.takeDecisions()
+            pending.close(number: Int64(engine.journalRows), engine)
+            try store.commit([pending])
+        }
+        do {
+            let store = try KeeperStore(path: directory.store)
+            try run(store, &engine, turns: 1...8)
+            let both = #"[{"responder_id":"r-1"},{"responder_id":"x"}]"#
+            try part(both, hasMore: false, at: 60, store)
+            try part(#"[{"responder_id":"x"}]"#, hasMore: true, at: 660, store)
+            try part(both, hasMore: true, at: 700, store)
+            try part(both, hasMore: true, at: 1300, store)
+            try store.journal.close()
+        }
+        let store = try KeeperStore(path: directory.store)
+        let recovered = try store.recover()
+        #expect(recovered.differences == 0)
+        let isSame = state(recovered.engine) == state(engine)
+        #expect(isSame)
+        try store.journal.close()
+    }
+
     @Test func `decisions that come out otherwise are counted, not told`() throws {
         let directory = TemporaryDirectory()
         var engine = Engine()

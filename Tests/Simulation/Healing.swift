@@ -42,6 +42,8 @@ extension World {
             phones[number].tunnelUntil = 0
             phones[number].weakUntil = 0
         }
+        // Who holds a beat back does not send it later: it would arm a source that was disarmed.
+        host.held.removeAll { if case .heartbeat = $0.event { true } else { false } }
         resume()
         storeWorks()
         if steps != 0, !faults.backendsFollowHost || dice.chance(500) {

@@ -43,6 +43,7 @@ extension Oracle {
             reason: reason, since: since.instant, sinceWall: since.wall, isPast: isPast)
         let index = windows.firstIndex { $0.since > since.instant } ?? windows.endIndex
         windows.insert(window, at: index)
+        setBackDeadlines(to: since.instant)
     }
 
     /// Opens and ends windows by what holds at this instant: begins before ends, each by reason; at

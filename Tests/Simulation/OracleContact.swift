@@ -96,8 +96,7 @@ extension Oracle {
             let believes = status == .unknown && named != worth
             change(index, to: worth, by: origin, from: believes ? named : nil)
         }
-        let isBack = status == .offline && worth < .offline
-        if isNewest || isBack { startDeadlines(of: index) }
+        if isNewest { startDeadlines(of: index) }
         endGap(
             index, at: at, contactBefore: contactBefore,
             phonesBefore: phonesBefore ?? everybody[index].phones)

@@ -32,6 +32,7 @@ extension Oracle {
         if rosters.contains(where: { $0.id == note.id && $0.isOver }) { return }
         var named = Set(items.map { Name($0.responderID) }).subtracting(erased)
         if note.hasMore {
+            if named.isEmpty { return }
             for item in items { takeFacts(item, inRoster: true) }
             return notePart(note.id, named)
         }
@@ -64,25 +65,27 @@ extension Oracle {
         }
     }
 
-    private mutating func endRoster(_ id: String) {
+    private mutating func endRoster(_ id: String, at: Instant? = nil) {
         if id.isEmpty { return }
         rosters.removeAll { $0.id == id }
-        rosters.append(PartlyRoster(id: id, heardAt: now, isOver: true))
+        rosters.append(PartlyRoster(id: id, heardAt: at ?? now, isOver: true))
     }
 
     /// A roster of which nothing comes for 10 minutes is given up; one that is over is remembered
     /// for as long.
     private mutating func giveUpRosters() {
-        rosters.removeAll { $0.isOver && now - $0.heardAt >= Self.partsApart }
         for roster in rosters where !roster.isOver && now - roster.heardAt >= Self.partsApart {
-            endRoster(roster.id)
+            endRoster(roster.id, at: roster.heardAt + Self.partsApart)
         }
+        rosters.removeAll { $0.isOver && now - $0.heardAt >= Self.partsApart }
     }
 
     /// Forgets a person and refuses the id until `POST /v1/responders` names it. Source: F17.
     mutating func erase(_ responderID: String) {
         let name = Name(responderID)
         everybody.removeAll { $0.name == name }
+        declarations.removeAll { $0.name == name }
+        openings.removeAll { $0.name == name }
         // Whoever is named again is somebody new to a roster that is still coming.
         for index in rosters.indices { rosters[index].named.remove(name) }
         erased.insert(name)

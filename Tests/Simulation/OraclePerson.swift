@@ -62,15 +62,6 @@ extension Oracle {
         }
     }
 
-    /// So much watched time after an instant, which a window noticed later may set back.
-    /// Source: B1.
-    struct Deadline {
-        /// What it counts from.
-        var from: Instant
-        /// How long after it.
-        var after: Span
-    }
-
     /// When a fact was told, and by which sequence. Source: F15, I2.
     struct Mention {
         /// The told instant.
@@ -145,10 +136,10 @@ extension Oracle {
         var transitionIDs: [Name] = []
         /// What was adopted since then and no contact has undone. Source: F20.
         var adopted: [Adoption] = []
-        /// When lateness begins. Source: L4.
-        var degradedDeadline = Deadline(from: 0, after: 0)
-        /// When absence begins. Source: L4, L5.
-        var offlineDeadline = Deadline(from: 0, after: 0)
+        /// The watched time at which lateness begins. Source: L4.
+        var degradedDeadline: Span = 0
+        /// The watched time at which absence begins. Source: L4, L5.
+        var offlineDeadline: Span = 0
         /// When they last became OFFLINE. Source: F22.
         var offlineAt: Instant = 0
 

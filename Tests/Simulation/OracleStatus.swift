@@ -14,9 +14,9 @@ extension Oracle {
         let reached = watched(now)
         for index in everybody.indices {
             guard let status = everybody[index].status, status != .offline else { continue }
-            let isAbsent = watched(everybody[index].offlineDeadline) <= reached
+            let isAbsent = everybody[index].offlineDeadline <= reached
             if status == .online {
-                guard isAbsent || watched(everybody[index].degradedDeadline) <= reached else {
+                guard isAbsent || everybody[index].degradedDeadline <= reached else {
                     continue
                 }
                 change(index, to: .degraded, by: .deadline)
@@ -70,9 +70,21 @@ extension Oracle {
     /// Source: F18.
     mutating func startDeadlines(of index: Int) {
         guard let thresholds = thresholds(index, under: policy) else { return }
-        let base = base(index, countsGrace: true)
-        everybody[index].degradedDeadline = Deadline(from: base, after: thresholds.degraded)
-        everybody[index].offlineDeadline = Deadline(from: base, after: thresholds.offline)
+        let base = watched(base(index, countsGrace: true))
+        everybody[index].degradedDeadline = base + thresholds.degraded
+        everybody[index].offlineDeadline = base + thresholds.offline
+    }
+
+    /// Watched time was set back to an onset: no deadline lies further behind it than its threshold.
+    /// Source: B1, and the decision about deadlines in a window noticed later.
+    mutating func setBackDeadlines(to onset: Instant) {
+        for index in everybody.indices {
+            guard let thresholds = thresholdsInForce(index) else { continue }
+            everybody[index].degradedDeadline = min(
+                everybody[index].degradedDeadline, watched(onset) + thresholds.degraded)
+            everybody[index].offlineDeadline = min(
+                everybody[index].offlineDeadline, watched(onset) + thresholds.offline)
+        }
     }
 
     /// After news: makes a person expected or not, else re-judges if their profile changed.
@@ -146,21 +158,14 @@ extension Oracle {
         if !everybody[index].isHeard, byAge != .offline { byAge = .unknown }
         byAge = everybody[index].capped(byAge)
         guard byAge < status else { return }
-        if status == .offline { startDeadlines(of: index) }
         change(index, to: byAge, by: origin)
     }
 
     /// One deadline under another threshold. Source: L6, F19.
-    private func moved(
-        _ deadline: Deadline, of index: Int, from old: Span, to new: Span
-    ) -> Deadline {
-        if new < old {
-            let stricter = Deadline(from: now, after: new)
-            return watched(stricter) < watched(deadline) ? stricter : deadline
-        }
+    private func moved(_ deadline: Span, of index: Int, from old: Span, to new: Span) -> Span {
+        if new < old { return min(deadline, watched(now) + new) }
         if new > old {
-            let looser = Deadline(from: base(index, countsGrace: true), after: new)
-            return watched(looser) > watched(deadline) ? looser : deadline
+            return max(deadline, watched(base(index, countsGrace: true)) + new)
         }
         return deadline
     }

@@ -19,9 +19,6 @@ extension Oracle {
         return instant - blind
     }
 
-    /// The watched time at which a deadline lies.
-    func watched(_ deadline: Deadline) -> Span { watched(deadline.from) + deadline.after }
-
     /// The instant that lies as far back as the wall says, never in the future. Source: F9.
     func instant(toldAs wall: Wall?) -> Instant {
         guard let wall else { return now }
@@ -89,10 +86,10 @@ extension Oracle {
             }
             switch everybody[index].status {
             case .online:
-                consider(watched(everybody[index].degradedDeadline) + offset)
-                consider(watched(everybody[index].offlineDeadline) + offset)
+                consider(everybody[index].degradedDeadline + offset)
+                consider(everybody[index].offlineDeadline + offset)
             case .degraded, .unknown:
-                consider(watched(everybody[index].offlineDeadline) + offset)
+                consider(everybody[index].offlineDeadline + offset)
             case .offline:
                 consider(watched(everybody[index].offlineAt) + policy.forgetAfter + offset)
             case nil: break

@@ -318,6 +318,9 @@ extension Engine {
         guard let duty = item.duty else { return false }
         let isByBackend = sequence == nil
         let wasTold = person.dutyAt > .distantPast
+        if isByBackend && instant < person.dutyByBackendAt { return false }
+        // Kept even if it does not count: blindness noticed later may bring it closer (B1).
+        if isByBackend { person.dutyByBackendAt = instant }
         if !isByBackend, instant - person.dutyByBackendAt < Self.dutyPrecedence { return false }
         if isByBackend && !person.isDutyByBackend && wasTold {
             guard person.dutyAt - instant < Self.dutyPrecedence else { return false }
@@ -331,7 +334,6 @@ extension Engine {
         person.duty = duty
         person.dutyAt = instant
         person.isDutyByBackend = isByBackend
-        if isByBackend { person.dutyByBackendAt = instant }
         return true
     }
 

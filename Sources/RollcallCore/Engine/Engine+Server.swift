@@ -106,6 +106,9 @@ struct DeclaredWorse: Sendable {
 
     mutating func add(_ number: Int, now: WatchedTime) { people.add(number, now: now) }
 
+    /// Takes an erased person out.
+    mutating func forget(_ number: Int) { people.remove(number) }
+
     mutating func isMass(active: Int, now: WatchedTime) -> Bool {
         people.expire(now)
         return people.count >= Self.countMin && people.count * 2 >= active

@@ -6,11 +6,14 @@ extension Engine {
     mutating func foldRoster(
         _ list: ItemList, _ terms: RosterTerms, _ receipt: inout Receipt
     ) {
+        // A refused one is journaled as a mere sign of life, so it must leave nothing behind.
+        let before = rosters
+        defer { if receipt.rows.isEmpty, receipt.retired == nil { rosters = before } }
         rosters.expire(now: watch.now)
         var earlier = NumberSet()
         if !terms.id.isEmpty {
             if let ended = rosters.ended(terms.id) {
-                let isRetry = !terms.hasMore && ended.lastPart == list.hash
+                let isRetry = !terms.hasMore && ended.lastPart == hash(list)
                 if isRetry { receipt.duplicates += list.count }
                 receipt.rosterFault = isRetry ? nil : .ended
                 return
@@ -35,8 +38,20 @@ extension Engine {
         retire(leaving)
         receipt.retired = leaving.count
         if !terms.id.isEmpty {
-            rosters.complete(terms.id, lastPart: list.hash, now: watch.now)
+            rosters.complete(terms.id, lastPart: hash(list), now: watch.now)
         }
+    }
+
+    /// A hash of the entries about people who are known: the journal holds no others.
+    private func hash(_ list: ItemList) -> UInt64 {
+        var known: [UInt8] = []
+        for index in 0..<list.count {
+            guard let item = list.item(index),
+                roster.number(of: list.bytes.span, item.responderID.indices) != nil
+            else { continue }
+            known += list.bytes[list.range(of: index)]
+        }
+        return StableHash.of(known.span, 0..<known.count)
     }
 
     /// Who stands neither in the list nor in the parts before it.
@@ -83,6 +98,7 @@ extension Engine {
         adopted[number] = nil
         retired[number] = nil
         transitionIDs[number] = nil
+        declaredWorse.forget(number)
         pushTokens[number] = nil
         gaps[number] = nil
         massGaps.remove(number)

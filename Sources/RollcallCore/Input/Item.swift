@@ -102,9 +102,6 @@ package struct ItemList: Sendable {
     /// Number of items.
     package var count: Int { ends.count }
 
-    /// A hash of everything in it.
-    var hash: UInt64 { StableHash.of(bytes.span, 0..<bytes.count) }
-
     /// What takes the place of an item about somebody who was erased.
     package static func nobody(isEnrolment: Bool) -> [UInt8] {
         isEnrolment

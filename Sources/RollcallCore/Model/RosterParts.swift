@@ -102,10 +102,10 @@ package struct RosterParts: Sendable {
         end(id, lastPart, now)
     }
 
-    /// Gives up and forgets what has become too old.
+    /// Gives up and forgets what has become too old, as of when it did.
     mutating func expire(now: RunningTime) {
         while let index = open.firstIndex(where: { now - $0.lastPart >= Self.partsApart }) {
-            giveUp(at: index, now)
+            giveUp(at: index, open[index].lastPart + Self.partsApart)
         }
         ended.removeAll { now - $0.at >= Self.partsApart }
     }
