@@ -174,4 +174,33 @@ import Testing
             e gap open unexplained
             """, gaps: true)
     }
+
+    @Test func `who fell silent again elsewhere is judged there`() throws {
+        try timeline(
+            """
+            0s     policy on_duty 1/2/200
+            0s     x,a,b,c report in north                → x unknown, x online, a unknown, \
+            a online, b unknown, b online, c unknown, c online
+            2s     → a degraded, a gap open unexplained, b degraded, b gap open unexplained, \
+            c degraded, c gap open unexplained, x degraded, x gap open unexplained
+            3s     x reports in south                     → x online, x gap closed
+            5s     → x degraded, x gap open unexplained
+            10s    d reports in north                     → d unknown, d online
+            12s    → d degraded, d gap open mass_gap, a gap judged mass_gap, \
+            b gap judged mass_gap, c gap judged mass_gap
+            """, gaps: true)
+    }
+
+    @Test func `an erased person fell silent nowhere`() throws {
+        try timeline(
+            """
+            0s     a,b,c,d report                         → a unknown, a online, b unknown, \
+            b online, c unknown, c online, d unknown, d online
+            10s    e reports                              → e unknown, e online
+            90s    → a degraded, a gap open unexplained, b degraded, b gap open unexplained, \
+            c degraded, c gap open unexplained, d degraded, d gap open unexplained
+            91s    a is erased
+            100s   → e degraded, e gap open unexplained
+            """, gaps: true)
+    }
 }

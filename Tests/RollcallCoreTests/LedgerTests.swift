@@ -166,19 +166,19 @@ import Testing
         var ledger = SequenceLedger()
         var resets = 0
         for id in UInt64(1)...20 {
-            #expect(ledger.take(update(7), id: id, resets: &resets) == .accepted)
+            #expect(ledger.take(update(7), id: id, resets: &resets).outcome == .accepted)
         }
         #expect(resets == 19)
         for id in UInt64(1)...16 {
-            #expect(ledger.take(update(8), id: id, resets: &resets) == .late)
+            #expect(ledger.take(update(8), id: id, resets: &resets).outcome == .late)
         }
         for id in UInt64(17)...20 {
-            #expect(ledger.take(update(7), id: id, resets: &resets) == .duplicate)
+            #expect(ledger.take(update(7), id: id, resets: &resets).outcome == .duplicate)
         }
         // One more, and the first of them is a stranger again.
-        #expect(ledger.take(update(7), id: 21, resets: &resets) == .accepted)
-        #expect(ledger.take(update(8), id: 2, resets: &resets) == .late)
-        #expect(ledger.take(update(8), id: 1, resets: &resets) == .accepted)
+        #expect(ledger.take(update(7), id: 21, resets: &resets).outcome == .accepted)
+        #expect(ledger.take(update(8), id: 2, resets: &resets).outcome == .late)
+        #expect(ledger.take(update(8), id: 1, resets: &resets).outcome == .accepted)
     }
 
     /// A phone that counts on, loses, repeats, reorders, and is installed anew, with and without
@@ -220,7 +220,7 @@ import Testing
         var resets = 0
         for step in 0..<600 {
             let (update, id) = phone.send()
-            let outcome = ledger.take(update, id: id, resets: &resets)
+            let outcome = ledger.take(update, id: id, resets: &resets).outcome
             let expected = naive.take(update, id: id)
             let isSame =
                 step % 20 > 0 || ledger.installs.map(\.ranges) == naive.installs.map(\.ranges)

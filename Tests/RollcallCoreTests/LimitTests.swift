@@ -35,9 +35,9 @@ import Testing
         var resets = 0
         for install in 1...installs {
             let update = Update(sequence: 5, capturedAt: nil, isCached: false)
-            #expect(ledger.take(update, id: UInt64(install), resets: &resets) == .accepted)
+            #expect(ledger.take(update, id: UInt64(install), resets: &resets).outcome == .accepted)
         }
         let late = Update(sequence: 6, capturedAt: nil, isCached: false)
-        #expect(ledger.take(late, id: 1, resets: &resets) == outcome)
+        #expect(ledger.take(late, id: 1, resets: &resets).outcome == outcome)
     }
 }

@@ -262,4 +262,18 @@ import Testing
             720s   → a verdict app_stopped, b verdict app_stopped
             """, gaps: true)
     }
+
+    @Test func `an anonymous update continues the install that it belongs to`() throws {
+        // 86 was captured before the newer install's first update: it is of the one before (F14).
+        try timeline(
+            """
+            0s     41 reports with 4849                   → 41 unknown, 41 online
+            10s    41 reports with 5 captured 10s
+            100s   → 41 degraded, 41 gap open unexplained
+            190s   → 41 offline, 41 gap judged
+            600s   41 reports with 86 captured 5s         → 41 online, 41 gap closed
+            660s   41 reports
+            720s   → 41 verdict unexplained
+            """, gaps: true)
+    }
 }
