@@ -55,18 +55,19 @@ final class BadServer: @unchecked Sendable {
 
     /// Listens on a free port; who comes before `serve` waits.
     init() {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let opened = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                _ = bind(descriptor, $0, size)
-                _ = getsockname(descriptor, $0, &size)
+                _ = bind(opened, $0, size)
+                _ = getsockname(opened, $0, &size)
             }
         }
-        listen(descriptor, 8)
+        listen(opened, 8)
+        descriptor = opened
         port = Int(UInt16(bigEndian: address.sin_port))
     }
 

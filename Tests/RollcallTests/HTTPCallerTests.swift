@@ -18,7 +18,8 @@ import Testing
     /// What became of a call, in one line.
     private static func outcome(_ call: HTTPCall, _ caller: HTTPCaller? = nil) -> String {
         do throws(HTTPCallError) {
-            let answer = try (try caller ?? HTTPCaller()).answer(to: call)
+            let caller = if let caller { caller } else { try HTTPCaller() }
+            let answer = try caller.answer(to: call)
             return "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))"
         } catch {
             return "\(error.cause), \(error.mayHaveArrived ? "may have arrived" : "not sent")"
