@@ -187,6 +187,8 @@ import Testing
             "/g?limit=4": #"{"gaps":[1,2],"next":"b","as_of":"x"}"#,
             "/g?limit=2&after=b": #"{"gaps":[3,4],"next":"c","as_of":"y"}"#,
             "/h": #"{"gaps":[1],"next":"b"}"#,
+            "/i?limit=2": #"{"gaps":[],"next":"x"}"#,
+            "/i?limit=2&after=x": #"{"gaps":[7],"next":null}"#,
         ])
         defer { server.stop() }
         let questions = try server.asked()
@@ -195,6 +197,9 @@ import Testing
         #expect(whole.rest == [JSONTree.Member(name: "as_of", value: "z")])
         let part = try questions.pages("/g", [], list: "gaps", count: 4)
         #expect(part.items == [1, 2, 3, 4] && !part.isWhole)
+        // A server looks at so much for one page only.
+        let sparse = try questions.pages("/i", [], list: "gaps", count: 2)
+        #expect(sparse.items == [7] && sparse.isWhole)
         // A cursor that does not move would be followed for ever.
         #expect(try questions.pages("/h", [], list: "gaps", count: 9).items == [1, 1])
     }

@@ -25,7 +25,22 @@ import Testing
     ]
 
     @Test func `a table says who was silent, since when, and why`() throws {
-        #expect(try Self.print(Self.pages) == "")
+        let text = try Self.print(Self.pages)
+        #expect(
+            text == """
+                4 gaps, newest first; 1 still open. Times in UTC.
+
+                since   length  responder  region  platform  suspected      verdict
+                2026-11-21
+                05:50   9m55s   r-23       north   android   no_network     still silent
+                05:40  18m50s   r-4        south   ios       low_power      just back
+                03:01   7m55s   r-17       north   ios       app_suspended  network
+                2026-11-20
+                22:15    2h2m*  r-8        north   ios       mass_gap       app_stopped
+
+                * We were not watching for a part of it: it counts against nobody.
+
+                """)
     }
 
     @Test func `a narrow terminal cuts names, not words`() throws {
@@ -35,7 +50,17 @@ import Testing
         let page = GapSamples.firstPage.replacing("r-23", with: long).replacing(
             "\"18\"", with: "null"
         ).replacing("no_network", with: "location_services_off")
-        #expect(try Self.print(["/v1/gaps": page], style) == "")
+        let text = try Self.print(["/v1/gaps": page], style)
+        #expect(
+            text == """
+                2 gaps, newest first; 1 still open. Times in UTC.
+
+                since  length responder       region platform suspected             verdict
+                2026-11-21
+                05:50  9m55s  wwwwwwwwwwwwww… north  android  location_services_off still silent
+                05:40 18m50s  r-4             south  ios      low_power             just back
+
+                """)
     }
 
     @Test func `counts answer how many are offline, and on what devices`() throws {
@@ -44,7 +69,24 @@ import Testing
             $0.by = "cause,platform"
             $0.since = "24h"
         }
-        #expect(text == "")
+        #expect(
+            text == """
+                Now: 15 % OFFLINE; of 41 expected 33 ONLINE, 1 DEGRADED, 1 UNKNOWN, 6 OFFLINE.
+
+                40 gaps since 2026-11-20 06:00:00 UTC, most first.
+
+                cause                  platform  gaps  share  open  median  longest  blind
+                app_suspended          ios         21   53 %     1   8m30s       2h      2
+                    turned out: app_stopped 15, network 4, reinstalled 1, no verdict yet 1
+                no_network             android     18   45 %     0   1m35s      21m      0
+                    turned out: network 18
+                location_services_off  other        1    3 %     1      1h       1h      1
+                    turned out: no verdict yet 1
+
+                blind: gaps during which we were not watching for a while. They count against
+                nobody: not in gaps, share, median, longest and verdicts.
+
+                """)
     }
 
     @Test func `colours are for terminals`() throws {
@@ -163,7 +205,18 @@ import Testing
             "length_seconds":-1e300,"state":"lost","verdict":"abducted","suspected":7,
             "region":null,"platform":"日本"}]}
             """
-        #expect(try Self.print(["/v1/gaps": page]) == "")
+        let text = try Self.print(["/v1/gaps": page])
+        #expect(
+            text == """
+                2 gaps, newest first; 0 still open. Times in UTC.
+
+                since  length  responder           region  platform  suspected  verdict
+                –
+                –          –   –                   –       –         –          –
+                2026-11-21
+                03:01      –   \\u{1B}[2Jx\\u{202E}  –       日本      –          abducted
+
+                """)
     }
 
     @Test func `counts hold without fields`() throws {
@@ -171,6 +224,17 @@ import Testing
             "/v1/gaps": #"{"rows":[{"cause":"x\u0007","gaps":1e30,"verdicts":{"a":"b"}},{}]}"#,
             "/v1/status": #"{"watching":false}"#,
         ]
-        #expect(try Self.print(answers) { $0.by = "cause" } == "")
+        let text = try Self.print(answers) { $0.by = "cause" }
+        #expect(
+            text == """
+                How many are OFFLINE now, this server does not tell.
+
+                0 gaps, most first.
+
+                gaps  share  open  median  longest  blind
+                   –    0 %     –       –        –      –
+                   –    0 %     –       –        –      –
+
+                """)
     }
 }

@@ -62,6 +62,11 @@ extension JSONTree {
     ) throws(JSONError) -> JSONTree {
         let range = try cursor.number(bytes)
         if let natural = JSONText.natural(bytes, range) { return .integer(natural) }
+        if bytes[range.lowerBound] == UInt8(ascii: "-"),
+            let natural = JSONText.natural(bytes, range.dropFirst())
+        {
+            return .integer(-natural)
+        }
         guard let double = JSONText.double(bytes, range) else {
             throw cursor.error("number too large")
         }

@@ -36,7 +36,7 @@ struct ContactRun {
         if let received = first["received_at"]?.instant, let at, contacts.count == 1,
             at - received > .seconds(2)
         {
-            text += ", which your backend had from \(style.time(received, beside: at)) on"
+            text += ", heard by your backend at \(style.time(received, beside: at))"
         }
         let facts = GapWording.known(last["facts"] ?? .null)
         return ExplanationStory.Part(at: at, text: text + (facts.map { "; \($0)." } ?? "."))

@@ -91,7 +91,7 @@ package struct Explanation {
 
     /// The whole page.
     var text: String {
-        let id = person["responder_id"]?.shown ?? GapTable.missing
+        let id = person["responder_id"]?.shown ?? GapListing.missing
         let span = "\(style.moment(since)) to \(style.moment(now)) \(style.zone(now))"
         var lines = [style.bold("\(id) from \(span)")]
         if !isWhole {
@@ -145,6 +145,9 @@ package struct Explanation {
             let contact = row["contact_seconds"]?.seconds.map { ConsoleStyle.span($0) } ?? "?"
             let location = row["location_seconds"]?.seconds.map { ConsoleStyle.span($0) } ?? "?"
             let name = row["day"]?.shown.map { "\($0): " } ?? ""
+            if row["contact_seconds"]?.number == 0, row["location_seconds"]?.number == 0 {
+                return "\(name)never."
+            }
             return "\(name)out of contact for \(contact), without a location for \(location)."
         }
         if days.isEmpty { return "Never out of contact longer than allowed, as far as we saw." }
@@ -154,7 +157,7 @@ package struct Explanation {
 
     private var standing: String {
         var sentences = [status, reach]
-        let duty = person["duty_state"]?.shown ?? "no duty state"
+        let duty = person["duty_state"]?.shown ?? "No duty state"
         let region = person["region"]?.shown.map { " in region \($0)" } ?? ""
         let platform = person["platform"]?.shown.map { $0 == "unknown" ? "" : ", \($0)" } ?? ""
         sentences.append("\(duty)\(region)\(platform).")
@@ -181,12 +184,12 @@ package struct Explanation {
         let reachable = person["reachable"]?.shown ?? "unknown"
         let confirmed: String
         switch person["confirmed"] {
-        case .boolean(true)?: confirmed = "Confirmed: we see them, or see that they are silent."
+        case .boolean(true)?: confirmed = "yes"
         case .boolean(false)?:
-            confirmed = "Not confirmed: we were not watching, and have not heard from them since."
-        default: confirmed = ""
+            confirmed = "no, we were not watching and have not heard from them since"
+        default: confirmed = "not told"
         }
-        return "Reachable: \(reachable). \(confirmed)"
+        return "Reachable: \(reachable). Confirmed: \(confirmed)."
     }
 
     private func ago(_ name: String) -> String {

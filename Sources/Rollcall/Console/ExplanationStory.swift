@@ -41,12 +41,12 @@ struct ExplanationStory {
         case "status":
             gap.note(status: event["to"]?.text)
             return status(event)
-        case "gap": return self.gap(event, &gap)
+        case "gap": return self.gap(event, place, &gap)
         case "blind": return blind(event, place)
         case "told": return told(event)
         case "server": return server(event)
         case let kind:
-            let word = kind.map { ConsoleText.safe($0) } ?? GapTable.missing
+            let word = kind.map { ConsoleText.safe($0) } ?? GapListing.missing
             return "\(word): this rollcall does not know what that is."
         }
     }
@@ -54,8 +54,8 @@ struct ExplanationStory {
     // MARK: - Statuses
 
     private func status(_ event: JSONTree) -> String {
-        let from = event["from"]?.shown ?? GapTable.missing
-        let to = event["to"]?.shown ?? GapTable.missing
+        let from = event["from"]?.shown ?? GapListing.missing
+        let to = event["to"]?.shown ?? GapListing.missing
         let why: String =
             switch (event["origin"]?.text, from, to) {
             case ("contact"?, _, _): "they were heard"
@@ -74,11 +74,13 @@ struct ExplanationStory {
 
     // MARK: - Gaps
 
-    private func gap(_ event: JSONTree, _ progress: inout GapProgress) -> String {
+    private func gap(
+        _ event: JSONTree, _ place: Int, _ progress: inout GapProgress
+    ) -> String {
         let evidence = event["evidence"] ?? .null
         let wording = GapWording(
             evidence: evidence, style: style, at: event["at"]?.instant ?? .distantPast)
-        let suspected = event["suspected"]?.shown ?? GapTable.missing
+        let suspected = event["suspected"]?.shown ?? GapListing.missing
         let reason = wording.reason(event["suspected"]?.text ?? "")
         switch event["state"]?.text {
         case "open":
@@ -91,25 +93,33 @@ struct ExplanationStory {
             let was = before.map { " (before: \($0))" } ?? ""
             return "The gap counts. Suspected: \(suspected)\(was), because \(reason). "
                 + known(evidence)
-        case "closed": return closed(evidence, &progress)
+        case "closed":
+            let isJudged = events[place...].contains {
+                $0["kind"]?.text == "gap" && $0["state"]?.text == "verdict"
+            }
+            return closed(evidence, isJudged: isJudged, &progress)
         case "verdict":
-            let verdict = event["verdict"]?.shown ?? GapTable.missing
+            let verdict = event["verdict"]?.shown ?? GapListing.missing
             let proof = wording.proof(event["verdict"]?.text ?? "")
             return "It was: \(verdict) (suspected: \(suspected)). "
                 + (proof.first?.uppercased() ?? "") + proof.dropFirst()
         case let state:
-            let word = state.map { ConsoleText.safe($0) } ?? GapTable.missing
+            let word = state.map { ConsoleText.safe($0) } ?? GapListing.missing
             return "Gap, \(word): this rollcall does not know what that is."
         }
     }
 
-    private func closed(_ evidence: JSONTree, _ progress: inout GapProgress) -> String {
+    private func closed(
+        _ evidence: JSONTree, isJudged: Bool, _ progress: inout GapProgress
+    ) -> String {
         let length = evidence["length_ms"]?.whole.map {
             " after \(ConsoleStyle.span(Milliseconds($0)))"
         }
         var text = "The gap ends\(length ?? "")."
         if progress.isMereLateness {
             text += " It never reached OFFLINE: mere lateness, which does not count."
+        } else if !isJudged {
+            text += " What it was is told two minutes after the return."
         }
         if let blind = evidence["blind_ms"]?.whole, blind > 0 {
             let span = ConsoleStyle.span(Milliseconds(blind))
@@ -141,7 +151,7 @@ struct ExplanationStory {
         } else {
             end = events[place...].first { isPartner($0, "end") }?["at"]?.instant
         }
-        let begin = since.map { style.time($0, beside: end ?? $0) } ?? GapTable.missing
+        let begin = since.map { style.time($0, beside: end ?? $0) } ?? GapListing.missing
         guard let end else {
             return "We are not watching since \(begin): \(reason). This counts against nobody."
         }
@@ -177,18 +187,19 @@ struct ExplanationStory {
         if let word = event["platform"]?.shown { parts.append("platform \(word)") }
         return parts.isEmpty
             ? "Your server told something about them."
-            : "Your server told: \(parts.joined(separator: ", "))."
+            : "Your server told: \(parts.joined(separator: ", "))\(asOf(event))."
     }
 
     private func server(_ event: JSONTree) -> String {
-        let from = event["from"]?.shown ?? GapTable.missing
-        let to = event["to"]?.shown ?? GapTable.missing
-        let told = event["told_at"]?.instant
-        let at = event["at"]?.instant
-        let when = told.map { told in
-            told == at ? "" : ", for \(style.time(told, beside: at ?? told))"
-        }
-        return "Your server said: \(from) → \(to)\(when ?? "")."
+        let from = event["from"]?.shown ?? GapListing.missing
+        let to = event["to"]?.shown ?? GapListing.missing
+        return "Your server said: \(from) → \(to)\(asOf(event))."
+    }
+
+    /// `, as of 04:00:05`, if it was told of another time than it came.
+    private func asOf(_ event: JSONTree) -> String {
+        guard let told = event["told_at"]?.instant, told != event["at"]?.instant else { return "" }
+        return ", as of \(style.time(told, beside: event["at"]?.instant ?? told))"
     }
 }
 

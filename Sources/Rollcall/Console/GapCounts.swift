@@ -24,7 +24,7 @@ struct GapCounts {
         guard !rows.isEmpty else {
             return (lines + ["No gaps\(words)."]).joined(separator: "\n") + "\n"
         }
-        lines.append("\(GapTable.count(Int(clamping: all), "gap"))\(words), most first.")
+        lines.append("\(GapListing.count(Int(clamping: all), "gap"))\(words), most first.")
         lines.append("")
         lines += table(by, rows, all, style)
         if blind > 0 {
@@ -62,7 +62,7 @@ struct GapCounts {
         let headings = by + ["gaps", "share", "open", "median", "longest", "blind"]
         let cells = rows.map { row in
             let seconds = row["seconds"]
-            return by.map { row[$0]?.shown ?? GapTable.missing } + [
+            return by.map { row[$0]?.shown ?? GapListing.missing } + [
                 Self.number(row["gaps"]), Self.percent(row["gaps"]?.whole ?? 0, all),
                 Self.number(row["open"]), Self.span(seconds?["median"]),
                 Self.span(seconds?["longest"]), Self.number(row["blind"]),
@@ -100,11 +100,11 @@ struct GapCounts {
     }
 
     private static func number(_ value: JSONTree?) -> String {
-        value?.whole.map { "\($0)" } ?? GapTable.missing
+        value?.whole.map { "\($0)" } ?? GapListing.missing
     }
 
     private static func span(_ value: JSONTree?) -> String {
-        value?.seconds.map { ConsoleStyle.span($0, between: "") } ?? GapTable.missing
+        value?.seconds.map { ConsoleStyle.span($0, between: "") } ?? GapListing.missing
     }
 
     /// Whole percents; what is some and rounds to none is `<1 %`.

@@ -116,7 +116,7 @@ package struct GapQuestion: Sendable {
             let more = JSONTree.Member(name: "truncated", value: .boolean(!isWhole))
             return list.with(.object([more] + rest)).printed
         }
-        return GapTable(gaps, isWhole: isWhole, words: span(style)).text(style)
+        return GapListing(gaps, isWhole: isWhole, words: span(style)).text(style)
     }
 
     /// ` since 2026-11-20 20:41:07 UTC`, or nothing.

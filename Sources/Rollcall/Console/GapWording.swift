@@ -68,6 +68,9 @@ struct GapWording {
     /// Those of the facts that are words.
     static func phrases(_ facts: JSONTree) -> [String] {
         var parts: [String] = []
+        if let word = facts["duty_state"]?.shown { parts.append("duty \(word)") }
+        if let word = facts["region"]?.shown { parts.append("region \(word)") }
+        if facts["sharing"]?.text == "paused" { parts.append("sharing paused") }
         if let word = facts["permission_status"]?.shown { parts.append("permission \(word)") }
         switch facts["location_services"] {
         case .boolean(let isOn)?: parts.append("location services \(isOn ? "on" : "off")")

@@ -6,6 +6,9 @@ package final class ServerQuestions {
     static let answerBytesMax = 16 << 20
     /// Items of one page: the most that a server gives.
     static let pageMax = 1000
+    /// Pages that are followed at most. A server looks at so much for one page only, so that some
+    /// hold little or nothing.
+    static let pagesMax = 1000
 
     private let address: ServerAddress
     private let caller: HTTPCaller
@@ -78,7 +81,8 @@ package final class ServerQuestions {
     ) throws(QuestionError) -> (items: [JSONTree], isWhole: Bool, rest: [JSONTree.Member]) {
         var items: [JSONTree] = []
         var after: String?
-        while true {
+        var rest: [JSONTree.Member] = []
+        for _ in 0..<Self.pagesMax {
             var more = query
             more.append(("limit", "\(min(Self.pageMax, count - items.count))"))
             if let after { more.append(("after", after)) }
@@ -88,12 +92,13 @@ package final class ServerQuestions {
             }
             items += part
             let next = page["next"]?.text ?? page["next"]?.whole.map { "\($0)" }
-            let rest = page.members.filter { $0.name != list && $0.name != "next" }
-            // A page without news would be asked for for ever.
-            guard let next, next != after, !part.isEmpty else { return (items, next == nil, rest) }
+            rest = page.members.filter { $0.name != list && $0.name != "next" }
+            // A cursor that stands still would be followed for ever.
+            guard let next, next != after else { return (items, next == nil, rest) }
             if items.count >= count { return (Array(items.prefix(count)), false, rest) }
             after = next
         }
+        return (items, false, rest)
     }
 
     /// Percent-encoded as in a path's segment or a query's value. Source: RFC 3986 §2.3.

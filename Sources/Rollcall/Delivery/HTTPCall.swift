@@ -95,7 +95,7 @@ package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
         case .noLibrary(let missing): "\(missing)"
         case .wrongURL: "the URL must begin with http:// or https:// and name a host"
         case .wrongField(let name): "header field \(name): control characters are not allowed"
-        case .unknownHost: "no such host: is the name right?"
+        case .unknownHost: "no such host"
         case .notConnected(let number) where number == 0: "cannot be connected to"
         case .notConnected(let number):
             "cannot be connected to: \(String(cString: strerror(number)))"

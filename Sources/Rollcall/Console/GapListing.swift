@@ -1,7 +1,7 @@
 import RollcallCore
 
 /// Gaps as a table for people.
-struct GapTable {
+struct GapListing {
     /// What stands where nothing was told.
     static let missing = "–"
     private static let headings = [
