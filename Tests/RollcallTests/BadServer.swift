@@ -53,8 +53,8 @@ final class BadServer: @unchecked Sendable {
     private let descriptor: Int32
     private let connections = Mutex(0)
 
-    /// Listens on a free port; who comes before `serve` waits.
-    init() {
+    /// Listens on a free port; who comes before `serve` waits, one more than `backlog`.
+    init(backlog: Int32 = 8) {
         let opened = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -66,7 +66,7 @@ final class BadServer: @unchecked Sendable {
                 _ = getsockname(opened, $0, &size)
             }
         }
-        listen(opened, 8)
+        listen(opened, backlog)
         descriptor = opened
         port = Int(UInt16(bigEndian: address.sin_port))
     }

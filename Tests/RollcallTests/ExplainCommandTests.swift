@@ -52,7 +52,7 @@ import Testing
                 03:01:35  A gap opens. Suspected: app_suspended, because the app was in the
                           background, where the phone's system may suspend it. Last known:
                           permission granted, location services on, app in the background,
-                          network cellular, last queue depths 0 0 0, battery 62 %.
+                          network cellular, last queue depths 3 1 0, battery 62 %.
                 03:03:05  DEGRADED → OFFLINE: still no contact.
                 03:03:05  The gap counts. Still suspected: app_suspended.
                 03:09:30  Contact, 3 updates captured 03:02:00–03:09:00; permission granted, app
@@ -74,7 +74,7 @@ import Testing
                 04:12:00  A gap opens. Suspected: app_suspended, because the app was in the
                           background, where the phone's system may suspend it. Last known:
                           permission granted, location services on, app in the background,
-                          network cellular, last queue depths 0 0 0, battery 62 %.
+                          network cellular, last queue depths 3 1 0, battery 62 %.
                 04:12:20  Contact, 1 update; permission granted, app in the background, network
                           cellular, queue depth 0, battery 62 %.
                 04:12:20  DEGRADED → ONLINE: they were heard.

@@ -76,7 +76,7 @@ enum GapSamples {
     private static let evidence =
         #""evidence":{"last_contact_at":"2026-11-21T03:00:05.000Z","permission_status":"granted","#
         + #""location_services":true,"power_mode":"normal","app_state":"background","#
-        + #""network_type":"cellular","queue_depths":[0,0,0],"battery_level":0.62,"#
+        + #""network_type":"cellular","queue_depths":[3,1,0],"battery_level":0.62,"#
         + #""platform":"ios""#
 
     /// What happened to r-17, oldest first; a line for each event.

@@ -185,6 +185,15 @@ import Testing
         }
     }
 
+    @Test func `a connection that does not come ends with the time-out for it`() throws {
+        let server = BadServer(backlog: 0)
+        let first = try RawClient(port: server.port)
+        let call = Self.call(server.port) { $0.connectTimeout = Milliseconds(200) }
+        let cause = HTTPCallError.Cause.timedOut(after: Milliseconds(200))
+        #expect(Self.outcome(call) == "\(cause), not sent")
+        first.close(resetting: false)
+    }
+
     // MARK: - Bad servers
 
     @Test func `nobody listens there`() {

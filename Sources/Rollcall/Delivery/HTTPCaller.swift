@@ -30,9 +30,7 @@ package final class HTTPCaller {
         }
         self.authorities = authorities
         guard let opened = self.library.withFunctions({ rollcall_curl_open($0) }) else {
-            throw HTTPCallError(
-                cause: .other(code: CInt(ROLLCALL_CURLE_OUT_OF_MEMORY.rawValue), "out of memory"),
-                destination: "", mayHaveArrived: false)
+            throw Self.noMemory
         }
         handle = opened
     }
@@ -91,10 +89,16 @@ package final class HTTPCaller {
             // the internally used header is removed".
             let line = "\(name):\(value.isEmpty ? "" : " \(value)")"
             guard let longer = library.withFunctions({ rollcall_curl_append($0, list, line) })
-            else { break }
+            else { throw Self.noMemory }
             list = longer
         }
         return body(list)
+    }
+
+    private static var noMemory: HTTPCallError {
+        HTTPCallError(
+            cause: .other(code: CInt(ROLLCALL_CURLE_OUT_OF_MEMORY.rawValue), "out of memory"),
+            destination: "", mayHaveArrived: false)
     }
 
     private static func isPlain(_ text: String) -> Bool {
