@@ -29,11 +29,12 @@ let package = Package(
             pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"])]
         ),
+        .target(name: "CCurl", publicHeadersPath: "."),
         .target(name: "RollcallCore", swiftSettings: strict),
         .target(
             name: "Rollcall",
             dependencies: [
-                "RollcallCore", "CMicroHTTPD", "CSQLite",
+                "RollcallCore", "CCurl", "CMicroHTTPD", "CSQLite",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -65,7 +66,7 @@ let package = Package(
         .testTarget(
             name: "RollcallTests",
             dependencies: [
-                "Rollcall", "RollcallCore", "CSQLite",
+                "Rollcall", "RollcallCore", "CCurl", "CSQLite",
                 .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["Golden"], swiftSettings: strict),

@@ -11,7 +11,7 @@ struct RollcallCommand: ParsableCommand {
         version: BuildInformation.text,
         subcommands: [
             ServeCommand.self, CheckCommand.self, ConfigCommand.self, ReplayCommand.self,
-            ManifestCommand.self,
+            ManifestCommand.self, GapsCommand.self, ExplainCommand.self,
         ]
     )
 }
@@ -22,9 +22,14 @@ func orExit<Value>(_ body: () throws -> Value) throws -> Value {
     do {
         return try body()
     } catch {
-        _ = Array("rollcall: \(error)\n".utf8).withUnsafeBytes {
-            write(STDERR_FILENO, $0.baseAddress, $0.count)
-        }
+        complain("\(error)")
         throw ExitCode(64)
+    }
+}
+
+/// Says on standard error what is wrong.
+func complain(_ text: String) {
+    _ = Array("rollcall: \(text)\n".utf8).withUnsafeBytes {
+        write(STDERR_FILENO, $0.baseAddress, $0.count)
     }
 }

@@ -97,7 +97,7 @@ package struct SettingsSource: Sendable {
     /// `rollcall` or `rollcall-…`, the examples and tests of this project, and tokens of clients.
     static func isForeign(_ name: String) -> Bool {
         let rest = name.dropFirst(SettingSources.prefix.count)
-        if ["BINARY", "URL", "KILLS", "SEEDS"].contains(rest) || rest.hasPrefix("TOKEN") {
+        if ["BINARY", "SERVER", "URL", "KILLS", "SEEDS"].contains(rest) || rest.hasPrefix("TOKEN") {
             return true
         }
         let padded = "_" + rest

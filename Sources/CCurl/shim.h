@@ -1,0 +1,141 @@
+// libcurl, loaded at run time: nothing of it is needed to build. This declares what is used of it
+// and nothing else.
+//
+// Numbers are those of curl/curl.h, which are compiled into every program that uses libcurl and so
+// are part of its ABI: "A libcurl upgrade does not break the ABI". The soname has been
+// libcurl.so.4 since 7.16.0 (2006). Source: curl.se/libcurl/abi.html.
+
+#ifndef ROLLCALL_CCURL_SHIM_H
+#define ROLLCALL_CCURL_SHIM_H
+
+#include <stddef.h>
+
+/// Types of options: CURLOPTTYPE_LONG, _OBJECTPOINT, _FUNCTIONPOINT, _OFF_T and _BLOB.
+enum {
+    ROLLCALL_CURL_LONG = 0,
+    ROLLCALL_CURL_OBJECT = 10000,
+    ROLLCALL_CURL_FUNCTION = 20000,
+    ROLLCALL_CURL_OFF_T = 30000,
+    ROLLCALL_CURL_BLOB = 40000
+};
+
+/// Options, as CURLOPT_… of curl/curl.h.
+enum rollcall_curl_option {
+    ROLLCALL_CURLOPT_WRITEDATA = ROLLCALL_CURL_OBJECT + 1,
+    ROLLCALL_CURLOPT_URL = ROLLCALL_CURL_OBJECT + 2,
+    ROLLCALL_CURLOPT_PROXY = ROLLCALL_CURL_OBJECT + 4,
+    ROLLCALL_CURLOPT_ERRORBUFFER = ROLLCALL_CURL_OBJECT + 10,
+    ROLLCALL_CURLOPT_WRITEFUNCTION = ROLLCALL_CURL_FUNCTION + 11,
+    ROLLCALL_CURLOPT_POSTFIELDS = ROLLCALL_CURL_OBJECT + 15,
+    ROLLCALL_CURLOPT_USERAGENT = ROLLCALL_CURL_OBJECT + 18,
+    ROLLCALL_CURLOPT_HTTPHEADER = ROLLCALL_CURL_OBJECT + 23,
+    ROLLCALL_CURLOPT_HEADERDATA = ROLLCALL_CURL_OBJECT + 29,
+    ROLLCALL_CURLOPT_CUSTOMREQUEST = ROLLCALL_CURL_OBJECT + 36,
+    ROLLCALL_CURLOPT_POST = ROLLCALL_CURL_LONG + 47,
+    ROLLCALL_CURLOPT_FOLLOWLOCATION = ROLLCALL_CURL_LONG + 52,
+    ROLLCALL_CURLOPT_CAINFO = ROLLCALL_CURL_OBJECT + 65,
+    ROLLCALL_CURLOPT_FRESH_CONNECT = ROLLCALL_CURL_LONG + 74,
+    ROLLCALL_CURLOPT_HEADERFUNCTION = ROLLCALL_CURL_FUNCTION + 79,
+    ROLLCALL_CURLOPT_HTTPGET = ROLLCALL_CURL_LONG + 80,
+    ROLLCALL_CURLOPT_CAPATH = ROLLCALL_CURL_OBJECT + 97,
+    ROLLCALL_CURLOPT_NOSIGNAL = ROLLCALL_CURL_LONG + 99,
+    ROLLCALL_CURLOPT_POSTFIELDSIZE_LARGE = ROLLCALL_CURL_OFF_T + 120,
+    ROLLCALL_CURLOPT_TIMEOUT_MS = ROLLCALL_CURL_LONG + 155,
+    ROLLCALL_CURLOPT_CONNECTTIMEOUT_MS = ROLLCALL_CURL_LONG + 156,
+    /// A bit mask; deprecated for PROTOCOLS_STR in 7.85.0, which older ones do not have.
+    ROLLCALL_CURLOPT_PROTOCOLS = ROLLCALL_CURL_LONG + 181,
+    /// Since 7.77.0, and not with every TLS library.
+    ROLLCALL_CURLOPT_CAINFO_BLOB = ROLLCALL_CURL_BLOB + 309
+};
+
+/// CURLPROTO_HTTP | CURLPROTO_HTTPS.
+enum { ROLLCALL_CURLPROTO_WEB = 3 };
+
+/// Facts, as CURLINFO_… of curl/curl.h; CURLINFO_LONG is 0x200000.
+enum rollcall_curl_info {
+    ROLLCALL_CURLINFO_RESPONSE_CODE = 0x200000 + 2,
+    ROLLCALL_CURLINFO_REQUEST_SIZE = 0x200000 + 12,
+    ROLLCALL_CURLINFO_OS_ERRNO = 0x200000 + 25,
+    ROLLCALL_CURLINFO_NUM_CONNECTS = 0x200000 + 26
+};
+
+/// Outcomes, as CURLcode of curl/curl.h.
+enum rollcall_curl_code {
+    ROLLCALL_CURLE_OK = 0,
+    ROLLCALL_CURLE_URL_MALFORMAT = 3,
+    ROLLCALL_CURLE_COULDNT_RESOLVE_PROXY = 5,
+    ROLLCALL_CURLE_COULDNT_RESOLVE_HOST = 6,
+    ROLLCALL_CURLE_COULDNT_CONNECT = 7,
+    ROLLCALL_CURLE_WEIRD_SERVER_REPLY = 8,
+    ROLLCALL_CURLE_PARTIAL_FILE = 18,
+    ROLLCALL_CURLE_WRITE_ERROR = 23,
+    ROLLCALL_CURLE_OUT_OF_MEMORY = 27,
+    ROLLCALL_CURLE_OPERATION_TIMEDOUT = 28,
+    ROLLCALL_CURLE_SSL_CONNECT_ERROR = 35,
+    ROLLCALL_CURLE_GOT_NOTHING = 52,
+    ROLLCALL_CURLE_SEND_ERROR = 55,
+    ROLLCALL_CURLE_RECV_ERROR = 56,
+    ROLLCALL_CURLE_PEER_FAILED_VERIFICATION = 60,
+    ROLLCALL_CURLE_SSL_CACERT_BADFILE = 77
+};
+
+/// CURL_ERROR_SIZE: bytes of the error buffer.
+enum { ROLLCALL_CURL_ERROR_SIZE = 256 };
+
+/// CURL_BLOB_COPY: libcurl makes its own copy.
+enum { ROLLCALL_CURL_BLOB_COPY = 1 };
+
+/// What CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION call: anything but `size * count` as
+/// answer ends the transfer with CURLE_WRITE_ERROR.
+typedef size_t (*rollcall_curl_sink)(char *bytes, size_t size, size_t count, void *context);
+
+/// A loaded libcurl.
+struct rollcall_curl;
+
+/// Loads the library of this name and initialises it; NULL and words in `trouble` if that fails.
+/// Not to be called from two threads at once: curl_global_init is thread-safe since 7.84.0 only.
+///
+/// It is never unloaded: TLS libraries leave handlers behind that run at the process' end.
+struct rollcall_curl *rollcall_curl_load(const char *name, char *trouble, size_t trouble_size);
+
+/// Its own version, `libcurl/7.88.1 OpenSSL/3.0.17 …`.
+const char *rollcall_curl_version(const struct rollcall_curl *curl);
+
+/// curl_easy_init: a handle, or NULL.
+void *rollcall_curl_open(const struct rollcall_curl *curl);
+/// curl_easy_cleanup.
+void rollcall_curl_close(const struct rollcall_curl *curl, void *handle);
+/// curl_easy_reset: all options at their defaults; live connections stay.
+void rollcall_curl_reset(const struct rollcall_curl *curl, void *handle);
+/// curl_easy_perform.
+int rollcall_curl_perform(const struct rollcall_curl *curl, void *handle);
+/// curl_easy_strerror.
+const char *rollcall_curl_words(const struct rollcall_curl *curl, int code);
+
+// curl_easy_setopt and curl_easy_getinfo are variadic, which Swift cannot call.
+
+/// Sets an option of type LONG.
+int rollcall_curl_set_long(const struct rollcall_curl *curl, void *handle,
+                           enum rollcall_curl_option option, long value);
+/// Sets one of type OFF_T, which is 64 bits wide everywhere.
+int rollcall_curl_set_size(const struct rollcall_curl *curl, void *handle,
+                           enum rollcall_curl_option option, long long value);
+/// Sets one of type OBJECTPOINT that is a text or a context.
+int rollcall_curl_set_pointer(const struct rollcall_curl *curl, void *handle,
+                              enum rollcall_curl_option option, const void *value);
+/// Sets one of type FUNCTIONPOINT.
+int rollcall_curl_set_sink(const struct rollcall_curl *curl, void *handle,
+                           enum rollcall_curl_option option, rollcall_curl_sink sink);
+/// Sets one of type BLOB; libcurl copies the bytes.
+int rollcall_curl_set_blob(const struct rollcall_curl *curl, void *handle,
+                           enum rollcall_curl_option option, const void *bytes, size_t count);
+/// A fact of type LONG; 0 if there is none.
+long rollcall_curl_fact(const struct rollcall_curl *curl, void *handle,
+                        enum rollcall_curl_info info);
+
+/// curl_slist_append: the list with a copy of `text` at its end, or NULL and the list as it was.
+void *rollcall_curl_append(const struct rollcall_curl *curl, void *list, const char *text);
+/// curl_slist_free_all.
+void rollcall_curl_free_list(const struct rollcall_curl *curl, void *list);
+
+#endif

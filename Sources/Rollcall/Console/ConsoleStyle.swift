@@ -1,0 +1,94 @@
+import Glibc
+import RollcallCore
+
+/// How to print for whoever reads: a terminal's width and colours, and the zone of times.
+package struct ConsoleStyle: Sendable {
+    /// What a page is written for where there is no terminal, and the narrowest that is.
+    package static let columnsStandard = 80
+
+    /// Columns of a line.
+    package var columns = columnsStandard
+    /// Whether a table's cells may be cut so that its lines fit.
+    package var isCut = false
+    /// Whether headings may be bold and times dim.
+    package var isColoured = false
+    /// Times in the machine's own zone instead of UTC.
+    package var isLocal = false
+
+    /// Plain, for 80 columns, in UTC.
+    package init() {}
+
+    /// What standard output asks for. `NO_COLOR` set to anything but nothing means no colours
+    /// (no-color.org).
+    package static func ofStandardOutput(isLocal: Bool) -> ConsoleStyle {
+        var style = ConsoleStyle()
+        style.isLocal = isLocal
+        guard isatty(STDOUT_FILENO) == 1 else { return style }
+        var size = winsize()
+        if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 {
+            style.columns = max(columnsStandard, Int(size.ws_col))
+        }
+        style.isCut = true
+        let isPlain = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
+        let isDumb = getenv("TERM").map { String(cString: $0) == "dumb" } ?? true
+        style.isColoured = !isPlain && !isDumb
+        return style
+    }
+
+    func bold(_ text: String) -> String { isColoured ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
+    func dim(_ text: String) -> String { isColoured ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
+
+    // MARK: - Times
+
+    /// The parts of a time in the style's zone.
+    private func parts(_ at: Timestamp) -> tm {
+        var seconds = time_t(at.milliseconds / 1000)
+        var parts = tm()
+        if isLocal { localtime_r(&seconds, &parts) } else { gmtime_r(&seconds, &parts) }
+        return parts
+    }
+
+    private func text(_ at: Timestamp, _ format: String) -> String {
+        var parts = parts(at)
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
+            let count = strftime(buffer.baseAddress, buffer.count, format, &parts)
+            return String(
+                decoding: UnsafeRawBufferPointer(
+                    rebasing: UnsafeRawBufferPointer(buffer)[..<count]), as: UTF8.self)
+        }
+    }
+
+    /// `2026-11-21`.
+    func day(_ at: Timestamp) -> String { text(at, "%Y-%m-%d") }
+    /// `03:00:05`.
+    func time(_ at: Timestamp) -> String { text(at, "%H:%M:%S") }
+    /// `03:00`.
+    func minute(_ at: Timestamp) -> String { text(at, "%H:%M") }
+    /// `2026-11-21 03:00:05`.
+    func moment(_ at: Timestamp) -> String { "\(day(at)) \(time(at))" }
+    /// `UTC`, or the local zone's name at that time.
+    func zone(_ at: Timestamp) -> String { isLocal ? text(at, "%Z") : "UTC" }
+
+    /// `03:00:05`, with the day before it if it is not that of `beside`.
+    func time(_ at: Timestamp, beside: Timestamp) -> String {
+        day(at) == day(beside) ? time(at) : moment(at)
+    }
+
+    // MARK: - Spans
+
+    /// A span in its two greatest units, cut: `8m 30s`, `2h 5m`, `3d 4h`; `0.4s` below a second.
+    static func span(_ span: Milliseconds, between: String = " ") -> String {
+        let count = max(0, span.count)
+        if count > 0, count < 1000 { return "0.\(max(1, count / 100))s" }
+        let units: [(String, Int64)] = [
+            ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000),
+        ]
+        let place = units.firstIndex { count >= $0.1 } ?? units.count - 1
+        let (name, size) = units[place]
+        let first = "\(count / size)\(name)"
+        guard place + 1 < units.count else { return first }
+        let (nextName, nextSize) = units[place + 1]
+        let next = count % size / nextSize
+        return next == 0 ? first : "\(first)\(between)\(next)\(nextName)"
+    }
+}

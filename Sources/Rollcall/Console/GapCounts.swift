@@ -1,0 +1,116 @@
+import RollcallCore
+
+/// Gaps counted by cause, verdict, region or platform, for people.
+struct GapCounts {
+    private let answer: JSONTree
+    private let status: JSONTree
+    private let words: String
+
+    /// A page of the server's counts, beside `status`, the answer of `/v1/status`.
+    init(_ answer: JSONTree, status: JSONTree, words: String) {
+        self.answer = answer
+        self.status = status
+        self.words = words
+    }
+
+    /// The whole page.
+    func text(_ style: ConsoleStyle) -> String {
+        let by = answer["by"]?.elements.compactMap(\.shown) ?? []
+        let rows = answer["rows"]?.elements ?? []
+        let all = answer["gaps"]?.whole ?? rows.reduce(0) { $0 + ($1["gaps"]?.whole ?? 0) }
+        let blind = rows.reduce(0) { $0 + ($1["blind"]?.whole ?? 0) }
+        var lines = ConsoleText.wrapped(now, style.columns)
+        lines.append("")
+        guard !rows.isEmpty else {
+            return (lines + ["No gaps\(words)."]).joined(separator: "\n") + "\n"
+        }
+        lines.append("\(GapListing.count(Int(clamping: all), "gap"))\(words), most first.")
+        lines.append("")
+        lines += table(by, rows, all, style)
+        if blind > 0 {
+            lines.append("")
+            lines += ConsoleText.wrapped(
+                "blind: gaps during which we were not watching for a while. They count against "
+                    + "nobody: not in gaps, share, median, longest and verdicts.", style.columns)
+        }
+        if answer["truncated"]?.isTrue == true {
+            lines.append("")
+            lines.append("There are more rows than the server counts: choose by --since or others.")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// How it stands at this moment: the rate that the counts explain.
+    private var now: String {
+        guard let responders = status["responders"], let active = responders["active"]?.whole
+        else { return "How many are OFFLINE now, this server does not tell." }
+        let counts = ["ONLINE", "DEGRADED", "UNKNOWN", "OFFLINE"].map { word in
+            (word, responders[word]?.whole ?? 0)
+        }
+        let offline = counts[3].1
+        let list = counts.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
+        let watching =
+            status["watching"] == .boolean(false)
+            ? " We are not watching at the moment: this is the last that was known." : ""
+        return "Now: \(Self.percent(offline, active)) OFFLINE; of \(active) expected \(list)."
+            + watching
+    }
+
+    private func table(
+        _ by: [String], _ rows: [JSONTree], _ all: Int64, _ style: ConsoleStyle
+    ) -> [String] {
+        let headings = by + ["gaps", "share", "open", "median", "longest", "blind"]
+        let cells = rows.map { row in
+            let seconds = row["seconds"]
+            return by.map { row[$0]?.shown ?? GapListing.missing } + [
+                Self.number(row["gaps"]), Self.percent(row["gaps"]?.whole ?? 0, all),
+                Self.number(row["open"]), Self.span(seconds?["median"]),
+                Self.span(seconds?["longest"]), Self.number(row["blind"]),
+            ]
+        }
+        let widths = headings.indices.map { place in
+            ([headings] + cells).map { ConsoleText.columns($0[place]) }.max() ?? 0
+        }
+        func line(_ cells: [String]) -> String {
+            zip(cells, widths).enumerated().map { place, cell in
+                ConsoleText.fitted(cell.0, cell.1, isRight: place >= by.count)
+            }.joined(separator: "  ")
+        }
+        var lines = [style.bold(line(headings))]
+        for (row, cells) in zip(rows, cells) {
+            lines.append(line(cells))
+            guard let verdicts = verdicts(row, by) else { continue }
+            lines += ConsoleText.wrapped(verdicts, style.columns - 4).map {
+                "    " + style.dim($0)
+            }
+        }
+        return lines
+    }
+
+    /// What the gaps of a row turned out to be, most first.
+    private func verdicts(_ row: JSONTree, _ by: [String]) -> String? {
+        guard !by.contains("verdict"), let told = row["verdicts"] else { return nil }
+        let counts = told.members.compactMap { member in
+            member.value.whole.map { (ConsoleText.safe(member.name), $0) }
+        }.sorted { $0.1 == $1.1 ? $0.0 < $1.0 : $0.1 > $1.1 }
+        var parts = counts.map { "\($0.0) \($0.1)" }
+        let rest = (row["gaps"]?.whole ?? 0) - counts.reduce(0) { $0 + $1.1 }
+        if rest > 0 { parts.append("no verdict yet \(rest)") }
+        return parts.isEmpty ? nil : "turned out: \(parts.joined(separator: ", "))"
+    }
+
+    private static func number(_ value: JSONTree?) -> String {
+        value?.whole.map { "\($0)" } ?? GapListing.missing
+    }
+
+    private static func span(_ value: JSONTree?) -> String {
+        value?.seconds.map { ConsoleStyle.span($0, between: "") } ?? GapListing.missing
+    }
+
+    /// Whole percents; what is some and rounds to none is `<1 %`.
+    static func percent(_ part: Int64, _ all: Int64) -> String {
+        guard all > 0 else { return "0 %" }
+        let share = Int64(exactly: (Double(part) / Double(all) * 100).rounded()) ?? 0
+        return share == 0 && part > 0 ? "<1 %" : "\(share) %"
+    }
+}

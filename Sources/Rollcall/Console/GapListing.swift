@@ -1,0 +1,119 @@
+import RollcallCore
+
+/// Gaps as a table for people.
+struct GapListing {
+    /// What stands where nothing was told.
+    static let missing = "–"
+    private static let headings = [
+        "since", "length", "responder", "region", "platform", "suspected", "verdict",
+    ]
+    /// Columns that may be cut, first first, and what of them must stay.
+    private static let cuttable = [(place: 2, least: 8), (place: 3, least: 5)]
+
+    private struct Row {
+        let day: String
+        let cells: [String]
+        let isOpen: Bool
+        let isBlind: Bool
+    }
+
+    private let gaps: [JSONTree]
+    private let isWhole: Bool
+    private let words: String
+
+    /// A table of `gaps` as the server told them; `words` say of which time.
+    init(_ gaps: [JSONTree], isWhole: Bool, words: String) {
+        self.gaps = gaps
+        self.isWhole = isWhole
+        self.words = words
+    }
+
+    /// The whole page.
+    func text(_ style: ConsoleStyle) -> String {
+        let rows = gaps.map { Self.row($0, style) }
+        if rows.isEmpty { return "No gaps\(words).\n" }
+        let zone = style.zone(gaps.first?["opened_at"]?.instant ?? Timestamp(milliseconds: 0))
+        let open = rows.count { $0.isOpen }
+        var lines = [
+            "\(Self.count(rows.count, "gap"))\(words), newest first; \(open) still open. "
+                + "Times in \(zone).", "",
+        ]
+        let (widths, gutter) = Self.widths(rows, style)
+        func line(_ cells: [String]) -> String {
+            let parts = zip(cells, widths).enumerated().map { place, cell in
+                ConsoleText.fitted(cell.0, cell.1, isRight: place == 1)
+            }
+            let text = parts.joined(separator: gutter)
+            return String(text.reversed().drop { $0 == " " }.reversed())
+        }
+        lines.append(style.bold(line(Self.headings)))
+        var day = ""
+        for row in rows {
+            if row.day != day { lines.append(style.bold(row.day)) }
+            day = row.day
+            lines.append(line(row.cells))
+        }
+        let notes = Self.notes(rows, isWhole: isWhole, style)
+        return (lines + notes).joined(separator: "\n") + "\n"
+    }
+
+    private static func row(_ gap: JSONTree, _ style: ConsoleStyle) -> Row {
+        let opened = gap["opened_at"]?.instant
+        let isBlind = (gap["blind_seconds"]?.number ?? 0) > 0
+        let length = gap["length_seconds"]?.seconds.map { ConsoleStyle.span($0, between: "") }
+        let state = gap["state"]?.text
+        let verdict: String =
+            switch state {
+            case "open": "still silent"
+            case "returned": "just back"
+            default: gap["verdict"]?.shown ?? missing
+            }
+        return Row(
+            day: opened.map { style.day($0) } ?? missing,
+            cells: [
+                opened.map { style.minute($0) } ?? missing,
+                (length ?? missing) + (isBlind ? "*" : " "),
+                gap["responder_id"]?.shown ?? missing, gap["region"]?.shown ?? missing,
+                gap["platform"]?.shown ?? missing, gap["suspected"]?.shown ?? missing, verdict,
+            ], isOpen: state == "open", isBlind: isBlind)
+    }
+
+    /// Columns of each cell, and what stands between two.
+    private static func widths(_ rows: [Row], _ style: ConsoleStyle) -> ([Int], String) {
+        var widths = headings.map { ConsoleText.columns($0) }
+        for row in rows {
+            for (place, cell) in row.cells.enumerated() {
+                widths[place] = max(widths[place], ConsoleText.columns(cell))
+            }
+        }
+        func excess(_ gutter: Int) -> Int {
+            widths.reduce(0, +) + gutter * (widths.count - 1) - style.columns
+        }
+        guard style.isCut, excess(2) > 0 else { return (widths, "  ") }
+        for (place, least) in cuttable where excess(1) > 0 {
+            widths[place] = min(widths[place], max(least, widths[place] - excess(1)))
+        }
+        return (widths, " ")
+    }
+
+    private static func notes(
+        _ rows: [Row], isWhole: Bool, _ style: ConsoleStyle
+    ) -> [String] {
+        var notes: [String] = []
+        if rows.contains(where: \.isBlind) {
+            notes.append("* We were not watching for a part of it: it counts against nobody.")
+        }
+        if !isWhole {
+            notes.append(
+                "There are more: these are the newest. --limit shows more of them, --since and "
+                    + "--until choose.")
+        }
+        return notes.isEmpty
+            ? [] : [""] + notes.flatMap { ConsoleText.wrapped($0, style.columns) }
+    }
+
+    /// `1 gap`, `2 gaps`.
+    static func count(_ number: Int, _ word: String) -> String {
+        "\(number) \(word)\(number == 1 ? "" : "s")"
+    }
+}

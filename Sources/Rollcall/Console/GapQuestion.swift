@@ -1,0 +1,127 @@
+import RollcallCore
+
+/// A question for gaps, as `rollcall gaps` asks it: which, since when, and how they are told.
+package struct GapQuestion: Sendable {
+    /// Gaps that are fetched without a `limit`.
+    package static let limitStandard = 1000
+    /// Gaps that are fetched at most.
+    package static let limitMax = 100_000
+    /// What gaps can be counted by.
+    static let keys = ["cause", "verdict", "region", "platform"]
+
+    /// What was said on the command line; nil where nothing was.
+    package struct Options: Sendable {
+        package var state: String?
+        package var cause: String?
+        package var verdict: String?
+        package var region: String?
+        package var platform: String?
+        package var since: String?
+        package var until: String?
+        package var limit: Int?
+        package var by: String?
+        /// The server's own JSON instead of a table.
+        package var isJSON = false
+
+        package init() {}
+    }
+
+    private let filter: [(String, String)]
+    private let limit: Int
+    private let by: [String]
+    private let isJSON: Bool
+    private let since: Timestamp?
+    private let until: Timestamp?
+
+    /// Reads the options; a span as `since` or `until` ends `now`.
+    package init(_ options: Options, now: Timestamp) throws(QuestionError) {
+        let causes = GapCause.allCases.map { "\($0.word)" }
+        let verdicts = GapVerdict.allCases.map { "\($0.word)" }
+        let platforms = Platform.allCases.map { "\($0.word)" }
+        since = try Self.instant("--since", options.since, now)
+        until = try Self.instant("--until", options.until, now)
+        filter = [
+            ("state", try Self.word("--state", options.state, ["open", "closed"])),
+            ("cause", try Self.word("--cause", options.cause, causes)),
+            ("verdict", try Self.word("--verdict", options.verdict, verdicts)),
+            ("region", options.region),
+            ("platform", try Self.word("--platform", options.platform, platforms)),
+            ("since", since.map { RFC3339.string($0) }),
+            ("until", until.map { RFC3339.string($0) }),
+        ].compactMap { name, value in value.map { (name, $0) } }
+        by = try (options.by ?? "").split(separator: ",").map { (key) throws(QuestionError) in
+            try Self.word("--by", String(key), Self.keys) ?? ""
+        }
+        limit = options.limit ?? Self.limitStandard
+        isJSON = options.isJSON
+        if options.by != nil, by.isEmpty || Set(by).count < by.count {
+            throw .wrongOption("--by: one or more of \(Self.keys.joined(separator: ", ")) expected")
+        }
+        guard (1...Self.limitMax).contains(limit) else {
+            throw .wrongOption("--limit: 1 to \(Self.limitMax) expected (\(limit))")
+        }
+        if options.by != nil, options.limit != nil {
+            throw .wrongOption("--limit: --by counts them all, so it cannot be given beside it")
+        }
+        if let since, let until, since >= until {
+            throw .wrongOption("--until: must be later than --since")
+        }
+    }
+
+    private static func word(
+        _ flag: String, _ value: String?, _ words: [String]
+    ) throws(QuestionError) -> String? {
+        guard let value else { return nil }
+        guard words.contains(value) else {
+            throw .wrongOption(
+                "\(flag): one of \(words.joined(separator: ", ")) expected "
+                    + "(\(ConsoleText.safe(value)))")
+        }
+        return value
+    }
+
+    /// An instant as it is, or the one that lies a span before `now`.
+    static func instant(
+        _ flag: String, _ value: String?, _ now: Timestamp
+    ) throws(QuestionError) -> Timestamp? {
+        guard let value else { return nil }
+        if let span = SettingText.quantity(value, SettingText.durationUnits),
+            span <= now.milliseconds
+        {
+            return now - Milliseconds(span)
+        }
+        let bytes = Array(value.utf8)
+        guard let at = RFC3339.parse(bytes.span, 0..<bytes.count) else {
+            throw .wrongOption(
+                "\(flag): a span like 24h or a time like 2026-11-21T03:00:00Z expected "
+                    + "(\(ConsoleText.safe(value)))")
+        }
+        return at
+    }
+
+    /// Asks, and returns what is to be printed.
+    package func answer(
+        from server: ServerQuestions, style: ConsoleStyle
+    ) throws(QuestionError) -> String {
+        let path = "/v1/gaps"
+        if !by.isEmpty {
+            let counts = try server.ask(path, filter + [("by", by.joined(separator: ","))])
+            if isJSON { return counts.printed }
+            let status = try server.ask("/v1/status")
+            return GapCounts(counts, status: status, words: span(style)).text(style)
+        }
+        let (gaps, isWhole, rest) = try server.pages(path, filter, list: "gaps", count: limit)
+        if isJSON {
+            let list = JSONTree.object([JSONTree.Member(name: "gaps", value: .list(gaps))])
+            let more = JSONTree.Member(name: "truncated", value: .boolean(!isWhole))
+            return list.with(.object([more] + rest)).printed
+        }
+        return GapListing(gaps, isWhole: isWhole, words: span(style)).text(style)
+    }
+
+    /// ` since 2026-11-20 20:41:07 UTC`, or nothing.
+    private func span(_ style: ConsoleStyle) -> String {
+        let from = since.map { " since \(style.moment($0)) \(style.zone($0))" } ?? ""
+        return from + (until.map { " until \(style.moment($0)) \(style.zone($0))" } ?? "")
+    }
+}

@@ -1,0 +1,141 @@
+import RollcallCore
+
+/// Asks a running server over HTTP.
+package final class ServerQuestions {
+    /// Bytes of one answer at most.
+    static let answerBytesMax = 16 << 20
+    /// Items of one page: the most that a server gives.
+    static let pageMax = 1000
+    /// Pages that are followed at most. A server looks at so much for one page only, so that some
+    /// hold little or nothing.
+    static let pagesMax = 1000
+
+    private let address: ServerAddress
+    private let caller: HTTPCaller
+
+    /// Questions to the server at `address`. Errors: only without libcurl.
+    package init(_ address: ServerAddress) throws(QuestionError) {
+        self.address = address
+        do throws(HTTPCallError) {
+            caller = try HTTPCaller()
+        } catch {
+            throw .noAnswer(error)
+        }
+    }
+
+    /// What the server is called in messages.
+    var server: String { address.url }
+
+    /// The answer to `GET path?query`.
+    func ask(
+        _ path: String, _ query: [(String, String)] = []
+    ) throws(QuestionError) -> JSONTree {
+        let arguments = query.map { "\($0.0)=\(Self.escaped($0.1))" }.joined(separator: "&")
+        var call = HTTPCall(
+            .get, address.url + path + (arguments.isEmpty ? "" : "?\(arguments)"))
+        call.timeout = .seconds(30)
+        call.answerBytesMax = Self.answerBytesMax
+        call.headers = [("Accept", "application/json")]
+        if let token = address.token {
+            let text = String(decoding: token.bytes, as: UTF8.self)
+            call.headers.append(("Authorization", "Bearer \(text)"))
+        }
+        let answer: HTTPCallAnswer
+        do throws(HTTPCallError) {
+            answer = try caller.answer(to: call)
+        } catch {
+            throw .noAnswer(error)
+        }
+        guard answer.status == 200 else { throw refusal(answer, path) }
+        return try read(answer.body)
+    }
+
+    private func read(_ body: [UInt8]) throws(QuestionError) -> JSONTree {
+        let tree: JSONTree
+        do throws(JSONError) {
+            tree = try JSONTree(reading: body)
+        } catch {
+            throw .strange(
+                server: server, "\(error.message) at byte \(error.offset) of its answer")
+        }
+        guard case .object = tree else {
+            throw .strange(server: server, "no object in its answer")
+        }
+        return tree
+    }
+
+    private func refusal(_ answer: HTTPCallAnswer, _ path: String) -> QuestionError {
+        let problem = try? JSONTree(reading: answer.body)
+        let detail = problem?["detail"]?.shown ?? ""
+        // Who is unknown has a detail of their own.
+        if answer.status == 404, !detail.contains("nobody has this id") {
+            return .tooOld(server: server, path: path)
+        }
+        return .refused(server: server, status: answer.status, detail: detail)
+    }
+
+    /// Everything that the pages under `list` hold, in their order, up to `count`; `isWhole` is
+    /// false if there was more. `rest` is the last page without its list and its cursor.
+    func pages(
+        _ path: String, _ query: [(String, String)], list: String, count: Int
+    ) throws(QuestionError) -> (items: [JSONTree], isWhole: Bool, rest: [JSONTree.Member]) {
+        var items: [JSONTree] = []
+        var after: String?
+        var rest: [JSONTree.Member] = []
+        for _ in 0..<Self.pagesMax {
+            var more = query
+            more.append(("limit", "\(min(Self.pageMax, count - items.count))"))
+            if let after { more.append(("after", after)) }
+            let page = try ask(path, more)
+            guard case .list(let part)? = page[list] else {
+                throw .strange(server: server, "\(path) without \(list)")
+            }
+            items += part
+            let next = page["next"]?.text ?? page["next"]?.whole.map { "\($0)" }
+            rest = page.members.filter { $0.name != list && $0.name != "next" }
+            // A cursor that stands still would be followed for ever.
+            guard let next, next != after else { return (items, next == nil, rest) }
+            if items.count >= count { return (Array(items.prefix(count)), false, rest) }
+            after = next
+        }
+        return (items, false, rest)
+    }
+
+    /// Percent-encoded as in a path's segment or a query's value. Source: RFC 3986 §2.3.
+    static func escaped(_ text: String) -> String {
+        var shown = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"), UInt8(ascii: "~"):
+                shown.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                shown += "%" + (byte < 16 ? "0" : "") + digits
+            }
+        }
+        return shown
+    }
+}
+
+extension JSONTree {
+    /// This text as it may be shown on a terminal.
+    var shown: String? { text.map(ConsoleText.safe) }
+
+    /// This document for standard output, with a line feed. JSON lets the control characters
+    /// beyond ASCII, which a terminal may obey, stand as they are; here they are escaped too.
+    var printed: String {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        var text = ""
+        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
+            if (0x7F...0x9F).contains(scalar.value) {
+                text += "\\u00\(String(scalar.value, radix: 16))"
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text + "\n"
+    }
+}

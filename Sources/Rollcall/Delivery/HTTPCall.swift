@@ -1,0 +1,137 @@
+import Glibc
+import RollcallCore
+
+/// One request to somebody else's server.
+package struct HTTPCall: Sendable {
+    /// What may be asked for.
+    package enum Method: String, Sendable {
+        case get = "GET"
+        case post = "POST"
+        case put = "PUT"
+        case delete = "DELETE"
+    }
+
+    /// Bytes of an answer's body at most, if nothing else is said.
+    package static let answerBytesMaxStandard = 1 << 20
+
+    package var method: Method
+    /// `http://…` or `https://…`. It may hold secrets, in its path too: it is never shown.
+    package var url: String
+    /// Header fields in their order; `Host` and `Content-Length` come by themselves.
+    package var headers: [(name: String, value: String)] = []
+    package var body: [UInt8] = []
+    /// Until the connection stands, its TLS too.
+    package var connectTimeout = Milliseconds(3000)
+    /// Until the answer is whole, however steadily it drips.
+    package var timeout = Milliseconds(10_000)
+    /// An answer's body beyond so many bytes is an error.
+    package var answerBytesMax = answerBytesMaxStandard
+    /// False for what must not reach the receiver twice: it gets a connection of its own.
+    ///
+    /// libcurl sends a request again, whatever its method, if a connection that it kept from
+    /// before turns out to be closed before a byte of the answer came. Nobody can know whether the
+    /// receiver had read it by then.
+    package var mayBeSentTwice = true
+
+    /// A request for `url`, without fields or body.
+    package init(_ method: Method, _ url: String) {
+        self.method = method
+        self.url = url
+    }
+}
+
+/// What the other server answered, whatever its status.
+package struct HTTPCallAnswer: Sendable, Equatable {
+    package var status: Int
+    /// `Content-Type`, if sent.
+    package var contentType: String?
+    /// `Retry-After`, if sent: seconds or a date.
+    package var retryAfter: String?
+    package var body: [UInt8] = []
+    /// False if a connection from before was used.
+    package var isNewConnection = true
+}
+
+/// Why there is no answer. It holds nothing of a URL but scheme, host and port.
+package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
+    /// What went wrong.
+    package enum Cause: Equatable, Sendable {
+        case noLibrary(CurlMissing)
+        /// Neither `http://` nor `https://` with a host, or with control characters.
+        case wrongURL
+        /// A field that would end its line or the head.
+        case wrongField(name: String)
+        case unknownHost
+        /// `errno` is 0 if the system gave none.
+        case notConnected(errno: CInt)
+        case timedOut(after: Milliseconds)
+        /// TLS: the other side cannot be trusted, or none could be agreed on. libcurl's words.
+        case insecure(String)
+        /// The file of certificate authorities, by its path.
+        case unusableAuthorities(path: String)
+        case answerTooLarge(bytesMax: Int)
+        /// The head of an answer is beyond all measure.
+        case headTooLarge(bytesMax: Int)
+        /// Closed or reset before the answer was whole.
+        case cutOff
+        /// What came is no HTTP.
+        case notHTTP
+        /// Anything else that libcurl says, with its number.
+        case other(code: CInt, String)
+    }
+
+    package let cause: Cause
+    /// `https://host:port`; empty if the URL makes no sense.
+    package let destination: String
+    /// False if nothing can have reached the receiver. True says only that it may have.
+    package let mayHaveArrived: Bool
+
+    package var description: String {
+        destination.isEmpty ? reason : "\(destination): \(reason)"
+    }
+
+    private var reason: String {
+        switch cause {
+        case .noLibrary(let missing): "\(missing)"
+        case .wrongURL: "the URL must begin with http:// or https:// and name a host"
+        case .wrongField(let name): "header field \(name): control characters are not allowed"
+        case .unknownHost: "no such host"
+        case .notConnected(let number) where number == 0: "cannot be connected to"
+        case .notConnected(let number):
+            "cannot be connected to: \(String(cString: strerror(number)))"
+        case .timedOut(let span): "no whole answer within \(SettingText.of(span, between: " "))"
+        case .insecure(let words): "TLS: \(words)"
+        case .unusableAuthorities(let path): "\(path): no certificates can be read from it"
+        case .answerTooLarge(let bytesMax):
+            "the answer is larger than \(SettingText.of(bytes: bytesMax, between: " "))"
+        case .headTooLarge(let bytesMax):
+            "the answer's head is larger than \(SettingText.of(bytes: bytesMax, between: " "))"
+        case .cutOff: "the connection was closed before the answer was whole"
+        case .notHTTP: "what answers there does not speak HTTP"
+        case .other(let code, let words): "\(words) (libcurl \(code))"
+        }
+    }
+}
+
+/// The part of a URL that may be shown, and what is decided by it.
+struct Destination: Equatable {
+    /// `https://host:port` as written, without user, password, path and query.
+    let text: String
+    /// True if only this machine can be meant.
+    let isLoopback: Bool
+
+    /// Nil if it is no `http` or `https` URL with a host.
+    init?(url: String) {
+        guard url.utf8.allSatisfy({ (0x21...0x7E) ~= $0 }), let colon = url.firstRange(of: "://")
+        else { return nil }
+        let scheme = url[..<colon.lowerBound].lowercased()
+        guard scheme == "http" || scheme == "https" else { return nil }
+        // A backslash is a slash to some readers: nothing behind it is ours to show.
+        let authority = url[colon.upperBound...].prefix { !"/?#\\".contains($0) }
+        let place = authority.lastIndex(of: "@").map { authority.index(after: $0) }
+        let host = authority[(place ?? authority.startIndex)...]
+        guard let name = HostName(String(host)), !name.host.isEmpty else { return nil }
+        text = "\(scheme)://\(host)"
+        isLoopback = name.isLoopback
+    }
+}

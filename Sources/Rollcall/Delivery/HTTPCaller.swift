@@ -1,0 +1,233 @@
+import CCurl
+import Glibc
+import RollcallCore
+
+/// Calls other servers, one request at a time, and keeps their connections for the next.
+///
+/// A call blocks its thread until the answer is whole or its time is over. So a caller belongs to
+/// one thread at a time, never to the keeper's nor to libmicrohttpd's, and is not Sendable. It
+/// follows no redirect: who answers is who was asked. Proxies are those of the environment
+/// (`https_proxy`, `no_proxy`), except to this machine itself.
+package final class HTTPCaller {
+    /// Bytes of an answer's head at most.
+    package static let headBytesMax = 64 << 10
+
+    private let library: CurlLibrary
+    private let authorities: Authorities
+    /// A CURL *, freed with its connections by `deinit`.
+    private let handle: UnsafeMutableRawPointer
+
+    /// A caller without connections. Errors: only `noLibrary` and, without memory, `other`.
+    package init(
+        library: Result<CurlLibrary, CurlMissing> = CurlLibrary.shared,
+        authorities: Authorities = Authorities()
+    ) throws(HTTPCallError) {
+        switch library {
+        case .success(let loaded): self.library = loaded
+        case .failure(let missing):
+            throw HTTPCallError(
+                cause: .noLibrary(missing), destination: "", mayHaveArrived: false)
+        }
+        self.authorities = authorities
+        guard let opened = self.library.withFunctions({ rollcall_curl_open($0) }) else {
+            throw Self.noMemory
+        }
+        handle = opened
+    }
+
+    deinit { library.withFunctions { rollcall_curl_close($0, handle) } }
+
+    /// Sends the request and waits for its answer, whatever its status.
+    package func answer(to call: HTTPCall) throws(HTTPCallError) -> HTTPCallAnswer {
+        guard let destination = Destination(url: call.url) else {
+            throw HTTPCallError(cause: .wrongURL, destination: "", mayHaveArrived: false)
+        }
+        let incoming = IncomingAnswer(bodyBytesMax: call.answerBytesMax)
+        var words = [CChar](repeating: 0, count: Int(ROLLCALL_CURL_ERROR_SIZE))
+        let outcome = try withFields(of: call, destination) { fields in
+            words.withUnsafeMutableBufferPointer { words in
+                perform(call, destination, fields, incoming, words)
+            }
+        }
+        let said = words.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        if let cause = cause(of: outcome, call, incoming, String(decoding: said, as: UTF8.self)) {
+            let sent = outcome.isSent && !outcome.isRefused
+            throw HTTPCallError(
+                cause: cause, destination: destination.text, mayHaveArrived: sent)
+        }
+        return incoming.answer(isNewConnection: outcome.isNewConnection)
+    }
+
+    // MARK: - One transfer
+
+    /// What libcurl says afterwards.
+    private struct Outcome {
+        var code: CInt
+        /// Not even begun: an option was refused.
+        var isRefused = false
+        var isSent = false
+        var isNewConnection = true
+        var systemNumber: CInt = 0
+        var unusablePath: String?
+    }
+
+    /// Calls `body` with a curl_slist of the header fields, or fails if one is none.
+    private func withFields<Value>(
+        of call: HTTPCall, _ destination: Destination,
+        _ body: (UnsafeMutableRawPointer?) -> Value
+    ) throws(HTTPCallError) -> Value {
+        var list: UnsafeMutableRawPointer?
+        defer { library.withFunctions { rollcall_curl_free_list($0, list) } }
+        // libcurl would wait a second for "100 Continue" before a large body.
+        for (name, value) in call.headers + [(name: "Expect", value: "")] {
+            guard !name.isEmpty, Self.isPlain(name), Self.isPlain(value) else {
+                throw HTTPCallError(
+                    cause: .wrongField(name: name.filter { Self.isPlain(String($0)) }),
+                    destination: destination.text, mayHaveArrived: false)
+            }
+            // "If you provide a header without content (no data on the right side of the colon),
+            // the internally used header is removed".
+            let line = "\(name):\(value.isEmpty ? "" : " \(value)")"
+            guard let longer = library.withFunctions({ rollcall_curl_append($0, list, line) })
+            else { throw Self.noMemory }
+            list = longer
+        }
+        return body(list)
+    }
+
+    private static var noMemory: HTTPCallError {
+        HTTPCallError(
+            cause: .other(code: CInt(ROLLCALL_CURLE_OUT_OF_MEMORY.rawValue), "out of memory"),
+            destination: "", mayHaveArrived: false)
+    }
+
+    private static func isPlain(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+
+    /// Sets all options and runs the transfer. Everything that is lent to libcurl lives until its
+    /// end, and is forgotten by the reset that the next one begins with.
+    private func perform(
+        _ call: HTTPCall, _ destination: Destination, _ fields: UnsafeMutableRawPointer?,
+        _ incoming: IncomingAnswer, _ words: UnsafeMutableBufferPointer<CChar>
+    ) -> Outcome {
+        library.withFunctions { curl in
+            rollcall_curl_reset(curl, handle)
+            defer { rollcall_curl_reset(curl, handle) }
+            var options = CurlOptions(curl: curl, handle: handle)
+            options.pointer(ROLLCALL_CURLOPT_ERRORBUFFER, words.baseAddress)
+            setLimits(call, destination, &options)
+            options.text(ROLLCALL_CURLOPT_URL, call.url)
+            options.pointer(ROLLCALL_CURLOPT_HTTPHEADER, fields)
+            if let path = setAuthorities(&options) {
+                return Outcome(code: 0, isRefused: true, unusablePath: path)
+            }
+            let context = Unmanaged.passUnretained(incoming).toOpaque()
+            options.sink(ROLLCALL_CURLOPT_HEADERFUNCTION, takeField)
+            options.pointer(ROLLCALL_CURLOPT_HEADERDATA, context)
+            options.sink(ROLLCALL_CURLOPT_WRITEFUNCTION, takeBody)
+            options.pointer(ROLLCALL_CURLOPT_WRITEDATA, context)
+            return call.body.withUnsafeBytes { body in
+                setMethod(call.method, body, &options)
+                if options.failure != 0 {
+                    return Outcome(code: options.failure, isRefused: true)
+                }
+                let code = withoutBrokenPipes { rollcall_curl_perform(curl, handle) }
+                return withExtendedLifetime(incoming) {
+                    Outcome(
+                        code: code,
+                        isSent: rollcall_curl_fact(curl, handle, ROLLCALL_CURLINFO_REQUEST_SIZE)
+                            > 0,
+                        isNewConnection: rollcall_curl_fact(
+                            curl, handle, ROLLCALL_CURLINFO_NUM_CONNECTS) > 0,
+                        systemNumber: CInt(
+                            truncatingIfNeeded: rollcall_curl_fact(
+                                curl, handle, ROLLCALL_CURLINFO_OS_ERRNO)))
+                }
+            }
+        }
+    }
+
+    private func setLimits(
+        _ call: HTTPCall, _ destination: Destination, _ options: inout CurlOptions
+    ) {
+        // "no matter what": a time-out in a name look-up must not come as a signal to us.
+        options.number(ROLLCALL_CURLOPT_NOSIGNAL, 1)
+        options.number(ROLLCALL_CURLOPT_FOLLOWLOCATION, 0)
+        options.number(ROLLCALL_CURLOPT_PROTOCOLS, Int(ROLLCALL_CURLPROTO_WEB))
+        options.number(ROLLCALL_CURLOPT_CONNECTTIMEOUT_MS, Int(call.connectTimeout.count))
+        options.number(ROLLCALL_CURLOPT_TIMEOUT_MS, Int(call.timeout.count))
+        options.number(ROLLCALL_CURLOPT_FRESH_CONNECT, call.mayBeSentTwice ? 0 : 1)
+        // "Setting the proxy string to "" (an empty string) explicitly disables the use of a
+        // proxy, even if there is an environment variable set for it."
+        if destination.isLoopback { options.text(ROLLCALL_CURLOPT_PROXY, "") }
+        options.text(ROLLCALL_CURLOPT_USERAGENT, "rollcall/\(BuildInformation.version)")
+    }
+
+    private func setMethod(
+        _ method: HTTPCall.Method, _ body: UnsafeRawBufferPointer, _ options: inout CurlOptions
+    ) {
+        if method == .get {
+            options.number(ROLLCALL_CURLOPT_HTTPGET, 1)
+            return
+        }
+        options.number(ROLLCALL_CURLOPT_POST, 1)
+        options.size(ROLLCALL_CURLOPT_POSTFIELDSIZE_LARGE, Int64(body.count))
+        // Nil would let it read the body from standard input.
+        let empty: StaticString = ""
+        options.pointer(
+            ROLLCALL_CURLOPT_POSTFIELDS, body.baseAddress ?? UnsafeRawPointer(empty.utf8Start))
+        if method != .post { options.text(ROLLCALL_CURLOPT_CUSTOMREQUEST, method.rawValue) }
+    }
+
+    /// The path of a file that cannot be read, if there is one.
+    private func setAuthorities(_ options: inout CurlOptions) -> String? {
+        guard let extra = authorities.extra else {
+            if let system = authorities.system { options.text(ROLLCALL_CURLOPT_CAINFO, system) }
+            return nil
+        }
+        let bundle: [UInt8]
+        do throws(Authorities.Unreadable) {
+            bundle = try authorities.bundle(with: extra)
+        } catch {
+            return error.path
+        }
+        guard !options.blob(ROLLCALL_CURLOPT_CAINFO_BLOB, bundle) else { return nil }
+        // GnuTLS has no blobs in Debian's libcurl: one file, and the folder beside it.
+        options.text(ROLLCALL_CURLOPT_CAINFO, extra)
+        options.text(ROLLCALL_CURLOPT_CAPATH, Authorities.folder)
+        return nil
+    }
+
+    // MARK: - What went wrong
+
+    private func cause(
+        of outcome: Outcome, _ call: HTTPCall, _ incoming: IncomingAnswer, _ words: String
+    ) -> HTTPCallError.Cause? {
+        if let path = outcome.unusablePath { return .unusableAuthorities(path: path) }
+        let code = rollcall_curl_code(UInt32(bitPattern: outcome.code))
+        let plain = library.withFunctions { String(cString: rollcall_curl_words($0, outcome.code)) }
+        switch code {
+        case ROLLCALL_CURLE_OK: return incoming.status > 0 ? nil : .notHTTP
+        case ROLLCALL_CURLE_URL_MALFORMAT: return .wrongURL
+        case ROLLCALL_CURLE_COULDNT_RESOLVE_HOST: return .unknownHost
+        case ROLLCALL_CURLE_COULDNT_CONNECT: return .notConnected(errno: outcome.systemNumber)
+        case ROLLCALL_CURLE_OPERATION_TIMEDOUT:
+            let isConnecting = !outcome.isSent && call.connectTimeout < call.timeout
+            return .timedOut(after: isConnecting ? call.connectTimeout : call.timeout)
+        case ROLLCALL_CURLE_SSL_CONNECT_ERROR, ROLLCALL_CURLE_PEER_FAILED_VERIFICATION:
+            return .insecure(words.isEmpty ? plain : words)
+        case ROLLCALL_CURLE_SSL_CACERT_BADFILE:
+            return .unusableAuthorities(path: authorities.system ?? "the system's certificates")
+        case ROLLCALL_CURLE_WRITE_ERROR where incoming.isBodyTooLarge:
+            return .answerTooLarge(bytesMax: call.answerBytesMax)
+        case ROLLCALL_CURLE_WRITE_ERROR where incoming.isHeadTooLarge:
+            return .headTooLarge(bytesMax: Self.headBytesMax)
+        case ROLLCALL_CURLE_PARTIAL_FILE, ROLLCALL_CURLE_GOT_NOTHING, ROLLCALL_CURLE_SEND_ERROR,
+            ROLLCALL_CURLE_RECV_ERROR:
+            return .cutOff
+        case ROLLCALL_CURLE_WEIRD_SERVER_REPLY, rollcall_curl_code(1): return .notHTTP
+        default: return .other(code: outcome.code, plain)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import CCurl
+import Glibc
+
+/// The answer as it comes in, and libcurl's callbacks that fill it.
+final class IncomingAnswer {
+    private let bodyBytesMax: Int
+    private var headBytes = 0
+    private var body: [UInt8] = []
+    private var contentType: String?
+    private var retryAfter: String?
+    /// The last status line's number; 0 before one.
+    private(set) var status = 0
+    /// The body was larger than allowed, so the transfer was ended.
+    private(set) var isBodyTooLarge = false
+    /// The same of the head.
+    private(set) var isHeadTooLarge = false
+
+    init(bodyBytesMax: Int) { self.bodyBytesMax = bodyBytesMax }
+
+    /// What came, once it is whole.
+    func answer(isNewConnection: Bool) -> HTTPCallAnswer {
+        HTTPCallAnswer(
+            status: status, contentType: contentType, retryAfter: retryAfter, body: body,
+            isNewConnection: isNewConnection)
+    }
+
+    /// Takes one line of the head; false ends the transfer.
+    ///
+    /// libcurl calls for the heads of interim answers too, and for trailers.
+    fileprivate func takeLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        headBytes += line.count
+        isHeadTooLarge = headBytes > HTTPCaller.headBytesMax
+        if isHeadTooLarge { return false }
+        let text = String(decoding: line, as: UTF8.self)
+        if text.hasPrefix("HTTP/") {
+            status = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+            (contentType, retryAfter) = (nil, nil)
+            return true
+        }
+        guard let colon = text.firstIndex(of: ":") else { return true }
+        let value = String(text[text.index(after: colon)...].filter { !$0.isNewline })
+        let bare = String(value.drop { $0 == " " || $0 == "\t" })
+        switch text[..<colon].lowercased() {
+        case "content-type": contentType = bare
+        case "retry-after": retryAfter = bare
+        default: break
+        }
+        return true
+    }
+
+    /// Takes a part of the body; false ends the transfer.
+    fileprivate func takePart(_ part: UnsafeRawBufferPointer) -> Bool {
+        isBodyTooLarge = body.count + part.count > bodyBytesMax
+        if isBodyTooLarge { return false }
+        body.append(contentsOf: part)
+        return true
+    }
+}
+
+/// CURLOPT_HEADERFUNCTION: called once for each line of the head.
+func takeField(
+    bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let bytes, let context else { return 0 }
+    let incoming = Unmanaged<IncomingAnswer>.fromOpaque(context).takeUnretainedValue()
+    let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    // Any number but the given one is an error, also for a line of no bytes.
+    return incoming.takeLine(line) ? line.count : line.count + 1
+}
+
+/// CURLOPT_WRITEFUNCTION: called for each part of the body.
+func takeBody(
+    bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let context else { return 0 }
+    let incoming = Unmanaged<IncomingAnswer>.fromOpaque(context).takeUnretainedValue()
+    let part = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return incoming.takePart(part) ? part.count : part.count + 1
+}
+
+/// Options of one transfer, and the first that was refused. libcurl copies texts, not contexts.
+struct CurlOptions {
+    let curl: OpaquePointer
+    let handle: UnsafeMutableRawPointer
+    /// The CURLcode of the first refusal; 0 without one.
+    private(set) var failure: CInt = 0
+
+    init(curl: OpaquePointer, handle: UnsafeMutableRawPointer) {
+        self.curl = curl
+        self.handle = handle
+    }
+
+    mutating func number(_ option: rollcall_curl_option, _ value: Int) {
+        note(rollcall_curl_set_long(curl, handle, option, value))
+    }
+
+    mutating func size(_ option: rollcall_curl_option, _ value: Int64) {
+        note(rollcall_curl_set_size(curl, handle, option, value))
+    }
+
+    mutating func text(_ option: rollcall_curl_option, _ value: String) {
+        note(rollcall_curl_set_pointer(curl, handle, option, value))
+    }
+
+    mutating func pointer(_ option: rollcall_curl_option, _ value: UnsafeRawPointer?) {
+        note(rollcall_curl_set_pointer(curl, handle, option, value))
+    }
+
+    mutating func sink(_ option: rollcall_curl_option, _ value: @escaping rollcall_curl_sink) {
+        note(rollcall_curl_set_sink(curl, handle, option, value))
+    }
+
+    /// False if this libcurl does not take such.
+    func blob(_ option: rollcall_curl_option, _ value: [UInt8]) -> Bool {
+        value.withUnsafeBytes {
+            rollcall_curl_set_blob(curl, handle, option, $0.baseAddress, $0.count) == 0
+        }
+    }
+
+    private mutating func note(_ code: CInt) {
+        if failure == 0 { failure = code }
+    }
+}
+
+/// Runs `body` so that no broken pipe of its sockets ends the process: with CURLOPT_NOSIGNAL
+/// libcurl does not keep SIGPIPE away, and not every TLS library writes with MSG_NOSIGNAL.
+func withoutBrokenPipes<Value>(_ body: () -> Value) -> Value {
+    var pipes = sigset_t()
+    sigemptyset(&pipes)
+    sigaddset(&pipes, SIGPIPE)
+    var before = sigset_t()
+    pthread_sigmask(SIG_BLOCK, &pipes, &before)
+    let value = body()
+    // One that came meanwhile waits for this thread, and would be delivered now.
+    var atOnce = timespec()
+    if sigismember(&before, SIGPIPE) == 0 {
+        while sigtimedwait(&pipes, nil, &atOnce) > 0 {}
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+    return value
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+import Rollcall
+
+/// `rollcall explain`: one person's last day.
+struct ExplainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Tell what happened to one person, what was suspected, and what it was.",
+        discussion: """
+            Asks a running server. A suspicion rests on what the phone said before it fell silent, \
+            a verdict on what its return showed.
+            """
+    )
+
+    @Argument(help: "The responder's id.")
+    var id: String
+
+    @Option(help: "From then on: 24h, or 2026-11-21T03:00:00Z.")
+    var since = "24h"
+
+    @OptionGroup var server: ServerOptions
+
+    func run() throws {
+        try server.print { (questions, style, now) throws(QuestionError) in
+            try Explanation.Question(id: id, since: since, isJSON: server.json, now: now)
+                .answer(from: questions, style: style)
+        }
+    }
+}

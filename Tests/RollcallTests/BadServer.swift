@@ -1,0 +1,100 @@
+import Glibc
+import Synchronization
+
+/// A server that says anything, correct or not, to one connection after the other.
+///
+/// `@unchecked Sendable` is true because only its thread touches what is not behind the lock.
+final class BadServer: @unchecked Sendable {
+    /// What a script can do with one connection.
+    struct Connection {
+        fileprivate let descriptor: Int32
+
+        /// Reads until a head, and as much body as it promises, is there; nil at the end.
+        func request() -> String? {
+            var bytes: [UInt8] = []
+            var part = [UInt8](repeating: 0, count: 65536)
+            while true {
+                let text = String(decoding: bytes, as: UTF8.self)
+                if let end = text.firstRange(of: "\r\n\r\n") {
+                    let length = text.split(separator: "\r\n").first {
+                        $0.hasPrefix("Content-Length: ")
+                    }
+                    let count = Int(length?.dropFirst(16) ?? "") ?? 0
+                    if text[end.upperBound...].utf8.count >= count { return text }
+                }
+                let count = recv(descriptor, &part, part.count, 0)
+                if count <= 0 { return nil }
+                bytes += part[..<count]
+            }
+        }
+
+        /// False once the other side is gone.
+        @discardableResult func send(_ text: String) -> Bool {
+            let bytes = Array(text.utf8)
+            return Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+        }
+
+        /// False once the other side has closed.
+        var isWatched: Bool {
+            var byte: UInt8 = 0
+            let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+            return count > 0 || (count < 0 && errno == EAGAIN)
+        }
+
+        /// Closes with a reset.
+        func reset() {
+            var hard = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(
+                descriptor, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))
+        }
+    }
+
+    let port: Int
+    private let descriptor: Int32
+    private let connections = Mutex(0)
+
+    /// Listens on a free port; who comes before `serve` waits, one more than `backlog`.
+    init(backlog: Int32 = 8) {
+        let opened = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                _ = bind(opened, $0, size)
+                _ = getsockname(opened, $0, &size)
+            }
+        }
+        listen(opened, backlog)
+        descriptor = opened
+        port = Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    deinit { close(descriptor) }
+
+    /// How many connections came.
+    var count: Int { connections.withLock { $0 } }
+
+    /// Plays `script` to each connection while `body` runs, up to `connectionsMax`.
+    func serve(
+        _ connectionsMax: Int = 1, _ script: @escaping @Sendable (Connection) -> Void,
+        while body: () -> Void
+    ) {
+        runBeside(
+            {
+                for _ in 0..<connectionsMax {
+                    var wait = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
+                    guard poll(&wait, 1, 3000) > 0 else { return }
+                    let accepted = accept(self.descriptor, nil, nil)
+                    guard accepted >= 0 else { return }
+                    self.connections.withLock { $0 += 1 }
+                    script(Connection(descriptor: accepted))
+                    close(accepted)
+                }
+            }, while: body)
+    }
+
+    /// Frees the port and returns it: nobody listens there.
+    static func closedPort() -> Int { BadServer().port }
+}
