@@ -364,6 +364,8 @@ private let expectedPage = #"""
     413 0, 415 0, 422 0, 429 0, 503 0
     …_total{route="heartbeat",code…} 200 0, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, 429 \#
     0, 503 0
+    …_total{route="gaps",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 503 0
+    …_total{route="dark",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 503 0
     …_total{route="erasures",code…} 200 0, 401 0, 403 0, 404 0, 503 0
     …_total{route="status",code…} 200 0, 401 0, 403 0, 503 0
     …_total{route="metrics",code…} 200 0, 401 0, 403 0, 503 0
@@ -382,6 +384,8 @@ private let expectedPage = #"""
     …_bucket{route="transitions",le…} none
     …_bucket{route="responders",le…} none
     …_bucket{route="heartbeat",le…} none
+    …_bucket{route="gaps",le…} none
+    …_bucket{route="dark",le…} none
     …_bucket{route="erasures",le…} none
     …_bucket{route="status",le…} none
     …_bucket{route="metrics",le…} none

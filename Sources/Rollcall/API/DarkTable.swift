@@ -147,17 +147,20 @@ struct DarkTable {
     // MARK: - Reading
 
     private mutating func sumAll() throws(StoreError) {
+        var isFull = false
         for day in days {
             var person: Int64 = 0
             var isEnd = false
             while !isEnd {
-                guard looked < work.limits.darkSummed, !work.isOver else {
-                    return isTruncated = true
-                }
                 isEnd = try work.reader.dark(day: day, after: &person) { row in
+                    guard looked < work.limits.darkSummed else {
+                        isFull = true
+                        return false
+                    }
                     take(row)
-                    return looked < work.limits.darkSummed
+                    return true
                 }
+                if isFull || !isEnd && work.isOver { return isTruncated = true }
             }
         }
     }

@@ -33,7 +33,10 @@ struct GapTable {
     private var places: [Key: Int] = [:]
     private var regions = RegionNames()
     private var looked = 0
-    private var isTruncated = false
+    /// There were more rows than one table has.
+    private var hasMoreRows = false
+    /// There was more to count over.
+    private var hasStopped = false
 
     /// Answers a query; `person` is the one it names.
     static func answer(
@@ -63,28 +66,22 @@ struct GapTable {
     private mutating func scan() throws(StoreError) {
         var number: Int64 = 0
         var isEnd = false
-        while !isEnd, goesOn {
-            isEnd = try work.reader.scanGaps(after: &number) { row in
-                count(row)
-                return looked < work.limits.gapsSummed
-            }
+        while !isEnd, !hasStopped {
+            isEnd = try work.reader.scanGaps(after: &number) { count($0) }
+            hasStopped = hasStopped || !isEnd && work.isOver
         }
-        isTruncated = isTruncated || !isEnd
     }
 
     private mutating func scanOpened() throws(StoreError) {
         var place = GapPlace(until: query.until)
         var isEnd = false
-        while !isEnd, goesOn {
+        while !isEnd, !hasStopped {
             isEnd = try work.reader.gaps(
                 behind: &place, since: query.since?.milliseconds ?? .min,
                 openOnly: query.state == .open
-            ) { row in
-                count(row)
-                return looked < work.limits.gapsSummed
-            }
+            ) { count($0) }
+            hasStopped = hasStopped || !isEnd && work.isOver
         }
-        isTruncated = isTruncated || !isEnd
     }
 
     private mutating func walk(_ person: HistoryPerson) throws(StoreError) {
@@ -101,20 +98,28 @@ struct GapTable {
             guard number > 0, number < below else { continue }
             below = number
             try work.reader.gap(number) { row in
-                if row.responder == person.responder { count(row) }
+                if row.responder == person.responder { _ = count(row) }
             }
         }
-        isTruncated = isTruncated || decision > 0
+        hasStopped = hasStopped || decision > 0
     }
-
-    private var goesOn: Bool { looked < work.limits.gapsSummed && !work.isOver }
 
     // MARK: - Counting
 
-    private mutating func count(_ row: GapRow) {
+    /// Counts a gap; false once there is one too many.
+    private mutating func count(_ row: GapRow) -> Bool {
+        guard looked < work.limits.gapsSummed else {
+            hasStopped = true
+            return false
+        }
         looked += 1
         guard query.matches(row), present.erased.isEmpty || !present.erased.contains(row.responder)
-        else { return }
+        else { return true }
+        add(row)
+        return true
+    }
+
+    private mutating func add(_ row: GapRow) {
         let verdict = row.verdict
         var key = Key()
         for word in query.by {
@@ -125,7 +130,7 @@ struct GapTable {
             case .region: key.region = regions.number(of: row.region)
             }
         }
-        guard let place = place(of: key) else { return isTruncated = true }
+        guard let place = place(of: key) else { return hasMoreRows = true }
         let passed = row.isOpen ? present.watch.passed(since: row.openedAt) : nil
         guard row.blind.count == 0, passed.map({ $0.blind.count == 0 }) ?? true else {
             return rows[place].blind += 1
@@ -164,6 +169,7 @@ struct GapTable {
         }
         JSONWriter.raw("],\"gaps\":", to: &body)
         JSONWriter.integer(Int64(rows.map(\.gaps).reduce(0, +)), to: &body)
+        let isTruncated = hasMoreRows || hasStopped
         JSONWriter.raw(isTruncated ? ",\"truncated\":true" : ",\"truncated\":false", to: &body)
         ResponderJSON.time("as_of", present.watch.wallNow, to: &body)
         JSONWriter.raw("}\n", to: &body)

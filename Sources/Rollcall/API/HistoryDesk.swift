@@ -4,7 +4,7 @@ import RollcallCore
 import Synchronization
 
 /// What one question of history may cost at most; what is left is told by `next` or `truncated`.
-struct HistoryLimits: Sendable {
+package struct HistoryLimits: Sendable {
     /// Gaps looked at for one page.
     var gapsListed = 200_000
     /// Gaps counted over for one table.
@@ -18,6 +18,9 @@ struct HistoryLimits: Sendable {
     var groups = 10_000
     /// How long one question is worked at.
     var time = Duration.seconds(2)
+
+    /// The limits of the product.
+    package init() {}
 }
 
 /// What a question of history needs to know of the present.

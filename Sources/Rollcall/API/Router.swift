@@ -15,10 +15,11 @@ package struct Router: Sendable {
     let history: HistoryDesk
 
     /// A router to `keeper` and `reloader` that counts in `edge`, reads bodies within `limits`, lets
-    /// in whom `doors` let in and lets wait what `admission` has room for.
+    /// in whom `doors` let in and lets wait what `admission` has room for. `historyLimits` bound what
+    /// a question of history costs.
     package init(
         keeper: Keeper, edge: EdgeFigures, limits: BodyLimits, doors: Doors, admission: Admission,
-        reloader: Reloader
+        reloader: Reloader, historyLimits: HistoryLimits = HistoryLimits()
     ) {
         self.keeper = keeper
         self.edge = edge
@@ -27,7 +28,7 @@ package struct Router: Sendable {
         self.admission = admission
         self.reloader = reloader
         desk = ScrapeDesk(keeper: keeper, edge: edge)
-        history = HistoryDesk(keeper: keeper)
+        history = HistoryDesk(keeper: keeper, limits: historyLimits)
     }
 
     /// Says on `/-/ready` that it is over; what comes is still answered.
