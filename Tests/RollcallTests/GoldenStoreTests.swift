@@ -68,7 +68,7 @@ import Testing
         let person = ErasedPerson.id(Array("r-2".utf8))
         _ = pending.fold(.erase(person, source: []), into: &engine, at: now)
         engine.advance(to: now)
-        pending.decisions = engine.takeDecisions()
+        pending.take(from: &engine)
         pending.close(number: turn.number + 1, engine)
         try store.commit([pending])
         try store.journal.close()
