@@ -14,7 +14,8 @@ import urllib.parse
 from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from rollcall_process import NDJSON, OPEN_METRICS, RollcallTestCase, eventually, ndjson
+from rollcall_process import (
+    NDJSON, OPEN_METRICS, RollcallTestCase, eventually, ndjson, now_ms)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 METHODS = ("get", "put", "post", "delete")
@@ -241,6 +242,7 @@ class TourTests(OpenAPITestCase):
         self.tour_roster(server)
         self.tour_heartbeats(server)
         self.tour_people(server)
+        self.tour_history(server)
         self.tour_operation(server)
         self.tour_bad_heads(server)
         self.tour_other_methods(server)
@@ -334,6 +336,40 @@ class TourTests(OpenAPITestCase):
         self.ask(server, "DELETE", f"/v1/responders/{'x' * 129}", 404)
         self.ask(server, "DELETE", "/v1/responders/whole?source=", 422)
         self.ask(server, "POST", "/v1/batches", 422, everything)
+
+    def tour_history(self, server):
+        short = self.serve(
+            "liveness: {on_duty: {expected: 20ms, degraded_after: 50ms, offline_after: 120ms}}",
+            name="short")
+        for first in (0, 3):
+            self.ask(short, "POST", "/v1/batches", 200, {
+                "responder_id": "p", "region": "north", "platform": "ios", "battery_level": 0.5,
+                "circles": ["c"], "app_version": "4.1", "telemetry": {
+                    "app_state": "background", "location_services": True, "queue_depth": 3},
+                "updates": [{"sequence": first, "captured_at": now_ms(), "fix": "cached"}]})
+            self.ask(short, "POST", "/v1/responders", 200, {
+                "responder_id": "p", "region": "south", "paused_until": "2020-01-01T00:00:00Z"})
+            eventually(
+                lambda: self.ask(short, "GET", "/v1/gaps?state=open", 200).json()["gaps"], 10,
+                "a gap")
+        self.ask(short, "POST", "/v1/transitions", 200, {
+            "responder_id": "p", "from": "ONLINE", "to": "OFFLINE"})
+        short.kill()
+        short.start()
+        for query in ("", "?limit=1", "?state=closed&cause=app_suspended&verdict=unexplained",
+                      "?region=north&platform=ios&responder=p&since=2026-01-01T00:00:00Z",
+                      "?by=cause,verdict,region,platform", "?by=verdict&until=2030-01-01T00:00:00Z"):
+            self.ask(short, "GET", f"/v1/gaps{query}", 200)
+        for query in ("", "?by=platform,day", "?by=responder&limit=1&since=2026-11-01",
+                      "?responder=p&region=north"):
+            self.ask(short, "GET", f"/v1/dark{query}", 200)
+        for query in ("", "?limit=1&contacts=false&since=2026-01-01T00:00:00Z"):
+            page = self.ask(short, "GET", f"/v1/responders/p/timeline{query}", 200).json()
+        self.ask(short, "GET", f"/v1/responders/p/timeline?after={page['next']}", 200)
+        for target in ("/v1/gaps", "/v1/dark", "/v1/responders/p/timeline"):
+            self.ask(short, "GET", f"{target}?colour=red", 400)
+        for target in ("/v1/gaps?responder=x", "/v1/dark?responder=x", "/v1/responders/x/timeline"):
+            self.ask(short, "GET", target, 404)
 
     def tour_operation(self, server):
         for target in ("/v1/status", "/metrics", "/-/healthy", "/-/ready", "/", "/openapi.json"):

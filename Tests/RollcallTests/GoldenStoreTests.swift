@@ -59,7 +59,7 @@ import Testing
     @Test func `version 1: it is migrated once, written on, and read again`() throws {
         let path = try unpack(1)
         var store = try KeeperStore(path: path)
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 2)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 3)
         var engine = try store.recover().engine
         let turn = try #require(try store.journal.lastTurn())
         let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
@@ -68,7 +68,7 @@ import Testing
         let person = ErasedPerson.id(Array("r-2".utf8))
         _ = pending.fold(.erase(person, source: []), into: &engine, at: now)
         engine.advance(to: now)
-        pending.decisions = engine.takeDecisions()
+        pending.take(from: &engine)
         pending.close(number: turn.number + 1, engine)
         try store.commit([pending])
         try store.journal.close()
@@ -77,6 +77,41 @@ import Testing
         #expect(again.roster.number(of: Array("r-2".utf8)) == nil)
         #expect(again.roster.count == engine.roster.count)
         #expect(try store.journal.erasures().map(\.responder) == [3])
+        try store.journal.close()
+    }
+
+    @Test func `version 2: erasures and people are there; gaps begin with the next silence`() throws
+    {
+        let store = try KeeperStore(path: try unpack(2))
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 3)
+        let recovered = try store.recover()
+        #expect(recovered.checkpoint?.engineVersion == 2)
+        #expect(recovered.rows > 0)
+        var engine = recovered.engine
+        let ids = (0..<engine.roster.count).map { text(engine.roster.id($0)) }
+        #expect(
+            ids == (0..<11).map { "r-\($0)" } + ["", "", "f-1", "late-1"])
+        #expect(engine.roster[0].status == .offline)
+        let erasures = try store.journal.erasures()
+        #expect(erasures.map(\.responder) == [13, 12])
+        #expect(erasures.allSatisfy { $0.finishedAt != nil })
+        #expect(erasures.map(\.gap) == [0, 0])
+        #expect(engine.brokenInvariants() == [])
+        // Who was silent when the old version ended comes back: the gap is known from then on.
+        let turn = try #require(try store.journal.lastTurn())
+        let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
+        var pending = PendingTurn()
+        _ = pending.fold(.start, into: &engine, at: now)
+        let batch = Array("{\"responder_id\":\"r-0\"}".utf8)
+        let scan = try ItemScanner.scan(batch.span, kind: .batch)
+        _ = pending.fold(.items(scan.items, source: []), into: &engine, at: now)
+        engine.advance(to: now)
+        pending.take(from: &engine)
+        pending.close(number: turn.number + 1, engine)
+        try store.commit([pending])
+        #expect(
+            try store.journal.connection.integer("SELECT count(*) FROM gaps WHERE closed_ms > 0")
+                == 1)
         try store.journal.close()
     }
 }

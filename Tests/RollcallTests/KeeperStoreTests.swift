@@ -71,7 +71,7 @@ import Testing
             var pending = PendingTurn()
             for event in try events(turn) { _ = pending.fold(event, into: &engine, at: now) }
             engine.advance(to: now)
-            pending.decisions = engine.takeDecisions()
+            pending.take(from: &engine)
             pending.close(number: Int64(turn), engine)
             try store.commit([pending])
         }

@@ -39,9 +39,14 @@ import Testing
             #expect(Target(path)?.resource == resource, "\(path)")
         }
         #expect(Target("/v1/responders/r%2F17")?.id == Array("r/17".utf8))
+        #expect(Target("/v1/responders/r%2F17/timeline")?.id == Array("r/17".utf8))
+        #expect(Target("/v1/responders/timeline")?.resource == .responder)
         #expect(Target("/v1/erasures/7")?.number == 7)
         for path in [
-            "", "/v1", "/v1/batches/", "/v1/responders/", "/v1/responders/a/b", "/v1/erasures/",
+            "", "/v1", "/v1/batches/", "/v1/responders/", "/v1/responders/a/b",
+            "/v1/responders//timeline",
+            "/v1/gaps/", "/v1/erasures/",
+
             "/v1/erasures/x", "/v1/erasures/9223372036854775808", "/openapi.yaml",
         ] {
             #expect(Target(path) == nil, "\(path)")

@@ -27,7 +27,7 @@ import Testing
             let instant = RunningTime(milliseconds: now)
             _ = pending.fold(.items(scan.items, source: Self.source), into: &engine, at: instant)
             engine.advance(to: instant)
-            pending.decisions = engine.takeDecisions()
+            pending.take(from: &engine)
             pending.close(number: Int64(turn + 1), engine)
             try store.commit([pending])
             guard turn % 4 == 3 else { continue }
@@ -84,6 +84,13 @@ import Testing
         #expect(rows == first.firstRow)
         let decisions = try store.journal.connection.integer("SELECT min(turn) FROM decisions")
         #expect(decisions >= first.number)
+        // One silence between two batches: those of the days that are cut are gone, with their
+        // dark time.
+        let gaps = try store.journal.connection.integer("SELECT min(turn) FROM gaps")
+        #expect(gaps >= first.number)
+        #expect(try store.journal.connection.integer("SELECT count(*) FROM gaps") > 100)
+        let day = try store.journal.connection.integer("SELECT min(day) FROM dark")
+        #expect(day >= (Self.began + 9 * Self.day) / Self.day)
         let kept = try store.journal.checkpoints(beforeTurn: .max)
         #expect(kept.first?.turn == first.number - 1)
         #expect(state(try store.recover().engine) == state(engine))

@@ -116,15 +116,20 @@ extension OpenAPI {
     }
 
     private static var reported: JSONTree {
+        object(
+            "What the phone last said; what it did not say is left out.", required: [],
+            reportedMembers)
+    }
+
+    /// What a phone says of itself.
+    static var reportedMembers: JSONTree {
         var members: [JSONTree.Member] = Telemetry.fields.map { field in
             let told = Array(field.values.dropFirst())
             return .init(
                 name: "\(field.name)", value: field.values.count == 3 ? flag : words(told))
         }
         members.append(.init(name: "queue_depth", value: count))
-        return object(
-            "What the phone last said; what it did not say is left out.", required: [],
-            .object(members))
+        return .object(members)
     }
 
     private static var erasureAnswer: JSONTree {

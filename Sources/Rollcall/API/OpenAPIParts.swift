@@ -41,10 +41,10 @@ extension OpenAPI {
             ("after", inQuery("after", "The `next` of the answer before.", name)),
             ("limit", inQuery("limit", "People in the answer at most.", limit)),
         ]
-        return .object(fixed.map { .init(name: $0.0, value: $0.1) })
+        return .object((fixed + historyParameters).map { .init(name: $0.0, value: $0.1) })
     }
 
-    private static func inQuery(
+    static func inQuery(
         _ name: String, _ description: String, _ schema: JSONTree
     ) -> JSONTree {
         [

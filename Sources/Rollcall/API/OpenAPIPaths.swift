@@ -9,6 +9,9 @@ extension OpenAPI {
         case .transitions: ["post": postTransitions]
         case .responders: ["get": getResponders, "post": postResponders, "put": putResponders]
         case .responder: responder
+        case .timeline: timeline
+        case .gaps: ["get": getGaps]
+        case .dark: ["get": getDark]
         case .erasure: erasure
         case .heartbeat: ["post": postHeartbeat, "delete": deleteHeartbeat]
         case .status: ["get": getStatus]

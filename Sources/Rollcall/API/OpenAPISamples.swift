@@ -55,6 +55,55 @@ extension OpenAPI {
                 "app_state": "background", "network_type": "cellular", "queue_depth": 2,
             ],
         ]
+        static let gaps: JSONTree = [
+            "gaps": [
+                [
+                    "gap": 17, "responder_id": "r-17", "state": "closed",
+                    "opened_at": "2026-11-21T15:15:52.161Z",
+                    "offline_at": "2026-11-21T15:17:22.161Z",
+                    "closed_at": "2026-11-21T15:24:22.161Z", "length_seconds": 510.0,
+                    "suspected": "app_suspended", "first_suspected": "app_suspended",
+                    "verdict": "network", "region": "north", "platform": "ios",
+                    "blind_seconds": 0.0, "group": nil,
+                    "evidence": [
+                        "last_contact_at": "2026-11-21T15:14:22.161Z", "app_state": "background",
+                        "platform": "ios",
+                    ],
+                    "return": [
+                        "returned_at": "2026-11-21T15:24:22.161Z", "updates": 3,
+                        "captured_inside": 2,
+                        "first_captured_inside_at": "2026-11-21T15:16:18.000Z",
+                        "last_captured_inside_at": "2026-11-21T15:20:18.000Z",
+                    ],
+                ]
+            ], "next": "1795274152161.17", "as_of": "2026-11-21T15:30:00.000Z",
+        ]
+        static let dark: JSONTree = [
+            "by": ["region"], "since": "2026-11-01", "until": "2026-11-21",
+            "rows": [
+                [
+                    "region": "north", "contact_seconds": 510.0, "location_seconds": 480.0,
+                    "responders": 12,
+                ]
+            ], "next": nil, "truncated": false, "as_of": "2026-11-21T15:30:00.000Z",
+        ]
+        static let timeline: JSONTree = [
+            "responder_id": "r-17",
+            "events": [
+                [
+                    "at": "2026-11-21T15:14:22.170Z", "kind": "status", "from": "UNKNOWN",
+                    "to": "ONLINE", "origin": "contact",
+                ],
+                [
+                    "at": "2026-11-21T15:14:22.170Z", "kind": "contact",
+                    "received_at": "2026-11-21T15:14:22.161Z", "updates": 2,
+                    "sequences": [4711, 4712],
+                    "captured": [
+                        "first": "2026-11-21T15:14:18.000Z", "last": "2026-11-21T15:14:21.000Z",
+                    ], "cached": 1, "facts": ["duty_state": "ON_DUTY", "app_state": "background"],
+                ],
+            ], "next": nil, "as_of": "2026-11-21T15:14:30.000Z",
+        ]
         static let erasure: JSONTree = [
             "erasure": 7, "state": "done", "requested_at": "2026-11-21T15:14:30.000Z",
             "due_at": "2026-11-21T15:24:30.000Z", "finished_at": "2026-11-21T15:14:30.412Z",

@@ -26,35 +26,19 @@ extension Router {
             for (name, value) in query {
                 switch name {
                 case "status":
-                    status = try Self.word(name, value, Status.allCases, \.word)
+                    status = try Parameters.word(name, value, Status.allCases, \.word)
                 case "reachable":
-                    reachable = try Self.word(name, value, Reachable.allCases, \.word)
+                    reachable = try Parameters.word(name, value, Reachable.allCases, \.word)
                 case "duty_state":
-                    duty = try Self.word(name, value, DutyState.allCases, \.word)
+                    duty = try Parameters.word(name, value, DutyState.allCases, \.word)
                 case "region": region = Array(value.utf8)
                 case "after": after = Array(value.utf8)
-                case "limit":
-                    guard let number = Int(value), (1...limitMax).contains(number) else {
-                        throw ParameterError(detail: "limit: 1 to \(limitMax) expected")
-                    }
-                    limit = number
+                case "limit": limit = try Parameters.number(name, value, 1...limitMax)
                 default: throw ParameterError(detail: "unknown parameter")
                 }
             }
         }
-
-        private static func word<Word>(
-            _ name: String, _ value: String, _ words: [Word], _ text: (Word) -> StaticString
-        ) throws(ParameterError) -> Word {
-            guard let word = words.first(where: { "\(text($0))" == value }) else {
-                let known = words.map { "\(text($0))" }.joined(separator: ", ")
-                throw ParameterError(detail: "\(name): one of \(known) expected")
-            }
-            return word
-        }
     }
-
-    private struct ParameterError: Error { let detail: String }
 
     func listResponders(
         _ request: HTTPRequest,
@@ -64,7 +48,7 @@ extension Router {
         do throws(ParameterError) {
             filter = try Filter(request.query)
         } catch {
-            return answer(.problem(400, "Bad Request", detail: error.detail), InputFigures())
+            return answer(.refusal(error), InputFigures())
         }
         keeper.ask { view in answer(Self.list(filter, view.engine), InputFigures()) }
     }

@@ -9,6 +9,9 @@ enum Resource: CaseIterable, Sendable {
     case transitions
     case responders
     case responder
+    case timeline
+    case gaps
+    case dark
     case erasure
     case heartbeat
     case status
@@ -26,6 +29,9 @@ enum Resource: CaseIterable, Sendable {
         case .transitions: "/v1/transitions"
         case .responders: "/v1/responders"
         case .responder: "\(Self.responderPrefix){id}"
+        case .timeline: "\(Self.responderPrefix){id}\(Self.timelineSuffix)"
+        case .gaps: "/v1/gaps"
+        case .dark: "/v1/dark"
         case .erasure: "\(Self.erasurePrefix){number}"
         case .heartbeat: "/v1/heartbeat"
         case .status: "/v1/status"
@@ -45,7 +51,9 @@ enum Resource: CaseIterable, Sendable {
         case .responders: ["GET", "POST", "PUT"]
         case .responder: ["GET", "DELETE"]
         case .heartbeat: ["POST", "DELETE"]
-        case .erasure, .status, .metrics, .healthy, .ready, .openAPI, .page: ["GET"]
+        case .timeline, .gaps, .dark, .erasure, .status, .metrics, .healthy, .ready, .openAPI,
+            .page:
+            ["GET"]
         }
     }
 
@@ -54,7 +62,9 @@ enum Resource: CaseIterable, Sendable {
         switch self {
         case .batches: .batches
         case .transitions: .transitions
-        case .responders, .responder: .responders
+        case .responders, .responder, .timeline: .responders
+        case .gaps: .gaps
+        case .dark: .dark
         case .erasure: .erasures
         case .heartbeat: .heartbeat
         case .status: .status
@@ -67,6 +77,7 @@ enum Resource: CaseIterable, Sendable {
     }
 
     static let responderPrefix = "/v1/responders/"
+    static let timelineSuffix = "/timeline"
     static let erasurePrefix = "/v1/erasures/"
 }
 
@@ -74,7 +85,7 @@ enum Resource: CaseIterable, Sendable {
 struct Target: Equatable, Sendable {
     /// What it names.
     let resource: Resource
-    /// Of a responder: the id.
+    /// Of a responder, and of a timeline: the id.
     private(set) var id: [UInt8] = []
     /// Of an erasure: its number.
     private(set) var number: Int64 = 0
@@ -85,6 +96,11 @@ struct Target: Equatable, Sendable {
             self.resource = resource
         } else if let id = Self.responderID(path) {
             resource = .responder
+            self.id = id
+        } else if path.hasSuffix(Resource.timelineSuffix),
+            let id = Self.responderID(String(path.dropLast(Resource.timelineSuffix.count)))
+        {
+            resource = .timeline
             self.id = id
         } else if let number = Self.erasureNumber(path) {
             resource = .erasure

@@ -47,7 +47,8 @@ enum ResponderJSON {
         body.append(UInt8(ascii: "\""))
     }
 
-    private static func name(_ key: StaticString, _ value: [UInt8], to body: inout [UInt8]) {
+    /// Appends `,"key":"value"` for a name; nothing for an empty one.
+    static func name(_ key: StaticString, _ value: [UInt8], to body: inout [UInt8]) {
         guard !value.isEmpty else { return }
         begin(key, to: &body)
         JSONWriter.string(value, to: &body)
@@ -59,7 +60,8 @@ enum ResponderJSON {
         body.append(UInt8(ascii: ":"))
     }
 
-    private static func appendCircles(_ packed: [UInt8], to body: inout [UInt8]) {
+    /// Appends `,"circles":[…]`.
+    static func appendCircles(_ packed: [UInt8], to body: inout [UInt8]) {
         JSONWriter.raw(",\"circles\":[", to: &body)
         for (place, name) in CircleNames.names(packed).enumerated() {
             if place > 0 { body.append(UInt8(ascii: ",")) }
@@ -71,27 +73,30 @@ enum ResponderJSON {
     /// What the phone last said of itself; what it did not say is left out.
     private static func appendTelemetry(_ person: Responder, to body: inout [UInt8]) {
         guard person.telemetryAt > .distantPast else { return }
+        var members: [UInt8] = []
+        append(person.telemetry, to: &members)
         JSONWriter.raw(",\"telemetry\":{", to: &body)
-        var isFirst = true
+        body.append(contentsOf: members.dropFirst())
+        body.append(UInt8(ascii: "}"))
+    }
+
+    /// Appends what a phone said of itself, each member with a comma before it.
+    static func append(_ telemetry: Telemetry, to body: inout [UInt8]) {
         for field in Telemetry.fields {
-            let value = Int(field.value(person.telemetry))
+            let value = Int(field.value(telemetry))
             guard value > 0 else { continue }
-            if !isFirst { body.append(UInt8(ascii: ",")) }
-            isFirst = false
-            JSONWriter.word(field.name, to: &body)
-            body.append(UInt8(ascii: ":"))
             let isBoolean = field.values.count == 3
             if isBoolean {
+                begin(field.name, to: &body)
                 JSONWriter.raw(field.values[value], to: &body)
             } else {
-                JSONWriter.word(field.values[value], to: &body)
+                word(field.name, field.values[value], to: &body)
             }
         }
-        if person.telemetry.queueDepth != Telemetry.queueDepthUnknown {
-            JSONWriter.raw(isFirst ? "\"queue_depth\":" : ",\"queue_depth\":", to: &body)
-            JSONWriter.integer(Int64(person.telemetry.queueDepth), to: &body)
+        if telemetry.queueDepth != Telemetry.queueDepthUnknown {
+            begin("queue_depth", to: &body)
+            JSONWriter.integer(Int64(telemetry.queueDepth), to: &body)
         }
-        body.append(UInt8(ascii: "}"))
     }
 }
 

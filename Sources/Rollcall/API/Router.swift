@@ -12,12 +12,14 @@ package struct Router: Sendable {
     let admission: Admission
     let reloader: Reloader
     let desk: ScrapeDesk
+    let history: HistoryDesk
 
     /// A router to `keeper` and `reloader` that counts in `edge`, reads bodies within `limits`, lets
-    /// in whom `doors` let in and lets wait what `admission` has room for.
+    /// in whom `doors` let in and lets wait what `admission` has room for. `historyLimits` bound what
+    /// a question of history costs.
     package init(
         keeper: Keeper, edge: EdgeFigures, limits: BodyLimits, doors: Doors, admission: Admission,
-        reloader: Reloader
+        reloader: Reloader, historyLimits: HistoryLimits = HistoryLimits()
     ) {
         self.keeper = keeper
         self.edge = edge
@@ -26,13 +28,17 @@ package struct Router: Sendable {
         self.admission = admission
         self.reloader = reloader
         desk = ScrapeDesk(keeper: keeper, edge: edge)
+        history = HistoryDesk(keeper: keeper, limits: historyLimits)
     }
 
     /// Says on `/-/ready` that it is over; what comes is still answered.
     package func drain() { doors.close() }
 
     /// Ends what runs beside the requests.
-    package func close() { desk.close() }
+    package func close() {
+        desk.close()
+        history.close()
+    }
 
     // MARK: - Before the body
 
@@ -97,6 +103,9 @@ package struct Router: Sendable {
         case (.responders, _): listResponders(request, answer)
         case (.responder, "DELETE"): erase(target.id, request, answer)
         case (.responder, _): showResponder(target.id, answer)
+        case (.timeline, _): showTimeline(target.id, request, answer)
+        case (.gaps, _): showGaps(request, answer)
+        case (.dark, _): showDark(request, answer)
         case (.erasure, _): showErasure(target.number, answer)
         case (.heartbeat, _): postHeartbeat(request, answer)
         case (.status, _): showStatus(answer)

@@ -38,6 +38,8 @@ package struct PendingTurn {
     package private(set) var rows: [PendingRow] = []
     private(set) var bytes: [UInt8] = []
     package var decisions: [NumberedDecision] = []
+    /// Dark time that was booked.
+    private(set) var dark: [DarkRow] = []
     /// What is to be removed from the store after this turn.
     private(set) var erasures: [Erasure] = []
     package private(set) var turn = Turn(
@@ -61,6 +63,17 @@ package struct PendingTurn {
                 erasures[index].nextDecision = engine.roster[number].lastDecision
             }
         }
+    }
+
+    /// About how many bytes of the log it takes.
+    var storedBytes: Int {
+        bytes.count + 40 * rows.count + 200 * decisions.count + 60 * dark.count
+    }
+
+    /// Takes over what `engine` decided and booked.
+    package mutating func take(from engine: inout Engine) {
+        decisions = engine.takeDecisions()
+        dark = DarkRow.merged(engine.takeDarkBookings())
     }
 
     /// True if there is nothing to be kept but the sign of life.
@@ -141,11 +154,14 @@ package struct PendingTurn {
             Self.number(Int64(bitPattern: hash)) + Self.number(Int64(number.map { $0 + 1 } ?? 0))
         append(EventCode.erase, body + source, &engine)
         let row = rows[rows.count - 1].id
+        let gap = number.flatMap { engine.followedGap(of: $0)?.number } ?? 0
         let receipt = engine.fold(
             .erase(.number(number, hash: hash), source: source), at: instant)
         // A repeated one is an erasure already.
         if receipt.erasure == row {
-            erasures.append(Erasure(number: row, responder: Int64(number.map { $0 + 1 } ?? 0)))
+            var erasure = Erasure(number: row, responder: Int64(number.map { $0 + 1 } ?? 0))
+            erasure.gap = gap
+            erasures.append(erasure)
         }
         return receipt
     }

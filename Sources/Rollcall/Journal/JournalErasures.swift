@@ -19,6 +19,9 @@ package struct Erasure: Equatable, Sendable {
     /// Rows and decisions removed so far.
     package var rows: Int64 = 0
     package var decisions: Int64 = 0
+    /// The gap that was open when it was asked for, 0 without one: a long one outlives its
+    /// decisions, by which the others are found.
+    package var gap: Int64 = 0
 }
 
 /// Removing a person from the store, a few rows at a time.
@@ -37,7 +40,8 @@ extension Journal {
                     requestedAt: Timestamp(milliseconds: select.integer(at: 3)),
                     finishedAt: finished == 0 ? nil : Timestamp(milliseconds: finished),
                     nextRow: select.integer(at: 5), nextDecision: select.integer(at: 6),
-                    rows: select.integer(at: 7), decisions: select.integer(at: 8)))
+                    rows: select.integer(at: 7), decisions: select.integer(at: 8),
+                    gap: select.integer(at: 9)))
         }
         return found
     }
@@ -55,6 +59,7 @@ extension Journal {
             put.bind(erasure.nextDecision, at: 7)
             put.bind(erasure.rows, at: 8)
             put.bind(erasure.decisions, at: 9)
+            put.bind(erasure.gap, at: 10)
             try put.run()
         }
     }
@@ -114,11 +119,13 @@ extension Journal {
         select.bind(erasure.nextDecision, at: 1)
         let isThere = try select.next() && select.integer(at: 3) == erasure.responder
         let previous = isThere ? select.integer(at: 4) : 0
+        let gap = isThere ? DecisionRow(select).gap : nil
         select.reset()
         guard isThere else {
             erasure.nextDecision = 0
             return
         }
+        if let gap, gap.number > 0 { try removeGap(gap.number, of: erasure.responder) }
         statements.deleteDecision.bind(erasure.nextDecision, at: 1)
         try statements.deleteDecision.run()
         erasure.decisions += 1

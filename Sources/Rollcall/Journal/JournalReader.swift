@@ -88,7 +88,8 @@ package final class JournalReader {
     /// The most rows of one call.
     package static let rowsMax = 1000
 
-    private let connection: SQLiteConnection
+    /// For what else reads history; see `HistoryReader`.
+    let connection: SQLiteConnection
     private let rowByID: Statement
     private let decisionByID: Statement
 
@@ -175,7 +176,7 @@ extension JournalRow {
 
 extension DecisionRow {
     /// The current row of a statement that selects the whole table.
-    fileprivate init(_ statement: Statement) {
+    init(_ statement: Statement) {
         id = statement.integer(at: 0)
         turn = statement.integer(at: 1)
         kind = UInt8(truncatingIfNeeded: statement.integer(at: 2))

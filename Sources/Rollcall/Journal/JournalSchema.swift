@@ -5,7 +5,7 @@ enum JournalSchema {
     /// "RLCL", which tells `file` and us whose database it is.
     static let applicationID: Int64 = 0x524c_434c
     /// The version of the tables below.
-    static let version: Int64 = 2
+    static let version: Int64 = 3
 
     /// What a file is, seen without changing it.
     enum Found: Equatable {
@@ -39,16 +39,17 @@ enum JournalSchema {
     static func migrate(_ connection: SQLiteConnection, from version: Int64) throws(StoreError) {
         try connection.run("BEGIN IMMEDIATE")
         if version < 2 { try connection.run(erasures) }
-        try connection.run("PRAGMA user_version = 2")
+        for statement in sinceVersion3 { try connection.run(statement) }
+        try connection.run("PRAGMA user_version = 3")
         try connection.run("COMMIT")
     }
 
     /// Makes the tables and the marks in one transaction: a crash leaves all or nothing.
     static func create(_ connection: SQLiteConnection) throws(StoreError) {
         try connection.run("BEGIN IMMEDIATE")
-        for statement in tables { try connection.run(statement) }
+        for statement in tables + sinceVersion3 { try connection.run(statement) }
         try connection.run("PRAGMA application_id = 0x524c434c")
-        try connection.run("PRAGMA user_version = 2")
+        try connection.run("PRAGMA user_version = 3")
         try connection.run("COMMIT")
     }
 
@@ -119,6 +120,47 @@ enum JournalSchema {
             rows INTEGER NOT NULL,
             decisions INTEGER NOT NULL)
         """
+
+    private static let sinceVersion3: [StaticString] = [
+        // One row a gap that counts. 0 for a time that is not yet, −1 for no verdict yet.
+        // `first_turn` is the turn in which it began to count, `turn` that of its newest decision:
+        // as long as the row is there, so is that decision, and an erasure finds it by walking.
+        """
+        CREATE TABLE gaps(
+            number INTEGER PRIMARY KEY,
+            responder INTEGER NOT NULL,
+            opened_ms INTEGER NOT NULL,
+            closed_ms INTEGER NOT NULL,
+            cause INTEGER NOT NULL,
+            verdict INTEGER NOT NULL,
+            platform INTEGER NOT NULL,
+            length_ms INTEGER NOT NULL,
+            blind_ms INTEGER NOT NULL,
+            region BLOB NOT NULL,
+            first_turn INTEGER NOT NULL,
+            turn INTEGER NOT NULL,
+            body BLOB NOT NULL)
+        """,
+        // By a time that never changes and nearly rises, so that it is appended to: what is
+        // counted over is read from the table. Columns that change are in no index.
+        "CREATE INDEX gaps_opened ON gaps(opened_ms)",
+        "CREATE INDEX gaps_open ON gaps(opened_ms) WHERE closed_ms = 0",
+        // One row a day and responder (C4); `day` counts from 1970, UTC.
+        """
+        CREATE TABLE dark(
+            day INTEGER NOT NULL,
+            responder INTEGER NOT NULL,
+            platform INTEGER NOT NULL,
+            contact_ms INTEGER NOT NULL,
+            location_ms INTEGER NOT NULL,
+            region BLOB NOT NULL,
+            PRIMARY KEY(day, responder)) WITHOUT ROWID
+        """,
+        // Blind windows have no responder to walk back from; of all others nothing is in it.
+        "CREATE INDEX blind_decisions ON decisions(id) WHERE responder = 0",
+        // The gap that was open when somebody was erased: its decisions may be cut already.
+        "ALTER TABLE erasures ADD COLUMN gap INTEGER NOT NULL DEFAULT 0",
+    ]
 }
 
 extension JournalSchema {
@@ -136,6 +178,26 @@ extension JournalSchema {
             AND turn NOT IN (SELECT turn FROM checkpoints WHERE state = 1 ORDER BY turn DESC LIMIT 2)
             AND turn NOT IN (
                 SELECT max(turn) FROM checkpoints WHERE state = 1 GROUP BY created_ms / 86400000)
+        """
+
+    /// What began to count is inserted, what is known of it later takes its place: but never in
+    /// another person's row.
+    static let putGap: StaticString = """
+        INSERT INTO gaps VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12)
+        ON CONFLICT(number) DO UPDATE SET
+            closed_ms = excluded.closed_ms, cause = excluded.cause, verdict = excluded.verdict,
+            platform = excluded.platform, length_ms = excluded.length_ms,
+            blind_ms = excluded.blind_ms, turn = excluded.turn, body = excluded.body
+        WHERE responder = excluded.responder
+        """
+
+    /// A day's row is added to; region and platform are the last ones of the day.
+    static let addDark: StaticString = """
+        INSERT INTO dark VALUES(?1, ?2, ?3, ?4, ?5, ?6)
+        ON CONFLICT(day, responder) DO UPDATE SET
+            platform = excluded.platform, region = excluded.region,
+            contact_ms = contact_ms + excluded.contact_ms,
+            location_ms = location_ms + excluded.location_ms
         """
 
     /// How long opening waits for an outsider (D-11), and a transaction later on. The second is

@@ -22,6 +22,10 @@ final class JournalStatements {
     let pageCount, freePages, pageSize, turn, deleteRows, deleteDecisions, deleteTurns: Statement
     /// See `pageCount`.
     let dropCheckpointsBefore: Statement
+    /// Gaps and dark time.
+    let putGap, lastGap, gapsAfter, deleteGap, addDark, nextDarkDay, deleteDark: Statement
+    /// See `putGap`.
+    let deleteDarkBefore: Statement
 
     private var all: [Statement] = []
 
@@ -84,7 +88,7 @@ final class JournalStatements {
         dropCheckpoint = try prepare("UPDATE checkpoints SET state = 2 WHERE turn = ?")
         allErasures = try prepare("SELECT * FROM erasures ORDER BY number")
         putErasure = try prepare(
-            "INSERT OR REPLACE INTO erasures VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)")
+            "INSERT OR REPLACE INTO erasures VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         forgetErasures = try prepare(
             "DELETE FROM erasures WHERE finished_ms > 0 AND finished_ms < ?")
         row = try prepare("SELECT * FROM journal WHERE id = ?")
@@ -106,6 +110,19 @@ final class JournalStatements {
         deleteTurns = try prepare("DELETE FROM turns WHERE number <= ? ORDER BY number LIMIT ?")
         dropCheckpointsBefore = try prepare(
             "UPDATE checkpoints SET state = 2 WHERE state = 1 AND turn < ?")
+        putGap = try prepare(JournalSchema.putGap)
+        lastGap = try prepare("SELECT max(number) FROM gaps")
+        gapsAfter = try prepare(
+            """
+            SELECT number, first_turn, turn, verdict, responder FROM gaps
+            WHERE number > ? ORDER BY number
+            """)
+        deleteGap = try prepare("DELETE FROM gaps WHERE number = ?1 AND responder = ?2")
+        addDark = try prepare(JournalSchema.addDark)
+        nextDarkDay = try prepare("SELECT min(day) FROM dark WHERE day > ?")
+        deleteDark = try prepare("DELETE FROM dark WHERE day = ? AND responder = ?")
+        deleteDarkBefore = try prepare(
+            "DELETE FROM dark WHERE day < ? ORDER BY day, responder LIMIT ?")
         self.all = all
     }
 

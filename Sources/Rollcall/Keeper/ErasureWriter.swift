@@ -2,10 +2,12 @@ import RollcallCore
 
 /// Removes erased people from the store, a piece a turn (design §3, DELETE /v1/responders/{id}).
 ///
-///     waiting ── a checkpoint without them is complete ──► rows ──► older checkpoints ──► log ──► done
+///     waiting ── a checkpoint without them is complete ──► rows ──► dark time ──► older checkpoints
+///                                                                       done ◄── log ◄──┘
 ///
 /// * waiting: a restart would still need their rows, to fold again what came after the checkpoint.
-/// * rows: their rows and decisions are removed, walking back.
+/// * rows: their rows, decisions and gaps are removed, walking back.
+/// * dark time: their rows of it are removed, day by day.
 /// * older checkpoints: those that still hold them are written anew, slice by slice.
 /// * log: what the write-ahead log still holds is moved into the file and cut off.
 ///
@@ -13,11 +15,14 @@ import RollcallCore
 struct ErasureWriter {
     /// Rows, and decisions, removed a turn.
     private static let rowsATurn = 200
+    /// Days of dark time looked at a turn.
+    private static let daysATurn = 200
     /// Slices of older checkpoints looked at a turn.
     private static let slicesATurn: Int64 = 4
 
     private enum Stage {
         case rows
+        case dark(left: [Int64], after: Int64)
         case checkpoints([EngineCheckpoint], slice: Int64)
         case pruning
         case log
@@ -41,6 +46,9 @@ struct ErasureWriter {
 
     /// Erasures that are not finished.
     var pendingCount: Int { waiting.count + current.count }
+
+    /// Numbers + 1 of those of whom something may be left in the store.
+    var people: [Int64] { (waiting + current).compactMap { erasures[$0]?.responder } }
 
     /// True if a checkpoint is wanted that is newer than `turn`.
     func wantsCheckpoint(after turn: Int64) -> Bool {
@@ -86,6 +94,7 @@ struct ErasureWriter {
         }
         switch stage {
         case .rows: try removeRows(journal)
+        case .dark(let left, let day): try removeDark(left, after: day, journal)
         case .checkpoints(let left, let slice):
             try rewrite(left, from: slice, journal, engine)
         case .pruning:
@@ -108,8 +117,25 @@ struct ErasureWriter {
             erasures[number] = erasure
             return
         }
-        let newest = current.compactMap { erasures[$0]?.turn }.max() ?? 0
-        stage = .checkpoints(try journal.checkpoints(beforeTurn: newest), slice: 0)
+        for number in current {
+            guard let erasure = erasures[number] else { continue }
+            try journal.removeGap(erasure.gap, of: erasure.responder)
+        }
+        let people = current.compactMap { erasures[$0]?.responder }.filter { $0 > 0 }
+        stage = .dark(left: people, after: .min)
+    }
+
+    private mutating func removeDark(
+        _ left: [Int64], after day: Int64, _ journal: Journal
+    ) throws(StoreError) {
+        guard let responder = left.first else {
+            let newest = current.compactMap { erasures[$0]?.turn }.max() ?? 0
+            stage = .checkpoints(try journal.checkpoints(beforeTurn: newest), slice: 0)
+            return
+        }
+        let next = try journal.removeDark(of: responder, after: day, limit: Self.daysATurn)
+        let rest = Array(left.dropFirst())
+        stage = next.map { .dark(left: left, after: $0) } ?? .dark(left: rest, after: .min)
     }
 
     private mutating func rewrite(

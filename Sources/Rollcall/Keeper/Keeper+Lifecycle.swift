@@ -23,7 +23,7 @@ extension Keeper {
             _ = pending.fold(.clock(step: Milliseconds(step)), into: &engine, at: now)
         }
         engine.advance(to: now)
-        pending.decisions = engine.takeDecisions()
+        pending.take(from: &engine)
         number(&pending)
         try store.commit([pending])
         lastTurnElapsed = clock.elapsed

@@ -45,7 +45,7 @@ extension Keeper {
             }
         }
         noteChores(pending, present)
-        walBytes += pending.bytes.count + 40 * pending.rows.count + choreBytes
+        walBytes += pending.storedBytes + choreBytes
     }
 
     /// Moves the log into the file when it is long, or has to be cut. Between turns: whoever waited
@@ -100,7 +100,7 @@ extension Keeper {
         published = lastCommitted()?.unstorable(since: now)
         _ = failing.fold(.store(isFailing: true), into: &engine, at: now)
         engine.advance(to: now)
-        failing.decisions = engine.takeDecisions()
+        failing.take(from: &engine)
         number(&failing)
         kept.append(failing)
         lastTurnElapsed = clock.elapsed
@@ -148,7 +148,7 @@ extension Keeper {
             let now = max(running(clock), engine.openInstant)
             _ = pending.fold(.store(isFailing: false), into: &engine, at: now)
             engine.advance(to: now)
-            pending.decisions = engine.takeDecisions()
+            pending.take(from: &engine)
             takesWrites.store(commit(pending, now, clock), ordering: .relaxed)
         }
         answer(questions, at: max(running(clock), engine.watch.now))

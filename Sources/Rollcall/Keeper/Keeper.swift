@@ -26,6 +26,8 @@ package struct KeeperView {
     package let store: StoreFigures
     /// Erasures, by their numbers.
     package let erasures: [Int64: Erasure]
+    /// Numbers + 1 of people of whom something may be left in the store.
+    let peopleErased: [Int64]
 }
 
 /// The one loop: takes what waits, folds it, commits, answers. Source: design §1.
@@ -135,6 +137,9 @@ package final class Keeper: @unchecked Sendable {
         mailbox.put(.question(question))
     }
 
+    /// Where the store is, for those who read it themselves.
+    var storePath: String { store.journal.connection.path }
+
     /// True while writes are taken.
     package var isTakingWrites: Bool { takesWrites.load(ordering: .relaxed) }
 
@@ -212,7 +217,7 @@ package final class Keeper: @unchecked Sendable {
         let isSignOfLife = clock.elapsed - lastTurnElapsed >= Engine.turnEvery.count
         if !pending.isEmpty || isDue || isSignOfLife || chores.isBusy {
             engine.advance(to: now)
-            pending.decisions = engine.takeDecisions()
+            pending.take(from: &engine)
             guard commit(pending, now, clock) else {
                 for (reply, _) in replies {
                     reply(.unavailable("the commit failed: not known to be stored"))
@@ -254,7 +259,7 @@ package final class Keeper: @unchecked Sendable {
         // clock that ages are read from moves on.
         let view = KeeperView(
             engine: (published ?? engine).viewed(at: now), store: storeFigures(),
-            erasures: chores.erasures.erasures)
+            erasures: chores.erasures.erasures, peopleErased: chores.erasures.people)
         for question in questions { question(view) }
     }
 

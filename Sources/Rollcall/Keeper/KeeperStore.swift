@@ -66,6 +66,7 @@ package struct KeeperStore {
         }
         if let failure { throw failure }
         for decision in pending.decisions { try write(decision, turn: pending.turn.number) }
+        try journal.add(pending.dark)
         for erasure in pending.erasures { try journal.put(erasure) }
         try journal.write(turn: pending.turn)
     }
@@ -78,6 +79,10 @@ package struct KeeperStore {
                 try journal.appendDecision(
                     id: decision.id, turn: turn, kind: row.kind, responder: row.responder,
                     previous: decision.previous, atMilliseconds: row.at.milliseconds, body: body)
+                guard case .gap(_, _, let report) = decision.decision, report.number > 0 else {
+                    return
+                }
+                try journal.put(report, responder: row.responder, turn: turn, body: body)
             } catch {
                 failure = error
             }
@@ -140,6 +145,8 @@ package struct KeeperStore {
             }
             engine.advance(to: now)
             again += engine.takeDecisions()
+            // The store has them already.
+            _ = engine.takeDarkBookings()
             engine.nextRow = max(engine.nextRow, turn.lastRow + 1)
         }
         var stored = again.startIndex
@@ -152,55 +159,10 @@ package struct KeeperStore {
             stored += 1
             engine.note(storedDecision: row.id, of: Int(row.responder) - 1)
         }
+        engine.note(storedGap: try journal.lastGap())
         // Other rules may decide otherwise: the store is right, and there is nothing to tell (J4).
         recovered.differences = isSameVersion ? differences + max(0, again.count - stored) : 0
         recovered.rows = rows
         recovered.engine = engine
-    }
-}
-
-/// A decision as a row of the store. A code, once written, keeps its meaning for ever.
-struct DecisionCode {
-    private static let status: UInt8 = 1
-    private static let blind: UInt8 = 2
-    private static let gap: UInt8 = 3
-    /// Stands for NOT_EXPECTED in a status row.
-    private static let notExpected: UInt8 = 255
-
-    let kind: UInt8
-    /// The person's number + 1; 0 for none.
-    let responder: Int64
-    let at: Timestamp
-    let body: [UInt8]
-
-    init(_ decision: Decision) {
-        switch decision {
-        case .status(let at, let number, let from, let to, let origin):
-            kind = Self.status
-            responder = Int64(number + 1)
-            self.at = at
-            body = [
-                from?.rawValue ?? Self.notExpected, to?.rawValue ?? Self.notExpected,
-                origin.rawValue,
-            ]
-        case .blind(let at, let begins, let since, let reason):
-            kind = Self.blind
-            responder = 0
-            self.at = at
-            body = [begins ? 1 : 0, reason.rawValue] + PendingTurn.number(since.milliseconds)
-        case .gap(let at, let number, let report):
-            kind = Self.gap
-            responder = Int64(number + 1)
-            self.at = at
-            body = report.journalBytes
-        case .update(let at, _, _, _):
-            preconditionFailure("updates are decided aloud in replays only, at \(at)")
-        }
-    }
-
-    /// True if `row` stores the same decision.
-    func equals(_ row: DecisionRow) -> Bool {
-        row.kind == kind && row.responder == responder && row.atMilliseconds == at.milliseconds
-            && row.body.elementsEqual(body)
     }
 }

@@ -14,6 +14,8 @@ struct RetentionWriter {
     private let bytesMax: Int64
     private let log: Logger
     private var cut: Turn?
+    /// The gap up to which those that are over are cut.
+    private var lastGap: Int64 = 0
     private var lastLook: Int64?
     private var isWarned = false
 
@@ -59,10 +61,19 @@ struct RetentionWriter {
     mutating func write(to journal: Journal) throws(StoreError) {
         guard let turn = cut else { return }
         try journal.dropCheckpoints(beforeTurn: turn.number)
-        var isLeft = try journal.cut(through: turn, limit: Self.rowsATurn)
+        let day = turn.wallMilliseconds / Self.day
+        var isLeft = try journal.cutGaps(through: turn, after: &lastGap, limit: Self.rowsATurn)
+        if !isLeft { isLeft = try journal.cutDark(before: day, limit: Self.rowsATurn) }
+        if !isLeft { isLeft = try journal.cut(through: turn, limit: Self.rowsATurn) }
         if !isLeft { isLeft = try journal.pruneCheckpoints(slicesMax: 1) }
-        if !isLeft { cut = nil }
+        if !isLeft {
+            cut = nil
+            lastGap = 0
+        }
     }
+
+    /// A transaction failed: gaps may be there again that were passed by.
+    mutating func abandon() { lastGap = 0 }
 
     /// Once in a process' life, so that the log says it without being full of it.
     private mutating func warn(_ message: Logger.Message, _ first: Turn, _ clock: ClockReading) {

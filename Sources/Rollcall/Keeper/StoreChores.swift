@@ -57,6 +57,7 @@ struct StoreChores {
     mutating func abandon() {
         checkpoints.abandon()
         erasures.abandon()
+        retention.abandon()
     }
 
     /// Of a piece that is not a checkpoint's: some pages.

@@ -16,6 +16,10 @@ package final class EdgeFigures: Sendable {
         case responders
         /// `/v1/heartbeat`.
         case heartbeat
+        /// `/v1/gaps`.
+        case gaps
+        /// `/v1/dark`.
+        case dark
         /// `/v1/erasures` and what is below it.
         case erasures
         /// `/v1/status`.
@@ -40,6 +44,8 @@ package final class EdgeFigures: Sendable {
             case .transitions: "transitions"
             case .responders: "responders"
             case .heartbeat: "heartbeat"
+            case .gaps: "gaps"
+            case .dark: "dark"
             case .erasures: "erasures"
             case .status: "status"
             case .metrics: "metrics"
@@ -59,6 +65,7 @@ package final class EdgeFigures: Sendable {
                 [200, 400, 401, 403, 408, 413, 415, 422, 429, 503]
             case .responders: [200, 202, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503]
             case .status, .metrics, .openAPI, .page: [200, 401, 403, 503]
+            case .gaps, .dark: [200, 400, 401, 403, 404, 503]
             case .erasures: [200, 401, 403, 404, 503]
             case .health: [200, 503]
             case .reload: [200, 401, 403, 422, 503]

@@ -94,6 +94,10 @@ extension Engine {
         }
     }
 
+    /// What was told last of the gap of person `number` that is open or waits for its verdict; nil
+    /// without one.
+    package func followedGap(of number: Int) -> GapReport? { gaps[number]?.report }
+
     // MARK: - Suspicion
 
     /// Takes the facts as they are and suspects the first cause that holds on them (C1).

@@ -237,6 +237,9 @@ package struct Engine: Sendable {
         if (0..<roster.count).contains(number) { roster[number].lastDecision = id }
     }
 
+    /// See `note(storedDecision:of:)`: the next gap comes behind number `number`.
+    package mutating func note(storedGap number: Int64) { nextGap = max(nextGap, number + 1) }
+
     // MARK: - Closing an instant
 
     /// Closes the present instant, in the order of fine print F1.

@@ -103,6 +103,13 @@ package struct Watch: Sendable {
         Milliseconds((now - instant).count - (watchedNow - watched(instant)).count)
     }
 
+    /// How much of the time since a told wall time was watched, and how much was blind.
+    package func passed(since time: Timestamp) -> (watched: Milliseconds, blind: Milliseconds) {
+        let running = max(Milliseconds(0), wallNow - time)
+        let watched = watchedNow - told(time)
+        return (watched, Milliseconds(running.count - watched.count))
+    }
+
     // MARK: - Blindness
 
     /// Opens a window of `reason` and sets watched time back to its onset. What was decided in

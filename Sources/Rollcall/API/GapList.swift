@@ -1,0 +1,200 @@
+import RollcallCore
+
+/// `GET /v1/gaps` as a list, newest first.
+struct GapList {
+    private let query: GapQuery
+    private let present: HistoryPresent
+    private let work: HistoryWork
+    private var found: [(responder: Int64, report: GapReport)] = []
+    /// Where the next page begins; nil at the end.
+    private var next: (place: Int64, number: Int64)?
+
+    /// Answers a query; `person` is the one it names.
+    static func answer(
+        _ query: GapQuery, _ person: HistoryPerson?, _ present: HistoryPresent,
+        _ work: HistoryWork
+    ) throws(StoreError) -> HTTPResponse {
+        var list = GapList(query: query, present: present, work: work)
+        if let person { try list.walk(person) } else { try list.scan() }
+        guard let ids = work.ids(of: list.found.map(\.responder)) else {
+            return Router.unavailable("the keeper does not answer")
+        }
+        return .json(list.body(ids))
+    }
+
+    private init(query: GapQuery, present: HistoryPresent, work: HistoryWork) {
+        self.query = query
+        self.present = present
+        self.work = work
+    }
+
+    /// Goes through everybody's gaps in the order of their opening.
+    private mutating func scan() throws(StoreError) {
+        var place = GapPlace(until: query.until)
+        if let after = query.after {
+            place = GapPlace(opened: min(after.place, place.opened), number: after.number)
+        }
+        var looked = 0
+        var isEnd = false
+        while !isEnd, found.count < query.limit, looked < work.limits.gapsListed, !work.isOver {
+            isEnd = try work.reader.gaps(
+                behind: &place, since: query.since?.milliseconds ?? .min,
+                openOnly: query.state == .open
+            ) { row in
+                looked += 1
+                take(row)
+                return found.count < query.limit && looked < work.limits.gapsListed
+            }
+        }
+        if !isEnd { next = (place.opened, max(0, place.number)) }
+    }
+
+    /// Walks back through one person's decisions: their gaps are told of there, one after the
+    /// other.
+    private mutating func walk(_ person: HistoryPerson) throws(StoreError) {
+        var decision = query.after?.place ?? person.lastDecision
+        var below = query.after?.number ?? .max
+        var looked = 0
+        while decision > 0, found.count < query.limit, looked < work.limits.eventsLookedAt,
+            !work.isOver
+        {
+            looked += 1
+            var number: Int64 = 0
+            var isTheirs = false
+            decision = try work.reader.journal.decisions(
+                from: decision, atMilliseconds: .min ... .max, limit: 1
+            ) { row in
+                isTheirs = row.responder == person.responder
+                number = row.gap?.number ?? 0
+            }
+            guard isTheirs else {
+                decision = 0
+                break
+            }
+            guard number > 0, number < below else { continue }
+            below = number
+            try work.reader.gap(number) { row in
+                if row.responder == person.responder { take(row) }
+            }
+        }
+        if decision > 0 { next = (decision, below) }
+    }
+
+    private mutating func take(_ row: GapRow) {
+        guard query.matches(row), !present.erased.contains(row.responder), let report = row.report
+        else { return }
+        found.append((row.responder, report))
+    }
+
+    // MARK: - The answer
+
+    private func body(_ ids: [[UInt8]]) -> [UInt8] {
+        var body: [UInt8] = []
+        JSONWriter.raw("{\"gaps\":[", to: &body)
+        var isFirst = true
+        for ((_, report), id) in zip(found, ids) where !id.isEmpty {
+            if !isFirst { body.append(UInt8(ascii: ",")) }
+            isFirst = false
+            GapJSON.append(report, id, present.watch, to: &body)
+        }
+        JSONWriter.raw("],\"next\":", to: &body)
+        if let next {
+            JSONWriter.string("\(next.place).\(next.number)".utf8, to: &body)
+        } else {
+            JSONWriter.raw("null", to: &body)
+        }
+        ResponderJSON.time("as_of", present.watch.wallNow, to: &body)
+        JSONWriter.raw("}\n", to: &body)
+        return body
+    }
+}
+
+/// What is told of one gap.
+enum GapJSON {
+    /// Appends one gap's object, as of `watch`.
+    static func append(
+        _ report: GapReport, _ id: [UInt8], _ watch: Watch, to body: inout [UInt8]
+    ) {
+        let isOpen = report.closedAt == .distantPast
+        JSONWriter.raw("{\"gap\":", to: &body)
+        JSONWriter.integer(report.number, to: &body)
+        JSONWriter.raw(",\"responder_id\":", to: &body)
+        JSONWriter.string(id, to: &body)
+        let state: StaticString = isOpen ? "open" : report.verdict == nil ? "returned" : "closed"
+        ResponderJSON.word("state", state, to: &body)
+        ResponderJSON.time("opened_at", report.openedAt, to: &body)
+        ResponderJSON.time("offline_at", report.offlineAt, to: &body)
+        ResponderJSON.time("closed_at", report.closedAt, to: &body)
+        let passed = watch.passed(since: report.openedAt)
+        seconds("length_seconds", isOpen ? passed.watched : report.length, to: &body)
+        ResponderJSON.word("suspected", report.suspected.word, to: &body)
+        ResponderJSON.word("first_suspected", report.firstSuspected.word, to: &body)
+        JSONWriter.raw(",\"verdict\":", to: &body)
+        if let verdict = report.verdict {
+            JSONWriter.word(verdict.word, to: &body)
+        } else {
+            JSONWriter.raw("null", to: &body)
+        }
+        JSONWriter.raw(",\"region\":", to: &body)
+        JSONWriter.string(report.facts.region, to: &body)
+        ResponderJSON.word("platform", report.facts.platform.word, to: &body)
+        let blind = isOpen ? max(report.blind, passed.blind) : report.blind
+        seconds("blind_seconds", blind, to: &body)
+        appendGroup(report.facts.group, to: &body)
+        appendEvidence(report, isOpen: isOpen, to: &body)
+        body.append(UInt8(ascii: "}"))
+    }
+
+    private static func appendGroup(_ group: GapGroup?, to body: inout [UInt8]) {
+        guard let group else { return JSONWriter.raw(",\"group\":null", to: &body) }
+        JSONWriter.raw(",\"group\":{\"id\":", to: &body)
+        JSONWriter.integer(group.id, to: &body)
+        ResponderJSON.word("of", group.isFeed ? "feed" : "region", to: &body)
+        JSONWriter.raw(",\"members\":", to: &body)
+        JSONWriter.integer(Int64(group.members), to: &body)
+        JSONWriter.raw(",\"active\":", to: &body)
+        JSONWriter.integer(Int64(group.active), to: &body)
+        body.append(UInt8(ascii: "}"))
+    }
+
+    /// The facts of the suspicion and those of the return, each without what stands beside it.
+    private static func appendEvidence(
+        _ report: GapReport, isOpen: Bool, to body: inout [UInt8]
+    ) {
+        var bare = report
+        bare.state = .judged
+        bare.closedAt = .distantPast
+        bare.blind = Milliseconds(0)
+        JSONWriter.raw(",\"evidence\":", to: &body)
+        GapEvidence.append(bare, to: &body)
+        JSONWriter.raw(",\"return\":", to: &body)
+        // Who is no longer expected did not return.
+        guard !isOpen, report.verdict != .dutyEnded else {
+            return JSONWriter.raw("null", to: &body)
+        }
+        bare.state = .verdict
+        GapEvidence.append(bare, to: &body)
+    }
+
+    /// Appends `,"key":12.5`: seconds with one to three decimals.
+    static func seconds(_ key: StaticString, _ span: Milliseconds, to body: inout [UInt8]) {
+        body.append(UInt8(ascii: ","))
+        JSONWriter.word(key, to: &body)
+        body.append(UInt8(ascii: ":"))
+        seconds(span, to: &body)
+    }
+
+    /// Appends seconds with one to three decimals.
+    static func seconds(_ span: Milliseconds, to body: inout [UInt8]) {
+        let count = max(0, span.count)
+        JSONWriter.integer(count / 1000, to: &body)
+        body.append(UInt8(ascii: "."))
+        var rest = count % 1000
+        var digit: Int64 = 100
+        repeat {
+            body.append(UInt8(ascii: "0") + UInt8(rest / digit))
+            rest %= digit
+            digit /= 10
+        } while rest > 0
+    }
+}

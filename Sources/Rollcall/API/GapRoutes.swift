@@ -1,0 +1,169 @@
+import RollcallCore
+
+/// Which gaps a question is about.
+struct GapQuery: Sendable {
+    /// Whether a gap is over. A person may be back while the verdict is still to come.
+    enum State: String, CaseIterable, Sendable {
+        case open, closed
+
+        /// The word of a query.
+        var word: StaticString { self == .open ? "open" : "closed" }
+    }
+
+    /// What gaps may be counted by.
+    enum Key: CaseIterable, Sendable {
+        case cause, verdict, region, platform
+
+        /// The word of a query, and of a member.
+        var word: StaticString {
+            switch self {
+            case .cause: "cause"
+            case .verdict: "verdict"
+            case .region: "region"
+            case .platform: "platform"
+            }
+        }
+    }
+
+    var state: State?
+    var cause: GapCause?
+    var verdict: GapVerdict?
+    var region: [UInt8]?
+    var platform: Platform?
+    var responder: [UInt8]?
+    var since: Timestamp?
+    var until: Timestamp?
+    /// Where a page begins: a time of opening or a decision, and a gap's number.
+    var after: (place: Int64, number: Int64)?
+    var limit = Router.limitStandard
+    /// What to count by; empty for a list.
+    var by: [Key] = []
+
+    /// Reads a query. Errors: `ParameterError`.
+    init(_ query: [(name: String, value: String)] = []) throws(ParameterError) {
+        var isPaged = false
+        for (name, value) in query {
+            switch name {
+            case "state":
+                state = try Parameters.word(name, value, State.allCases, \.word)
+            case "cause": cause = try Parameters.word(name, value, GapCause.allCases, \.word)
+            case "verdict": verdict = try Parameters.word(name, value, GapVerdict.allCases, \.word)
+            case "platform": platform = try Parameters.word(name, value, Platform.allCases, \.word)
+            case "region": region = Array(value.utf8)
+            case "responder": responder = Array(value.utf8)
+            case "since": since = try Parameters.time(name, value)
+            case "until": until = try Parameters.time(name, value)
+            case "by":
+                by = try Parameters.words(
+                    name, value, Key.allCases, max: Key.allCases.count, \.word)
+            case "after":
+                let numbers = try Parameters.cursor(name, value, count: 2)
+                after = (numbers[0], numbers[1])
+                isPaged = true
+            case "limit":
+                limit = try Parameters.number(name, value, 1...Router.limitMax)
+                isPaged = true
+            default: throw ParameterError(detail: "unknown parameter")
+            }
+        }
+        if !by.isEmpty, isPaged {
+            throw ParameterError(detail: "by: goes without after and limit")
+        }
+    }
+
+    /// True for a gap that is asked for, whoever's it is.
+    func matches(_ row: GapRow) -> Bool {
+        if let state, row.isOpen != (state == .open) { return false }
+        if let cause, row.cause != cause { return false }
+        if let verdict, row.verdict != verdict { return false }
+        if let platform, row.platform != platform { return false }
+        if let region, !row.region.elementsEqual(region) { return false }
+        if let since, row.openedAt < since { return false }
+        if let until, row.openedAt >= until { return false }
+        return true
+    }
+}
+
+/// The routes about gaps and dark time, from the store's history (design §5, §9).
+extension Router {
+    /// Answers `GET /v1/gaps`, as a list or as a table.
+    func showGaps(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        let query: GapQuery
+        do throws(ParameterError) {
+            query = try GapQuery(request.query)
+        } catch {
+            return answer(.refusal(error), InputFigures())
+        }
+        look(for: query.responder, answer) { present, person in
+            { (work) throws(StoreError) in
+                query.by.isEmpty
+                    ? try GapList.answer(query, person, present, work)
+                    : try GapTable.answer(query, person, present, work)
+            }
+        }
+    }
+
+    /// Answers `GET /v1/dark`.
+    func showDark(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        let query: DarkQuery
+        do throws(ParameterError) {
+            query = try DarkQuery(request.query)
+        } catch {
+            return answer(.refusal(error), InputFigures())
+        }
+        look(for: query.responder, answer) { present, person in
+            { (work) throws(StoreError) in
+                try DarkTable.answer(query, person, present, work)
+            }
+        }
+    }
+
+    /// Answers `GET /v1/responders/{id}/timeline`.
+    func showTimeline(_ id: [UInt8], _ request: HTTPRequest, _ answer: @escaping Answer) {
+        let query: TimelineQuery
+        do throws(ParameterError) {
+            query = try TimelineQuery(request.query)
+        } catch {
+            return answer(.refusal(error), InputFigures())
+        }
+        look(for: id, answer) { present, person in
+            { (work) throws(StoreError) in
+                guard let person else { return Self.nobody }
+                return try Timeline.answer(query, id, person, present, work)
+            }
+        }
+    }
+
+    /// Asks the keeper for the present and, by id, for a person; then history. With an id that
+    /// nobody has the answer is 404.
+    private func look(
+        for id: [UInt8]?, _ answer: @escaping Answer,
+        _ question: @escaping @Sendable (HistoryPresent, HistoryPerson?) -> HistoryDesk.Question
+    ) {
+        keeper.ask { [history] view in
+            let person = id.flatMap { HistoryPerson($0, view.engine.roster) }
+            guard id == nil || person != nil else { return answer(Self.nobody, InputFigures()) }
+            history.ask({ answer($0, InputFigures()) }, question(HistoryPresent(view), person))
+        }
+    }
+
+    private static var nobody: HTTPResponse {
+        .problem(404, "Not Found", detail: "nobody has this id")
+    }
+}
+
+/// Where a person's history begins, going back.
+struct HistoryPerson: Sendable {
+    /// Their number + 1.
+    let responder: Int64
+    let lastRow: Int64
+    let lastDecision: Int64
+
+    /// Nil if nobody has the id.
+    init?(_ id: [UInt8], _ roster: Roster) {
+        guard let number = roster.number(of: id) else { return nil }
+        responder = Int64(number + 1)
+        lastRow = roster[number].lastRow
+        lastDecision = roster[number].lastDecision
+    }
+}

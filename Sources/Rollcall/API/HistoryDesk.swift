@@ -1,0 +1,168 @@
+import Glibc
+import Logging
+import RollcallCore
+import Synchronization
+
+/// What one question of history may cost at most; what is left is told by `next` or `truncated`.
+package struct HistoryLimits: Sendable {
+    /// Gaps looked at for one page.
+    var gapsListed = 200_000
+    /// Gaps counted over for one table.
+    var gapsSummed = 2_000_000
+    /// A person's decisions looked at for a page of their gaps, and rows and decisions for a page
+    /// of a timeline.
+    var eventsLookedAt = 20_000
+    /// Rows of dark time summed up for one table.
+    var darkSummed = 1_000_000
+    /// Rows of one table.
+    var groups = 10_000
+    /// How long one question is worked at.
+    var time = Duration.seconds(2)
+
+    /// The limits of the product.
+    package init() {}
+}
+
+/// What a question of history needs to know of the present.
+struct HistoryPresent: Sendable {
+    /// The clocks as of the question.
+    let watch: Watch
+    /// Numbers + 1 of people who are being erased: of them nothing is told any more.
+    let erased: Set<Int64>
+
+    init(_ view: KeeperView) {
+        watch = view.engine.watch
+        erased = Set(view.peopleErased)
+    }
+}
+
+/// One question's means: the store, the present, the time that is left.
+struct HistoryWork {
+    let reader: HistoryReader
+    let keeper: Keeper
+    let limits: HistoryLimits
+    private let end: ContinuousClock.Instant
+
+    init(_ reader: HistoryReader, keeper: Keeper, limits: HistoryLimits = HistoryLimits()) {
+        self.reader = reader
+        self.keeper = keeper
+        self.limits = limits
+        end = ContinuousClock.now + limits.time
+    }
+
+    /// True once the question has had its time.
+    var isOver: Bool { ContinuousClock.now >= end }
+
+    /// How long the keeper is waited for: it answers between two turns.
+    private static let keeperPatience: Int64 = 1000
+
+    /// The ids of people by their numbers + 1, empty for those who were erased; nil if the keeper
+    /// does not answer. A thousand of them are some 100 µs of the keeper's.
+    func ids(of responders: [Int64]) -> [[UInt8]]? {
+        let answers = Mailbox<[[UInt8]]>()
+        keeper.ask { view in
+            let roster = view.engine.roster
+            answers.put(
+                responders.map { responder in
+                    let number = Int(responder) - 1
+                    return (0..<roster.count).contains(number) ? Array(roster.id(number)) : []
+                })
+        }
+        return answers.takeAll(waiting: Self.keeperPatience).first
+    }
+}
+
+/// Answers questions of history from a read-only connection, one after the other, on a thread of
+/// its own: neither the listener nor the keeper waits for a disk that reads (design §1 J8).
+///
+/// `@unchecked Sendable` is true because the reader is touched by its own thread alone.
+final class HistoryDesk: @unchecked Sendable {
+    /// Questions that wait at most; beyond it 503.
+    static let waitingMax = 16
+    /// How long a question waits before it gets a 503: the listener's watchdog would come next.
+    static let patience = Duration.seconds(3)
+    /// After so long without a question the connection and its memory are given back.
+    private static let idleMax: Int64 = 60_000
+
+    /// Makes an answer of what a question may read.
+    typealias Question = @Sendable (HistoryWork) throws(StoreError) -> HTTPResponse
+
+    private enum Message: Sendable {
+        case question(Question, until: ContinuousClock.Instant, @Sendable (HTTPResponse) -> Void)
+        case close
+    }
+
+    private let keeper: Keeper
+    private let limits: HistoryLimits
+    private let messages = Mailbox<Message>()
+    private let waiting = Atomic(0)
+    private var reader: HistoryReader?
+
+    /// A desk that reads `keeper`'s store; its thread runs until `close`.
+    init(keeper: Keeper, limits: HistoryLimits = HistoryLimits()) {
+        self.keeper = keeper
+        self.limits = limits
+        let box = Unmanaged.passRetained(self).toOpaque()
+        var thread = pthread_t()
+        let result = pthread_create(&thread, nil, runHistoryDesk, box)
+        precondition(result == 0, "the thread of history cannot be created: \(result)")
+        pthread_detach(thread)
+    }
+
+    /// Ends the thread, after what waits.
+    func close() { messages.put(.close) }
+
+    /// Answers a question once, on another thread; at once with 503 if too many wait.
+    func ask(_ answer: @escaping @Sendable (HTTPResponse) -> Void, _ question: @escaping Question) {
+        guard waiting.add(1, ordering: .relaxed).newValue <= Self.waitingMax else {
+            waiting.subtract(1, ordering: .relaxed)
+            return answer(Router.unavailable("too many questions of history are waiting"))
+        }
+        messages.put(.question(question, until: ContinuousClock.now + Self.patience, answer))
+    }
+
+    // MARK: - The thread
+
+    fileprivate func run() {
+        while true {
+            let taken = messages.takeAll(waiting: Self.idleMax)
+            if taken.isEmpty { reader = nil }
+            for message in taken {
+                switch message {
+                case .question(let question, let until, let answer):
+                    let response =
+                        ContinuousClock.now < until
+                        ? response(question) : Router.unavailable("history is busy")
+                    waiting.subtract(1, ordering: .relaxed)
+                    answer(response)
+                case .close: return reader = nil
+                }
+            }
+        }
+    }
+
+    private func opened() throws(StoreError) -> HistoryReader {
+        if let reader { return reader }
+        let new = try HistoryReader(path: keeper.storePath)
+        reader = new
+        return new
+    }
+
+    private func response(_ question: Question) -> HTTPResponse {
+        do throws(StoreError) {
+            let open = try opened()
+            return try question(HistoryWork(open, keeper: keeper, limits: limits))
+        } catch {
+            reader = nil
+            keeper.log.warning("history cannot be read", metadata: ["error": "\(error)"])
+            return Router.unavailable("history cannot be read")
+        }
+    }
+}
+
+/// The desk's thread. Not a closure: one written inside a type could be isolated to an actor.
+private func runHistoryDesk(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let box else { return nil }
+    Unmanaged<HistoryDesk>.fromOpaque(box).takeRetainedValue().run()
+    return nil
+}

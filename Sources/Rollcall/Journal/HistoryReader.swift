@@ -1,0 +1,249 @@
+import RollcallCore
+
+/// A gap's row as it stands in a statement: gone with the next step.
+struct GapRow {
+    private let statement: Statement
+
+    fileprivate init(_ statement: Statement) { self.statement = statement }
+
+    var number: Int64 { statement.integer(at: 0) }
+    /// The person's number + 1.
+    var responder: Int64 { statement.integer(at: 1) }
+    var openedAt: Timestamp { Timestamp(milliseconds: statement.integer(at: 2)) }
+    var isOpen: Bool { statement.integer(at: 3) == 0 }
+    var cause: GapCause { GapCause(rawValue: byte(4)) ?? .unexplained }
+    /// Nil while there is none.
+    var verdict: GapVerdict? { GapVerdict(rawValue: byte(5)) }
+    var platform: Platform { Platform(rawValue: byte(6)) ?? .unknown }
+    /// 0 while it is open.
+    var length: Milliseconds { Milliseconds(statement.integer(at: 7)) }
+    var blind: Milliseconds { Milliseconds(statement.integer(at: 8)) }
+    /// In SQLite's memory.
+    var region: UnsafeRawBufferPointer { statement.bytes(at: 9) }
+    /// Where it stands in the order of opening.
+    var place: GapPlace { GapPlace(opened: statement.integer(at: 2), number: number) }
+    /// The report as its newest decision has it; nil if it is damaged. Not of `scanGaps`.
+    var report: GapReport? { GapReport(journalBytes: Array(statement.bytes(at: 10))) }
+
+    private func byte(_ column: Int32) -> UInt8 {
+        UInt8(truncatingIfNeeded: statement.integer(at: column))
+    }
+}
+
+/// A place among the gaps by their opening, newest first: what is before it has been read.
+struct GapPlace: Equatable, Sendable {
+    /// Milliseconds since 1970.
+    var opened: Int64
+    var number: Int64
+
+    /// Before the gaps that opened before a time; nil for now.
+    init(until time: Timestamp?) {
+        opened = time?.milliseconds ?? .max
+        number = .min
+    }
+
+    init(opened: Int64, number: Int64) {
+        self.opened = opened
+        self.number = number
+    }
+}
+
+/// Reads gaps, dark time and turns of a live store, from one thread, in pieces that are a
+/// transaction each: none lasts longer than a second (design §1).
+final class HistoryReader {
+    /// What a piece may last, with the time of one row or some more: a fifth of what is promised.
+    static let pieceMax = Duration.milliseconds(200)
+    /// Rows between looks at the clock.
+    private static let rowsALook = 128
+
+    /// Rows and decisions, by their numbers.
+    let journal: JournalReader
+    private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gapsAfter, gap: Statement
+    private let darkOfDay, dark, turn, lastTurn, blind: Statement
+
+    /// Opens the store at `path`, which a `Journal` has made.
+    init(path: String) throws(StoreError) {
+        journal = try JournalReader(path: path)
+        let connection = journal.connection
+        gapsAt = try Statement(connection, Self.gapsAt)
+        gapsBefore = try Statement(connection, Self.gapsBefore)
+        openGapsAt = try Statement(connection, Self.openGapsAt)
+        openGapsBefore = try Statement(connection, Self.openGapsBefore)
+        gapsAfter = try Statement(connection, Self.gapsAfter)
+        gap = try Statement(connection, Self.gap)
+        darkOfDay = try Statement(
+            connection, "SELECT * FROM dark WHERE day = ? AND responder > ? ORDER BY responder")
+        dark = try Statement(connection, "SELECT * FROM dark WHERE day = ? AND responder = ?")
+        turn = try Statement(
+            connection, "SELECT * FROM turns WHERE number >= ? ORDER BY number LIMIT 1")
+        lastTurn = try Statement(connection, "SELECT max(number) FROM turns")
+        blind = try Statement(connection, Self.blind)
+    }
+
+    // MARK: - Gaps
+
+    /// Reads gaps that opened at `since` or later, the newest first, behind `place`, and moves it
+    /// on; true once there are no more. `take` says whether to go on behind the row it is given.
+    func gaps(
+        behind place: inout GapPlace, since: Int64, openOnly: Bool, take: (GapRow) -> Bool
+    ) throws(StoreError) -> Bool {
+        guard place.opened >= since else { return true }
+        var moved = place
+        defer { place = moved }
+        let same = openOnly ? openGapsAt : gapsAt
+        same.bind(place.opened, at: 1)
+        same.bind(place.number, at: 2)
+        func step(_ row: GapRow) -> Bool {
+            moved = row.place
+            return take(row)
+        }
+        guard try piece(same, { step(GapRow(same)) }) else { return false }
+        // Of this instant nothing is left.
+        moved.number = .min
+        let older = openOnly ? openGapsBefore : gapsBefore
+        older.bind(place.opened, at: 1)
+        older.bind(since, at: 2)
+        return try piece(older) { step(GapRow(older)) }
+    }
+
+    /// Reads all gaps by rising number behind `number`, and moves it on; true once there are no
+    /// more. The cheapest way through many: no index, no reports.
+    func scanGaps(
+        after number: inout Int64, take: (GapRow) -> Bool
+    ) throws(StoreError) -> Bool {
+        var moved = number
+        defer { number = moved }
+        gapsAfter.bind(number, at: 1)
+        let row = GapRow(gapsAfter)
+        return try piece(gapsAfter) {
+            moved = row.number
+            return take(row)
+        }
+    }
+
+    /// Calls `take` with the gap of a number, if there is one.
+    func gap(_ number: Int64, take: (GapRow) -> Void) throws(StoreError) {
+        gap.bind(number, at: 1)
+        defer { gap.reset() }
+        if try gap.next() { take(GapRow(gap)) }
+    }
+
+    // MARK: - Dark time
+
+    /// Reads a day's rows by rising person behind number `responder`, and moves it on; true once
+    /// there are no more.
+    func dark(
+        day: Int64, after responder: inout Int64, take: (DarkRow) -> Bool
+    ) throws(StoreError) -> Bool {
+        var moved = responder
+        defer { responder = moved }
+        darkOfDay.bind(day, at: 1)
+        darkOfDay.bind(responder, at: 2)
+        return try piece(darkOfDay) {
+            let row = DarkRow(darkOfDay)
+            moved = row.responder
+            return take(row)
+        }
+    }
+
+    /// A person's dark time of a day.
+    func dark(day: Int64, of responder: Int64) throws(StoreError) -> DarkRow? {
+        dark.bind(day, at: 1)
+        dark.bind(responder, at: 2)
+        defer { dark.reset() }
+        return try dark.next() ? DarkRow(dark) : nil
+    }
+
+    // MARK: - Turns and blind windows
+
+    /// The turn of a number, or the next one; nil behind the last.
+    func turn(notBefore number: Int64) throws(StoreError) -> Turn? {
+        turn.bind(number, at: 1)
+        defer { turn.reset() }
+        return try turn.next() ? Turn(turn) : nil
+    }
+
+    /// The newest turn's number, 0 without any.
+    func lastTurnNumber() throws(StoreError) -> Int64 { try lastTurn.one() }
+
+    /// Calls `take` with the newest decision about blindness before `id`; false if there is none.
+    func blindDecision(
+        before id: Int64, take: (DecisionRow) -> Void
+    ) throws(StoreError) -> Bool {
+        blind.bind(id, at: 1)
+        defer { blind.reset() }
+        guard try blind.next() else { return false }
+        take(DecisionRow(blind))
+        return true
+    }
+
+    /// Steps through a statement until `take` says no or the piece has lasted long enough; true at
+    /// the statement's end.
+    private func piece(
+        _ select: Statement, _ take: () -> Bool
+    ) throws(StoreError) -> Bool {
+        defer { select.reset() }
+        let end = ContinuousClock.now + Self.pieceMax
+        var rows = 0
+        while try select.next() {
+            guard take() else { return false }
+            rows += 1
+            if rows % Self.rowsALook == 0, ContinuousClock.now >= end { return false }
+        }
+        return true
+    }
+}
+
+extension HistoryReader {
+    fileprivate static let gapsAt: StaticString = """
+        SELECT number, responder, opened_ms, closed_ms, cause, verdict, platform, length_ms,
+            blind_ms, region, body
+        FROM gaps INDEXED BY gaps_opened WHERE opened_ms = ?1 AND number < ?2 ORDER BY number DESC
+        """
+    fileprivate static let gapsBefore: StaticString = """
+        SELECT number, responder, opened_ms, closed_ms, cause, verdict, platform, length_ms,
+            blind_ms, region, body
+        FROM gaps INDEXED BY gaps_opened WHERE opened_ms < ?1 AND opened_ms >= ?2
+        ORDER BY opened_ms DESC, number DESC
+        """
+    fileprivate static let openGapsAt: StaticString = """
+        SELECT number, responder, opened_ms, closed_ms, cause, verdict, platform, length_ms,
+            blind_ms, region, body
+        FROM gaps INDEXED BY gaps_open
+        WHERE closed_ms = 0 AND opened_ms = ?1 AND number < ?2 ORDER BY number DESC
+        """
+    fileprivate static let openGapsBefore: StaticString = """
+        SELECT number, responder, opened_ms, closed_ms, cause, verdict, platform, length_ms,
+            blind_ms, region, body
+        FROM gaps INDEXED BY gaps_open
+        WHERE closed_ms = 0 AND opened_ms < ?1 AND opened_ms >= ?2
+        ORDER BY opened_ms DESC, number DESC
+        """
+    fileprivate static let gapsAfter: StaticString = """
+        SELECT number, responder, opened_ms, closed_ms, cause, verdict, platform, length_ms,
+            blind_ms, region
+        FROM gaps WHERE number > ?1 ORDER BY number
+        """
+    fileprivate static let gap: StaticString = """
+        SELECT number, responder, opened_ms, closed_ms, cause, verdict, platform, length_ms,
+            blind_ms, region, body
+        FROM gaps WHERE number = ?1
+        """
+    fileprivate static let blind: StaticString = """
+        SELECT * FROM decisions INDEXED BY blind_decisions
+        WHERE responder = 0 AND id < ?1 ORDER BY id DESC LIMIT 1
+        """
+}
+
+extension DarkRow {
+    /// The current row of a statement that selects the whole table.
+    fileprivate init(_ statement: Statement) {
+        day = statement.integer(at: 0)
+        responder = statement.integer(at: 1)
+        platform =
+            Platform(rawValue: UInt8(truncatingIfNeeded: statement.integer(at: 2))) ?? .unknown
+        contact = Milliseconds(statement.integer(at: 3))
+        location = Milliseconds(statement.integer(at: 4))
+        region = Array(statement.bytes(at: 5))
+    }
+}

@@ -1,0 +1,170 @@
+import RollcallCore
+
+/// Dark time of one person on one day, as a turn adds it to the store's row (design §5 C4).
+struct DarkRow: Equatable, Sendable {
+    /// Days since 1970-01-01, UTC.
+    var day: Int64
+    /// The person's number + 1.
+    var responder: Int64
+    var platform: Platform
+    var contact = Milliseconds(0)
+    var location = Milliseconds(0)
+    var region: [UInt8]
+
+    /// The bookings of a turn, one row a day and person, in the order of the table's key: what is
+    /// written in order costs a page once.
+    static func merged(_ bookings: [DarkBooking]) -> [DarkRow] {
+        var rows: [DarkRow] = []
+        let order = bookings.indices.sorted { a, b in
+            (bookings[a].day, bookings[a].number, a) < (bookings[b].day, bookings[b].number, b)
+        }
+        for index in order {
+            let booking = bookings[index]
+            var row = DarkRow(
+                day: booking.day, responder: Int64(booking.number + 1),
+                platform: booking.platform, region: booking.region)
+            if let last = rows.last, last.day == row.day, last.responder == row.responder {
+                (row.contact, row.location) = (last.contact, last.location)
+                rows.removeLast()
+            }
+            switch booking.kind {
+            case .contact: row.contact.count += booking.length.count
+            case .location: row.location.count += booking.length.count
+            }
+            rows.append(row)
+        }
+        return rows
+    }
+}
+
+/// Gaps and dark time in the store (design §5).
+extension Journal {
+    /// The highest number of a gap, 0 without any.
+    func lastGap() throws(StoreError) -> Int64 { try statements.lastGap.one() }
+
+    /// Keeps what is known of a gap that counts, in the open transaction; `body` is the report as
+    /// the decision holds it.
+    func put(
+        _ report: GapReport, responder: Int64, turn: Int64, body: UnsafeRawBufferPointer
+    ) throws(StoreError) {
+        try writing { () throws(StoreError) in
+            let put = statements.putGap
+            let isOpen = report.closedAt == .distantPast
+            put.bind(report.number, at: 1)
+            put.bind(responder, at: 2)
+            put.bind(report.openedAt.milliseconds, at: 3)
+            put.bind(isOpen ? 0 : max(1, report.closedAt.milliseconds), at: 4)
+            put.bind(Int64(report.suspected.rawValue), at: 5)
+            put.bind(report.verdict.map { Int64($0.rawValue) } ?? -1, at: 6)
+            put.bind(Int64(report.facts.platform.rawValue), at: 7)
+            put.bind(report.length.count, at: 8)
+            put.bind(report.blind.count, at: 9)
+            try put.bind(copying: report.facts.region, at: 10)
+            put.bind(turn, at: 11)
+            try put.bind(body, at: 12)
+            try put.run()
+        }
+    }
+
+    /// Adds dark time to the rows of its days, in the open transaction.
+    func add(_ rows: [DarkRow]) throws(StoreError) {
+        guard !rows.isEmpty else { return }
+        try writing { () throws(StoreError) in
+            let add = statements.addDark
+            for row in rows {
+                add.bind(row.day, at: 1)
+                add.bind(row.responder, at: 2)
+                add.bind(Int64(row.platform.rawValue), at: 3)
+                add.bind(row.contact.count, at: 4)
+                add.bind(row.location.count, at: 5)
+                try add.bind(copying: row.region, at: 6)
+                try add.run()
+            }
+        }
+    }
+
+    // MARK: - Retention
+
+    /// Removes those of the next `limit` gaps behind number `last` that were over by `turn`, and
+    /// moves `last` on; true if some are left. Open ones stay, however old.
+    ///
+    /// It comes before their decisions are cut: an erasure finds a gap by them.
+    func cutGaps(
+        through turn: Turn, after last: inout Int64, limit: Int64
+    ) throws(StoreError) -> Bool {
+        var moved = last
+        var isLeft = false
+        try writing { () throws(StoreError) in
+            let select = statements.gapsAfter
+            var old: [(number: Int64, responder: Int64)] = []
+            select.bind(last, at: 1)
+            defer { select.reset() }
+            var looked: Int64 = 0
+            while try select.next(), select.integer(at: 1) <= turn.number {
+                moved = select.integer(at: 0)
+                let isOver = select.integer(at: 3) >= 0 && select.integer(at: 2) <= turn.number
+                if isOver { old.append((moved, select.integer(at: 4))) }
+                looked += 1
+                isLeft = looked == limit
+                if isLeft { break }
+            }
+            select.reset()
+            for gap in old { try delete(gap: gap.number, of: gap.responder) }
+        }
+        last = moved
+        return isLeft
+    }
+
+    /// Removes at most `limit` rows of dark time of days before `day`; true if some are left.
+    func cutDark(before day: Int64, limit: Int64) throws(StoreError) -> Bool {
+        var isLeft = false
+        try writing { () throws(StoreError) in
+            statements.deleteDarkBefore.bind(day, at: 1)
+            statements.deleteDarkBefore.bind(limit, at: 2)
+            try statements.deleteDarkBefore.run()
+            isLeft = connection.changes == limit
+        }
+        return isLeft
+    }
+
+    // MARK: - Erasure
+
+    /// Removes a person's gap; no other person's.
+    func removeGap(_ number: Int64, of responder: Int64) throws(StoreError) {
+        guard number > 0 else { return }
+        try writing { () throws(StoreError) in try delete(gap: number, of: responder) }
+    }
+
+    private func delete(gap number: Int64, of responder: Int64) throws(StoreError) {
+        statements.deleteGap.bind(number, at: 1)
+        statements.deleteGap.bind(responder, at: 2)
+        try statements.deleteGap.run()
+    }
+
+    /// Removes a person's dark time of at most `limit` days behind `day`. Returns the day to go on
+    /// behind; nil once nothing is left.
+    func removeDark(
+        of responder: Int64, after day: Int64, limit: Int
+    ) throws(StoreError) -> Int64? {
+        var last: Int64? = day
+        try writing { () throws(StoreError) in
+            for _ in 0..<limit {
+                guard let from = last else { return }
+                let next = statements.nextDarkDay
+                next.bind(from, at: 1)
+                defer { next.reset() }
+                guard try next.next(), next.isInteger(at: 0) else {
+                    last = nil
+                    return
+                }
+                let found = next.integer(at: 0)
+                next.reset()
+                statements.deleteDark.bind(found, at: 1)
+                statements.deleteDark.bind(responder, at: 2)
+                try statements.deleteDark.run()
+                last = found
+            }
+        }
+        return last
+    }
+}

@@ -1,0 +1,78 @@
+import RollcallCore
+
+/// Turns and rows between two times.
+struct TurnSpan {
+    /// Turns before it are older than what is asked for.
+    var first = Int64.min
+    var firstRow = Int64.min
+    /// Turns behind it are newer.
+    var last = Int64.max
+    var lastRow = Int64.max
+}
+
+/// Finds turns by their rows and times. Neither has an index: both rise with the turns' numbers,
+/// times but for a wall that was set back.
+struct TurnFinder {
+    private let reader: HistoryReader
+    /// The turn that was found last: the next row of a walk back is before it.
+    private var found: Turn?
+
+    /// A finder in the store of `reader`.
+    init(_ reader: HistoryReader) { self.reader = reader }
+
+    /// The turn in which a row was folded; nil if it was cut.
+    mutating func turn(ofRow row: Int64) throws(StoreError) -> Turn? {
+        var high = try reader.lastTurnNumber()
+        if let found, found.lastRow >= row {
+            if found.firstRow <= row { return found }
+            high = found.number - 1
+        }
+        let first = try first(through: high) { $0.lastRow >= row }
+        guard let turn = first, turn.firstRow <= row else { return nil }
+        found = turn
+        return turn
+    }
+
+    /// The turns from one time on and before another.
+    func span(since: Timestamp?, until: Timestamp?) throws(StoreError) -> TurnSpan {
+        var span = TurnSpan()
+        let last = try reader.lastTurnNumber()
+        if let since {
+            let turn = try first(through: last) { $0.wallMilliseconds >= since.milliseconds }
+            (span.first, span.firstRow) = turn.map { ($0.number, $0.firstRow) } ?? (.max, .max)
+        }
+        if let until,
+            let turn = try first(
+                through: last, where: { $0.wallMilliseconds >= until.milliseconds })
+        {
+            (span.last, span.lastRow) = (turn.number - 1, turn.firstRow - 1)
+        }
+        return span
+    }
+
+    /// The first turn of which `holds` says yes, once it holds of all behind it; some twenty reads.
+    private func first(
+        through last: Int64, where holds: (Turn) -> Bool
+    ) throws(StoreError) -> Turn? {
+        guard let oldest = try reader.turn(notBefore: .min), oldest.number <= last else {
+            return nil
+        }
+        var low = oldest.number
+        var high = last
+        var best: Turn?
+        while low <= high {
+            let middle = low + (high - low) / 2
+            guard let turn = try reader.turn(notBefore: middle), turn.number <= high else {
+                high = middle - 1
+                continue
+            }
+            if holds(turn) {
+                best = turn
+                high = middle - 1
+            } else {
+                low = turn.number + 1
+            }
+        }
+        return best
+    }
+}

@@ -1,0 +1,81 @@
+import RollcallCore
+
+/// A decision as a row of the store. A code, once written, keeps its meaning for ever.
+struct DecisionCode {
+    private static let status: UInt8 = 1
+    private static let blind: UInt8 = 2
+    private static let gap: UInt8 = 3
+    /// Stands for NOT_EXPECTED in a status row.
+    private static let notExpected: UInt8 = 255
+
+    let kind: UInt8
+    /// The person's number + 1; 0 for none.
+    let responder: Int64
+    let at: Timestamp
+    let body: [UInt8]
+
+    init(_ decision: Decision) {
+        switch decision {
+        case .status(let at, let number, let from, let to, let origin):
+            kind = Self.status
+            responder = Int64(number + 1)
+            self.at = at
+            body = [
+                from?.rawValue ?? Self.notExpected, to?.rawValue ?? Self.notExpected,
+                origin.rawValue,
+            ]
+        case .blind(let at, let begins, let since, let reason):
+            kind = Self.blind
+            responder = 0
+            self.at = at
+            body = [begins ? 1 : 0, reason.rawValue] + PendingTurn.number(since.milliseconds)
+        case .gap(let at, let number, let report):
+            kind = Self.gap
+            responder = Int64(number + 1)
+            self.at = at
+            body = report.journalBytes
+        case .update(let at, _, _, _):
+            preconditionFailure("updates are decided aloud in replays only, at \(at)")
+        }
+    }
+
+    /// What `row` stores; nil if it makes no sense.
+    static func decision(_ row: DecisionRow) -> Decision? {
+        let at = Timestamp(milliseconds: row.atMilliseconds)
+        let number = Int(row.responder) - 1
+        switch (row.kind, row.body.count) {
+        case (status, 3):
+            let from = Status(rawValue: row.body[0])
+            let to = Status(rawValue: row.body[1])
+            guard let origin = Origin(rawValue: row.body[2]),
+                from != nil || row.body[0] == notExpected, to != nil || row.body[1] == notExpected
+            else { return nil }
+            return .status(at: at, number: number, from: from, to: to, origin: origin)
+        case (blind, 10):
+            guard let reason = BlindReason(rawValue: row.body[1]) else { return nil }
+            let since = row.body.dropFirst(2).reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
+            return .blind(
+                at: at, begins: row.body[0] == 1, since: Timestamp(milliseconds: since),
+                reason: reason)
+        case (gap, _):
+            return GapReport(journalBytes: Array(row.body)).map {
+                .gap(at: at, number: number, $0)
+            }
+        default: return nil
+        }
+    }
+
+    /// True if `row` stores the same decision.
+    func equals(_ row: DecisionRow) -> Bool {
+        row.kind == kind && row.responder == responder && row.atMilliseconds == at.milliseconds
+            && row.body.elementsEqual(body)
+    }
+}
+
+extension DecisionRow {
+    /// What it tells of a gap; nil if it is another decision.
+    var gap: GapReport? {
+        guard case .gap(_, _, let report) = DecisionCode.decision(self) else { return nil }
+        return report
+    }
+}

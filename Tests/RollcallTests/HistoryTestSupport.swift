@@ -1,0 +1,168 @@
+import Foundation
+import Logging
+import RollcallCore
+import Testing
+
+@testable import Rollcall
+
+/// A store with a history that is written turn by turn, by virtual time.
+struct HistoryStory {
+    /// A midnight.
+    static let began: Int64 = 1_795_219_200_000
+    static let day: Int64 = 86_400
+
+    let store: KeeperStore
+    var engine = Engine()
+    var turn: Int64 = 0
+
+    init(_ directory: TemporaryDirectory) throws { store = try KeeperStore(path: directory.store) }
+
+    /// One turn, `seconds` after the beginning.
+    mutating func turn(at seconds: Int64, _ events: [Event] = []) throws {
+        let pending = try pendingTurn(at: seconds, events)
+        try store.commit([pending])
+    }
+
+    /// One turn that is not committed yet.
+    mutating func pendingTurn(at seconds: Int64, _ events: [Event] = []) throws -> PendingTurn {
+        let now = RunningTime(milliseconds: Self.began + seconds * 1000)
+        var pending = PendingTurn()
+        for event in events { _ = pending.fold(event, into: &engine, at: now) }
+        engine.advance(to: now)
+        pending.take(from: &engine)
+        turn += 1
+        pending.close(number: turn, engine)
+        return pending
+    }
+
+    /// Batches of these people, each with one new location, captured `captured` seconds after the
+    /// beginning.
+    static func batches(
+        _ ids: [String], sequence: Int, captured: Int64, region: String = "north"
+    ) throws -> Event {
+        let items = ids.map { id in
+            """
+            {"responder_id":"\(id)","region":"\(region)","platform":"ios","duty_state":"ON_DUTY",
+            "telemetry":{"app_state":"background"},
+            "updates":[{"sequence":\(sequence),"captured_at":\(began + captured * 1000)}]}
+            """
+        }
+        return try Self.items(.batch, "[\(items.joined(separator: ","))]")
+    }
+
+    static func items(_ kind: ItemKind, _ body: String) throws -> Event {
+        let bytes = Array(body.utf8)
+        return .items(
+            try ItemScanner.scan(bytes.span, kind: kind).items, source: EventSource.standard)
+    }
+
+    /// People fall silent, and come back 400 s after they were heard with what they had captured
+    /// meanwhile; the verdict follows. Ten minutes in all.
+    mutating func silence(_ ids: [String], from seconds: Int64, region: String = "north") throws {
+        let sequence = Int(seconds)
+        try turn(
+            at: seconds,
+            [
+                try Self.batches(ids, sequence: sequence, captured: seconds, region: region)
+            ])
+        try turn(at: seconds + 200)
+        try turn(
+            at: seconds + 400,
+            [
+                try Self.batches(
+                    ids, sequence: sequence + 1, captured: seconds + 150, region: region)
+            ])
+        try turn(
+            at: seconds + 480,
+            [
+                try Self.batches(
+                    ids, sequence: sequence + 2, captured: seconds + 480, region: region)
+            ])
+        try turn(
+            at: seconds + 560,
+            [
+                try Self.batches(
+                    ids, sequence: sequence + 3, captured: seconds + 560, region: region)
+            ])
+        // Off duty, so that what lies between is no gap.
+        let facts = ids.map { "{\"responder_id\":\"\($0)\",\"duty_state\":\"OFF_DUTY\"}" }
+        try turn(
+            at: seconds + 561,
+            [try Self.items(.responder, "[\(facts.joined(separator: ","))]")])
+    }
+
+    /// The rows of a statement's one column.
+    func integers(_ sql: StaticString) throws -> [Int64] {
+        let statement = try Statement(store.journal.connection, sql)
+        var found: [Int64] = []
+        while try statement.next() { found.append(statement.integer(at: 0)) }
+        return found
+    }
+}
+
+/// A server on a story's store, and a client of it.
+final class HistoryServer {
+    let keeper: Keeper
+    let router: Router
+    private let http: HTTPServer
+
+    /// Opens the store of a story, which must be closed.
+    init(_ directory: TemporaryDirectory, limits: HistoryLimits = HistoryLimits()) throws {
+        let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let edge = EdgeFigures()
+        keeper = try Keeper(
+            path: directory.store, policy: Policy(), log: log, edge: edge, refusals: { 0 },
+            onFatal: { _ in })
+        let router = Router(
+            keeper: keeper, edge: edge, limits: BodyLimits(ScanLimits()),
+            doors: Doors(Doors.Rules(), log: log), admission: Admission(),
+            reloader: Reloader(
+                Configuration(), source: .defaults, keeper: keeper, edge: edge, log: log,
+                apply: { _ in }), historyLimits: limits)
+        self.router = router
+        let listener = try HTTPListener(address: "127.0.0.1:0")
+        let door = Door(listener)
+        http = try HTTPServer(
+            listener: listener, early: { router.judge($0, at: door) },
+            handler: { router.handle($0, $1) })
+        keeper.start()
+    }
+
+    /// Stops the server and closes the store.
+    func stop() {
+        http.stop()
+        router.close()
+        let isDone = ReplyCounter()
+        keeper.stop { isDone.add("done") }
+        #expect(isTrueSoon { !isDone.all.isEmpty })
+    }
+
+    /// The answer to a GET.
+    func answer(_ target: String) throws -> RawClient.Answer {
+        let client = try RawClient(port: http.port)
+        client.send("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        return client.readAnswer()
+    }
+
+    /// The object that is answered to a GET, with 200.
+    func get(_ target: String) throws -> [String: Any] {
+        let answer = try answer(target)
+        #expect(answer.status == 200, "\(target): \(answer.body)")
+        let parsed = try JSONSerialization.jsonObject(with: Data(answer.body.utf8))
+        return try #require(parsed as? [String: Any])
+    }
+
+    /// Everything that is under `member`, page by page.
+    func pages(_ target: String, _ member: String) throws -> [[[String: Any]]] {
+        var pages: [[[String: Any]]] = []
+        var next = ""
+        for _ in 0..<1000 {
+            let page = try get(target + next)
+            pages.append(try #require(page[member] as? [[String: Any]]))
+            guard let cursor = page["next"] as? String else { return pages }
+            next = (target.contains("?") ? "&" : "?") + "after=\(cursor)"
+        }
+        Issue.record("\(target) has no end")
+        return pages
+    }
+}
