@@ -118,7 +118,8 @@ struct DeclaredWorse: Sendable {
     /// Takes an erased person out.
     mutating func forget(_ number: Int) {
         latest[number] = nil
-        queue.removeAll { $0.number == number }
+        queue = queue[first...].filter { $0.number != number }
+        first = 0
     }
 
     mutating func isMass(active: Int, now: WatchedTime) -> Bool {
