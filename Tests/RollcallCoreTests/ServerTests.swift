@@ -283,6 +283,13 @@ import Testing
                 + "11s 118 is erased\n12s 118 is told on duty → 118 unknown\n"
                 + "13s 118 reports → 118 online\n" + declared(18..<19, at: "14s", adopted: true)
                 + declared(19..<20, at: "15s", adopted: false))
+        // Behind one that is older than 60 s.
+        let engine = try timeline(
+            everybody(3) + declared(0..<1, at: "10s", adopted: true)
+                + declared(1..<2, at: "70s", adopted: true)
+                + "71s 100 is erased\n71s 101 is erased\n"
+                + declared(2..<3, at: "72s", adopted: true))
+        #expect(Checkpoint(engine).sliceCount > 0)
     }
 
     @Test func `those who were late anyhow do not count`() throws {

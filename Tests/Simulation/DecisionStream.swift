@@ -87,7 +87,8 @@ struct DecisionStream {
         if from == "ONLINE", to == "OFFLINE", origin != "server" {
             throw Breach(rule: "INV-04", detail: fact)
         }
-        let isWorse = rank(to) > rank(from)
+        // What the server named is only printed: the model's own status must not get worse (B4).
+        let isWorse = rank(to) > rank(isBelieved ? known : from)
         if isWorse, !open.isEmpty { throw Breach(rule: "INV-08", detail: fact) }
         if isWorse, origin != "deadline", origin != "server" {
             throw Breach(rule: "L9", detail: fact)
