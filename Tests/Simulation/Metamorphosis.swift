@@ -61,8 +61,8 @@ struct Metamorphosis {
         story.policy = StoryPolicy()
         var output: [UInt8] = []
         do throws(ReplayError) {
-            for line in story.replayFile().split(separator: "\n") {
-                try replay.fold(Array(line.utf8), to: &output)
+            for line in Array(story.replayFile().utf8).split(separator: UInt8(ascii: "\n")) {
+                try replay.fold(Array(line), to: &output)
             }
         } catch {
             throw Failure(line: error.line - 1, check: "replay", detail: error.message)
@@ -83,15 +83,18 @@ struct Metamorphosis {
         var dice = Dice(seed: story.seed ^ 0x1_7E35)
         var engine = StoryEngine(policy: story.policy)
         var other: [StoryDecision] = []
-        for line in story.lines {
+        for (place, line) in story.lines.enumerated() {
             var line = line
             switch line.event {
-            case .batch(let items): line.event = .batch(permuted(items, \.responderID, &dice))
-            case .responder(let items):
+            case .batch(let items) where items.count > 1:
+                line.event = .batch(permuted(items, \.responderID, &dice))
+            case .responder(let items) where items.count > 1:
                 line.event = .responder(permuted(items, \.responderID, &dice))
-            case .roster(let items, let note):
+            case .roster(let items, let note) where items.count > 1:
                 line.event = .roster(permuted(items, \.responderID, &dice), note)
-            default: break
+            default:
+                other += engine.fold(line, events[place])
+                continue
             }
             other += engine.fold(line)
         }
@@ -206,7 +209,10 @@ extension String {
             }
             if isEvidence { continue }
             kept.append(byte)
-            if byte == UInt8(ascii: ":"), kept.suffix(mark.count).elementsEqual(mark) {
+            // A look at one byte first: most members are others.
+            if byte == UInt8(ascii: ":"), kept.dropLast(2).last == UInt8(ascii: "e"),
+                kept.suffix(mark.count).elementsEqual(mark)
+            {
                 kept.removeLast(mark.count)
                 isEvidence = true
             }

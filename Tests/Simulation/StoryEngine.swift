@@ -79,27 +79,37 @@ struct StoryEngine {
     }
 
     private mutating func takeDecisions() -> [StoryDecision] {
-        engine.takeDecisions().map { numbered in
-            switch numbered.decision {
-            case .status(let at, let number, let from, let to, let origin):
-                .status(
-                    at: at.milliseconds, responderID: name(number),
-                    from: from.map { "\($0.word)" } ?? "NOT_EXPECTED",
-                    to: to.map { "\($0.word)" } ?? "NOT_EXPECTED", origin: "\(origin.word)")
-            case .blind(let at, let begins, let since, let reason):
-                .blind(
-                    at: at.milliseconds, begins: begins, since: since.milliseconds,
-                    reason: "\(reason.word)")
-            case .gap(let at, let number, let report):
-                .gap(
-                    at: at.milliseconds, responderID: name(number), state: "\(report.state.word)",
-                    suspected: "\(report.suspected.word)",
-                    verdict: report.verdict.map { "\($0.word)" })
-            case .update(let at, let number, let sequence, let outcome):
-                .update(
-                    at: at.milliseconds, responderID: name(number), sequence: sequence,
-                    outcome: "\(outcome.word)")
-            }
+        let numbered = engine.takeDecisions()
+        guard !numbered.isEmpty else { return [] }
+        // Not `self`: a closure would take all of it along.
+        let roster = engine.roster
+        return numbered.map { StoryDecision($0.decision, roster) }
+    }
+}
+
+extension StoryDecision {
+    /// What the engine decided about people of `roster`.
+    fileprivate init(_ decision: Decision, _ roster: Roster) {
+        func name(_ number: Int) -> String { String(decoding: roster.id(number), as: UTF8.self) }
+        switch decision {
+        case .status(let at, let number, let from, let to, let origin):
+            self = .status(
+                at: at.milliseconds, responderID: name(number),
+                from: from.map { "\($0.word)" } ?? "NOT_EXPECTED",
+                to: to.map { "\($0.word)" } ?? "NOT_EXPECTED", origin: "\(origin.word)")
+        case .blind(let at, let begins, let since, let reason):
+            self = .blind(
+                at: at.milliseconds, begins: begins, since: since.milliseconds,
+                reason: "\(reason.word)")
+        case .gap(let at, let number, let report):
+            self = .gap(
+                at: at.milliseconds, responderID: name(number), state: "\(report.state.word)",
+                suspected: "\(report.suspected.word)",
+                verdict: report.verdict.map { "\($0.word)" })
+        case .update(let at, let number, let sequence, let outcome):
+            self = .update(
+                at: at.milliseconds, responderID: name(number), sequence: sequence,
+                outcome: "\(outcome.word)")
         }
     }
 }
