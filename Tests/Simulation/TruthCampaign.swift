@@ -1,4 +1,5 @@
 import Glibc
+import Rollcall
 import RollcallCore
 
 /// Lets the engine explain the silences of fleets whose truth is known, on both processors, and says
@@ -7,6 +8,14 @@ func seekTruth(_ options: Options, _ seeds: UInt64) async -> CInt {
     if let path = options.writesTo, !TruthFleet(seed: options.first).write(to: path) {
         print("\(path) cannot be written")
         return 1
+    }
+    if let path = options.keepsIn {
+        do throws(StoreError) {
+            try TruthStore.write(TruthFleet(seed: options.first), to: path)
+        } catch {
+            print("\(path): \(error)")
+            return 1
+        }
     }
     let tally = await withTaskGroup(of: TruthTally.self) { group in
         for worker in 0..<2 as Range<UInt64> {
