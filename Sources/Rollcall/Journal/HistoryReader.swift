@@ -10,7 +10,7 @@ struct GapRow {
     /// The person's number + 1.
     var responder: Int64 { statement.integer(at: 1) }
     var openedAt: Timestamp { Timestamp(milliseconds: statement.integer(at: 2)) }
-    var isOpen: Bool { statement.integer(at: 3) == 0 }
+    var isOpen: Bool { statement.integer(at: 5) < 0 && statement.integer(at: 3) == 0 }
     var cause: GapCause { GapCause(rawValue: byte(4)) ?? .unexplained }
     /// Nil while there is none.
     var verdict: GapVerdict? { GapVerdict(rawValue: byte(5)) }
@@ -58,7 +58,8 @@ final class HistoryReader {
 
     /// Rows and decisions, by their numbers.
     let journal: JournalReader
-    private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gapsAfter, gap: Statement
+    private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gap: Statement
+    private let gapsAfter, bareGapsAfter: Statement
     private let darkOfDay, dark, turn, lastTurn, blind: Statement
 
     /// Opens the store at `path`, which a `Journal` has made.
@@ -70,6 +71,7 @@ final class HistoryReader {
         openGapsAt = try Statement(connection, Self.openGapsAt)
         openGapsBefore = try Statement(connection, Self.openGapsBefore)
         gapsAfter = try Statement(connection, Self.gapsAfter)
+        bareGapsAfter = try Statement(connection, Self.bareGapsAfter)
         gap = try Statement(connection, Self.gap)
         darkOfDay = try Statement(
             connection, "SELECT * FROM dark WHERE day = ? AND responder > ? ORDER BY responder")
@@ -107,18 +109,16 @@ final class HistoryReader {
     }
 
     /// Reads all gaps by rising number behind `number`, and moves it on; true once there are no
-    /// more. The cheapest way through many: no index, no reports.
+    /// more. The cheapest way through many: no index, no reports, regions only if they are wanted.
     func scanGaps(
-        after number: inout Int64, take: (GapRow) -> Bool
+        after number: inout Int64, withRegions: Bool, take: (GapRow) -> Bool
     ) throws(StoreError) -> Bool {
         var moved = number
         defer { number = moved }
-        gapsAfter.bind(number, at: 1)
-        let row = GapRow(gapsAfter)
-        return try piece(gapsAfter) {
-            moved = row.number
-            return take(row)
-        }
+        let select = withRegions ? gapsAfter : bareGapsAfter
+        select.bind(number, at: 1)
+        let row = GapRow(select)
+        return try piece(select, stopping: { moved = row.number }, { take(row) })
     }
 
     /// Calls `take` with the gap of a number, if there is one.
@@ -177,18 +177,20 @@ final class HistoryReader {
         return true
     }
 
-    /// Steps through a statement until `take` says no or the piece has lasted long enough; true at
-    /// the statement's end.
+    /// Steps through a statement until `take` says no or the piece has lasted long enough, and calls
+    /// `stopping` at that row; true at the statement's end.
     private func piece(
-        _ select: Statement, _ take: () -> Bool
+        _ select: Statement, stopping: () -> Void = {}, _ take: () -> Bool
     ) throws(StoreError) -> Bool {
         defer { select.reset() }
         let end = ContinuousClock.now + Self.pieceMax
         var rows = 0
         while try select.next() {
-            guard take() else { return false }
             rows += 1
-            if rows % Self.rowsALook == 0, ContinuousClock.now >= end { return false }
+            guard take(), rows % Self.rowsALook > 0 || ContinuousClock.now < end else {
+                stopping()
+                return false
+            }
         }
         return true
     }
@@ -222,6 +224,11 @@ extension HistoryReader {
     fileprivate static let gapsAfter: StaticString = """
         SELECT number, responder, opened_ms, closed_ms, cause, verdict, platform, length_ms,
             blind_ms, region
+        FROM gaps WHERE number > ?1 ORDER BY number
+        """
+    fileprivate static let bareGapsAfter: StaticString = """
+        SELECT number, responder, opened_ms, closed_ms, cause, verdict, platform, length_ms,
+            blind_ms
         FROM gaps WHERE number > ?1 ORDER BY number
         """
     fileprivate static let gap: StaticString = """
