@@ -138,6 +138,19 @@ import Testing
         #expect(lengths.median == Milliseconds(68_000))
     }
 
+    @Test func `so many regions have a number each, and one more has none`() {
+        var regions = RegionNames()
+        let names = (0...RegionNames.countMax).map { Array("region-\($0)".utf8) }
+        for round in 0..<2 {
+            for (number, name) in names.enumerated() {
+                let found = name.withUnsafeBytes { regions.number(of: $0) }
+                #expect(
+                    found == (number < RegionNames.countMax ? number : nil), "\(round) \(number)")
+            }
+        }
+        #expect(regions.names == Array(names.dropLast()))
+    }
+
     // MARK: - Dark time
 
     @Test func `dark time is summed up by what is asked for`() throws {

@@ -6,31 +6,53 @@ import RollcallCore
 struct GapTable {
     /// One row being counted.
     private struct Row {
-        var key: Key
+        let key: Key
         var gaps = 0
         var open = 0
         var blind = 0
         var lengths = Lengths()
         /// By verdict.
         var verdicts = [Int](repeating: 0, count: GapVerdict.allCases.count)
+
+        mutating func add(_ length: Milliseconds, isOpen: Bool, _ verdict: GapVerdict?) {
+            gaps += 1
+            if isOpen { open += 1 }
+            lengths.add(length)
+            if let verdict { verdicts[Int(verdict.rawValue)] += 1 }
+        }
     }
 
-    /// What a row is about: a word's raw value, or −1 where it is not counted by.
-    private struct Key: Hashable {
-        var cause: Int16 = -1
-        var verdict: Int16 = -1
-        var platform: Int16 = -1
-        var region: Int32 = -1
-        /// A gap that has no verdict yet.
-        static let undecided: Int16 = 255
+    /// What a row is about; what it is not counted by stays as it is here.
+    private struct Key {
+        var cause = GapCause.unexplained
+        var verdict: GapVerdict?
+        var platform = Platform.unknown
+        var region = 0
+
+        /// Keys of one region.
+        private static let verdicts = GapVerdict.allCases.count + 1
+        static let ofRegion = GapCause.allCases.count * verdicts * Platform.allCases.count
+
+        /// A number of its own for each key, by which rows are found without a hash.
+        var index: Int {
+            let words =
+                Int(cause.rawValue) * Self.verdicts + (verdict.map { Int($0.rawValue) + 1 } ?? 0)
+            return (region * GapCause.allCases.count * Self.verdicts + words)
+                * Platform.allCases.count + Int(platform.rawValue)
+        }
     }
+
+    /// Gaps found by their opening at most: a look into the table for each costs twice as much as
+    /// all in their order.
+    private static let openedMax = 100_000
 
     private let query: GapQuery
     private let present: HistoryPresent
     private let work: HistoryWork
-    private let countsRegions: Bool
+    private let countsBy: (cause: Bool, verdict: Bool, platform: Bool, region: Bool)
     private var rows: [Row] = []
-    private var places: [Key: Int] = [:]
+    /// Where the row of a key stands, by the key's index; −1 for none.
+    private var places: [Int32] = []
     private var regions = RegionNames()
     private var looked = 0
     /// There were more rows than one table has.
@@ -46,10 +68,12 @@ struct GapTable {
         var table = GapTable(query, present, work)
         if let person {
             try table.walk(person)
-        } else if query.since == nil, query.until == nil, query.state != .open {
+        } else if query.since == nil && query.until == nil && query.state != .open {
             try table.scan()
-        } else {
-            try table.scanOpened()
+        } else if try !table.scanOpened() {
+            // So many are counted faster without the index.
+            table = GapTable(query, present, work)
+            try table.scan()
         }
         return .json(table.body())
     }
@@ -58,7 +82,11 @@ struct GapTable {
         self.query = query
         self.present = present
         self.work = work
-        countsRegions = query.by.contains(.region)
+        let by = query.by
+        countsBy = (
+            by.contains(.cause), by.contains(.verdict), by.contains(.platform),
+            by.contains(.region)
+        )
     }
 
     // MARK: - Reading
@@ -66,22 +94,39 @@ struct GapTable {
     private mutating func scan() throws(StoreError) {
         var number: Int64 = 0
         var isEnd = false
+        let needsTimes = query.since != nil || query.until != nil || query.state != nil
+        let needsRegions = countsBy.region || query.region != nil
+        let columns: GapColumns = needsTimes ? .times : needsRegions ? .regions : .words
         while !isEnd, !hasStopped {
-            isEnd = try work.reader.scanGaps(after: &number) { count($0) }
+            var undecided: [Int64] = []
+            isEnd = try work.reader.scanGaps(columns, after: &number) { row in
+                guard columns == .times || row.verdict != nil else {
+                    undecided.append(row.number)
+                    return true
+                }
+                return count(row)
+            }
+            // Few: what is open, or came back within the last two minutes.
+            for number in undecided where !hasStopped {
+                try work.reader.gap(number) { _ = count($0) }
+            }
             hasStopped = hasStopped || !isEnd && work.isOver
         }
     }
 
-    private mutating func scanOpened() throws(StoreError) {
+    /// Counts by the times of opening; false if there are too many for that.
+    private mutating func scanOpened() throws(StoreError) -> Bool {
         var place = GapPlace(until: query.until)
         var isEnd = false
         while !isEnd, !hasStopped {
+            guard looked < Self.openedMax else { return false }
             isEnd = try work.reader.gaps(
                 behind: &place, since: query.since?.milliseconds ?? .min,
                 openOnly: query.state == .open
-            ) { count($0) }
+            ) { count($0) && looked < Self.openedMax }
             hasStopped = hasStopped || !isEnd && work.isOver
         }
+        return true
     }
 
     private mutating func walk(_ person: HistoryPerson) throws(StoreError) {
@@ -122,30 +167,31 @@ struct GapTable {
     private mutating func add(_ row: GapRow) {
         let verdict = row.verdict
         var key = Key()
-        for word in query.by {
-            switch word {
-            case .cause: key.cause = Int16(row.cause.rawValue)
-            case .verdict: key.verdict = verdict.map { Int16($0.rawValue) } ?? Key.undecided
-            case .platform: key.platform = Int16(row.platform.rawValue)
-            case .region: key.region = regions.number(of: row.region)
-            }
+        if countsBy.cause { key.cause = row.cause }
+        if countsBy.verdict { key.verdict = verdict }
+        if countsBy.platform { key.platform = row.platform }
+        if countsBy.region {
+            guard let region = regions.number(of: row.region) else { return hasMoreRows = true }
+            key.region = region
         }
         guard let place = place(of: key) else { return hasMoreRows = true }
-        let passed = row.isOpen ? present.watch.passed(since: row.openedAt) : nil
+        let isOpen = row.isOpen
+        let passed = isOpen ? present.watch.passed(since: row.openedAt) : nil
         guard row.blind.count == 0, passed.map({ $0.blind.count == 0 }) ?? true else {
             return rows[place].blind += 1
         }
-        rows[place].gaps += 1
-        if row.isOpen { rows[place].open += 1 }
-        rows[place].lengths.add(passed?.watched ?? row.length)
-        if let verdict { rows[place].verdicts[Int(verdict.rawValue)] += 1 }
+        rows[place].add(passed?.watched ?? row.length, isOpen: isOpen, verdict)
     }
 
     private mutating func place(of key: Key) -> Int? {
-        if let place = places[key] { return place }
+        let index = key.index
+        while index >= places.count {
+            places.append(contentsOf: repeatElement(-1, count: Key.ofRegion))
+        }
+        if places[index] >= 0 { return Int(places[index]) }
         guard rows.count < work.limits.groups else { return nil }
+        places[index] = Int32(rows.count)
         rows.append(Row(key: key))
-        places[key] = rows.count - 1
         return rows.count - 1
     }
 
@@ -212,42 +258,54 @@ struct GapTable {
 
     private func appendWord(_ word: GapQuery.Key, _ key: Key, to body: inout [UInt8]) {
         switch word {
-        case .cause:
-            let cause = GapCause(rawValue: UInt8(truncatingIfNeeded: key.cause))
-            JSONWriter.word(cause?.word ?? "unexplained", to: &body)
+        case .cause: JSONWriter.word(key.cause.word, to: &body)
         case .verdict:
-            guard let verdict = GapVerdict(rawValue: UInt8(truncatingIfNeeded: key.verdict)) else {
-                return JSONWriter.raw("null", to: &body)
-            }
+            guard let verdict = key.verdict else { return JSONWriter.raw("null", to: &body) }
             JSONWriter.word(verdict.word, to: &body)
-        case .platform:
-            let platform = Platform(rawValue: UInt8(truncatingIfNeeded: key.platform))
-            JSONWriter.word(platform?.word ?? "unknown", to: &body)
-        case .region: JSONWriter.string(regions.name(key.region), to: &body)
+        case .platform: JSONWriter.word(key.platform.word, to: &body)
+        case .region: JSONWriter.string(regions.names[key.region], to: &body)
         }
     }
 }
 
 /// Regions by number, in the order in which they were met.
 struct RegionNames {
-    private var names: [[UInt8]] = []
-    private var numbers: [[UInt8]: Int32] = [:]
-    private var last: Int32 = -1
+    /// Regions at most: rows of a table are not more.
+    static let countMax = HistoryLimits().groups
 
-    /// The region's number; rows that follow each other are often of one.
-    mutating func number(of name: UnsafeRawBufferPointer) -> Int32 {
-        if last >= 0, name.elementsEqual(names[Int(last)]) { return last }
-        let bytes = Array(name)
-        last = numbers[bytes] ?? Int32(names.count)
-        if Int(last) == names.count {
-            names.append(bytes)
-            numbers[bytes] = last
+    private(set) var names: [[UInt8]] = []
+    /// Open addressing, at most half full: a name's number + 1, 0 free.
+    private var slots = [Int32](repeating: 0, count: 64)
+
+    /// The region's number; nil if there are too many.
+    mutating func number(of name: UnsafeRawBufferPointer) -> Int? {
+        var slot = Self.hash(name) & (slots.count - 1)
+        while slots[slot] > 0 {
+            let number = Int(slots[slot]) - 1
+            if name.elementsEqual(names[number]) { return number }
+            slot = (slot + 1) & (slots.count - 1)
         }
-        return last
+        guard names.count < Self.countMax else { return nil }
+        names.append(Array(name))
+        if names.count * 2 > slots.count { grow() } else { slots[slot] = Int32(names.count) }
+        return names.count - 1
     }
 
-    /// The name behind a number that this table gave.
-    func name(_ number: Int32) -> [UInt8] { names[Int(number)] }
+    private mutating func grow() {
+        slots = [Int32](repeating: 0, count: slots.count * 2)
+        for (number, name) in names.enumerated() {
+            var slot = name.withUnsafeBytes { Self.hash($0) } & (slots.count - 1)
+            while slots[slot] > 0 { slot = (slot + 1) & (slots.count - 1) }
+            slots[slot] = Int32(number + 1)
+        }
+    }
+
+    /// The standard library's keyed hash: strangers choose the names, so it must not be foreseeable.
+    private static func hash(_ name: UnsafeRawBufferPointer) -> Int {
+        var hasher = Hasher()
+        hasher.combine(bytes: name)
+        return hasher.finalize()
+    }
 }
 
 /// Lengths of gaps, of which the middle one is asked for.

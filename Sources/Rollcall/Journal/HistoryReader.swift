@@ -9,25 +9,35 @@ struct GapRow {
     var number: Int64 { statement.integer(at: 0) }
     /// The person's number + 1.
     var responder: Int64 { statement.integer(at: 1) }
-    var openedAt: Timestamp { Timestamp(milliseconds: statement.integer(at: 2)) }
-    var isOpen: Bool { statement.integer(at: 3) == 0 }
-    var cause: GapCause { GapCause(rawValue: byte(4)) ?? .unexplained }
+    var cause: GapCause { GapCause(rawValue: byte(2)) ?? .unexplained }
     /// Nil while there is none.
-    var verdict: GapVerdict? { GapVerdict(rawValue: byte(5)) }
-    var platform: Platform { Platform(rawValue: byte(6)) ?? .unknown }
+    var verdict: GapVerdict? { GapVerdict(rawValue: byte(3)) }
+    var platform: Platform { Platform(rawValue: byte(4)) ?? .unknown }
     /// 0 while it is open.
-    var length: Milliseconds { Milliseconds(statement.integer(at: 7)) }
-    var blind: Milliseconds { Milliseconds(statement.integer(at: 8)) }
+    var length: Milliseconds { Milliseconds(statement.integer(at: 5)) }
+    var blind: Milliseconds { Milliseconds(statement.integer(at: 6)) }
     /// In SQLite's memory.
-    var region: UnsafeRawBufferPointer { statement.bytes(at: 9) }
+    var region: UnsafeRawBufferPointer { statement.bytes(at: 7) }
+    var openedAt: Timestamp { Timestamp(milliseconds: statement.integer(at: 8)) }
+    var isOpen: Bool { statement.integer(at: 3) < 0 && statement.integer(at: 9) == 0 }
     /// Where it stands in the order of opening.
-    var place: GapPlace { GapPlace(opened: statement.integer(at: 2), number: number) }
+    var place: GapPlace { GapPlace(opened: statement.integer(at: 8), number: number) }
     /// The report as its newest decision has it; nil if it is damaged. Not of `scanGaps`.
     var report: GapReport? { GapReport(journalBytes: Array(statement.bytes(at: 10))) }
 
     private func byte(_ column: Int32) -> UInt8 {
         UInt8(truncatingIfNeeded: statement.integer(at: column))
     }
+}
+
+/// What of a gap's row is read, each with what is before it.
+enum GapColumns {
+    /// Words and lengths.
+    case words
+    /// Regions too.
+    case regions
+    /// Times too, without which nobody knows whether a gap without a verdict is open.
+    case times
 }
 
 /// A place among the gaps by their opening, newest first: what is before it has been read.
@@ -58,7 +68,8 @@ final class HistoryReader {
 
     /// Rows and decisions, by their numbers.
     let journal: JournalReader
-    private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gapsAfter, gap: Statement
+    private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gap: Statement
+    private let wordsAfter, regionsAfter, timesAfter: Statement
     private let darkOfDay, dark, turn, lastTurn, blind: Statement
 
     /// Opens the store at `path`, which a `Journal` has made.
@@ -69,7 +80,9 @@ final class HistoryReader {
         gapsBefore = try Statement(connection, Self.gapsBefore)
         openGapsAt = try Statement(connection, Self.openGapsAt)
         openGapsBefore = try Statement(connection, Self.openGapsBefore)
-        gapsAfter = try Statement(connection, Self.gapsAfter)
+        wordsAfter = try Statement(connection, Self.wordsAfter)
+        regionsAfter = try Statement(connection, Self.regionsAfter)
+        timesAfter = try Statement(connection, Self.timesAfter)
         gap = try Statement(connection, Self.gap)
         darkOfDay = try Statement(
             connection, "SELECT * FROM dark WHERE day = ? AND responder > ? ORDER BY responder")
@@ -107,18 +120,21 @@ final class HistoryReader {
     }
 
     /// Reads all gaps by rising number behind `number`, and moves it on; true once there are no
-    /// more. The cheapest way through many: no index, no reports.
+    /// more. The cheapest way through many: no index, no reports, and no column but `columns`.
     func scanGaps(
-        after number: inout Int64, take: (GapRow) -> Bool
+        _ columns: GapColumns, after number: inout Int64, take: (GapRow) -> Bool
     ) throws(StoreError) -> Bool {
         var moved = number
         defer { number = moved }
-        gapsAfter.bind(number, at: 1)
-        let row = GapRow(gapsAfter)
-        return try piece(gapsAfter) {
-            moved = row.number
-            return take(row)
-        }
+        let select =
+            switch columns {
+            case .words: wordsAfter
+            case .regions: regionsAfter
+            case .times: timesAfter
+            }
+        select.bind(number, at: 1)
+        let row = GapRow(select)
+        return try piece(select, stopping: { moved = row.number }, { take(row) })
     }
 
     /// Calls `take` with the gap of a number, if there is one.
@@ -177,18 +193,20 @@ final class HistoryReader {
         return true
     }
 
-    /// Steps through a statement until `take` says no or the piece has lasted long enough; true at
-    /// the statement's end.
+    /// Steps through a statement until `take` says no or the piece has lasted long enough, and calls
+    /// `stopping` at that row; true at the statement's end.
     private func piece(
-        _ select: Statement, _ take: () -> Bool
+        _ select: Statement, stopping: () -> Void = {}, _ take: () -> Bool
     ) throws(StoreError) -> Bool {
         defer { select.reset() }
         let end = ContinuousClock.now + Self.pieceMax
         var rows = 0
         while try select.next() {
-            guard take() else { return false }
             rows += 1
-            if rows % Self.rowsALook == 0, ContinuousClock.now >= end { return false }
+            guard take(), rows % Self.rowsALook > 0 || ContinuousClock.now < end else {
+                stopping()
+                return false
+            }
         }
         return true
     }
@@ -196,37 +214,45 @@ final class HistoryReader {
 
 extension HistoryReader {
     fileprivate static let gapsAt: StaticString = """
-        SELECT number, responder, opened_ms, closed_ms, cause, verdict, platform, length_ms,
-            blind_ms, region, body
+        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms, region,
+            opened_ms, closed_ms, body
         FROM gaps INDEXED BY gaps_opened WHERE opened_ms = ?1 AND number < ?2 ORDER BY number DESC
         """
     fileprivate static let gapsBefore: StaticString = """
-        SELECT number, responder, opened_ms, closed_ms, cause, verdict, platform, length_ms,
-            blind_ms, region, body
+        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms, region,
+            opened_ms, closed_ms, body
         FROM gaps INDEXED BY gaps_opened WHERE opened_ms < ?1 AND opened_ms >= ?2
         ORDER BY opened_ms DESC, number DESC
         """
     fileprivate static let openGapsAt: StaticString = """
-        SELECT number, responder, opened_ms, closed_ms, cause, verdict, platform, length_ms,
-            blind_ms, region, body
+        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms, region,
+            opened_ms, closed_ms, body
         FROM gaps INDEXED BY gaps_open
         WHERE closed_ms = 0 AND opened_ms = ?1 AND number < ?2 ORDER BY number DESC
         """
     fileprivate static let openGapsBefore: StaticString = """
-        SELECT number, responder, opened_ms, closed_ms, cause, verdict, platform, length_ms,
-            blind_ms, region, body
+        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms, region,
+            opened_ms, closed_ms, body
         FROM gaps INDEXED BY gaps_open
         WHERE closed_ms = 0 AND opened_ms < ?1 AND opened_ms >= ?2
         ORDER BY opened_ms DESC, number DESC
         """
-    fileprivate static let gapsAfter: StaticString = """
-        SELECT number, responder, opened_ms, closed_ms, cause, verdict, platform, length_ms,
-            blind_ms, region
+    fileprivate static let wordsAfter: StaticString = """
+        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms
+        FROM gaps WHERE number > ?1 ORDER BY number
+        """
+    fileprivate static let regionsAfter: StaticString = """
+        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms, region
+        FROM gaps WHERE number > ?1 ORDER BY number
+        """
+    fileprivate static let timesAfter: StaticString = """
+        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms, region,
+            opened_ms, closed_ms
         FROM gaps WHERE number > ?1 ORDER BY number
         """
     fileprivate static let gap: StaticString = """
-        SELECT number, responder, opened_ms, closed_ms, cause, verdict, platform, length_ms,
-            blind_ms, region, body
+        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms, region,
+            opened_ms, closed_ms, body
         FROM gaps WHERE number = ?1
         """
     fileprivate static let blind: StaticString = """

@@ -125,18 +125,19 @@ enum JournalSchema {
         // One row a gap that counts. 0 for a time that is not yet, −1 for no verdict yet.
         // `first_turn` is the turn in which it began to count, `turn` that of its newest decision:
         // as long as the row is there, so is that decision, and an erasure finds it by walking.
+        // What is counted over stands first: a column costs what those before it do.
         """
         CREATE TABLE gaps(
             number INTEGER PRIMARY KEY,
             responder INTEGER NOT NULL,
-            opened_ms INTEGER NOT NULL,
-            closed_ms INTEGER NOT NULL,
             cause INTEGER NOT NULL,
             verdict INTEGER NOT NULL,
             platform INTEGER NOT NULL,
             length_ms INTEGER NOT NULL,
             blind_ms INTEGER NOT NULL,
             region BLOB NOT NULL,
+            opened_ms INTEGER NOT NULL,
+            closed_ms INTEGER NOT NULL,
             first_turn INTEGER NOT NULL,
             turn INTEGER NOT NULL,
             body BLOB NOT NULL)
