@@ -67,7 +67,7 @@ struct StoreTrial {
         _ pending: inout PendingTurn, _ now: RunningTime
     ) throws(StoreError) {
         engine.advance(to: now)
-        pending.decisions = engine.takeDecisions()
+        pending.take(from: &engine)
         turn += 1
         pending.close(number: turn, engine)
         try store.commit([pending])

@@ -78,7 +78,7 @@ struct TruthStore {
     /// Ends the turn, as the keeper does.
     private mutating func commit() throws(StoreError) {
         engine.advance(to: max(last ?? engine.watch.now, engine.watch.now))
-        pending.decisions = engine.takeDecisions()
+        pending.take(from: &engine)
         turn += 1
         pending.close(number: turn, engine)
         try store.commit([pending])
