@@ -67,9 +67,9 @@ class Past:
                   length, 0)
         body = b"".join(varint(field << 1) for field in fields) + self.rest
         return (
-            number, 1 + number * 7919 % PEOPLE, cause, verdict, platform, length,
-            0 if number % 20 else 5000, REGIONS[number % 32], opened, opened + length, self.turn,
-            self.turn, body)
+            number, 1 + number * 7919 % PEOPLE,
+            cause | verdict + 1 << 8 | platform << 16 | (number % 20 == 0) << 24 | length << 25,
+            REGIONS[number % 32], opened, opened + length, self.turn, self.turn, body)
 
 
 class HistorySizeTests(RollcallTestCase):
@@ -138,11 +138,11 @@ class HistorySizeTests(RollcallTestCase):
         decisions = []
         for number in range(1, GAPS + 1):
             row = past.gap(number)
-            store.execute(f"INSERT INTO gaps VALUES({','.join('?' * 13)})", row)
-            for at in (row[8], row[8] + 90_000, row[9], row[9] + 120_000):
+            store.execute(f"INSERT INTO gaps VALUES({','.join('?' * 9)})", row)
+            for at in (row[4], row[4] + 90_000, row[5], row[5] + 120_000):
                 decision += 1
                 decisions.append((
-                    decision, turn, 3, row[1], last.get(row[1], 0), at, row[12]))
+                    decision, turn, 3, row[1], last.get(row[1], 0), at, row[8]))
                 last[row[1]] = decision
             if len(decisions) >= 100_000 or number == GAPS:
                 store.executemany("INSERT INTO decisions VALUES(?,?,?,?,?,?,?)", decisions)
