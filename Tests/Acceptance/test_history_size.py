@@ -155,6 +155,12 @@ class HistorySizeTests(RollcallTestCase):
         store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         store.close()
 
+    def processor_seconds(self, server):
+        """What the process has used so far: what others use of the machine is not in it."""
+        with open(f"/proc/{server.process.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def turns(self, server):
         """Turns so far, and those of them within 20 ms."""
         scrape = server.scrape()
@@ -188,16 +194,19 @@ class HistorySizeTests(RollcallTestCase):
             self.tell("quiet", quiet, before)
             for target in targets:
                 seconds = []
+                used = self.processor_seconds(server)
                 for _ in range(5):
                     start = time.monotonic()
                     answer = server.get(target)
                     seconds.append(time.monotonic() - start)
                     self.assertEqual(answer.status, 200, answer)
+                used = (self.processor_seconds(server) - used) / 5
                 said = answer.json()
                 rows = next(said[name] for name in ("gaps", "rows", "events") if name in said)
                 count = rows if isinstance(rows, int) else len(rows)
                 print(f"{statistics.median(seconds) * 1000:7.0f} ms, longest "
-                      f"{max(seconds) * 1000:5.0f} ms, {count:7} of {target}"
+                      f"{max(seconds) * 1000:5.0f} ms, processor {used * 1000:4.0f} ms, "
+                      f"{count:7} of {target}"
                       f"{' truncated' if said.get('truncated') else ''}", flush=True)
                 if max(seconds) > 1:
                     slow.append(target)
