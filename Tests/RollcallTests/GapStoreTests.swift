@@ -20,19 +20,39 @@ import Testing
         #expect(try number(story, "SELECT count(*) FROM gaps") == 0)
         try story.turn(at: 200)
         #expect(try number(story, "SELECT count(*) FROM gaps WHERE closed_ms = 0") == 1)
-        #expect(try number(story, "SELECT verdict FROM gaps") == -1)
+        #expect(try number(story, "SELECT tally >> 8 & 255 FROM gaps") == 0)
         try story.turn(
             at: 400, [try HistoryStory.batches(["a"], sequence: 2, captured: 150)])
-        #expect(try number(story, "SELECT length_ms FROM gaps WHERE closed_ms > 0") == 310_000)
+        #expect(try number(story, "SELECT tally >> 25 FROM gaps WHERE closed_ms > 0") == 310_000)
         try story.turn(
             at: 480, [try HistoryStory.batches(["a"], sequence: 3, captured: 480)])
         try story.turn(at: 530)
-        let verdict = Int64(GapVerdict.network.rawValue)
-        #expect(try number(story, "SELECT verdict FROM gaps") == verdict)
+        let tally = GapTally(raw: try number(story, "SELECT tally FROM gaps"))
+        #expect(tally.cause == .appSuspended && tally.verdict == .network)
+        #expect(tally.platform == .ios && !tally.isBlind)
         #expect(try number(story, "SELECT count(*) FROM gaps") == 1)
         #expect(try story.integers("SELECT first_turn FROM gaps") == [3])
         #expect(try story.integers("SELECT turn FROM gaps") == [6])
         try story.store.journal.close()
+    }
+
+    @Test func `a tally is what it was made of, also at its limits`() {
+        var report = GapReport()
+        #expect(GapTally(report).verdict == nil)
+        for verdict in GapVerdict.allCases {
+            report.verdict = verdict
+            report.suspected = .unexplained
+            report.facts.platform = .other
+            report.blind = Milliseconds(1)
+            report.length = .seconds(86_400 * 366)
+            let tally = GapTally(raw: GapTally(report).raw)
+            #expect(tally.verdict == verdict && tally.cause == .unexplained && tally.isBlind)
+            #expect(tally.platform == .other && tally.length == report.length)
+        }
+        report.length = Milliseconds(.max)
+        #expect(GapTally(report).length == Milliseconds(1 << 38 - 1))
+        report.length = Milliseconds(-1)
+        #expect(GapTally(report).length == Milliseconds(0))
     }
 
     @Test func `mere lateness leaves no row`() throws {

@@ -81,7 +81,8 @@ struct GapList {
     }
 
     private mutating func take(_ row: GapRow) {
-        guard query.matches(row), !present.erased.contains(row.responder), let report = row.report
+        guard query.matches(row, row.tally), !present.erased.contains(row.responder),
+            let report = row.report
         else { return }
         found.append((row.responder, report))
     }

@@ -72,11 +72,11 @@ struct GapQuery: Sendable {
     }
 
     /// True for a gap that is asked for, whoever's it is.
-    func matches(_ row: GapRow) -> Bool {
+    func matches(_ row: GapRow, _ tally: GapTally) -> Bool {
         if let state, row.isOpen != (state == .open) { return false }
-        if let cause, row.cause != cause { return false }
-        if let verdict, row.verdict != verdict { return false }
-        if let platform, row.platform != platform { return false }
+        if let cause, tally.cause != cause { return false }
+        if let verdict, tally.verdict != verdict { return false }
+        if let platform, tally.platform != platform { return false }
         if let region, !row.region.elementsEqual(region) { return false }
         if let since, row.openedAt < since { return false }
         if let until, row.openedAt >= until { return false }

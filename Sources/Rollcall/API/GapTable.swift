@@ -100,7 +100,7 @@ struct GapTable {
         while !isEnd, !hasStopped {
             var undecided: [Int64] = []
             isEnd = try work.reader.scanGaps(columns, after: &number) { row in
-                guard columns == .times || row.verdict != nil else {
+                guard columns == .times || row.tally.verdict != nil else {
                     undecided.append(row.number)
                     return true
                 }
@@ -158,29 +158,30 @@ struct GapTable {
             return false
         }
         looked += 1
-        guard query.matches(row), present.erased.isEmpty || !present.erased.contains(row.responder)
+        let tally = row.tally
+        guard query.matches(row, tally),
+            present.erased.isEmpty || !present.erased.contains(row.responder)
         else { return true }
-        add(row)
+        add(row, tally)
         return true
     }
 
-    private mutating func add(_ row: GapRow) {
-        let verdict = row.verdict
+    private mutating func add(_ row: GapRow, _ tally: GapTally) {
         var key = Key()
-        if countsBy.cause { key.cause = row.cause }
-        if countsBy.verdict { key.verdict = verdict }
-        if countsBy.platform { key.platform = row.platform }
+        if countsBy.cause { key.cause = tally.cause }
+        if countsBy.verdict { key.verdict = tally.verdict }
+        if countsBy.platform { key.platform = tally.platform }
         if countsBy.region {
             guard let region = regions.number(of: row.region) else { return hasMoreRows = true }
             key.region = region
         }
         guard let place = place(of: key) else { return hasMoreRows = true }
-        let isOpen = row.isOpen
+        let isOpen = tally.verdict == nil && row.isOpen
         let passed = isOpen ? present.watch.passed(since: row.openedAt) : nil
-        guard row.blind.count == 0, passed.map({ $0.blind.count == 0 }) ?? true else {
+        guard !tally.isBlind, passed.map({ $0.blind.count == 0 }) ?? true else {
             return rows[place].blind += 1
         }
-        rows[place].add(passed?.watched ?? row.length, isOpen: isOpen, verdict)
+        rows[place].add(passed?.watched ?? tally.length, isOpen: isOpen, tally.verdict)
     }
 
     private mutating func place(of key: Key) -> Int? {

@@ -9,25 +9,15 @@ struct GapRow {
     var number: Int64 { statement.integer(at: 0) }
     /// The person's number + 1.
     var responder: Int64 { statement.integer(at: 1) }
-    var cause: GapCause { GapCause(rawValue: byte(2)) ?? .unexplained }
-    /// Nil while there is none.
-    var verdict: GapVerdict? { GapVerdict(rawValue: byte(3)) }
-    var platform: Platform { Platform(rawValue: byte(4)) ?? .unknown }
-    /// 0 while it is open.
-    var length: Milliseconds { Milliseconds(statement.integer(at: 5)) }
-    var blind: Milliseconds { Milliseconds(statement.integer(at: 6)) }
+    var tally: GapTally { GapTally(raw: statement.integer(at: 2)) }
     /// In SQLite's memory.
-    var region: UnsafeRawBufferPointer { statement.bytes(at: 7) }
-    var openedAt: Timestamp { Timestamp(milliseconds: statement.integer(at: 8)) }
-    var isOpen: Bool { statement.integer(at: 3) < 0 && statement.integer(at: 9) == 0 }
+    var region: UnsafeRawBufferPointer { statement.bytes(at: 3) }
+    var openedAt: Timestamp { Timestamp(milliseconds: statement.integer(at: 4)) }
+    var isOpen: Bool { statement.integer(at: 5) == 0 }
     /// Where it stands in the order of opening.
-    var place: GapPlace { GapPlace(opened: statement.integer(at: 8), number: number) }
+    var place: GapPlace { GapPlace(opened: statement.integer(at: 4), number: number) }
     /// The report as its newest decision has it; nil if it is damaged. Not of `scanGaps`.
-    var report: GapReport? { GapReport(journalBytes: Array(statement.bytes(at: 10))) }
-
-    private func byte(_ column: Int32) -> UInt8 {
-        UInt8(truncatingIfNeeded: statement.integer(at: column))
-    }
+    var report: GapReport? { GapReport(journalBytes: Array(statement.bytes(at: 6))) }
 }
 
 /// What of a gap's row is read, each with what is before it.
@@ -214,45 +204,37 @@ final class HistoryReader {
 
 extension HistoryReader {
     fileprivate static let gapsAt: StaticString = """
-        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms, region,
-            opened_ms, closed_ms, body
+        SELECT number, responder, tally, region, opened_ms, closed_ms, body
         FROM gaps INDEXED BY gaps_opened WHERE opened_ms = ?1 AND number < ?2 ORDER BY number DESC
         """
     fileprivate static let gapsBefore: StaticString = """
-        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms, region,
-            opened_ms, closed_ms, body
+        SELECT number, responder, tally, region, opened_ms, closed_ms, body
         FROM gaps INDEXED BY gaps_opened WHERE opened_ms < ?1 AND opened_ms >= ?2
         ORDER BY opened_ms DESC, number DESC
         """
     fileprivate static let openGapsAt: StaticString = """
-        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms, region,
-            opened_ms, closed_ms, body
+        SELECT number, responder, tally, region, opened_ms, closed_ms, body
         FROM gaps INDEXED BY gaps_open
         WHERE closed_ms = 0 AND opened_ms = ?1 AND number < ?2 ORDER BY number DESC
         """
     fileprivate static let openGapsBefore: StaticString = """
-        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms, region,
-            opened_ms, closed_ms, body
+        SELECT number, responder, tally, region, opened_ms, closed_ms, body
         FROM gaps INDEXED BY gaps_open
         WHERE closed_ms = 0 AND opened_ms < ?1 AND opened_ms >= ?2
         ORDER BY opened_ms DESC, number DESC
         """
     fileprivate static let wordsAfter: StaticString = """
-        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms
-        FROM gaps WHERE number > ?1 ORDER BY number
+        SELECT number, responder, tally FROM gaps WHERE number > ?1 ORDER BY number
         """
     fileprivate static let regionsAfter: StaticString = """
-        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms, region
-        FROM gaps WHERE number > ?1 ORDER BY number
+        SELECT number, responder, tally, region FROM gaps WHERE number > ?1 ORDER BY number
         """
     fileprivate static let timesAfter: StaticString = """
-        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms, region,
-            opened_ms, closed_ms
-        FROM gaps WHERE number > ?1 ORDER BY number
+        SELECT number, responder, tally, region, opened_ms, closed_ms FROM gaps
+        WHERE number > ?1 ORDER BY number
         """
     fileprivate static let gap: StaticString = """
-        SELECT number, responder, cause, verdict, platform, length_ms, blind_ms, region,
-            opened_ms, closed_ms, body
+        SELECT number, responder, tally, region, opened_ms, closed_ms, body
         FROM gaps WHERE number = ?1
         """
     fileprivate static let blind: StaticString = """

@@ -1,5 +1,37 @@
 import RollcallCore
 
+/// What gaps are counted by, in one number.
+///
+///     bits  0…7   the suspicion        bits 16…23  the platform
+///     bits  8…15  the verdict + 1      bit  24     overlaps blindness
+///     0 without one                    bits 25…62  watched milliseconds, 0 while open
+struct GapTally {
+    private static let lengthMax: Int64 = 1 << 38 - 1
+
+    let raw: Int64
+
+    init(raw: Int64) { self.raw = raw }
+
+    init(_ report: GapReport) {
+        let verdict = report.verdict.map { Int64($0.rawValue) + 1 } ?? 0
+        let words =
+            Int64(report.suspected.rawValue) | verdict << 8
+            | Int64(report.facts.platform.rawValue) << 16
+        let length = min(max(0, report.length.count), Self.lengthMax)
+        raw = words | (report.blind.count > 0 ? 1 << 24 : 0) | length << 25
+    }
+
+    var cause: GapCause { GapCause(rawValue: byte(0)) ?? .unexplained }
+    /// Nil while there is none.
+    var verdict: GapVerdict? { byte(8) == 0 ? nil : GapVerdict(rawValue: byte(8) - 1) }
+    var platform: Platform { Platform(rawValue: byte(16)) ?? .unknown }
+    var isBlind: Bool { raw & 1 << 24 != 0 }
+    /// 0 while it is open.
+    var length: Milliseconds { Milliseconds(raw >> 25) }
+
+    private func byte(_ shift: Int64) -> UInt8 { UInt8(truncatingIfNeeded: raw >> shift) }
+}
+
 /// Dark time of one person on one day, as a turn adds it to the store's row (design §5 C4).
 struct DarkRow: Equatable, Sendable {
     /// Days since 1970-01-01, UTC.
@@ -52,16 +84,12 @@ extension Journal {
             let isOpen = report.closedAt == .distantPast
             put.bind(report.number, at: 1)
             put.bind(responder, at: 2)
-            put.bind(Int64(report.suspected.rawValue), at: 3)
-            put.bind(report.verdict.map { Int64($0.rawValue) } ?? -1, at: 4)
-            put.bind(Int64(report.facts.platform.rawValue), at: 5)
-            put.bind(report.length.count, at: 6)
-            put.bind(report.blind.count, at: 7)
-            try put.bind(copying: report.facts.region, at: 8)
-            put.bind(report.openedAt.milliseconds, at: 9)
-            put.bind(isOpen ? 0 : max(1, report.closedAt.milliseconds), at: 10)
-            put.bind(turn, at: 11)
-            try put.bind(body, at: 12)
+            put.bind(GapTally(report).raw, at: 3)
+            try put.bind(copying: report.facts.region, at: 4)
+            put.bind(report.openedAt.milliseconds, at: 5)
+            put.bind(isOpen ? 0 : max(1, report.closedAt.milliseconds), at: 6)
+            put.bind(turn, at: 7)
+            try put.bind(body, at: 8)
             try put.run()
         }
     }
@@ -102,7 +130,8 @@ extension Journal {
             var looked: Int64 = 0
             while try select.next(), select.integer(at: 1) <= turn.number {
                 moved = select.integer(at: 0)
-                let isOver = select.integer(at: 3) >= 0 && select.integer(at: 2) <= turn.number
+                let isJudged = GapTally(raw: select.integer(at: 3)).verdict != nil
+                let isOver = isJudged && select.integer(at: 2) <= turn.number
                 if isOver { old.append((moved, select.integer(at: 4))) }
                 looked += 1
                 isLeft = looked == limit

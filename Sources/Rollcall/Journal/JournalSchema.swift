@@ -122,19 +122,15 @@ enum JournalSchema {
         """
 
     private static let sinceVersion3: [StaticString] = [
-        // One row a gap that counts. 0 for a time that is not yet, −1 for no verdict yet.
+        // One row a gap that counts; 0 for a time that is not yet. `tally` is a `GapTally`: what is
+        // counted by, in one number, since each column more makes counting millions slower.
         // `first_turn` is the turn in which it began to count, `turn` that of its newest decision:
         // as long as the row is there, so is that decision, and an erasure finds it by walking.
-        // What is counted over stands first: a column costs what those before it do.
         """
         CREATE TABLE gaps(
             number INTEGER PRIMARY KEY,
             responder INTEGER NOT NULL,
-            cause INTEGER NOT NULL,
-            verdict INTEGER NOT NULL,
-            platform INTEGER NOT NULL,
-            length_ms INTEGER NOT NULL,
-            blind_ms INTEGER NOT NULL,
+            tally INTEGER NOT NULL,
             region BLOB NOT NULL,
             opened_ms INTEGER NOT NULL,
             closed_ms INTEGER NOT NULL,
@@ -184,11 +180,10 @@ extension JournalSchema {
     /// What began to count is inserted, what is known of it later takes its place: but never in
     /// another person's row.
     static let putGap: StaticString = """
-        INSERT INTO gaps VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12)
+        INSERT INTO gaps VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8)
         ON CONFLICT(number) DO UPDATE SET
-            closed_ms = excluded.closed_ms, cause = excluded.cause, verdict = excluded.verdict,
-            platform = excluded.platform, length_ms = excluded.length_ms,
-            blind_ms = excluded.blind_ms, turn = excluded.turn, body = excluded.body
+            tally = excluded.tally, closed_ms = excluded.closed_ms, turn = excluded.turn,
+            body = excluded.body
         WHERE responder = excluded.responder
         """
 

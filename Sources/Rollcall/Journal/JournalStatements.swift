@@ -114,7 +114,7 @@ final class JournalStatements {
         lastGap = try prepare("SELECT max(number) FROM gaps")
         gapsAfter = try prepare(
             """
-            SELECT number, first_turn, turn, verdict, responder FROM gaps
+            SELECT number, first_turn, turn, tally, responder FROM gaps
             WHERE number > ? ORDER BY number
             """)
         deleteGap = try prepare("DELETE FROM gaps WHERE number = ?1 AND responder = ?2")
