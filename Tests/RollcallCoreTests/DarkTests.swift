@@ -130,4 +130,15 @@ import Testing
                 100s   41 reports with 2              → 41 online
                 """)[0] == 20)
     }
+
+    @Test func `what an erased person was dark stays in the sum`() throws {
+        #expect(
+            try dark(
+                """
+                0s     41 reports with 1              → 41 unknown, 41 online
+                90s    → 41 degraded
+                150s   41 is erased
+                200s
+                """)[0] == 60)
+    }
 }

@@ -32,6 +32,12 @@ extension Engine {
         if before.isActive && !person.isActive { leaveLocated(person, number, before) }
     }
 
+    /// A person is erased: their dark time stays in the sums, which know nobody.
+    mutating func keepDark(of person: Responder) {
+        let length = watch.watchedNow - person.darkFrom
+        if person.isDark { counters.dark.add(.contact, DarkKey(person), length) }
+    }
+
     /// The thresholds changed under a person: what was dark under the old ones is booked.
     mutating func changeDark(_ person: inout Responder, _ number: Int) {
         let now = watch.watchedNow

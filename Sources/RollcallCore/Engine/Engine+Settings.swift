@@ -86,6 +86,7 @@ extension Engine {
         erasures.expire(now: watch.now, retention: policy.retention)
         receipt.erasure = erasures.note(hash, row: nextRow - 1, now: watch.now)
         guard let number = known else { return }
+        keepDark(of: roster[number])
         tally.remove(roster[number], now: watch.watchedNow)
         leaveNames(roster[number])
         regions.dropUnused(but: policy.coverageRegions + [Self.defaultRegion])
