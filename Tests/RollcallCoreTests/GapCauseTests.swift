@@ -203,4 +203,20 @@ import Testing
             100s   → e degraded, e gap open unexplained
             """, gaps: true)
     }
+
+    @Test func `a mass changes no suspicion but to mass_gap`() throws {
+        // e's permission was known to be denied only after the gap had opened.
+        try timeline(
+            """
+            0s     e reports phone background             → e unknown, e online
+            10s    a,b,c,d report                         → a unknown, a online, b unknown, \
+            b online, c unknown, c online, d unknown, d online
+            90s    → e degraded, e gap open app_suspended
+            95s    e reports phone denied received 1s
+            100s   → a degraded, a gap open unexplained, b degraded, b gap open unexplained, \
+            c degraded, c gap open unexplained, d degraded, d gap open mass_gap, \
+            a gap judged mass_gap, b gap judged mass_gap, c gap judged mass_gap
+            181s   → e offline, e gap judged permission_denied
+            """, gaps: true)
+    }
 }

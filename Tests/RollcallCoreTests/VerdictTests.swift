@@ -276,4 +276,26 @@ import Testing
             720s   → 41 verdict unexplained
             """, gaps: true)
     }
+
+    @Test func `a return that is found to be in a blind stretch moves what is inside the gap`()
+        throws
+    {
+        // All beats are missing from 600 s on, noticed at 675 s: the return counts as at 600 s.
+        try timeline(
+            """
+            0s     source beats every 30s
+            0s     policy on_duty 60/90/180
+            30s    41 reports with 1                      → 41 unknown, 41 online
+            60s    source beats every 300s
+            120s   → 41 degraded, 41 gap open unexplained
+            210s   → 41 offline, 41 gap judged
+            600s   source beats every 30s
+            650s   41 reports through b with 2            → 41 online, 41 gap closed
+            675s   → blind heartbeat since 600s
+            690s   41 reports through b with 3 captured 580s
+            700s   source beats every 30s                 → blind heartbeat ended since 600s
+            760s   source beats every 30s
+            770s   → 41 verdict app_stopped
+            """, gaps: true)
+    }
 }

@@ -181,7 +181,9 @@ extension World {
         phones[number].reportedAt = now
         // After a reinstall without ids and with a wrong clock all updates may look old: then only
         // the backend's time proves contact (I4).
-        if backends[phones[number].backend].stamps || faults.has(.reinstall) {
+        // A new install may look like retries, which move nothing without a time (I4).
+        let mayRepeat = faults.has(.reinstall) || phones[number].install > 1
+        if backends[phones[number].backend].stamps || mayRepeat {
             item.receivedAt = clock(of: phones[number].backend)
         }
         return item

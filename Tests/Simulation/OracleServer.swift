@@ -51,7 +51,7 @@ extension Oracle {
         if let last = everybody[index].lastContact, watched(at) <= watched(last) { return }
         if !enrols, watched(at) < watched(everybody[index].activeSince) { return }
         noteDeclaration(index)
-        guard !isMassDeclaration, !isBlind, policy.adoptsServerTransitions else { return }
+        guard !isMassDeclaration(), !isBlind, policy.adoptsServerTransitions else { return }
         everybody[index].adopted.append(Adoption(at: at, status: worse))
         let believes = status == .unknown && named != worse
         change(index, to: worse, by: .server, from: believes ? named : nil)
@@ -68,12 +68,13 @@ extension Oracle {
     }
 
     /// Whether the server declared at least 20 and half of the active within 60 s although they
-    /// were heard. Source: L7.
-    private var isMassDeclaration: Bool {
-        let recent = declarations.filter {
+    /// were heard. Who was once found too old stays so when watched time is set back: what was
+    /// decided stands (B1). Source: L7.
+    private mutating func isMassDeclaration() -> Bool {
+        declarations = declarations.filter {
             watched(now) - watched($0.at) < Self.declarationsWindow
         }
-        let people = Set(recent.map(\.name)).count
+        let people = Set(declarations.map(\.name)).count
         let active = everybody.count { $0.status != nil }
         return people >= Self.declarationsMin && 2 * people >= active
     }

@@ -49,7 +49,8 @@ extension Responder {
         if archive.isReading && archive.version < 3 { return }
         archive.code(&isDark)
         archive.code(&darkFrom)
-        archive.code(&hasToldEmptyQueue)
+        archive.code(&emptyQueueAt)
+        archive.code(&emptyQueueSequence)
     }
 }
 

@@ -64,21 +64,24 @@ extension Engine {
     /// Those who fell silent before: a mass makes them its own (F25).
     private mutating func judgeAgain(_ numbers: [Int], active: Int) {
         for number in Set(numbers).sorted(by: roster.precedes) {
-            guard let gap = gaps[number],
-                watch.watchedNow - gap.openedAt < RecentPeople.span
-            else { continue }
-            judgeAgain(gap, number, active: active)
+            if let gap = gaps[number] { judgeAgain(gap, number, active: active) }
         }
     }
 
     /// A gap that is open belongs to a mass from now on, unless it does to another one.
     private mutating func judgeAgain(_ gap: Gap, _ number: Int, active: Int) {
         guard gap.due == nil, gap.report.facts.group == nil else { return }
-        var gap = gap
-        let before = gap.report.suspected
-        judge(&gap, roster[number], number, isMass: true, active: active)
-        gaps[number] = gap
-        if gap.report.suspected != before { tell(gap, number, .judged) }
+        var judged = gap
+        judge(&judged, roster[number], number, isMass: true, active: active)
+        if judged.report.suspected == .massGap {
+            gaps[number] = judged
+            if gap.report.suspected != .massGap { tell(judged, number, .judged) }
+        } else {
+            // An earlier cause stays: only what changes the suspicion is looked at here (F25).
+            var gap = gap
+            gap.report.facts.group = judged.report.facts.group
+            gaps[number] = gap
+        }
     }
 
     /// The feed is suspected: what opened since its last batch is put down to it (B3, F25).
@@ -169,9 +172,9 @@ extension Engine {
         taken: [Int64]?
     ) {
         guard var gap = gaps[number], gap.due == nil else { return }
-        let expected = policy.profile(person.duty).expected.scaled(by: person.factor)
         gap.insideFrom = previous
-        gap.insideUntil = instant - expected
+        gap.returnedAt = instant
+        gap.expected = policy.profile(person.duty).expected.scaled(by: person.factor)
         gap.due = watch.now + Self.verdictAfter
         gap.heights = taken ?? heights(person, number)
         end(&gap)
@@ -261,7 +264,7 @@ extension Engine {
 extension Gap {
     /// Takes in what a batch brought since the return.
     fileprivate mutating func learn(_ news: Engine.GapNews) {
-        for (instant, wall) in news.captured where instant > insideFrom && instant < insideUntil {
+        for (instant, wall) in news.captured where isInside(instant) {
             let isFirst = report.seen.capturedInside == 0
             report.seen.capturedInside += 1
             report.seen.firstInsideAt = isFirst ? wall : min(report.seen.firstInsideAt, wall)

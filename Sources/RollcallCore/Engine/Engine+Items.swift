@@ -102,7 +102,7 @@ extension Engine {
         applyFacts(item, list.bytes, &person, number, instant, sequence: taken.sequence)
         if person.duty == .none { person.duty = .onDuty }
         settleFacts(&person, number, old: old)
-        noteDepth(item, before, &person, number, instant, taken.sequence)
+        noteDepth(item, &person, number, instant, taken.sequence)
         contact(&person, number, instant, at: received, taken: heights)
         guard person.hasGap else { return }
         news.isReinstalled = counters.installsReset > resets
@@ -114,22 +114,30 @@ extension Engine {
 
     /// Remembers the queue's depth for the trend (F25).
     private mutating func noteDepth(
-        _ item: Item, _ before: Responder, _ person: inout Responder, _ number: Int,
-        _ instant: WatchedTime, _ sequence: Int64
+        _ item: Item, _ person: inout Responder, _ number: Int, _ instant: WatchedTime,
+        _ sequence: Int64
     ) {
         guard let depth = item.telemetry?.queueDepth, depth != Telemetry.queueDepthUnknown else {
             return
         }
+        // Of empty queues only the last matters: a rise can do no more than begin with it.
+        let empty = QueueDepths.Entry(
+            at: person.emptyQueueAt, sequence: person.emptyQueueSequence, depth: 0)
+        let entry = QueueDepths.Entry(at: instant, sequence: sequence, depth: depth)
         guard var depths = queueDepths[number] ?? (depth == 0 ? nil : QueueDepths()) else {
-            return person.hasToldEmptyQueue = true
+            if QueueDepths.isAfter(empty, entry) { return }
+            person.emptyQueueAt = instant
+            person.emptyQueueSequence = sequence
+            return
         }
-        if depths.entries.isEmpty, person.hasToldEmptyQueue {
-            // Of empty queues only the last matters: a rise can do no more than begin with it.
-            depths.add(.init(at: before.telemetryAt, sequence: -1, depth: 0))
+        if depths.entries.isEmpty, empty.at > .distantPast { depths.add(empty) }
+        depths.add(entry)
+        guard depths.isAllZero, let last = depths.entries.last else {
+            return queueDepths[number] = depths
         }
-        depths.add(.init(at: instant, sequence: sequence, depth: depth))
-        if depth == 0 { person.hasToldEmptyQueue = true }
-        queueDepths[number] = depths.isAllZero ? nil : depths
+        queueDepths[number] = nil
+        person.emptyQueueAt = last.at
+        person.emptyQueueSequence = last.sequence
     }
 
     /// A batch of which nothing is new proves contact only by a later `received_at` (I4, F13).

@@ -288,5 +288,6 @@ extension Responder {
         versionsAt = min(versionsAt, now)
         batteryAt = min(batteryAt, now)
         telemetryAt = min(telemetryAt, now)
+        emptyQueueAt = min(emptyQueueAt, now)
     }
 }

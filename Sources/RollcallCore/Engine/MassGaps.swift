@@ -2,6 +2,7 @@
 struct MassGaps: Sendable {
     /// Fewer are no mass.
     static let countMin = 5
+    private static let keptFor = Milliseconds.seconds(3 * 3600)
 
     /// What one region's people did within the last 60 s.
     struct Region: Sendable {
@@ -13,9 +14,12 @@ struct MassGaps: Sendable {
         var members = 0
         /// When somebody joined last: after 60 s the next mass is another group.
         var joinedAt = WatchedTime.distantPast
+        /// When somebody fell silent last.
+        var openedAt = WatchedTime.distantPast
 
         fileprivate mutating func open(_ number: Int, now: WatchedTime) -> Int {
             people.add(number, now: now)
+            openedAt = now
             alone.append(number)
             // Who fell silent again and again stands in it more than once.
             if alone.count > 2 * people.count + 64 { alone.removeFirst(alone.count - people.count) }
@@ -58,7 +62,7 @@ struct MassGaps: Sendable {
     /// Notes that `number` fell silent in `region`; returns how many different people did within
     /// 60 s.
     mutating func open(_ number: Int, in region: UInt32, now: WatchedTime) -> Int {
-        expire(now)
+        clean(now)
         return regions[region, default: Region()].open(number, now: now)
     }
 
@@ -80,20 +84,21 @@ struct MassGaps: Sendable {
         for region in regions.keys.sorted() { regions[region]?.people.remove(number) }
     }
 
-    /// Takes those who fell silent in `region` and belong to no group yet.
+    /// Takes those who fell silent in `region` within 60 s and belong to no group yet.
     mutating func takeAlone(_ region: UInt32) -> [Int] {
-        guard let alone = regions[region]?.alone else { return [] }
+        guard let entry = regions[region] else { return [] }
         regions[region]?.alone = []
-        return alone
+        return entry.alone.filter(entry.people.contains)
     }
 
-    /// Lets go of regions where nobody fell silent within 60 s, once in 60 s.
-    private mutating func expire(_ now: WatchedTime) {
-        guard now - cleanedAt >= RecentPeople.span else { return }
+    /// Lets go of regions where nobody fell silent for so long that no blindness noticed later can
+    /// bring it within 60 s again: the longest is 2.5 beats of an hour (B1, B2).
+    private mutating func clean(_ now: WatchedTime) {
+        guard now - cleanedAt >= Self.keptFor else { return }
         cleanedAt = now
         for region in regions.keys.sorted() {
-            regions[region]?.people.expire(now)
-            if regions[region]?.people.count == 0 { regions[region] = nil }
+            guard let at = regions[region]?.openedAt, now - at >= Self.keptFor else { continue }
+            regions[region] = nil
         }
     }
 
@@ -103,6 +108,7 @@ struct MassGaps: Sendable {
         for region in regions.keys.sorted() {
             regions[region]?.people.clampInstants(to: now)
             if let at = regions[region]?.joinedAt { regions[region]?.joinedAt = min(at, now) }
+            if let at = regions[region]?.openedAt { regions[region]?.openedAt = min(at, now) }
         }
     }
 
@@ -117,6 +123,7 @@ struct MassGaps: Sendable {
             archive.code(&entry.1.group)
             archive.code(&entry.1.members)
             archive.code(&entry.1.joinedAt)
+            archive.code(&entry.1.openedAt)
         }
         guard archive.isReading else { return }
         regions = [:]

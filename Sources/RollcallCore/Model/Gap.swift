@@ -11,9 +11,11 @@ struct Gap: Equatable, Sendable {
     var region: UInt32 = 0
     /// When the verdict falls due; nil while the gap is open.
     var due: RunningTime?
-    /// What is captured after this and before `insideUntil` is inside the gap (F26).
+    /// The last contact before the return: what is captured after it, and more than an expected
+    /// interval before the return, is inside the gap (F26).
     var insideFrom = WatchedTime.distantPast
-    var insideUntil = WatchedTime.distantPast
+    var returnedAt = WatchedTime.distantPast
+    var expected = Milliseconds(0)
     /// The highest sequence that each install had taken before the return; −1 for none. A new install
     /// moves the places, but then the verdict is that.
     var heights: [Int64] = []
@@ -31,6 +33,11 @@ struct Gap: Equatable, Sendable {
         return seen.updates > 0 ? .appStopped : .unexplained
     }
 
+    /// True if what was captured at `instant` is inside the gap.
+    func isInside(_ instant: WatchedTime) -> Bool {
+        instant > insideFrom && instant < returnedAt - expected
+    }
+
     /// True if an update continues the sequence of an install that had taken some before.
     func isContinued(by sequence: Int64, _ install: Int) -> Bool {
         guard heights.indices.contains(install), heights[install] >= 0 else { return false }
@@ -41,7 +48,7 @@ struct Gap: Equatable, Sendable {
     mutating func clampInstants(to now: WatchedTime) {
         openedAt = min(openedAt, now)
         insideFrom = min(insideFrom, now)
-        insideUntil = min(insideUntil, now)
+        returnedAt = min(returnedAt, now)
     }
 
     mutating func code(_ archive: inout Archive) {
@@ -56,7 +63,8 @@ struct Gap: Equatable, Sendable {
         archive.code(&region)
         archive.code(&due, empty: .distantPast) { $0.code(&$1) }
         archive.code(&insideFrom)
-        archive.code(&insideUntil)
+        archive.code(&returnedAt)
+        archive.code(&expected)
         archive.code(&heights)
     }
 }

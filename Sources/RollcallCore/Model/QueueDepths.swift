@@ -24,12 +24,13 @@ struct QueueDepths: Equatable, Sendable {
     /// Puts one in its place; ties go by sequence, else to what comes later (I2).
     mutating func add(_ entry: Entry) {
         var index = entries.count
-        while index > 0, isAfter(entries[index - 1], entry) { index -= 1 }
+        while index > 0, Self.isAfter(entries[index - 1], entry) { index -= 1 }
         entries.insert(entry, at: index)
         if entries.count > Self.countMax { entries.removeFirst() }
     }
 
-    private func isAfter(_ a: Entry, _ b: Entry) -> Bool {
+    /// True if `a` stays behind `b`, which came later.
+    static func isAfter(_ a: Entry, _ b: Entry) -> Bool {
         if a.at != b.at { return a.at > b.at }
         return a.sequence >= 0 && b.sequence >= 0 && a.sequence > b.sequence
     }

@@ -13,6 +13,10 @@ struct RecentPeople: Sendable {
     /// People in the window, as of the last `expire` or `add`.
     var count: Int { latest.count }
 
+    /// True for somebody in the window. Who was once found too old stays so when watched time is set
+    /// back (B1).
+    func contains(_ number: Int) -> Bool { latest[number] != nil }
+
     /// Notes it of person `number`.
     mutating func add(_ number: Int, now: WatchedTime) {
         expire(now)

@@ -65,8 +65,9 @@ package struct Responder: Sendable {
     package var hasGap = false
     /// True once the last contact is older than the degraded threshold (C4).
     var isDark = false
-    /// Some batch told an empty queue.
-    var hasToldEmptyQueue = false
+    /// When the last batch that told an empty queue was received, and its sequence (F25).
+    var emptyQueueAt = WatchedTime.distantPast
+    var emptyQueueSequence: Int64 = -1
     /// Since when dark time is not booked, or from when on they will be dark.
     var darkFrom = WatchedTime.distantFuture
     /// The earliest entry of this person in the deadline queue.
