@@ -219,4 +219,46 @@ import Testing
             181s   → e offline, e gap judged permission_denied
             """, gaps: true)
     }
+
+    @Test func `the members of a group are those who fell silent, each once`() throws {
+        let lines = ["a", "b", "c", "d", "e", "f"].enumerated().map { place, id in
+            let body = #"{"responder_id":"\#(id)","from":"ONLINE","to":"DEGRADED"}"#
+            let at = Script.zero + Int64(place + 1) * 1000
+            return #"{"at":\#(at),"kind":"transition","body":\#(body)}"#
+        }
+        var replay = Replay(policy: Policy())
+        var output: [UInt8] = []
+        let ids = ["a", "b", "c", "d", "e", "f", "g", "h"].map { #"{"responder_id":"\#($0)"}"# }
+        let batch = "[\(ids.joined(separator: ","))]"
+        let first = #"{"at":\#(Script.zero),"kind":"batch","body":\#(batch)}"#
+        for line in [first] + lines { try replay.fold(Array(line.utf8), to: &output) }
+        replay.finish(to: &output)
+        let text = String(decoding: output, as: UTF8.self)
+        let members = text.matches(of: /"members":([0-9]+),"active":([0-9]+)/).map {
+            "\($0.1) of \($0.2)"
+        }
+        // e opens the mass, a to d are judged again, f joins.
+        #expect(members == ["5 of 8", "5 of 8", "5 of 8", "5 of 8", "5 of 8", "6 of 8"])
+    }
+
+    @Test func `a region's number is not another region's company`() throws {
+        try timeline(
+            """
+            0s     a,b,c,d,x report in N                  → a unknown, a online, b unknown, \
+            b online, c unknown, c online, d unknown, d online, x unknown, x online
+            1s     server says a online to degraded       → a degraded by server, \
+            a gap open unexplained
+            1s     server says b online to degraded       → b degraded by server, \
+            b gap open unexplained
+            1s     server says c online to degraded       → c degraded by server, \
+            c gap open unexplained
+            1s     server says d online to degraded       → d degraded by server, \
+            d gap open unexplained
+            3s     a,b,c,d are told in S
+            4s     x is erased
+            5s     q reports in Medway                    → q unknown, q online
+            6s     server says q online to degraded       → q degraded by server, \
+            q gap open unexplained
+            """, gaps: true)
+    }
 }

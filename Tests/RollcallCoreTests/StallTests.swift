@@ -78,4 +78,21 @@ import Testing
             c offline, c gap judged
             """, gaps: true)
     }
+
+    @Test func `what opened at the instant of the last batch, before it, is not the feed's`() throws
+    {
+        try timeline(
+            """
+            0s     policy min_active 2
+            0s     a,b,c report                 → a unknown, a online, b unknown, b online, \
+            c unknown, c online
+            10s    server says a online to degraded → a degraded by server, \
+            a gap open unexplained
+            10s    b,c report
+            100s   → b degraded, b gap open unexplained, c degraded, c gap open unexplained
+            180s   → a offline, a gap judged
+            190s   → b gap judged mass_gap, c gap judged mass_gap, b offline, b gap judged, \
+            c offline, c gap judged
+            """, gaps: true)
+    }
 }

@@ -28,6 +28,8 @@ extension Oracle {
     struct Gap {
         /// When it opened.
         let openedAt: Instant
+        /// No batch came from anyone since it opened. Source: B3.
+        var isSinceBatch = true
         /// Where the person was then.
         let region: String
         /// How many of that region had opened a gap within 60 s before, this one included.

@@ -63,18 +63,15 @@ extension Oracle {
         lastBatch = LastBatch(
             at: now, online: active.count { $0.status == .online },
             onDuty: active.count - onMission, onMission: onMission)
+        for index in everybody.indices { everybody[index].gap?.isSinceBatch = false }
     }
 
-    /// Suspects the feed if nothing came for too long; who fell silent since then, or at the very
-    /// instant of the last batch, did so with it.
+    /// Suspects the feed if nothing came for too long; who fell silent since then did so with it.
     /// Source: B3, F11.
     mutating func suspectFeed() {
-        guard let due = stallInstant(), due <= now, let lastBatch else { return }
+        guard let due = stallInstant(), due <= now else { return }
         isFeedStalled = true
-        for index in everybody.indices {
-            guard let gap = everybody[index].gap,
-                watched(gap.openedAt) >= watched(lastBatch.at)
-            else { continue }
+        for index in everybody.indices where everybody[index].gap?.isSinceBatch == true {
             joinMass(index)
         }
     }

@@ -62,12 +62,13 @@ extension Engine {
     }
 
     /// What the dark time of a region, or of all, and a platform sums up to, in milliseconds: in
-    /// contact up to now, in location as far as it is settled. It never falls.
+    /// contact up to the last turn, in location as far as it is settled. It never falls.
     package func dark(_ kind: DarkKind, region: UInt32?, _ platform: Platform) -> Int64 {
         let key = DarkKey(region: region, platform: platform)
         switch kind {
         case .contact:
-            return max(counters.dark.shown[key] ?? 0, contactDark(key, at: watch.watchedNow))
+            let now = darkAsOf ?? watch.watchedNow
+            return max(counters.dark.shown[key] ?? 0, contactDark(key, at: now))
         case .location: return counters.dark.location[key] ?? 0
         }
     }
@@ -184,7 +185,7 @@ extension Engine {
 
     /// Hands over what was booked.
     package mutating func takeDarkBookings() -> [DarkBooking] {
-        defer { darkBookings.removeAll(keepingCapacity: true) }
+        defer { darkBookings = [] }
         return darkBookings
     }
 }

@@ -32,11 +32,15 @@ extension Engine {
             person.isHeard ? person.contactFolded : watch.wasRunning(at: person.activeSince)
         gap.region = person.region
         gap.openings = massGaps.open(number, in: person.region, now: now)
+        gap.serial = massGaps.openings
         gap.report.openedAt = watch.wallNow
         gap.report.facts.region = regions[person.region]
         let active = tally.active(in: person.region) + 1
         let isMass = MassGaps.isMass(gap.openings, of: active)
-        judge(&gap, person, number, isMass: isMass, active: active)
+        let isNew = massGaps.isNew(gap.region, now: now)
+        // The person is not counted while they change.
+        let company = Company(active: active, fleet: tally.active + 1)
+        judge(&gap, person, number, isMass: isMass, company)
         gap.report.firstSuspected = gap.report.suspected
         if person.status == .offline { count(&gap) }
         gaps[number] = gap
@@ -46,7 +50,19 @@ extension Engine {
             // Whoever opened another gap since then, elsewhere, fell silent there.
             other != number && gaps[other]?.region == gap.region
         }
-        judgeAgain(alone, active: active)
+        // Whoever forms a group counts those before them.
+        let others = Company(active: active, fleet: tally.active + 1, areCounted: isNew)
+        for other in Set(alone).sorted(by: roster.precedes) { judgeAgain(other, others) }
+    }
+
+    /// Among whom somebody fell silent.
+    private struct Company {
+        /// The region's active people.
+        var active: Int
+        /// The fleet's.
+        var fleet: Int
+        /// True if the group's members are counted already.
+        var areCounted = false
     }
 
     /// The suspicion is looked at again at OFFLINE; from then on the gap counts (C1).
@@ -55,24 +71,18 @@ extension Engine {
         // The person is not counted while they change.
         let active = tally.active(in: gap.region) + (person.region == gap.region ? 1 : 0)
         let isMass = MassGaps.isMass(gap.openings, of: active)
-        judge(&gap, person, number, isMass: isMass, active: active)
+        let company = Company(active: active, fleet: tally.active + 1)
+        judge(&gap, person, number, isMass: isMass, company)
         count(&gap)
         gaps[number] = gap
         tell(gap, number, .judged)
     }
 
-    /// Those who fell silent before: a mass makes them its own (F25).
-    private mutating func judgeAgain(_ numbers: [Int], active: Int) {
-        for number in Set(numbers).sorted(by: roster.precedes) {
-            if let gap = gaps[number] { judgeAgain(gap, number, active: active) }
-        }
-    }
-
-    /// A gap that is open belongs to a mass from now on, unless it does to another one.
-    private mutating func judgeAgain(_ gap: Gap, _ number: Int, active: Int) {
-        guard gap.due == nil, gap.report.facts.group == nil else { return }
+    /// Somebody who fell silent before: a mass makes them its own (F25).
+    private mutating func judgeAgain(_ number: Int, _ company: Company) {
+        guard let gap = gaps[number], gap.due == nil, gap.report.facts.group == nil else { return }
         var judged = gap
-        judge(&judged, roster[number], number, isMass: true, active: active)
+        judge(&judged, roster[number], number, isMass: true, company)
         if judged.report.suspected == .massGap {
             gaps[number] = judged
             if gap.report.suspected != .massGap { tell(judged, number, .judged) }
@@ -90,11 +100,10 @@ extension Engine {
         stall.begin(group: massGaps.takeGroup())
         var silent: [Int] = []
         gaps.forEach { number, gap in
-            if gap.due == nil, gap.openedAt >= stall.lastBatchWatched { silent.append(number) }
+            if gap.due == nil, gap.serial > stall.openings { silent.append(number) }
         }
-        for number in silent.sorted(by: roster.precedes) {
-            if let gap = gaps[number] { judgeAgain(gap, number, active: tally.active) }
-        }
+        let company = Company(active: tally.active, fleet: tally.active)
+        for number in silent.sorted(by: roster.precedes) { judgeAgain(number, company) }
     }
 
     /// What was told last of the gap of person `number` that is open or waits for its verdict; nil
@@ -105,7 +114,7 @@ extension Engine {
 
     /// Takes the facts as they are and suspects the first cause that holds on them (C1).
     private mutating func judge(
-        _ gap: inout Gap, _ person: Responder, _ number: Int, isMass: Bool, active: Int
+        _ gap: inout Gap, _ person: Responder, _ number: Int, isMass: Bool, _ company: Company
     ) {
         var facts = GapFacts()
         facts.lastContactAt = person.lastContactAt
@@ -117,23 +126,24 @@ extension Engine {
         facts.region = gap.report.facts.region
         facts.group = gap.report.facts.group
         if facts.group == nil, isMass || stall.isSuspected {
-            facts.group = joinGroup(gap, active: active, isMass: isMass)
+            facts.group = joinGroup(gap, company)
         }
         gap.report.facts = facts
         gap.report.suspected = Self.cause(facts)
     }
 
-    private mutating func joinGroup(_ gap: Gap, active: Int, isMass: Bool) -> GapGroup {
+    private mutating func joinGroup(_ gap: Gap, _ company: Company) -> GapGroup {
         var group = GapGroup()
         if stall.isSuspected {
             group.isFeed = true
             group.id = stall.group
             group.members = stall.join()
-            group.active = tally.active
+            group.active = company.fleet
         } else {
             (group.id, group.members) = massGaps.join(
-                gap.region, openings: gap.openings, now: watch.watchedNow)
-            group.active = active
+                gap.region, openings: gap.openings, isCounted: company.areCounted,
+                now: watch.watchedNow)
+            group.active = company.active
         }
         return group
     }
@@ -178,6 +188,7 @@ extension Engine {
         gap.due = watch.now + Self.verdictAfter
         gap.heights = taken ?? heights(person, number)
         end(&gap)
+        gap.report.seen.at = watch.wallNow
         tell(gap, number, .closed)
         if gap.isCounted, let due = gap.due {
             gaps[number] = gap
@@ -202,7 +213,6 @@ extension Engine {
 
     private mutating func end(_ gap: inout Gap) {
         gap.report.closedAt = watch.wallNow
-        gap.report.seen.at = watch.wallNow
         gap.report.length = watch.watchedNow - gap.openedAt
         gap.report.blind = watch.blind(since: gap.silentSince)
     }

@@ -267,7 +267,6 @@ extension Engine {
         gaps.changeAll { $0.clampInstants(to: now) }
         uncovered.changeAll { $0.clampInstants(to: now) }
         massGaps.clampInstants(to: now)
-        stall.clampInstants(to: now)
     }
 }
 

@@ -91,6 +91,10 @@ extension Engine {
         leaveNames(roster[number])
         regions.dropUnused(but: policy.coverageRegions + [Self.defaultRegion])
         counters.dark.drop { regions[$0].isEmpty }
+        massGaps.drop { regions[$0].isEmpty }
+        gaps.changeAll { gap in
+            if gap.region != .max, regions[gap.region].isEmpty { gap.region = .max }
+        }
         circles.dropUnused()
         versions.dropUnused()
         roster.erase(number)

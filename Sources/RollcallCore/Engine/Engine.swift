@@ -15,6 +15,8 @@ package struct Engine: Sendable {
     package static let turnEvery = Milliseconds.seconds(5)
     /// A turn later than this makes the watch blind (B1).
     package static let turnLateAfter = Milliseconds.seconds(5)
+    /// Decisions of an instant for which room is kept.
+    private static let decisionsKept = 4096
     /// Where people are of whom nobody told a region.
     static let defaultRegion = Array("default".utf8)
 
@@ -39,6 +41,9 @@ package struct Engine: Sendable {
     package var decisions: [Decision] = []
     /// Dark time that was booked and not yet taken by the driver.
     var darkBookings: [DarkBooking] = []
+    /// In a view: the last turn. What ran since is gone if we were stopped meanwhile, and a counter
+    /// must not fall.
+    private(set) var darkAsOf: WatchedTime?
     /// True to decide about updates aloud; for `replay --updates`.
     package var reportsUpdates = false
 
@@ -120,6 +125,7 @@ package struct Engine: Sendable {
     /// differ. For questions.
     package func viewed(at instant: RunningTime) -> Engine {
         var view = self
+        view.darkAsOf = watch.watchedNow
         view.watch.now = max(watch.now, instant)
         return view
     }
@@ -179,7 +185,7 @@ package struct Engine: Sendable {
             wrote(source)
             let batches = counters.batches
             foldItems(list, &receipt)
-            if counters.batches > batches { stall.batch(tally, watch) }
+            if counters.batches > batches { stall.batch(tally, watch, openings: massGaps.openings) }
         case .roster(let list, let source, let terms):
             wrote(source)
             foldRoster(list, terms, &receipt)
@@ -216,7 +222,8 @@ package struct Engine: Sendable {
 
     /// Hands over what was decided, numbered for the store.
     package mutating func takeDecisions() -> [NumberedDecision] {
-        defer { decisions.removeAll(keepingCapacity: true) }
+        // The room that a mass of them took is given back.
+        defer { decisions.removeAll(keepingCapacity: decisions.count < Self.decisionsKept) }
         return decisions.map { decision in
             var previous: Int64 = 0
             switch decision {

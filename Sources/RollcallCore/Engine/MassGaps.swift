@@ -22,7 +22,10 @@ struct MassGaps: Sendable {
             openedAt = now
             alone.append(number)
             // Who fell silent again and again stands in it more than once.
-            if alone.count > 2 * people.count + 64 { alone.removeFirst(alone.count - people.count) }
+            if alone.count > 2 * people.count + 64 {
+                var seen = Set<Int>()
+                alone = alone.filter { people.contains($0) && seen.insert($0).inserted }
+            }
             return people.count
         }
 
@@ -46,6 +49,8 @@ struct MassGaps: Sendable {
     private var regions: [UInt32: Region] = [:]
     /// The number that the next group gets.
     private var nextGroup: Int64 = 1
+    /// Gaps that opened so far, anywhere.
+    private(set) var openings: Int64 = 0
     private var cleanedAt = WatchedTime.distantPast
 
     /// True if so many who fell silent are a mass among so many active.
@@ -63,14 +68,16 @@ struct MassGaps: Sendable {
     /// 60 s.
     mutating func open(_ number: Int, in region: UInt32, now: WatchedTime) -> Int {
         clean(now)
+        openings += 1
         return regions[region, default: Region()].open(number, now: now)
     }
 
     /// The group of a mass in `region`, for somebody who belongs to it from now on, and how many
-    /// do.
+    /// do. Those who fell silent before it formed are counted already.
     mutating func join(
-        _ region: UInt32, openings: Int, now: WatchedTime
+        _ region: UInt32, openings: Int, isCounted: Bool, now: WatchedTime
     ) -> (group: Int64, members: Int) {
+        if isCounted, let entry = regions[region] { return (entry.group, entry.members) }
         if regions[region, default: Region()].isOver(now) {
             let group = takeGroup()
             regions[region, default: Region()].begin(group, members: openings, now: now)
@@ -82,6 +89,16 @@ struct MassGaps: Sendable {
     /// Somebody was erased: they fell silent nowhere.
     mutating func remove(_ number: Int) {
         for region in regions.keys.sorted() { regions[region]?.people.remove(number) }
+    }
+
+    /// True if the next to join in `region` begins a group.
+    func isNew(_ region: UInt32, now: WatchedTime) -> Bool {
+        regions[region]?.isOver(now) ?? true
+    }
+
+    /// Lets go of regions whose number may be given to another name.
+    mutating func drop(where isDropped: (UInt32) -> Bool) {
+        regions = regions.filter { !isDropped($0.key) }
     }
 
     /// Takes those who fell silent in `region` within 60 s and belong to no group yet.
@@ -114,6 +131,7 @@ struct MassGaps: Sendable {
 
     mutating func code(_ archive: inout Archive) {
         archive.code(&nextGroup)
+        archive.code(&openings)
         archive.code(&cleanedAt)
         var entries = regions.keys.sorted().map { ($0, regions[$0] ?? Region()) }
         archive.code(&entries, empty: (0, Region())) { archive, entry in

@@ -10,17 +10,17 @@ package struct Stall: Sendable {
     private var onMission = 0
     /// True while the feed is suspected.
     package private(set) var isSuspected = false
-    /// The instant of the last batch in watched time: later openings are put down to the feed.
-    private(set) var lastBatchWatched = WatchedTime.distantPast
+    /// How many gaps had opened by the last batch: later ones are put down to the feed.
+    private(set) var openings: Int64 = 0
     /// Number of those who fell silent with it, and how many they are.
     private(set) var group: Int64 = 0
     private(set) var members = 0
 
     /// A batch came, whatever became of it.
-    mutating func batch(_ tally: Tally, _ watch: Watch) {
+    mutating func batch(_ tally: Tally, _ watch: Watch, openings: Int64) {
         isSuspected = false
         lastBatch = watch.now
-        lastBatchWatched = watch.watchedNow
+        self.openings = openings
         online = tally.byStatus[Int(Status.online.rawValue)]
         onDuty = tally.byDuty[Int(DutyState.onDuty.rawValue)]
         onMission = tally.byDuty[Int(DutyState.onMission.rawValue)]
@@ -61,18 +61,13 @@ package struct Stall: Sendable {
         return members
     }
 
-    /// Watched time was set back (B1).
-    mutating func clampInstants(to now: WatchedTime) {
-        lastBatchWatched = min(lastBatchWatched, now)
-    }
-
     mutating func code(_ archive: inout Archive) {
         archive.code(&lastBatch, empty: .distantPast) { $0.code(&$1) }
         archive.code(&online)
         archive.code(&onDuty)
         archive.code(&onMission)
         archive.code(&isSuspected)
-        archive.code(&lastBatchWatched)
+        archive.code(&openings)
         archive.code(&group)
         archive.code(&members)
     }

@@ -31,8 +31,10 @@ struct RegionLabels {
         // This ends with the places: a backend that names a region for each person costs nothing.
         var number: UInt32 = 1
         while free > 0, Int(number) < table.names.count {
-            if number != other, !covered.contains(number), !table[number].isEmpty {
-                numbers.append(number)
+            if number != other, !covered.contains(number) {
+                // A dropped region holds its place: another one's label must not move, or the sum
+                // of the others would fall.
+                if !table[number].isEmpty { numbers.append(number) }
                 free -= 1
             }
             number += 1

@@ -7,6 +7,8 @@ struct Gap: Equatable, Sendable {
     var silentSince = RunningTime.distantPast
     /// Different people of the region who fell silent within 60 s before it, with this one (F25).
     var openings = 0
+    /// Its number among all that ever opened.
+    var serial: Int64 = 0
     /// Number of the region under which it opened.
     var region: UInt32 = 0
     /// When the verdict falls due; nil while the gap is open.
@@ -60,6 +62,7 @@ struct Gap: Equatable, Sendable {
         archive.code(&openedAt)
         archive.code(&silentSince)
         archive.code(&openings)
+        archive.code(&serial)
         archive.code(&region)
         archive.code(&due, empty: .distantPast) { $0.code(&$1) }
         archive.code(&insideFrom)

@@ -27,7 +27,7 @@ struct SideTable<Value: Sendable>: Sendable {
             switch (newValue, isThere) {
             case (let value?, true): pages[page][index].value = value
             case (let value?, false): pages[page].insert((place, value), at: index)
-            case (nil, true): pages[page].remove(at: index)
+            case (nil, true): remove(page, index)
             case (nil, false): break
             }
         }
@@ -36,7 +36,15 @@ struct SideTable<Value: Sendable>: Sendable {
     /// Takes a person's value out.
     mutating func take(_ number: Int) -> Value? {
         guard let (page, index) = find(number), let index else { return nil }
-        return pages[page].remove(at: index).value
+        return remove(page, index)
+    }
+
+    /// An empty page keeps no room.
+    @discardableResult
+    private mutating func remove(_ page: Int, _ index: Int) -> Value {
+        let value = pages[page].remove(at: index).value
+        if pages[page].isEmpty { pages[page] = [] }
+        return value
     }
 
     /// Lets `body` change the value of everybody who has one.

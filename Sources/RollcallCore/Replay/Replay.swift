@@ -20,6 +20,9 @@ package struct Replay {
         case ended
     }
 
+    /// Steps of the wall in milliseconds at most, either way: time itself must not run out.
+    private static let stepMax: UInt64 = 3_155_760_000_000
+
     private let decodePolicy: (([UInt8]) throws -> Policy)?
     private var engine: Engine
     private var state = State.running
@@ -153,6 +156,7 @@ package struct Replay {
             return .erase(.id(id), source: line.source)
         case "clock":
             guard let step = body.stepMilliseconds else { throw fault("body has no step_ms") }
+            guard step.magnitude <= Self.stepMax else { throw fault("step_ms: beyond a century") }
             return .clock(step: Milliseconds(step))
         case "store":
             switch body.state {
