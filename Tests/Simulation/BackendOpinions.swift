@@ -234,7 +234,7 @@ extension World {
         mark("event at a deadline")
         switch dice.number(0...9) {
         case 0, 1, 2:
-            guard !phones[number].isDead else { return }
+            guard !phones[number].isDead, phones[number].sequence < .max else { return }
             phones[number].mutedUntil = now
             var item = batch(of: number, [])
             item.updates = [StoryUpdate(sequence: phones[number].sequence, capturedAt: trueWall)]
