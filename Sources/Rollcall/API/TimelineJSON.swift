@@ -13,13 +13,7 @@ enum TimelineJSON {
             ResponderJSON.word("origin", origin.word, to: &body)
         case .gap(let at, _, let report):
             begin(at, "gap", to: &body)
-            ResponderJSON.word("state", report.state.word, to: &body)
-            ResponderJSON.word("suspected", report.suspected.word, to: &body)
-            if let verdict = report.verdict {
-                ResponderJSON.word("verdict", verdict.word, to: &body)
-            }
-            JSONWriter.raw(",\"evidence\":", to: &body)
-            GapEvidence.append(report, to: &body)
+            GapEvidence.appendMembers(report, to: &body)
         case .blind(let at, let begins, let since, let reason):
             begin(at, "blind", to: &body)
             ResponderJSON.word("state", begins ? "begin" : "end", to: &body)

@@ -36,6 +36,20 @@ struct Archive {
         mayEndEarly = true
     }
 
+    /// The bytes that `body` writes.
+    static func bytes(_ body: (inout Archive) -> Void) -> [UInt8] {
+        var archive = Archive()
+        body(&archive)
+        return archive.bytes
+    }
+
+    /// Lets `body` read a part that any version wrote; false if the bytes are damaged.
+    static func reads(part bytes: [UInt8], _ body: (inout Archive) -> Void) -> Bool {
+        var archive = Archive(part: bytes)
+        body(&archive)
+        return !archive.isDamaged && archive.isAtEnd
+    }
+
     /// Codes a part that later versions may lengthen: what an older one did not write keeps the
     /// value that it has.
     mutating func codePart(_ body: (inout Archive) -> Void) {

@@ -151,18 +151,14 @@ extension Policy {
     /// The policy as the journal keeps it.
     package var journalBytes: [UInt8] {
         var copy = self
-        var archive = Archive()
-        copy.code(&archive)
-        return archive.bytes
+        return Archive.bytes { copy.code(&$0) }
     }
 
     /// The policy that `journalBytes` were made of, by this version or an older one; nil if they
     /// are damaged.
     package init?(journalBytes: [UInt8]) {
-        var archive = Archive(part: journalBytes)
         self.init()
-        code(&archive)
-        if archive.isDamaged || !archive.isAtEnd { return nil }
+        if !Archive.reads(part: journalBytes, { code(&$0) }) { return nil }
     }
 }
 

@@ -35,11 +35,9 @@ extension Engine {
         gap.serial = massGaps.openings
         gap.report.openedAt = watch.wallNow
         gap.report.facts.region = regions[person.region]
-        let active = tally.active(in: person.region) + 1
-        let isMass = MassGaps.isMass(gap.openings, of: active)
+        var company = company(of: gap, person)
+        let isMass = MassGaps.isMass(gap.openings, of: company.active)
         let isNew = massGaps.isNew(gap.region, now: now)
-        // The person is not counted while they change.
-        let company = Company(active: active, fleet: tally.active + 1)
         judge(&gap, person, number, isMass: isMass, company)
         gap.report.firstSuspected = gap.report.suspected
         if person.status == .offline { count(&gap) }
@@ -51,8 +49,8 @@ extension Engine {
             other != number && gaps[other]?.region == gap.region
         }
         // Whoever forms a group counts those before them.
-        let others = Company(active: active, fleet: tally.active + 1, areCounted: isNew)
-        for other in Set(alone).sorted(by: roster.precedes) { judgeAgain(other, others) }
+        company.areCounted = isNew
+        for other in Set(alone).sorted(by: roster.precedes) { judgeAgain(other, company) }
     }
 
     /// Among whom somebody fell silent.
@@ -65,13 +63,17 @@ extension Engine {
         var areCounted = false
     }
 
+    /// Among whom an active person fell silent who is not counted while they change.
+    private func company(of gap: Gap, _ person: Responder) -> Company {
+        let own = person.region == gap.region ? 1 : 0
+        return Company(active: tally.active(in: gap.region) + own, fleet: tally.active + 1)
+    }
+
     /// The suspicion is looked at again at OFFLINE; from then on the gap counts (C1).
     private mutating func judgeOffline(_ gap: Gap, _ person: Responder, _ number: Int) {
         var gap = gap
-        // The person is not counted while they change.
-        let active = tally.active(in: gap.region) + (person.region == gap.region ? 1 : 0)
-        let isMass = MassGaps.isMass(gap.openings, of: active)
-        let company = Company(active: active, fleet: tally.active + 1)
+        let company = company(of: gap, person)
+        let isMass = MassGaps.isMass(gap.openings, of: company.active)
         judge(&gap, person, number, isMass: isMass, company)
         count(&gap)
         gaps[number] = gap

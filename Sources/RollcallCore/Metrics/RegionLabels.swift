@@ -41,7 +41,7 @@ struct RegionLabels {
         }
         var rest = engine.tally.byStatus
         for number in numbers.sorted() {
-            let counts = Self.counts(engine.tally, number)
+            let counts = engine.tally.counts(in: number)
             for index in rest.indices { rest[index] -= counts[index] }
             rows.append((table[number], number, counts))
         }
@@ -50,12 +50,5 @@ struct RegionLabels {
         let isOtherNamed = other != nil || engine.policy.coverageRegions.contains(Self.other)
         hasOther = foldedCount > 0 || isOtherNamed
         if hasOther { rows.append((Self.other, nil, rest)) }
-    }
-
-    /// A region where nobody ever was active has no row in the tally.
-    private static func counts(_ tally: Tally, _ number: UInt32) -> [Int] {
-        let first = Int(number) * 4
-        guard first + 4 <= tally.byRegion.count else { return [0, 0, 0, 0] }
-        return Array(tally.byRegion[first..<first + 4])
     }
 }

@@ -22,12 +22,15 @@ package struct Tally: Sendable {
     /// Active people.
     package var active: Int { byStatus[0] + byStatus[1] + byStatus[2] + byStatus[3] }
 
-    /// Active people of a region.
-    func active(in region: UInt32) -> Int {
+    /// Active people of a region, by status. One where nobody ever was active has no row.
+    func counts(in region: UInt32) -> [Int] {
         let first = Int(region) * 4
-        guard first + 4 <= byRegion.count else { return 0 }
-        return byRegion[first..<first + 4].reduce(0, +)
+        guard first + 4 <= byRegion.count else { return [0, 0, 0, 0] }
+        return Array(byRegion[first..<first + 4])
     }
+
+    /// Active people of a region.
+    func active(in region: UInt32) -> Int { counts(in: region).reduce(0, +) }
 
     /// Where somebody is out of contact now, in no order.
     var darkKeys: [DarkKey] { Array(dark.keys) }

@@ -76,18 +76,14 @@ extension GapReport {
     /// The report as the store keeps it. A field's place, once written, stays.
     package var journalBytes: [UInt8] {
         var copy = self
-        var archive = Archive()
-        copy.code(&archive)
-        return archive.bytes
+        return Archive.bytes { copy.code(&$0) }
     }
 
     /// The report that `journalBytes` were made of, by this version or an older one; nil if they
     /// are damaged.
     package init?(journalBytes: [UInt8]) {
-        var archive = Archive(part: journalBytes)
         self.init()
-        code(&archive)
-        if archive.isDamaged || !archive.isAtEnd { return nil }
+        if !Archive.reads(part: journalBytes, { code(&$0) }) { return nil }
     }
 
     private mutating func code(_ archive: inout Archive) {

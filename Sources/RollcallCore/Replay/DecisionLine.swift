@@ -17,16 +17,7 @@ package enum DecisionLine {
         case .gap(let at, let number, let report):
             begin(at, "gap", &output)
             responder(number, engine, &output)
-            text(",\"state\":", &output)
-            JSONWriter.word(report.state.word, to: &output)
-            text(",\"suspected\":", &output)
-            JSONWriter.word(report.suspected.word, to: &output)
-            if let verdict = report.verdict {
-                text(",\"verdict\":", &output)
-                JSONWriter.word(verdict.word, to: &output)
-            }
-            text(",\"evidence\":", &output)
-            GapEvidence.append(report, to: &output)
+            GapEvidence.appendMembers(report, to: &output)
         case .blind(let at, let begins, let since, let reason):
             begin(at, "blind", &output)
             text(

@@ -1,5 +1,19 @@
 /// A gap's evidence as a JSON object: facts, never prose, and only what is known. Source: design §5.
 package enum GapEvidence {
+    /// Appends the members of a gap's line, each behind a comma, the evidence last.
+    package static func appendMembers(_ report: GapReport, to output: inout [UInt8]) {
+        JSONWriter.raw(",\"state\":", to: &output)
+        JSONWriter.word(report.state.word, to: &output)
+        JSONWriter.raw(",\"suspected\":", to: &output)
+        JSONWriter.word(report.suspected.word, to: &output)
+        if let verdict = report.verdict {
+            JSONWriter.raw(",\"verdict\":", to: &output)
+            JSONWriter.word(verdict.word, to: &output)
+        }
+        JSONWriter.raw(",\"evidence\":", to: &output)
+        append(report, to: &output)
+    }
+
     /// Appends the object: what a suspicion rests on, and with the verdict what the return showed.
     package static func append(_ report: GapReport, to output: inout [UInt8]) {
         var object = ObjectWriter(&output)
