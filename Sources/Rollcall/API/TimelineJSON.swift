@@ -19,6 +19,8 @@ enum TimelineJSON {
             ResponderJSON.word("state", begins ? "begin" : "end", to: &body)
             ResponderJSON.time("since", since, to: &body)
             ResponderJSON.word("reason", reason.word, to: &body)
+        // Neither is a person's.
+        case .alert(let at, _): begin(at, "alert", to: &body)
         case .update(let at, _, _, _): begin(at, "update", to: &body)
         }
         body.append(UInt8(ascii: "}"))

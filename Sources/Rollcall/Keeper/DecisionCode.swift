@@ -5,6 +5,7 @@ struct DecisionCode {
     private static let status: UInt8 = 1
     private static let blind: UInt8 = 2
     private static let gap: UInt8 = 3
+    private static let alert: UInt8 = 4
     /// Stands for NOT_EXPECTED in a status row.
     private static let notExpected: UInt8 = 255
 
@@ -32,6 +33,11 @@ struct DecisionCode {
         case .gap(let at, let number, let report):
             kind = Self.gap
             responder = Int64(number + 1)
+            self.at = at
+            body = report.journalBytes
+        case .alert(let at, let report):
+            kind = Self.alert
+            responder = 0
             self.at = at
             body = report.journalBytes
         case .update(let at, _, _, _):

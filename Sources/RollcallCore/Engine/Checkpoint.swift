@@ -150,6 +150,10 @@ extension Engine {
         gaps[number] = extras.gap
         queueDepths[number] = extras.queueDepths
         uncovered[number] = extras.uncovered
+        flaps[number] = extras.flapping
+        if let flapping = extras.flapping {
+            flapTimers.push(.init(at: flapping.armed, number: UInt32(number)))
+        }
         if let due = extras.gap?.due { verdicts.push(.init(at: due, number: UInt32(number))) }
         if let entry = extras.uncovered, !entry.holes.isEmpty {
             holes.push(.init(at: entry.due, number: UInt32(number)))

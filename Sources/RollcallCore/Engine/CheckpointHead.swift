@@ -34,6 +34,9 @@ struct CheckpointHead {
         archive.codePart { engine.massGaps.code(&$0) }
         archive.codePart { engine.stall.code(&$0) }
         archive.codePart { archive in archive.code(&engine.nextGap) }
+        archive.codePart { engine.alerts.code(&$0) }
+        // The board's timers are as the rules say.
+        if archive.isReading { engine.alerts.armAgain(engine.policy.alerts) }
     }
 
     /// A new engine knows a region already; a checkpoint brings all of them.
@@ -146,6 +149,7 @@ extension Policy {
         // Version 1 ends here: its rows and checkpoints remember erased ids for 30 days.
         if archive.isReading && archive.version == 1 { return }
         archive.code(&retention)
+        alerts.code(&archive)
     }
 
     /// The policy as the journal keeps it.
@@ -159,6 +163,31 @@ extension Policy {
     package init?(journalBytes: [UInt8]) {
         self.init()
         if !Archive.reads(part: journalBytes, { code(&$0) }) { return nil }
+    }
+}
+
+extension AlertRules {
+    fileprivate mutating func code(_ archive: inout Archive) {
+        highOfflineRate.code(&archive)
+        archive.code(&offlineAbove)
+        archive.code(&isOfflineByRegion)
+        archive.code(&offlineMinActive)
+        archive.code(&offlineMin)
+        responderFlapping.code(&archive)
+        archive.code(&flappingChanges)
+        archive.code(&flappingWindow)
+        archive.code(&flappingClearBelow)
+        noOnlineResponders.code(&archive)
+        telemetryFeedDown.code(&archive)
+    }
+}
+
+extension AlertRules.Rule {
+    fileprivate mutating func code(_ archive: inout Archive) {
+        archive.code(&isEnabled)
+        archive.code(&pendingFor)
+        archive.code(&keepFiringFor)
+        archive.code(&severity)
     }
 }
 

@@ -1,5 +1,7 @@
 /// How people and what belongs to them are written. A field's place, once written, stays.
 extension Responder {
+    private static let noPole: UInt8 = 255
+
     mutating func code(_ archive: inout Archive) {
         archive.code(&duty)
         archive.code(&isDutyByBackend)
@@ -51,6 +53,11 @@ extension Responder {
         archive.code(&darkFrom)
         archive.code(&emptyQueueAt)
         archive.code(&emptyQueueSequence)
+        if archive.isReading && archive.version < 4 { return }
+        var pole = pole?.rawValue ?? Self.noPole
+        archive.code(&pole)
+        self.pole = Status(rawValue: pole)
+        archive.code(&isFlapping)
     }
 }
 

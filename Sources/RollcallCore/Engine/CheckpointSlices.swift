@@ -9,6 +9,7 @@ struct PersonExtras: Sendable {
     var gap: Gap?
     var queueDepths: QueueDepths?
     var uncovered: Uncovered?
+    var flapping: Flapping?
 
     /// Which of them are there, a bit each.
     private var flags: UInt16 {
@@ -16,6 +17,7 @@ struct PersonExtras: Sendable {
             | (retiredAt == nil ? 0 : 8) | (transitionIDs == nil ? 0 : 16)
             | (pushToken == nil ? 0 : 32) | (gap == nil ? 0 : 64)
             | (queueDepths == nil ? 0 : 128) | (uncovered == nil ? 0 : 256)
+            | (flapping == nil ? 0 : 512)
     }
 
     /// Most people have none of it: one byte.
@@ -37,6 +39,7 @@ struct PersonExtras: Sendable {
         if has(6) { archive.code(some: &gap, empty: Gap()) { $1.code(&$0) } }
         if has(7) { archive.code(some: &queueDepths, empty: QueueDepths()) { $1.code(&$0) } }
         if has(8) { archive.code(some: &uncovered, empty: Uncovered()) { $1.code(&$0) } }
+        if has(9) { archive.code(some: &flapping, empty: Flapping()) { $1.code(&$0) } }
     }
 }
 
@@ -51,6 +54,7 @@ struct PersonTables: Sendable {
     private let gaps: SideTable<Gap>
     private let queueDepths: SideTable<QueueDepths>
     private let uncovered: SideTable<Uncovered>
+    private let flaps: SideTable<Flapping>
 
     init(_ engine: Engine) {
         ledgers = engine.ledgers
@@ -62,6 +66,7 @@ struct PersonTables: Sendable {
         gaps = engine.gaps
         queueDepths = engine.queueDepths
         uncovered = engine.uncovered
+        flaps = engine.flaps
     }
 
     /// What stands beside one person.
@@ -70,7 +75,7 @@ struct PersonTables: Sendable {
             ledger: ledgers[number], pausedUntil: pauses[number], adoption: adopted[number],
             retiredAt: retired[number], transitionIDs: transitionIDs[number],
             pushToken: pushTokens[number], gap: gaps[number], queueDepths: queueDepths[number],
-            uncovered: uncovered[number])
+            uncovered: uncovered[number], flapping: flaps[number])
     }
 }
 

@@ -80,7 +80,10 @@ extension Engine {
             roster[number] = person
         }
         let before = person
-        defer { followDark(from: before, &person, number) }
+        defer {
+            followDark(from: before, &person, number)
+            alerts.follow(from: before, to: person)
+        }
         let ledger = item.installID == nil ? nil : ledgers[number]
         let heights = person.hasGap ? heights(person, number) : nil
         let resets = counters.installsReset

@@ -17,6 +17,7 @@ extension Engine {
         decisions.append(
             .status(at: watch.wallNow, number: number, from: from, to: status, origin: origin))
         followGap(&person, number, from: old, origin)
+        followPole(&person, number, from: old, origin)
     }
 
     /// Makes active who is expected and was not, and the reverse (L1, L2).
@@ -42,6 +43,7 @@ extension Engine {
             person.since = watch.wallNow
             person.isActive = false
             adopted[number] = nil
+            clearFlapping(&person, number)
             if person.hasGap { abandonGap(&person, number) }
         }
     }
@@ -237,6 +239,7 @@ extension Engine {
             arm(&person, number)
             roster[number] = person
         }
+        alerts.startPendingAnew(watch.watchedNow, policy.alerts)
     }
 
     /// Watched time was set back: no instant may lie in the future of it (B1, F9). What was decided
@@ -267,6 +270,8 @@ extension Engine {
         gaps.changeAll { $0.clampInstants(to: now) }
         uncovered.changeAll { $0.clampInstants(to: now) }
         massGaps.clampInstants(to: now)
+        flaps.changeAll { $0.clampInstants(to: now) }
+        alerts.clampInstants(to: now, policy.alerts)
     }
 }
 

@@ -88,6 +88,7 @@ extension Engine {
         guard let number = known else { return }
         keepDark(of: roster[number])
         tally.remove(roster[number], now: watch.watchedNow)
+        alerts.touch(roster[number].region)
         leaveNames(roster[number])
         regions.dropUnused(but: policy.coverageRegions + [Self.defaultRegion])
         counters.dark.drop { regions[$0].isEmpty }
@@ -109,6 +110,7 @@ extension Engine {
         massGaps.remove(number)
         queueDepths[number] = nil
         uncovered[number] = nil
+        flaps[number] = nil
     }
 
     /// New settings: thresholds change for everybody at once, by L6.
@@ -130,5 +132,6 @@ extension Engine {
             return roster.precedes(first, second)
         }
         decisions.replaceSubrange(firstDecision..., with: changed)
+        changeAlertRules()
     }
 }

@@ -10,7 +10,7 @@
 /// `advance(a)` then `advance(b)` equals `advance(b)`.
 package struct Engine: Sendable {
     /// Changes whenever the same events may be decided otherwise than before (design §1 J4).
-    package static let version: Int64 = 3
+    package static let version: Int64 = 4
     /// Turns are promised at least this often (J2).
     package static let turnEvery = Milliseconds.seconds(5)
     /// A turn later than this makes the watch blind (B1).
@@ -51,6 +51,8 @@ package struct Engine: Sendable {
     var isStoreFailing = false
     var deadlines = DeadlineQueue<WatchedTime>()
     var pauseQueue = DeadlineQueue<Timestamp>()
+    /// When changes that may be flapping leave the window.
+    var flapTimers = DeadlineQueue<WatchedTime>()
     /// When verdicts fall due.
     var verdicts = DeadlineQueue<RunningTime>()
     /// When uncovered stretches are booked.
@@ -66,10 +68,12 @@ package struct Engine: Sendable {
     var gaps = SideTable<Gap>()
     var queueDepths = SideTable<QueueDepths>()
     var uncovered = SideTable<Uncovered>()
+    var flaps = SideTable<Flapping>()
     var erasures = Erasures()
     var rosters = RosterParts()
     var declaredWorse = DeclaredWorse()
     var massGaps = MassGaps()
+    package internal(set) var alerts = AlertBoard()
     package internal(set) var stall = Stall()
 
     /// Stretches before the instant that is being folded in which we did not run.
@@ -88,12 +92,14 @@ package struct Engine: Sendable {
 
     /// The next instant at which time alone changes something.
     package mutating func nextInstant() -> RunningTime {
-        var next = min(feed.nextInstant, writes.nextInstant)
+        var next = min(feed.nextInstant, writes.nextInstant, nextFeedAlert)
         guard !watch.isBlind else { return max(next, watch.now) }
         if let pause = pauseQueue.first {
             next = min(next, RunningTime(milliseconds: pause.at.milliseconds) - watch.wallOffset)
         }
         if let deadline = nextDeadline() { next = min(next, watch.running(deadline)) }
+        let timer = min(alerts.nextTimer, flapTimers.first?.at ?? .distantFuture)
+        if timer < .distantFuture { next = min(next, watch.running(timer)) }
         next = min(next, nextVerdict, nextHoles, stall.instant(policy, feed))
         return max(next, watch.now)
     }
@@ -183,11 +189,13 @@ package struct Engine: Sendable {
         switch event {
         case .items(let list, let source):
             wrote(source)
+            if list.count > 0 { alerts.heard() }
             let batches = counters.batches
             foldItems(list, &receipt)
             if counters.batches > batches { stall.batch(tally, watch, openings: massGaps.openings) }
         case .roster(let list, let source, let terms):
             wrote(source)
+            alerts.heard()
             foldRoster(list, terms, &receipt)
         case .erase(let person, let source):
             wrote(source)
@@ -230,7 +238,7 @@ package struct Engine: Sendable {
             case .status(_, let number, _, _, _), .gap(_, let number, _):
                 previous = roster[number].lastDecision
                 roster[number].lastDecision = nextDecision
-            case .blind, .update: break
+            case .alert, .blind, .update: break
             }
             defer { nextDecision += 1 }
             return NumberedDecision(decision: decision, id: nextDecision, previous: previous)
@@ -254,12 +262,14 @@ package struct Engine: Sendable {
         let count = decisions.count
         defer { if decisions.count > count { closedAt = watch.now } }
         settleBlindness()
-        guard !watch.isBlind else { return }
-        settleStall()
-        settlePauses()
-        settleDeadlines()
-        settleVerdicts()
-        settleHoles()
+        if !watch.isBlind {
+            settleStall()
+            settlePauses()
+            settleDeadlines()
+            settleVerdicts()
+            settleHoles()
+        }
+        settleAlerts()
     }
 
     private mutating func settleBlindness() {
@@ -327,6 +337,7 @@ package struct Engine: Sendable {
         tally.remove(person, now: now)
         body(&self, &person)
         followDark(from: before, &person, number)
+        alerts.follow(from: before, to: person)
         tally.add(person, now: now)
         arm(&person, number)
         roster[number] = person

@@ -31,6 +31,8 @@ package enum Decision: Equatable, Sendable {
     case status(at: Timestamp, number: Int, from: Status?, to: Status?, origin: Origin)
     /// A gap opened, was judged, closed, or has its verdict.
     case gap(at: Timestamp, number: Int, GapReport)
+    /// An alert became pending, fires, or ended.
+    case alert(at: Timestamp, AlertReport)
     /// The watch lost sight, or has it back, for one reason.
     case blind(at: Timestamp, begins: Bool, since: Timestamp, reason: BlindReason)
     /// An update was judged.

@@ -44,6 +44,8 @@ package struct Policy: Equatable, Sendable {
     /// Regions that must always be staffed.
     package var coverageRegions: [[UInt8]] = []
 
+    package var alerts = AlertRules()
+
     package init() {}
 
     /// The profile of a duty state; ON_DUTY's for those who are not on.

@@ -14,6 +14,9 @@ package struct Tally: Sendable {
     package private(set) var byDuty = [Int](repeating: 0, count: DutyState.allCases.count)
     /// Who is out of contact now: how many, and the sum of the instants since when, in milliseconds.
     private var dark: [DarkKey: (count: Int64, since: Int64)] = [:]
+    /// Flapping people, and UNKNOWN people beyond the degraded threshold, by region.
+    private var flapping: [UInt32: Int] = [:]
+    private var unheard: [UInt32: Int] = [:]
     /// Ages of the active people's last locations.
     package private(set) var ages = LocationAges()
 
@@ -31,6 +34,12 @@ package struct Tally: Sendable {
 
     /// Active people of a region.
     func active(in region: UInt32) -> Int { counts(in: region).reduce(0, +) }
+
+    /// Flapping people of a region.
+    package func flapping(in region: UInt32) -> Int { flapping[region] ?? 0 }
+
+    /// People of a region who are UNKNOWN for longer than the degraded threshold (F29).
+    func unheard(in region: UInt32) -> Int { unheard[region] ?? 0 }
 
     /// Where somebody is out of contact now, in no order.
     var darkKeys: [DarkKey] { Array(dark.keys) }
@@ -57,6 +66,10 @@ package struct Tally: Sendable {
         byStatus[status] += step
         byDuty[Int(person.duty.rawValue)] += step
         if person.isDark { changeDark(person, by: Int64(step)) }
+        if person.isFlapping { Self.change(&flapping, person.region, by: step) }
+        if person.isDark, person.status == .unknown {
+            Self.change(&unheard, person.region, by: step)
+        }
         telemetry[0][Int(person.telemetry.permissionStatus)] += step
         telemetry[1][Int(person.telemetry.locationServices)] += step
         telemetry[2][Int(person.telemetry.powerMode)] += step
@@ -68,6 +81,11 @@ package struct Tally: Sendable {
         } else {
             ages.remove(person.lastLocation, now: now)
         }
+    }
+
+    private static func change(_ counts: inout [UInt32: Int], _ region: UInt32, by step: Int) {
+        let count = (counts[region] ?? 0) + step
+        counts[region] = count == 0 ? nil : count
     }
 
     private mutating func changeDark(_ person: Responder, by step: Int64) {

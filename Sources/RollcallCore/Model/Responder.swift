@@ -61,6 +61,10 @@ package struct Responder: Sendable {
     package var grace = WatchedTime.distantPast
     /// When the status last became OFFLINE, from which L10 counts.
     package var offlineSince = WatchedTime.distantPast
+    /// ONLINE or OFFLINE, whichever they were last since they are expected (A3).
+    var pole: Status?
+    /// True while they flap.
+    package var isFlapping = false
     /// True while the engine follows a gap of theirs, open or waiting for its verdict.
     package var hasGap = false
     /// True once the last contact is older than the degraded threshold (C4).

@@ -18,6 +18,9 @@ package enum DecisionLine {
             begin(at, "gap", &output)
             responder(number, engine, &output)
             GapEvidence.appendMembers(report, to: &output)
+        case .alert(let at, let report):
+            begin(at, "alert", &output)
+            AlertLine.append(report, to: &output)
         case .blind(let at, let begins, let since, let reason):
             begin(at, "blind", &output)
             text(
@@ -102,6 +105,20 @@ package enum JSONWriter {
             output.append(UInt8(ascii: "0") + UInt8(rest / digits.0))
             rest %= digits.0
             digits.0 /= 10
+        }
+    }
+
+    /// Appends a number of ten-thousandths, without trailing zeros; not below zero.
+    package static func fraction(_ tenThousandths: Int64, to output: inout [UInt8]) {
+        integer(tenThousandths / 10_000, to: &output)
+        var rest = tenThousandths % 10_000
+        guard rest > 0 else { return }
+        output.append(UInt8(ascii: "."))
+        var digit: Int64 = 1000
+        while rest > 0 {
+            output.append(UInt8(ascii: "0") + UInt8(rest / digit))
+            rest %= digit
+            digit /= 10
         }
     }
 

@@ -119,16 +119,7 @@ struct ObjectWriter {
     /// A number of ten-thousandths, without trailing zeros.
     mutating func fraction(_ name: StaticString, _ tenThousandths: Int64) {
         key(name)
-        JSONWriter.integer(tenThousandths / 10_000, to: &bytes)
-        var rest = tenThousandths % 10_000
-        guard rest > 0 else { return }
-        bytes.append(UInt8(ascii: "."))
-        var digit: Int64 = 1000
-        while rest > 0 {
-            bytes.append(UInt8(ascii: "0") + UInt8(rest / digit))
-            rest %= digit
-            digit /= 10
-        }
+        JSONWriter.fraction(tenThousandths, to: &bytes)
     }
 
     /// An instant that is known; nothing of `distantPast`.

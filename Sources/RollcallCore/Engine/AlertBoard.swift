@@ -1,0 +1,253 @@
+/// The alerts that are pending or firing, and what must be looked at again. Source: design §6 A1.
+package struct AlertBoard: Sendable {
+    /// An alert and its number for the queue of timers.
+    private struct Entry: Sendable {
+        var alert: Alert
+        var serial: UInt32
+    }
+
+    private var entries: [AlertKey: Entry] = [:]
+    /// Keys by their numbers.
+    private var keys: [UInt32: AlertKey] = [:]
+    private var nextSerial: UInt32 = 1
+    /// When an alert that is judged in watched time may fire or end by time alone.
+    private var timers = DeadlineQueue<WatchedTime>()
+    /// Regions of which some number changed.
+    private(set) var dirtyRegions = Set<UInt32>()
+    /// True to look at everything.
+    var isAllDirty = false
+    /// True once a batch, a fact or a roster came: before, nobody can be missed (F29).
+    var hasInput = false
+
+    /// Those that are pending or firing, in no order.
+    package var all: [(key: AlertKey, alert: Alert)] { entries.map { ($0.key, $0.value.alert) } }
+
+    /// An alert that is pending or firing.
+    package subscript(key: AlertKey) -> Alert? { entries[key]?.alert }
+
+    // MARK: - What changed
+
+    /// Notes that a person was counted otherwise than before.
+    mutating func follow(from before: Responder, to after: Responder) {
+        let isSame =
+            before.isActive == after.isActive && before.status == after.status
+            && before.region == after.region && before.isDark == after.isDark
+            && before.isFlapping == after.isFlapping
+        guard !isSame else { return }
+        dirtyRegions.insert(before.region)
+        dirtyRegions.insert(after.region)
+    }
+
+    /// Notes that a region's numbers changed.
+    mutating func touch(_ region: UInt32) { dirtyRegions.insert(region) }
+
+    /// Something came: from now on missing people can be missed.
+    mutating func heard() {
+        guard !hasInput else { return }
+        hasInput = true
+        isAllDirty = true
+    }
+
+    /// Takes what is to be looked at.
+    mutating func takeDirty() -> (regions: Set<UInt32>, isAll: Bool) {
+        defer {
+            dirtyRegions.removeAll(keepingCapacity: true)
+            isAllDirty = false
+        }
+        return (dirtyRegions, isAllDirty)
+    }
+
+    // MARK: - Judging
+
+    /// Judges one alert: whether it is true now, and by which numbers. Returns its new state if it
+    /// changed. `now` is by the clock that it is judged in (F9).
+    mutating func judge(
+        _ key: AlertKey, _ isTrue: Bool, _ figures: AlertFigures, _ rule: AlertRules.Rule,
+        now: Int64, wall: Timestamp
+    ) -> Alert? {
+        guard let known = entries[key] else {
+            guard isTrue, rule.isEnabled else { return nil }
+            var alert = Alert(since: now, activeAt: wall, figures: figures)
+            if rule.pendingFor.count <= 0 { alert.fire(wall) }
+            keep(key, alert, rule)
+            return alert
+        }
+        var alert = known.alert
+        if isTrue && rule.isEnabled {
+            alert.figures = figures
+            alert.falseSince = nil
+            let isDue = alert.state == .pending && now - alert.since >= rule.pendingFor.count
+            if isDue { alert.fire(wall) }
+            keep(key, alert, rule)
+            return isDue ? alert : nil
+        }
+        let since = alert.falseSince ?? now
+        if alert.state == .firing, rule.isEnabled, now - since < rule.keepFiringFor.count {
+            alert.falseSince = since
+            keep(key, alert, rule)
+            return nil
+        }
+        entries[key] = nil
+        keys[known.serial] = nil
+        alert.state = alert.state == .firing ? .resolved : .inactive
+        return alert
+    }
+
+    private mutating func keep(_ key: AlertKey, _ alert: Alert, _ rule: AlertRules.Rule) {
+        let known = entries[key]
+        let serial = known?.serial ?? nextSerial
+        if known == nil {
+            nextSerial &+= 1
+            keys[serial] = key
+        }
+        entries[key] = Entry(alert: alert, serial: serial)
+        guard key.name != .telemetryFeedDown, let due = alert.due(rule),
+            known?.alert.due(rule) != due
+        else { return }
+        timers.push(.init(at: WatchedTime(milliseconds: due), number: serial))
+    }
+
+    // MARK: - Timers
+
+    /// When the next timer may expire, in watched time.
+    var nextTimer: WatchedTime { timers.first?.at ?? .distantFuture }
+
+    /// Takes the keys whose timers expired.
+    mutating func takeExpired(_ now: WatchedTime) -> [AlertKey] {
+        var expired: [AlertKey] = []
+        while let first = timers.first, first.at <= now {
+            _ = timers.popFirst()
+            if let key = keys[first.number] { expired.append(key) }
+        }
+        return expired
+    }
+
+    /// When a TelemetryFeedDown may fire or end by time alone.
+    func nextFeedTimer(_ rule: AlertRules.Rule) -> RunningTime {
+        var next = RunningTime.distantFuture
+        for (key, entry) in entries where key.name == .telemetryFeedDown {
+            if let due = entry.alert.due(rule) { next = min(next, .init(milliseconds: due)) }
+        }
+        return next
+    }
+
+    /// Timers are as the rules say now.
+    mutating func armAgain(_ rules: AlertRules) {
+        timers.removeAll()
+        for (key, entry) in entries where key.name != .telemetryFeedDown {
+            guard let due = entry.alert.due(rules[key.name]) else { continue }
+            timers.push(.init(at: WatchedTime(milliseconds: due), number: entry.serial))
+        }
+    }
+
+    /// After a long blindness the timers of pending alerts start anew (B5).
+    mutating func startPendingAnew(_ now: WatchedTime, _ rules: AlertRules) {
+        change { $0.state == .pending ? $0.since = now.milliseconds : () }
+        armAgain(rules)
+    }
+
+    /// Watched time was set back (B1).
+    mutating func clampInstants(to now: WatchedTime, _ rules: AlertRules) {
+        change { alert in
+            alert.since = min(alert.since, now.milliseconds)
+            alert.falseSince = alert.falseSince.map { min($0, now.milliseconds) }
+        }
+        armAgain(rules)
+    }
+
+    private mutating func change(_ body: (inout Alert) -> Void) {
+        for key in entries.keys where key.name != .telemetryFeedDown {
+            if var entry = entries[key] {
+                body(&entry.alert)
+                entries[key] = entry
+            }
+        }
+    }
+
+    // MARK: - Coming back
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&hasInput)
+        var list = all.sorted { AlertKey.areInOrder($0.key, $1.key) }
+        let empty = (AlertKey(name: .highOfflineRate, subject: .all), Alert())
+        archive.code(&list, empty: empty) { archive, entry in
+            entry.0.code(&archive)
+            entry.1.code(&archive)
+        }
+        guard archive.isReading else { return }
+        for (key, alert) in list {
+            keys[nextSerial] = key
+            entries[key] = Entry(alert: alert, serial: nextSerial)
+            nextSerial += 1
+        }
+        isAllDirty = true
+    }
+}
+
+extension Alert {
+    /// When time alone fires it, or ends it.
+    func due(_ rule: AlertRules.Rule) -> Int64? {
+        if state == .pending { return since + rule.pendingFor.count }
+        return falseSince.map { $0 + rule.keepFiringFor.count }
+    }
+
+    fileprivate mutating func fire(_ wall: Timestamp) {
+        state = .firing
+        startsAt = wall
+    }
+
+    fileprivate mutating func code(_ archive: inout Archive) {
+        archive.code(&state)
+        archive.code(&since)
+        archive.code(&falseSince, empty: 0) { $0.code(&$1) }
+        archive.code(&activeAt)
+        archive.code(&startsAt)
+        archive.code(&figures.count)
+        archive.code(&figures.total)
+    }
+}
+
+extension AlertKey {
+    /// By name, then by labels (F1).
+    package static func areInOrder(_ a: AlertKey, _ b: AlertKey) -> Bool {
+        if a.name != b.name { return a.name.rawValue < b.name.rawValue }
+        if a.subject.rank != b.subject.rank { return a.subject.rank < b.subject.rank }
+        return a.subject.name.lexicographicallyPrecedes(b.subject.name)
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&name)
+        var rank = subject.rank
+        var bytes = subject.name
+        archive.code(&rank)
+        archive.code(&bytes)
+        switch rank {
+        case 0: subject = .all
+        case 1: subject = .region(bytes)
+        case 2: subject = .source(bytes)
+        case 3: subject = .suspected
+        default: archive.refuse()
+        }
+    }
+}
+
+extension AlertSubject {
+    /// Its place among the labels `region`, `source`, `suspected`.
+    fileprivate var rank: UInt8 {
+        switch self {
+        case .all: 0
+        case .region: 1
+        case .source: 2
+        case .suspected: 3
+        }
+    }
+
+    /// The label's value, as bytes; none of `all`.
+    package var name: [UInt8] {
+        switch self {
+        case .all: []
+        case .region(let name), .source(let name): name
+        case .suspected: Array("true".utf8)
+        }
+    }
+}

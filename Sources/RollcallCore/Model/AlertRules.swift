@@ -1,0 +1,50 @@
+/// When each alert fires. Source: design §6, §11.
+package struct AlertRules: Equatable, Sendable {
+    /// What every alert has.
+    package struct Rule: Equatable, Sendable {
+        package var isEnabled = true
+        /// How long it must be true before it fires.
+        package var pendingFor: Milliseconds
+        /// How long it must be false before it ends.
+        package var keepFiringFor: Milliseconds
+        package var severity: Severity
+
+        /// Durations in seconds.
+        package init(pendingFor: Int64, keepFiringFor: Int64, severity: Severity) {
+            self.pendingFor = .seconds(pendingFor)
+            self.keepFiringFor = .seconds(keepFiringFor)
+            self.severity = severity
+        }
+    }
+
+    package var highOfflineRate = Rule(pendingFor: 60, keepFiringFor: 0, severity: .warning)
+    /// More than this share of the active, in ten-thousandths.
+    package var offlineAbove: Int64 = 1000
+    /// True to judge each region by itself.
+    package var isOfflineByRegion = false
+    /// Fewer active, or fewer OFFLINE, are no rate.
+    package var offlineMinActive = 1
+    package var offlineMin = 1
+
+    package var responderFlapping = Rule(pendingFor: 0, keepFiringFor: 0, severity: .warning)
+    /// Changes within the window from which on somebody flaps.
+    package var flappingChanges = 4
+    package var flappingWindow = Milliseconds.seconds(15 * 60)
+    /// Changes below which they cease to.
+    package var flappingClearBelow = 2
+
+    package var noOnlineResponders = Rule(pendingFor: 60, keepFiringFor: 120, severity: .critical)
+    package var telemetryFeedDown = Rule(pendingFor: 0, keepFiringFor: 0, severity: .critical)
+
+    package init() {}
+
+    /// The rule of an alert.
+    package subscript(name: AlertName) -> Rule {
+        switch name {
+        case .highOfflineRate: highOfflineRate
+        case .noOnlineResponders: noOnlineResponders
+        case .responderFlapping: responderFlapping
+        case .telemetryFeedDown: telemetryFeedDown
+        }
+    }
+}

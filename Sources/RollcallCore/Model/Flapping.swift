@@ -1,0 +1,41 @@
+/// Somebody's changes between ONLINE and OFFLINE. Source: design §6 A3, fine print F28.
+struct Flapping: Equatable, Sendable {
+    /// The newest changes, oldest first; no more than decide.
+    var changes: [WatchedTime] = []
+    /// True from `flappingChanges` on until below `flappingClearBelow`.
+    var isFlapping = false
+    /// The entry in the queue of timers that counts.
+    var armed = WatchedTime.distantPast
+
+    /// Notes a change and lets go of those that no longer count.
+    mutating func change(at now: WatchedTime, _ rules: AlertRules) {
+        changes.append(now)
+        let countMax = max(rules.flappingChanges, rules.flappingClearBelow)
+        if changes.count > countMax { changes.removeFirst(changes.count - countMax) }
+        judge(now, rules)
+    }
+
+    /// Judges by the changes within the window.
+    mutating func judge(_ now: WatchedTime, _ rules: AlertRules) {
+        changes.removeAll { now - $0 >= rules.flappingWindow }
+        isFlapping =
+            changes.count >= rules.flappingChanges
+            || isFlapping && changes.count >= rules.flappingClearBelow
+    }
+
+    /// When time alone next ends the flapping, or leaves nothing to remember.
+    func due(_ rules: AlertRules) -> WatchedTime {
+        guard let oldest = changes.first else { return .distantPast }
+        return oldest + rules.flappingWindow
+    }
+
+    mutating func clampInstants(to now: WatchedTime) {
+        for index in changes.indices { changes[index] = min(changes[index], now) }
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&changes, empty: .distantPast) { $0.code(&$1) }
+        archive.code(&isFlapping)
+        archive.code(&armed)
+    }
+}
