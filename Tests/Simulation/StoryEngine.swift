@@ -83,13 +83,13 @@ struct StoryEngine {
         guard !numbered.isEmpty else { return [] }
         // Not `self`: a closure would take all of it along.
         let roster = engine.roster
-        return numbered.map { StoryDecision($0.decision, roster) }
+        return numbered.compactMap { StoryDecision($0.decision, roster) }
     }
 }
 
 extension StoryDecision {
     /// What the engine decided about people of `roster`.
-    fileprivate init(_ decision: Decision, _ roster: Roster) {
+    fileprivate init?(_ decision: Decision, _ roster: Roster) {
         func name(_ number: Int) -> String { String(decoding: roster.id(number), as: UTF8.self) }
         switch decision {
         case .status(let at, let number, let from, let to, let origin):
@@ -106,6 +106,7 @@ extension StoryDecision {
                 at: at.milliseconds, responderID: name(number), state: "\(report.state.word)",
                 suspected: "\(report.suspected.word)",
                 verdict: report.verdict.map { "\($0.word)" })
+        case .alert, .notice, .mute: return nil
         case .update(let at, let number, let sequence, let outcome):
             self = .update(
                 at: at.milliseconds, responderID: name(number), sequence: sequence,

@@ -19,8 +19,10 @@ enum TimelineJSON {
             ResponderJSON.word("state", begins ? "begin" : "end", to: &body)
             ResponderJSON.time("since", since, to: &body)
             ResponderJSON.word("reason", reason.word, to: &body)
-        // Neither is a person's.
+        // None of them is a person's.
         case .alert(let at, _): begin(at, "alert", to: &body)
+        case .notice(let at, _): begin(at, "notice", to: &body)
+        case .mute(let at, _): begin(at, "mute", to: &body)
         case .update(let at, _, _, _): begin(at, "update", to: &body)
         }
         body.append(UInt8(ascii: "}"))

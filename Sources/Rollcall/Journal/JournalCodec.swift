@@ -20,6 +20,11 @@ enum EventCode {
     static let turn: UInt8 = 25
     static let start: UInt8 = 26
     static let stop: UInt8 = 27
+    static let silence: UInt8 = 28
+    static let drill: UInt8 = 29
+    static let outcome: UInt8 = 30
+    /// A silence that is ended.
+    static let silenceEnd: UInt8 = 31
 }
 
 /// A row of the journal as the keeper holds it until it is committed.
@@ -100,6 +105,12 @@ package struct PendingTurn {
         case .policy(let policy): append(EventCode.policy, policy.journalBytes, &engine)
         case .turn(let lateness):
             append(EventCode.turn, lateness.map { Self.number($0.count) } ?? [], &engine)
+        case .silence(.begin(let silence)):
+            append(EventCode.silence, silence.journalBytes, &engine)
+        case .silence(.end(let number)):
+            append(EventCode.silenceEnd, Self.number(number), &engine)
+        case .drill(let receiver): append(EventCode.drill, receiver, &engine)
+        case .outcome(let end): append(EventCode.outcome, end.journalBytes, &engine)
         case .start: append(EventCode.start, [], &engine)
         case .stop: append(EventCode.stop, [], &engine)
         }
@@ -268,6 +279,10 @@ struct JournalReplay {
             return number(body).map { .refused(count: Int(truncatingIfNeeded: $0)) }
         case EventCode.policy: return Policy(journalBytes: body).map { .policy($0) }
         case EventCode.turn: return .turn(lateness: number(body).map { Milliseconds($0) })
+        case EventCode.silence: return Silence(journalBytes: body).map { .silence(.begin($0)) }
+        case EventCode.silenceEnd: return number(body).map { .silence(.end($0)) }
+        case EventCode.drill: return .drill(receiver: body)
+        case EventCode.outcome: return NoticeEnd(journalBytes: body).map { .outcome($0) }
         case EventCode.start: return .start
         case EventCode.stop: return .stop
         default: return nil

@@ -5,7 +5,9 @@ struct DecisionCode {
     private static let status: UInt8 = 1
     private static let blind: UInt8 = 2
     private static let gap: UInt8 = 3
-    private static let alert: UInt8 = 4
+    static let alert: UInt8 = 4
+    static let notice: UInt8 = 5
+    static let mute: UInt8 = 6
     /// Stands for NOT_EXPECTED in a status row.
     private static let notExpected: UInt8 = 255
 
@@ -40,6 +42,16 @@ struct DecisionCode {
             responder = 0
             self.at = at
             body = report.journalBytes
+        case .notice(let at, let notice):
+            kind = Self.notice
+            responder = 0
+            self.at = at
+            body = notice.journalBytes
+        case .mute(let at, let mute):
+            kind = Self.mute
+            responder = 0
+            self.at = at
+            body = mute.journalBytes
         case .update(let at, _, _, _):
             preconditionFailure("updates are decided aloud in replays only, at \(at)")
         }
@@ -67,6 +79,10 @@ struct DecisionCode {
             return GapReport(journalBytes: Array(row.body)).map {
                 .gap(at: at, number: number, $0)
             }
+        case (alert, _):
+            return AlertReport(journalBytes: Array(row.body)).map { .alert(at: at, $0) }
+        case (notice, _): return Notice(journalBytes: Array(row.body)).map { .notice(at: at, $0) }
+        case (mute, _): return Mute(journalBytes: Array(row.body)).map { .mute(at: at, $0) }
         default: return nil
         }
     }

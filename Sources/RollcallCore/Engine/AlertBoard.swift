@@ -101,11 +101,14 @@ package struct AlertBoard: Sendable {
             keys[serial] = key
         }
         entries[key] = Entry(alert: alert, serial: serial)
-        guard key.name != .telemetryFeedDown, let due = alert.due(rule),
+        guard !key.name.isOfTheWatch, let due = alert.due(rule),
             known?.alert.due(rule) != due
         else { return }
         timers.push(.init(at: WatchedTime(milliseconds: due), number: serial))
     }
+
+    /// Keeps what is known of one that fires.
+    mutating func note(_ key: AlertKey, _ alert: Alert) { entries[key]?.alert = alert }
 
     // MARK: - Timers
 
@@ -122,11 +125,11 @@ package struct AlertBoard: Sendable {
         return expired
     }
 
-    /// When a TelemetryFeedDown may fire or end by time alone.
-    func nextFeedTimer(_ rule: AlertRules.Rule) -> RunningTime {
+    /// When an alert that is judged in running time may fire or end by time alone.
+    func nextRunningTimer(_ rules: AlertRules) -> RunningTime {
         var next = RunningTime.distantFuture
-        for (key, entry) in entries where key.name == .telemetryFeedDown {
-            if let due = entry.alert.due(rule) { next = min(next, .init(milliseconds: due)) }
+        for (key, entry) in entries where key.name.isOfTheWatch {
+            if let due = entry.alert.due(rules[key.name]) { next = min(next, .init(milliseconds: due)) }
         }
         return next
     }
@@ -134,7 +137,7 @@ package struct AlertBoard: Sendable {
     /// Timers are as the rules say now.
     mutating func armAgain(_ rules: AlertRules) {
         timers.removeAll()
-        for (key, entry) in entries where key.name != .telemetryFeedDown {
+        for (key, entry) in entries where !key.name.isOfTheWatch {
             guard let due = entry.alert.due(rules[key.name]) else { continue }
             timers.push(.init(at: WatchedTime(milliseconds: due), number: entry.serial))
         }
@@ -156,7 +159,7 @@ package struct AlertBoard: Sendable {
     }
 
     private mutating func change(_ body: (inout Alert) -> Void) {
-        for key in entries.keys where key.name != .telemetryFeedDown {
+        for key in entries.keys where !key.name.isOfTheWatch {
             if var entry = entries[key] {
                 body(&entry.alert)
                 entries[key] = entry
@@ -195,16 +198,6 @@ extension Alert {
         state = .firing
         startsAt = wall
     }
-
-    fileprivate mutating func code(_ archive: inout Archive) {
-        archive.code(&state)
-        archive.code(&since)
-        archive.code(&falseSince, empty: 0) { $0.code(&$1) }
-        archive.code(&activeAt)
-        archive.code(&startsAt)
-        archive.code(&figures.count)
-        archive.code(&figures.total)
-    }
 }
 
 extension AlertKey {
@@ -239,6 +232,16 @@ extension AlertSubject {
         case .region: 1
         case .source: 2
         case .suspected: 3
+        }
+    }
+
+    /// The label's name; nil of `all`.
+    var labelName: StaticString? {
+        switch self {
+        case .all: nil
+        case .region: "region"
+        case .source: "source"
+        case .suspected: "suspected"
         }
     }
 

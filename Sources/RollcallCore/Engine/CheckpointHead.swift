@@ -34,7 +34,9 @@ struct CheckpointHead {
         archive.codePart { engine.massGaps.code(&$0) }
         archive.codePart { engine.stall.code(&$0) }
         archive.codePart { archive in archive.code(&engine.nextGap) }
+        if archive.isReading && archive.version < 4 { return }
         archive.codePart { engine.alerts.code(&$0) }
+        archive.codePart { engine.desk.code(&$0) }
         // The board's timers are as the rules say.
         if archive.isReading { engine.alerts.armAgain(engine.policy.alerts) }
     }
@@ -118,6 +120,7 @@ extension Counters {
         if archive.isReading && archive.version < 3 { return }
         gaps.code(&archive)
         dark.code(&archive)
+        notifications.code(&archive)
     }
 }
 
@@ -150,6 +153,7 @@ extension Policy {
         if archive.isReading && archive.version == 1 { return }
         archive.code(&retention)
         alerts.code(&archive)
+        archive.code(&receivers, empty: .empty) { $1.code(&$0) }
     }
 
     /// The policy as the journal keeps it.
@@ -179,6 +183,7 @@ extension AlertRules {
         archive.code(&flappingClearBelow)
         noOnlineResponders.code(&archive)
         telemetryFeedDown.code(&archive)
+        archive.code(&namesMax)
     }
 }
 
@@ -188,6 +193,8 @@ extension AlertRules.Rule {
         archive.code(&pendingFor)
         archive.code(&keepFiringFor)
         archive.code(&severity)
+        archive.code(&labels, empty: Label([], [])) { $1.code(&$0) }
+        archive.code(&annotations, empty: Label([], [])) { $1.code(&$0) }
     }
 }
 

@@ -2,61 +2,126 @@
 extension Engine {
     // MARK: - Once an instant
 
-    /// Judges what may have changed, once an instant (L12); while blind only the feed's own alert
-    /// (B4, F9).
+    /// Judges what may have changed, once an instant (L12), then tells whoever must be told; while
+    /// blind only what is about the watch itself (B4, F9).
     mutating func settleAlerts() {
-        var reports: [AlertReport] = []
+        var changes = AlertChanges()
         if !watch.isBlind {
             settleFlapping()
-            judgePeople(&reports)
+            judgePeople(&changes)
         }
         // Last by name as well.
-        judgeFeed(&reports)
-        for report in reports { decisions.append(.alert(at: watch.wallNow, report)) }
+        judgeWatch(&changes)
+        describe(&changes)
+        for report in changes.reports { decisions.append(.alert(at: watch.wallNow, report)) }
+        settleNotices(changes.ended)
     }
 
-    /// When time alone next changes an alert; the second is only for when we can see.
-    var nextFeedAlert: RunningTime { alerts.nextFeedTimer(policy.alerts.telemetryFeedDown) }
+    /// When time alone next changes an alert that is judged in running time.
+    var nextRunningAlert: RunningTime { alerts.nextRunningTimer(policy.alerts) }
+
+    /// What one judging changed.
+    private struct AlertChanges {
+        var reports: [AlertReport] = []
+        /// Places of those that fire now.
+        var fired: [Int] = []
+        var ended: [EndedAlert] = []
+    }
 
     private mutating func judge(
         _ key: AlertKey, _ isTrue: Bool, _ figures: AlertFigures, now: Int64,
-        _ reports: inout [AlertReport]
+        _ changes: inout AlertChanges
     ) {
         let rule = policy.alerts[key.name]
         guard
-            let alert = alerts.judge(
+            var alert = alerts.judge(
                 key, isTrue, figures, rule, now: now, wall: watch.wallNow)
         else { return }
-        let isOfOneSource = if case .source = key.subject { true } else { false }
-        reports.append(
-            AlertReport(
-                key: key, state: alert.state, severity: isOfOneSource ? .warning : rule.severity,
-                activeAt: alert.activeAt, startsAt: alert.startsAt, figures: alert.figures))
+        switch alert.state {
+        case .firing:
+            // From now on they stay as they are, whatever the settings say (A1).
+            alert.incident = desk.takeIncident()
+            alert.severity = severity(key, rule)
+            alert.labels = labels(key, rule, alert.severity)
+            alert.annotations = rule.annotations
+            alerts.note(key, alert)
+            changes.fired.append(changes.reports.count)
+            desk.isDirty = true
+        case .resolved: changes.ended.append((key, alert))
+        case .pending, .inactive: alert.severity = severity(key, rule)
+        }
+        changes.reports.append(AlertReport(key, alert, figures))
     }
 
-    // MARK: - The feed
+    /// Gives those that fire now their facts.
+    private mutating func describe(_ changes: inout AlertChanges) {
+        guard !changes.fired.isEmpty else { return }
+        let facts = facts(of: changes.fired.map { changes.reports[$0].key })
+        for place in changes.fired {
+            let key = changes.reports[place].key
+            guard var alert = alerts[key], let facts = facts[key] else { continue }
+            alert.facts = facts
+            alerts.note(key, alert)
+            changes.reports[place].facts = facts
+        }
+    }
+
+    /// One source is missed less than all of them (F11).
+    private func severity(_ key: AlertKey, _ rule: AlertRules.Rule) -> Severity {
+        if case .source = key.subject { .warning } else { rule.severity }
+    }
+
+    /// All labels of an alert, by name: those of the identity win.
+    func labels(_ key: AlertKey, _ rule: AlertRules.Rule, _ severity: Severity) -> [Label] {
+        var labels = [
+            Label("alertname", key.name.word.bytes), Label("severity", severity.word.bytes),
+        ]
+        if let name = key.subject.labelName { labels.append(Label(name, key.subject.name)) }
+        if key.name == .rollcallDrill { labels.append(Label("drill", Array("true".utf8))) }
+        return (labels + rule.labels).ordered()
+    }
+
+    /// The labels that an alert has, or would have if it fired now.
+    package func labels(_ key: AlertKey, _ alert: Alert) -> [Label] {
+        if alert.state == .firing { return alert.labels }
+        let rule = policy.alerts[key.name]
+        return labels(key, rule, severity(key, rule))
+    }
+
+    // MARK: - The watch itself
 
     /// One alert a missing source, one if all are, one if a feed without sources is suspected
-    /// (F11).
-    private mutating func judgeFeed(_ reports: inout [AlertReport]) {
-        let name = AlertName.telemetryFeedDown
+    /// (F11); one if writes are refused (B1); and the watchdog, if somebody asked for it (A5).
+    private mutating func judgeWatch(_ changes: inout AlertChanges) {
         let now = watch.now.milliseconds
         let missing = feed.sources.filter { $0.downSince != nil }
         let figures = AlertFigures(count: missing.count, total: feed.sources.count)
-        var subjects: [AlertSubject: Bool] = [:]
-        for (key, _) in alerts.all where key.name == name { subjects[key.subject] = false }
-        for source in missing { subjects[.source(source.name)] = true }
-        if feed.isAllMissing { subjects[.all] = true }
-        if stall.isSuspected { subjects[.suspected] = true }
-        let keys = subjects.keys.map { AlertKey(name: name, subject: $0) }
-        for key in keys.sorted(by: AlertKey.areInOrder) {
-            judge(key, subjects[key.subject] ?? false, figures, now: now, &reports)
+        var keys: [AlertKey: Bool] = [:]
+        for (key, _) in alerts.all where key.name.isOfTheWatch { keys[key] = false }
+        func isTrue(_ name: AlertName, _ subject: AlertSubject) {
+            keys[AlertKey(name: name, subject: subject)] = true
+        }
+        for source in missing { isTrue(.telemetryFeedDown, .source(source.name)) }
+        if feed.isAllMissing { isTrue(.telemetryFeedDown, .all) }
+        if stall.isSuspected { isTrue(.telemetryFeedDown, .suspected) }
+        if watch.open[Int(BlindReason.overload.rawValue)] != nil { isTrue(.rollcallOverloaded, .all) }
+        if isWatchdogWanted { isTrue(.watchdog, .all) }
+        for key in keys.keys.sorted(by: AlertKey.areInOrder) {
+            let figures = key.name == .telemetryFeedDown ? figures : AlertFigures(count: 1, total: 1)
+            judge(key, keys[key] ?? false, figures, now: now, &changes)
+        }
+    }
+
+    private var isWatchdogWanted: Bool {
+        let key = AlertKey(name: .watchdog, subject: .all)
+        return policy.receivers.contains { receiver in
+            receiver.wants(labels(key, policy.alerts[.watchdog], .none))
         }
     }
 
     // MARK: - People
 
-    private mutating func judgePeople(_ reports: inout [AlertReport]) {
+    private mutating func judgePeople(_ changes: inout AlertChanges) {
         let dirty = alerts.takeDirty()
         let expired = alerts.takeExpired(watch.watchedNow)
         guard dirty.isAll || !dirty.regions.isEmpty || !expired.isEmpty else { return }
@@ -66,10 +131,10 @@ extension Engine {
             keys.formUnion(regionAlerts(regions[region]))
         }
         if dirty.isAll {
-            for (key, _) in alerts.all where key.name != .telemetryFeedDown { keys.insert(key) }
+            for (key, _) in alerts.all where !key.name.isOfTheWatch { keys.insert(key) }
             for region in policy.coverageRegions { keys.formUnion(regionAlerts(region)) }
         }
-        for key in keys.sorted(by: AlertKey.areInOrder) { judgePeople(key, &reports) }
+        for key in keys.sorted(by: AlertKey.areInOrder) { judgePeople(key, &changes) }
     }
 
     private func regionAlerts(_ region: [UInt8]) -> [AlertKey] {
@@ -79,10 +144,10 @@ extension Engine {
         }
     }
 
-    private mutating func judgePeople(_ key: AlertKey, _ reports: inout [AlertReport]) {
+    private mutating func judgePeople(_ key: AlertKey, _ changes: inout AlertChanges) {
         let now = watch.watchedNow.milliseconds
         let (isTrue, figures) = condition(key)
-        judge(key, isTrue, figures, now: now, &reports)
+        judge(key, isTrue, figures, now: now, &changes)
     }
 
     private func condition(_ key: AlertKey) -> (Bool, AlertFigures) {
@@ -103,7 +168,7 @@ extension Engine {
         case .responderFlapping:
             let flapping = number(of: key.subject).map { tally.flapping(in: $0) } ?? 0
             return (flapping > 0, AlertFigures(count: flapping, total: active))
-        case .telemetryFeedDown: return (false, AlertFigures())
+        default: return (false, AlertFigures())
         }
     }
 

@@ -133,5 +133,7 @@ extension Engine {
         }
         decisions.replaceSubrange(firstDecision..., with: changed)
         changeAlertRules()
+        counters.notifications.keep(only: policy.receivers)
+        desk.isDirty = true
     }
 }

@@ -74,6 +74,7 @@ package struct Engine: Sendable {
     var declaredWorse = DeclaredWorse()
     var massGaps = MassGaps()
     package internal(set) var alerts = AlertBoard()
+    package internal(set) var desk = NoticeDesk()
     package internal(set) var stall = Stall()
 
     /// Stretches before the instant that is being folded in which we did not run.
@@ -81,6 +82,8 @@ package struct Engine: Sendable {
     var hasBegun = false
     /// The last instant whose close decided something.
     private var closedAt = RunningTime.distantPast
+    /// True while something was folded at the present instant that is not closed yet.
+    private var isUnclosed = false
 
     /// An engine that has seen nothing, under `policy`.
     package init(policy: Policy = Policy()) {
@@ -92,7 +95,7 @@ package struct Engine: Sendable {
 
     /// The next instant at which time alone changes something.
     package mutating func nextInstant() -> RunningTime {
-        var next = min(feed.nextInstant, writes.nextInstant, nextFeedAlert)
+        var next = min(feed.nextInstant, writes.nextInstant, nextRunningAlert, nextNotice)
         guard !watch.isBlind else { return max(next, watch.now) }
         if let pause = pauseQueue.first {
             next = min(next, RunningTime(milliseconds: pause.at.milliseconds) - watch.wallOffset)
@@ -112,6 +115,8 @@ package struct Engine: Sendable {
 
     /// Passes every instant before `instant` at which something falls due.
     mutating func pass(before instant: RunningTime) {
+        // What was folded at the present one is judged there, not later (L12).
+        if isUnclosed, watch.now < instant { settle() }
         while true {
             let next = nextInstant()
             guard next < instant else { return }
@@ -156,6 +161,7 @@ package struct Engine: Sendable {
         default: arrive(at: instant)
         }
         hasBegun = true
+        isUnclosed = true
         return apply(event)
     }
 
@@ -181,6 +187,9 @@ package struct Engine: Sendable {
         guard hasBegun else { return }
         watch.lose(reason, since: since)
         stall.didNotRun(instant - since)
+        if instant - since >= Watch.graceFrom {
+            desk.wasAbsent(from: watch.wall(since), to: watch.wallNow)
+        }
         resumptions.append((reason, since))
     }
 
@@ -211,6 +220,9 @@ package struct Engine: Sendable {
         case .refused(let count): writes.add(refused: count, now: watch.now)
         case .policy(let policy): change(to: policy)
         case .start: feed.start(now: watch.now)
+        case .silence(let change): self.change(change, &receipt)
+        case .drill(let receiver): drill(receiver, &receipt)
+        case .outcome(let end): self.end(end)
         case .turn, .stop: break
         }
         return receipt
@@ -238,7 +250,7 @@ package struct Engine: Sendable {
             case .status(_, let number, _, _, _), .gap(_, let number, _):
                 previous = roster[number].lastDecision
                 roster[number].lastDecision = nextDecision
-            case .alert, .blind, .update: break
+            case .alert, .notice, .mute, .blind, .update: break
             }
             defer { nextDecision += 1 }
             return NumberedDecision(decision: decision, id: nextDecision, previous: previous)
@@ -261,6 +273,7 @@ package struct Engine: Sendable {
     package mutating func settle() {
         let count = decisions.count
         defer { if decisions.count > count { closedAt = watch.now } }
+        isUnclosed = false
         settleBlindness()
         if !watch.isBlind {
             settleStall()
@@ -299,7 +312,10 @@ package struct Engine: Sendable {
             if reason != .stopped && reason != .suspended { _ = watch.regain(reason) }
             tell(begins: false, since, reason)
         }
-        if watch.endEpisode() == true { grantGrace() }
+        guard let earnsGrace = watch.endEpisode() else { return }
+        // Who could not be told while we were blind is told now (B4).
+        desk.isDirty = true
+        if earnsGrace { grantGrace() }
     }
 
     private mutating func tell(begins: Bool, _ since: RunningTime, _ reason: BlindReason) {

@@ -16,6 +16,12 @@ package enum Event: Sendable {
     case refused(count: Int)
     /// New settings.
     case policy(Policy)
+    /// Somebody mutes notifications, or ends that.
+    case silence(SilenceChange)
+    /// Somebody tests the way to the receiver of this name.
+    case drill(receiver: [UInt8])
+    /// What finally became of a message.
+    case outcome(NoticeEnd)
     /// A turn of the keeper. `lateness` is by how much it was late, as the keeper saw it; nil to
     /// take what is beyond the promised 5 s since the last instant.
     case turn(lateness: Milliseconds?)
@@ -33,6 +39,10 @@ package enum Decision: Equatable, Sendable {
     case gap(at: Timestamp, number: Int, GapReport)
     /// An alert became pending, fires, or ended.
     case alert(at: Timestamp, AlertReport)
+    /// A receiver is to be told about alerts.
+    case notice(at: Timestamp, Notice)
+    /// A receiver is not told about an alert, and why; once for each reason.
+    case mute(at: Timestamp, Mute)
     /// The watch lost sight, or has it back, for one reason.
     case blind(at: Timestamp, begins: Bool, since: Timestamp, reason: BlindReason)
     /// An update was judged.
@@ -76,6 +86,12 @@ package struct Receipt: Equatable, Sendable {
     package var rosterFault: RosterFault?
     /// The number of an erasure.
     package var erasure: Int64?
+    /// The number of the silence that began or ended.
+    package var silence: Int64?
+    /// Why the silence was not taken.
+    package var silenceFault: SilenceFault?
+    /// The number of a drill's notice; nil if the settings know no such receiver.
+    package var drill: Int64?
 
     package init() {}
 
@@ -83,5 +99,6 @@ package struct Receipt: Equatable, Sendable {
         a.accepted == b.accepted && a.duplicates == b.duplicates && a.updates == b.updates
             && a.rows == b.rows && a.rejected.elementsEqual(b.rejected, by: ==)
             && a.retired == b.retired && a.rosterFault == b.rosterFault && a.erasure == b.erasure
+            && a.silence == b.silence && a.silenceFault == b.silenceFault && a.drill == b.drill
     }
 }

@@ -45,6 +45,8 @@ package struct Policy: Equatable, Sendable {
     package var coverageRegions: [[UInt8]] = []
 
     package var alerts = AlertRules()
+    /// Who is told of alerts; the names are unique.
+    package var receivers: [Receiver] = []
 
     package init() {}
 

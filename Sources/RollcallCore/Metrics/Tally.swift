@@ -124,6 +124,7 @@ package struct Counters: Equatable, Sendable {
         repeating: Histogram(bounds: Histogram.intervalBounds), count: 4)
     package var queueDepth = Histogram(bounds: Histogram.queueBounds)
     package var gaps = GapCounters()
+    package var notifications = NotificationCounters()
     var dark = DarkTotals()
     /// Wall time of the last batch, from anyone.
     package var lastBatchAt: Timestamp?

@@ -2,10 +2,28 @@
 package struct AlertKey: Hashable, Sendable {
     package var name: AlertName
     package var subject: AlertSubject
+
+    package init(name: AlertName, subject: AlertSubject) {
+        self.name = name
+        self.subject = subject
+    }
 }
 
 /// An alert that is pending or firing. Source: design §6 A1.
 package struct Alert: Equatable, Sendable {
+    /// A receiver that was told of it.
+    package struct Told: Equatable, Sendable {
+        package var receiver: [UInt8] = []
+        /// When it was told last.
+        package internal(set) var at = RunningTime.distantPast
+    }
+
+    /// A receiver that was not told of it, and why.
+    package struct Muted: Equatable, Sendable {
+        package var receiver: [UInt8] = []
+        package internal(set) var reason = MuteReason.blind
+    }
+
     /// `pending` or `firing`.
     package internal(set) var state = AlertState.pending
     /// Since when it is true without a break, by the clock that it is judged in.
@@ -18,6 +36,44 @@ package struct Alert: Equatable, Sendable {
     package internal(set) var startsAt = Timestamp.distantPast
     /// The numbers of the last time that it was true.
     package internal(set) var figures = AlertFigures()
+
+    // MARK: Once it fires
+
+    /// The firing, rising from 1 on in a store; 0 before.
+    package internal(set) var incident: Int64 = 0
+    package internal(set) var severity = Severity.warning
+    /// As they were when it fired, by name.
+    package internal(set) var labels: [Label] = []
+    package internal(set) var annotations: [Label] = []
+    /// What is said of it.
+    package internal(set) var facts = AlertFacts()
+    package internal(set) var told: [Told] = []
+    package internal(set) var muted: [Muted] = []
+
+    /// When a receiver was told last; nil if it was not.
+    func toldAt(_ receiver: [UInt8]) -> RunningTime? {
+        told.first { $0.receiver == receiver }?.at
+    }
+
+    /// Notes that a receiver is told now; true if it was not before.
+    mutating func tell(_ receiver: [UInt8], at now: RunningTime) {
+        muted.removeAll { $0.receiver == receiver }
+        if let place = told.firstIndex(where: { $0.receiver == receiver }) {
+            told[place].at = now
+        } else {
+            told.append(Told(receiver: receiver, at: now))
+        }
+    }
+
+    /// Notes why a receiver is not told; false if that was so before.
+    mutating func mute(_ receiver: [UInt8], _ reason: MuteReason) -> Bool {
+        guard let place = muted.firstIndex(where: { $0.receiver == receiver }) else {
+            muted.append(Muted(receiver: receiver, reason: reason))
+            return true
+        }
+        defer { muted[place].reason = reason }
+        return muted[place].reason != reason
+    }
 }
 
 /// The numbers behind an alert. Source: design §6 A2 to A4.
@@ -41,16 +97,40 @@ package struct AlertReport: Equatable, Sendable {
     package var activeAt: Timestamp
     /// `distantPast` if it never fired.
     package var startsAt: Timestamp
+    /// The numbers at this change.
     package var figures: AlertFigures
-}
+    /// The firing; 0 if it never fired.
+    package var incident: Int64
+    /// Of one that fires.
+    package var labels: [Label]
+    package var annotations: [Label]
+    package var facts: AlertFacts
 
-extension AlertReport {
+    init(_ key: AlertKey, _ alert: Alert, _ figures: AlertFigures) {
+        self.key = key
+        state = alert.state
+        severity = alert.severity
+        activeAt = alert.activeAt
+        startsAt = alert.startsAt
+        self.figures = figures
+        incident = alert.incident
+        let fires = alert.state == .firing
+        labels = fires ? alert.labels : []
+        annotations = fires ? alert.annotations : []
+        facts = fires ? alert.facts : AlertFacts()
+    }
+
     /// The report as the store keeps it. A field's place, once written, stays.
     package var journalBytes: [UInt8] {
         var copy = self
-        var archive = Archive()
-        copy.code(&archive)
-        return archive.bytes
+        return Archive.bytes { copy.code(&$0) }
+    }
+
+    /// The report that `journalBytes` were made of; nil if they are damaged.
+    package init?(journalBytes: [UInt8]) {
+        let key = AlertKey(name: .highOfflineRate, subject: .all)
+        self.init(key, Alert(), AlertFigures())
+        if !Archive.reads(part: journalBytes, { code(&$0) }) { return nil }
     }
 
     private mutating func code(_ archive: inout Archive) {
@@ -59,7 +139,41 @@ extension AlertReport {
         archive.code(&severity)
         archive.code(&activeAt)
         archive.code(&startsAt)
-        archive.code(&figures.count)
-        archive.code(&figures.total)
+        figures.code(&archive)
+        archive.code(&incident)
+        archive.code(&labels, empty: Label([], [])) { $1.code(&$0) }
+        archive.code(&annotations, empty: Label([], [])) { $1.code(&$0) }
+        facts.code(&archive)
+    }
+}
+
+extension AlertFigures {
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&count)
+        archive.code(&total)
+    }
+}
+
+extension Alert {
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&state)
+        archive.code(&since)
+        archive.code(&falseSince, empty: 0) { $0.code(&$1) }
+        archive.code(&activeAt)
+        archive.code(&startsAt)
+        figures.code(&archive)
+        archive.code(&incident)
+        archive.code(&severity)
+        archive.code(&labels, empty: Label([], [])) { $1.code(&$0) }
+        archive.code(&annotations, empty: Label([], [])) { $1.code(&$0) }
+        facts.code(&archive)
+        archive.code(&told, empty: Told()) { archive, told in
+            archive.code(&told.receiver)
+            archive.code(&told.at)
+        }
+        archive.code(&muted, empty: Muted()) { archive, muted in
+            archive.code(&muted.receiver)
+            muted.reason.code(&archive)
+        }
     }
 }

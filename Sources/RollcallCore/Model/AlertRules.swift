@@ -8,6 +8,9 @@ package struct AlertRules: Equatable, Sendable {
         /// How long it must be false before it ends.
         package var keepFiringFor: Milliseconds
         package var severity: Severity
+        /// Labels beside those of the identity; they are fixed when an alert fires.
+        package var labels: [Label] = []
+        package var annotations: [Label] = []
 
         /// Durations in seconds.
         package init(pendingFor: Int64, keepFiringFor: Int64, severity: Severity) {
@@ -36,6 +39,14 @@ package struct AlertRules: Equatable, Sendable {
     package var noOnlineResponders = Rule(pendingFor: 60, keepFiringFor: 120, severity: .critical)
     package var telemetryFeedDown = Rule(pendingFor: 0, keepFiringFor: 0, severity: .critical)
 
+    /// People named in an alert's text at most.
+    package var namesMax = 10
+
+    /// The rules of what cannot be set.
+    private static let overloaded = Rule(pendingFor: 0, keepFiringFor: 0, severity: .critical)
+    private static let watchdog = Rule(pendingFor: 0, keepFiringFor: 0, severity: .none)
+    private static let drill = Rule(pendingFor: 0, keepFiringFor: 0, severity: .info)
+
     package init() {}
 
     /// The rule of an alert.
@@ -45,6 +56,9 @@ package struct AlertRules: Equatable, Sendable {
         case .noOnlineResponders: noOnlineResponders
         case .responderFlapping: responderFlapping
         case .telemetryFeedDown: telemetryFeedDown
+        case .rollcallOverloaded, .rollcallStoreFailing: Self.overloaded
+        case .rollcallDrill: Self.drill
+        case .watchdog: Self.watchdog
         }
     }
 }

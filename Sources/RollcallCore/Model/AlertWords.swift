@@ -1,19 +1,46 @@
-/// The alerts that the engine judges. Source: design §6.
+/// The alerts, by their names. The raw values are stored, and follow the alphabet (F1). Source:
+/// design §6.
 package enum AlertName: UInt8, CaseIterable, Sendable {
     case highOfflineRate = 0
     case noOnlineResponders = 1
     case responderFlapping = 2
-    case telemetryFeedDown = 3
+    /// Never a state of anything: a test of the way to a receiver (A11).
+    case rollcallDrill = 3
+    /// We refuse writes, and are blind for that (B1, B4).
+    case rollcallOverloaded = 4
+    /// Told from memory, by the edge: what it is about cannot be stored (A5).
+    case rollcallStoreFailing = 5
+    case telemetryFeedDown = 6
+    /// Always true: proves the way to whoever asks for it (A5).
+    case watchdog = 7
 
-    /// The name as everybody else writes it; the raw values follow its alphabet (F1).
+    /// The name as everybody else writes it.
     package var word: StaticString {
         switch self {
         case .highOfflineRate: "HighOfflineRate"
         case .noOnlineResponders: "NoOnlineResponders"
         case .responderFlapping: "ResponderFlapping"
+        case .rollcallDrill: "RollcallDrill"
+        case .rollcallOverloaded: "RollcallOverloaded"
+        case .rollcallStoreFailing: "RollcallStoreFailing"
         case .telemetryFeedDown: "TelemetryFeedDown"
+        case .watchdog: "Watchdog"
         }
     }
+
+    /// True if it is about the feed or ourselves: judged in running time, and also while blind (B4,
+    /// F9).
+    var isOfTheWatch: Bool {
+        switch self {
+        case .highOfflineRate, .noOnlineResponders, .responderFlapping: false
+        case .rollcallDrill, .rollcallOverloaded, .rollcallStoreFailing, .telemetryFeedDown,
+            .watchdog:
+            true
+        }
+    }
+
+    /// True if a replay prints it (F5).
+    package var isReplayed: Bool { !isOfTheWatch || self == .telemetryFeedDown }
 }
 
 /// Where an alert stands.

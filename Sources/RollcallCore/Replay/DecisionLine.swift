@@ -1,10 +1,13 @@
 /// Decisions as lines of JSON, byte for byte the same for the same decisions. Source: fine print F5.
 package enum DecisionLine {
-    /// Appends one line and its line feed.
+    /// Appends one line and its line feed; nothing for what a replay does not print: who was told,
+    /// and the alerts about ourselves.
     package static func append(
         _ decision: Decision, _ engine: Engine, to output: inout [UInt8]
     ) {
         switch decision {
+        case .notice, .mute: return
+        case .alert(_, let report) where !report.key.name.isReplayed: return
         case .status(let at, let number, let from, let to, let origin):
             begin(at, "status", &output)
             responder(number, engine, &output)

@@ -1,0 +1,95 @@
+/// What an alert that fires says: numbers, limits, causes, people. Source: design §6 A2 to A5.
+extension Engine {
+    /// What is found out about the people of one alert.
+    private struct Crowd {
+        var causes = [Int](repeating: 0, count: GapCause.allCases.count)
+        /// Numbers by the people's ids, so many at most.
+        var people: [Int] = []
+    }
+
+    /// Describes alerts that fire now: everybody is looked at once, however many fire.
+    func facts(of keys: [AlertKey]) -> [AlertKey: AlertFacts] {
+        var crowds: [AlertKey: Crowd] = [:]
+        for key in keys where !key.name.isOfTheWatch { crowds[key] = Crowd() }
+        if !crowds.isEmpty { gather(&crowds) }
+        var result: [AlertKey: AlertFacts] = [:]
+        for key in keys { result[key] = facts(key, crowds[key] ?? Crowd()) }
+        return result
+    }
+
+    private func gather(_ crowds: inout [AlertKey: Crowd]) {
+        // By region, so that a million people do not look up names.
+        var byRegion: [UInt32: [AlertKey]] = [:]
+        var ofAll: [AlertKey] = []
+        for key in crowds.keys {
+            guard case .region(let name) = key.subject else {
+                ofAll.append(key)
+                continue
+            }
+            if let number = regions.known(name) { byRegion[number, default: []].append(key) }
+        }
+        for number in 0..<roster.count {
+            let person = roster[number]
+            guard person.isActive, person.status != .online || person.isFlapping else { continue }
+            for key in ofAll + (byRegion[person.region] ?? []) {
+                note(number, person, key, &crowds[key, default: Crowd()])
+            }
+        }
+    }
+
+    private func note(
+        _ number: Int, _ person: Responder, _ key: AlertKey, _ crowd: inout Crowd
+    ) {
+        let isMeant: Bool
+        switch key.name {
+        case .responderFlapping: isMeant = person.isFlapping
+        case .highOfflineRate: isMeant = person.status == .offline
+        default: isMeant = person.status != .online
+        }
+        guard isMeant else { return }
+        if let gap = gaps[number], person.hasGap {
+            crowd.causes[Int(gap.report.suspected.rawValue)] += 1
+        }
+        let most = policy.alerts.namesMax
+        guard most > 0 else { return }
+        let place = crowd.people.firstIndex { roster.precedes(number, $0) } ?? crowd.people.count
+        guard place < most else { return }
+        crowd.people.insert(number, at: place)
+        if crowd.people.count > most { crowd.people.removeLast() }
+    }
+
+    private func facts(_ key: AlertKey, _ crowd: Crowd) -> AlertFacts {
+        let rules = policy.alerts
+        var facts = AlertFacts()
+        facts.figures = alerts[key]?.figures ?? AlertFigures()
+        facts.span = rules[key.name].pendingFor
+        facts.people = crowd.people
+        facts.causes = GapCause.allCases.map {
+            AlertFacts.Cause(cause: $0, count: crowd.causes[Int($0.rawValue)])
+        }.filter { $0.count > 0 }
+        // Stable: ties stay in the order in which causes are tried.
+        facts.causes.sort { $0.count > $1.count }
+        facts.causes.removeLast(max(0, facts.causes.count - AlertFacts.causesMax))
+        switch key.name {
+        case .highOfflineRate: facts.limit = rules.offlineAbove
+        case .responderFlapping:
+            facts.limit = Int64(rules.flappingChanges)
+            facts.span = rules.flappingWindow
+        case .noOnlineResponders: facts.isUnstaffed = facts.figures.total == 0
+        case .telemetryFeedDown:
+            facts.sources = feed.sources.filter { $0.downSince != nil }.map(\.name)
+        default: break
+        }
+        if !key.name.isOfTheWatch || key.name == .telemetryFeedDown {
+            facts.lastBatchAt = lastBatchIfLongAgo
+        }
+        return facts
+    }
+
+    /// Since when nobody sent a batch, if that is long for a fleet like this (F12).
+    private var lastBatchIfLongAgo: Timestamp? {
+        guard let last = counters.lastBatchAt, watch.wallNow - last >= policy.onDuty.offlineAfter
+        else { return nil }
+        return last
+    }
+}

@@ -1,0 +1,146 @@
+/// What decides who is told beside the alerts themselves: silences, drills, what we missed. Source:
+/// design §6 A6, A7, A11.
+package struct NoticeDesk: Sendable {
+    /// Drills that wait for their end at most.
+    static let drillsMax = 16
+
+    /// A drill of which the outcome is not known yet.
+    private struct Drill: Equatable, Sendable {
+        var member = NoticeMember()
+        var notice: Int64 = 0
+        var receiver: [UInt8] = []
+    }
+
+    /// The number that the next notice gets.
+    package private(set) var nextNotice: Int64 = 1
+    /// The number that the next firing gets.
+    package private(set) var nextIncident: Int64 = 1
+    private var nextSilence: Int64 = 1
+    /// In force, by number.
+    package private(set) var silences: [Silence] = []
+    /// Over, by their ends.
+    package private(set) var pastSilences: [Silence] = []
+    private var drills: [Drill] = []
+    /// When we did not run, if nobody was told yet (B4).
+    private(set) var absence: (from: Timestamp, to: Timestamp)?
+    /// True if somebody may have to be told.
+    var isDirty = false
+    /// When time alone makes somebody be told again.
+    var nextRepeat = RunningTime.distantFuture
+
+    // MARK: - Numbers
+
+    mutating func takeNotice() -> Int64 {
+        defer { nextNotice += 1 }
+        return nextNotice
+    }
+
+    mutating func takeIncident() -> Int64 {
+        defer { nextIncident += 1 }
+        return nextIncident
+    }
+
+    /// What the store holds wins over what was decided again (J4).
+    mutating func note(storedNotice notice: Int64, incident: Int64) {
+        nextNotice = max(nextNotice, notice + 1)
+        nextIncident = max(nextIncident, incident + 1)
+    }
+
+    // MARK: - Silences
+
+    /// Takes a silence that begins now; its number, or why not.
+    mutating func begin(
+        _ silence: Silence, _ watch: Watch
+    ) -> (number: Int64?, fault: SilenceFault?) {
+        guard silence.endsAt > watch.wallNow else { return (nil, .over) }
+        guard silences.count < Silence.countMax else { return (nil, .tooMany) }
+        var silence = silence
+        silence.number = nextSilence
+        silence.startsAt = watch.wallNow
+        silence.ends = watch.now + (silence.endsAt - watch.wallNow)
+        nextSilence += 1
+        silences.append(silence)
+        isDirty = true
+        return (silence.number, nil)
+    }
+
+    /// Ends a silence; false if none in force has this number.
+    mutating func end(_ number: Int64, _ watch: Watch) -> Bool {
+        guard let place = silences.firstIndex(where: { $0.number == number }) else { return false }
+        retire(place, watch.wallNow, watch.now)
+        return true
+    }
+
+    private mutating func retire(_ place: Int, _ wall: Timestamp, _ now: RunningTime) {
+        var silence = silences.remove(at: place)
+        silence.endsAt = wall
+        silence.ends = now
+        pastSilences.append(silence)
+        if pastSilences.count > Silence.overMax { pastSilences.removeFirst() }
+        isDirty = true
+    }
+
+    /// Lets go of what is over.
+    mutating func expire(_ watch: Watch) {
+        for silence in silences where silence.ends <= watch.now {
+            guard let place = silences.firstIndex(of: silence) else { continue }
+            retire(place, silence.endsAt, silence.ends)
+        }
+        pastSilences.removeAll { watch.now - $0.ends >= Silence.listedFor }
+    }
+
+    /// When the next silence ends.
+    var nextEnd: RunningTime { silences.map(\.ends).min() ?? .distantFuture }
+
+    /// The first silence that mutes an alert with `labels`.
+    package func silence(of labels: [Label]) -> Silence? {
+        silences.first { $0.matchers.fit(labels) }
+    }
+
+    // MARK: - Absence
+
+    /// We did not run: the next page tells it.
+    mutating func wasAbsent(from: Timestamp, to: Timestamp) {
+        absence = (min(absence?.from ?? from, from), to)
+    }
+
+    /// Takes what is to be told of our absence.
+    mutating func takeAbsence() -> (from: Timestamp, to: Timestamp)? {
+        defer { absence = nil }
+        return absence
+    }
+
+    // MARK: - Drills
+
+    /// Notes a drill; its end is told once its trigger arrived.
+    mutating func drill(_ member: NoticeMember, _ notice: Int64, _ receiver: [UInt8]) {
+        drills.append(Drill(member: member, notice: notice, receiver: receiver))
+        if drills.count > Self.drillsMax { drills.removeFirst() }
+    }
+
+    /// The drill whose trigger is notice `number`, which is over with that.
+    mutating func takeDrill(_ number: Int64) -> (member: NoticeMember, receiver: [UInt8])? {
+        guard let place = drills.firstIndex(where: { $0.notice == number }) else { return nil }
+        let drill = drills.remove(at: place)
+        return (drill.member, drill.receiver)
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&nextNotice)
+        archive.code(&nextIncident)
+        archive.code(&nextSilence)
+        archive.code(&silences, empty: .empty) { $1.code(&$0) }
+        archive.code(&pastSilences, empty: .empty) { $1.code(&$0) }
+        archive.code(&drills, empty: Drill()) { archive, drill in
+            drill.member.code(&archive)
+            archive.code(&drill.notice)
+            archive.code(&drill.receiver)
+        }
+        archive.code(&absence, empty: (.distantPast, .distantPast)) { archive, absence in
+            archive.code(&absence.from)
+            archive.code(&absence.to)
+        }
+        archive.code(&isDirty)
+        archive.code(&nextRepeat)
+    }
+}

@@ -1,0 +1,218 @@
+/// An alert in words: for whoever is woken by it. Source: design §6, peers' P28.
+///
+/// The title stands alone: at most 140 characters with where, how many and why.
+package struct AlertText {
+    /// Characters of a title at most.
+    package static let titleMax = 140
+    /// Bytes of a name in a text at most.
+    private static let nameMax = 40
+
+    private let member: NoticeMember
+    private let facts: AlertFacts
+    private let name: (Int) -> [UInt8]?
+
+    /// The words for `member`; `name` gives people's ids, nil of somebody erased.
+    package init(_ member: NoticeMember, name: @escaping (Int) -> [UInt8]?) {
+        self.member = member
+        facts = member.facts
+        self.name = name
+    }
+
+    /// `summary`, `description` and those of the settings, which win.
+    package var annotations: [Label] {
+        let own = [
+            Label("summary", Array(summary.utf8)), Label("description", Array(description.utf8)),
+        ]
+        return (member.annotations + own).ordered()
+    }
+
+    // MARK: - The title
+
+    /// One line: what, where, how many, the most frequent causes.
+    package var summary: String {
+        let text = isOver ? "Over: \(headline)" : headline
+        return String(text.prefix(Self.titleMax))
+    }
+
+    private var isOver: Bool { member.endsAt > .distantPast }
+
+    private var headline: String {
+        let (count, total) = (facts.figures.count, facts.figures.total)
+        switch member.name {
+        case .highOfflineRate: return "\(place): \(count) of \(total) offline\(causes)"
+        case .noOnlineResponders:
+            if facts.isUnstaffed { return "\(place): nobody is on duty" }
+            return "\(place): nobody online, \(count) of \(total) silent\(causes)"
+        case .responderFlapping:
+            let people = count == 1 ? "1 responder keeps" : "\(count) responders keep"
+            return "\(place): \(people) dropping out\(causes)"
+        case .rollcallDrill: return "DRILL: a test of the way to you, nothing is wrong"
+        case .rollcallOverloaded: return "Rollcall refuses writes: the watch is blind"
+        case .rollcallStoreFailing: return "Rollcall cannot store anything: the watch is blind"
+        case .telemetryFeedDown: return feed
+        case .watchdog: return "Rollcall's way to you works"
+        }
+    }
+
+    private var feed: String {
+        let suspected = member.labels.value(of: Array("suspected".utf8))
+        if !suspected.isEmpty { return "No batches from anyone\(since): the feed seems to stand still" }
+        let source = member.labels.value(of: Array("source".utf8))
+        if !source.isEmpty { return "Backend \(Self.short(source)) stopped beating" }
+        return "All \(facts.figures.total) backends stopped beating: the watch is blind"
+    }
+
+    private var since: String {
+        facts.lastBatchAt.map { " since \(Self.clock($0))" } ?? ""
+    }
+
+    private var place: String {
+        let region = member.labels.value(of: Array("region".utf8))
+        return region.isEmpty ? "Fleet" : Self.short(region)
+    }
+
+    private var causes: String {
+        let text = causeList
+        return text.isEmpty ? "" : ": \(text)"
+    }
+
+    /// `4 low_power, 2 no_network`.
+    package var causeList: String {
+        facts.causes.map { "\($0.count) \($0.cause.word)" }.joined(separator: ", ")
+    }
+
+    // MARK: - More
+
+    /// Some sentences: what is passed, who, since when, what we missed.
+    package var description: String {
+        var sentences = [passed]
+        if !people.isEmpty {
+            let rest = facts.figures.count - people.count
+            let more = rest > 0 ? " and \(rest) more" : ""
+            sentences.append("Responders: \(people.joined(separator: ", "))\(more).")
+        }
+        if let last = facts.lastBatchAt, member.name != .telemetryFeedDown {
+            sentences.append("No batch came from anyone since \(Self.clock(last)).")
+        }
+        if let from = facts.absentFrom, let to = facts.absentTo {
+            sentences.append(
+                "Rollcall itself was not running from \(Self.clock(from)) to \(Self.clock(to)).")
+        }
+        if isOver {
+            sentences.append("Over since \(Self.clock(member.endsAt)).")
+        }
+        return sentences.filter { !$0.isEmpty }.joined(separator: " ")
+    }
+
+    private var passed: String {
+        let (count, total) = (facts.figures.count, facts.figures.total)
+        switch member.name {
+        case .highOfflineRate:
+            return "\(count) of \(total) active responders are OFFLINE (\(percent)), more than "
+                + "\(Self.decimal(facts.limit, 100)) % for \(Self.span(facts.span))\(causes)."
+        case .noOnlineResponders:
+            if facts.isUnstaffed {
+                return "Nobody is active in a region that must always be staffed, for "
+                    + "\(Self.span(facts.span))."
+            }
+            return "None of \(total) active responders is ONLINE for \(Self.span(facts.span)); "
+                + "\(count) are silent\(causes)."
+        case .responderFlapping:
+            return "\(count) responders changed between ONLINE and OFFLINE at least "
+                + "\(facts.limit) times within \(Self.span(facts.span))."
+        case .rollcallDrill:
+            return "Somebody asked Rollcall for a test of this receiver. It ends by itself."
+        case .rollcallOverloaded:
+            return "Half of the writes of the last 15 s were refused for Rollcall's own reasons: "
+                + "statuses stand still until it takes them again."
+        case .rollcallStoreFailing:
+            return "The store takes no commits: backends are answered 503, statuses stand still, "
+                + "and no other alert fires until it does."
+        case .telemetryFeedDown: return feedPassed
+        case .watchdog: return "This alert always fires: when it stops coming, Rollcall has stopped."
+        }
+    }
+
+    private var feedPassed: String {
+        if !facts.sources.isEmpty, facts.sources.count < facts.figures.total {
+            let names = facts.sources.prefix(8).map { Self.short($0) }.joined(separator: ", ")
+            return "\(facts.figures.count) of \(facts.figures.total) backends do not beat: \(names)."
+        }
+        return "Nothing is known of anybody\(since): phones may be fine, and nobody would know."
+    }
+
+    /// Ids of those concerned who are not erased, as text.
+    package var people: [String] {
+        facts.people.compactMap { number in name(number).map(Self.short) }
+    }
+
+    private var percent: String {
+        let (count, total) = (Int64(facts.figures.count), Int64(facts.figures.total))
+        return total == 0 ? "0 %" : "\(Self.decimal(count * 1000 / total, 10)) %"
+    }
+
+    /// Names and values for a pager's fields: nothing in them must be parsed out of sentences.
+    package var details: [Label] {
+        var list: [Label] = []
+        func add(_ name: StaticString, _ value: String) {
+            if !value.isEmpty { list.append(Label(name, Array(value.utf8))) }
+        }
+        let isOfPeople = !member.name.isOfTheWatch
+        if isOfPeople || member.name == .telemetryFeedDown {
+            add("count", "\(facts.figures.count)")
+            add("total", "\(facts.figures.total)")
+        }
+        switch member.name {
+        case .highOfflineRate: add("threshold", "\(Self.decimal(facts.limit, 10_000))")
+        case .responderFlapping: add("threshold", "\(facts.limit)")
+        default: break
+        }
+        if isOfPeople { add(member.name == .responderFlapping ? "window" : "for", Self.span(facts.span)) }
+        if member.name == .noOnlineResponders {
+            add("reason", facts.isUnstaffed ? "unstaffed" : "unreachable")
+        }
+        add("causes", causeList)
+        add("responders", people.joined(separator: ", "))
+        add("sources", facts.sources.map { Self.short($0) }.joined(separator: ", "))
+        add("last_batch_at", facts.lastBatchAt.map(Self.time) ?? "")
+        add("not_running_from", facts.absentFrom.map(Self.time) ?? "")
+        add("not_running_to", facts.absentTo.map(Self.time) ?? "")
+        return list
+    }
+
+    // MARK: - Words
+
+    /// A name as text that cannot fill the line: cut, without control characters.
+    private static func short(_ name: [UInt8]) -> String {
+        let text = String(decoding: name, as: UTF8.self)
+        let plain = String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "\u{FFFD}" : $0 }))
+        return plain.count <= nameMax ? plain : plain.prefix(nameMax - 1) + "…"
+    }
+
+    private static func time(_ time: Timestamp) -> String {
+        RFC3339.string(time)
+    }
+
+    /// `03:12:00 UTC`: the day is in the stamps.
+    private static func clock(_ instant: Timestamp) -> String {
+        let text = time(instant)
+        return "\(text.dropFirst(11).prefix(8)) UTC"
+    }
+
+    /// `90 s`, `15 min`, `2 h`.
+    private static func span(_ span: Milliseconds) -> String {
+        let count = span.count
+        if count % 3_600_000 == 0, count > 0 { return "\(count / 3_600_000) h" }
+        if count % 60_000 == 0, count > 0 { return "\(count / 60_000) min" }
+        return count % 1000 == 0 ? "\(count / 1000) s" : "\(count) ms"
+    }
+
+    /// `value` ÷ `unit` with as many digits as it has.
+    private static func decimal(_ value: Int64, _ unit: Int64) -> String {
+        var digits = "\(value % unit + unit)".dropFirst()
+        while digits.hasSuffix("0") { digits = digits.dropLast() }
+        return digits.isEmpty ? "\(value / unit)" : "\(value / unit).\(digits)"
+    }
+}

@@ -1,0 +1,63 @@
+/// How a receiver is talked to. The raw values are stored. Source: design §6 A8.
+package enum ReceiverKind: UInt8, CaseIterable, Sendable {
+    case alertmanager = 0
+    case webhook = 1
+    case pagerduty = 2
+    case slack = 3
+    /// Lines of our own log.
+    case log = 4
+
+    /// The word in settings.
+    package var word: StaticString {
+        switch self {
+        case .alertmanager: "alertmanager"
+        case .webhook: "webhook"
+        case .pagerduty: "pagerduty"
+        case .slack: "slack"
+        case .log: "log"
+        }
+    }
+}
+
+/// Who is told, as far as it decides: never a URL, never a secret (J1). Source: design §6 A8.
+package struct Receiver: Equatable, Sendable {
+    /// Receivers at most.
+    package static let countMax = 64
+    /// Addresses of one receiver at most.
+    package static let targetsMax = 16
+
+    package var name: [UInt8]
+    package var kind: ReceiverKind
+    /// What must hold of an alert's labels; empty for every alert.
+    package var match: [LabelMatcher] = []
+    package var sendsResolved = true
+    /// How long until somebody who was told is told again; runs also while blind.
+    package var repeatInterval = Milliseconds.seconds(4 * 3600)
+    /// Addresses, each of which is told.
+    package var targets = 1
+
+    package init(name: [UInt8], kind: ReceiverKind) {
+        self.name = name
+        self.kind = kind
+    }
+
+    /// True if an alert with `labels` is for this receiver. The watchdog goes only to those who
+    /// name it (A5).
+    package func wants(_ labels: [Label]) -> Bool {
+        let name = "alertname".utf8.map { $0 }
+        let watchdog = AlertName.watchdog.word.bytes
+        if labels.value(of: name) == watchdog, !match.demand(watchdog, of: name) { return false }
+        return match.fit(labels)
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&name)
+        archive.code(&kind)
+        archive.code(&match, empty: LabelMatcher(name: [], values: [])) { $1.code(&$0) }
+        archive.code(&sendsResolved)
+        archive.code(&repeatInterval)
+        archive.code(&targets)
+    }
+
+    static let empty = Receiver(name: [], kind: .log)
+}

@@ -1,0 +1,72 @@
+/// A mute of notifications: a pager user's silence, not a gap. Source: design §6 A7.
+package struct Silence: Equatable, Sendable {
+    /// Silences in force at most.
+    package static let countMax = 256
+    /// How long one that is over is still listed.
+    static let listedFor = Milliseconds.seconds(24 * 3600)
+    /// Those that are over and listed at most.
+    static let overMax = 256
+
+    /// Rising from 1 on in a store.
+    package internal(set) var number: Int64 = 0
+    package var matchers: [LabelMatcher]
+    /// When it began.
+    package internal(set) var startsAt = Timestamp.distantPast
+    /// When it ends; once it is over, when it did.
+    package internal(set) var endsAt: Timestamp
+    package var author: [UInt8]
+    package var comment: [UInt8]
+    /// The end in running time: a step of the wall does not move it (F9).
+    var ends = RunningTime.distantFuture
+
+    /// A silence that begins when it is folded.
+    package init(
+        matchers: [LabelMatcher], endsAt: Timestamp, author: [UInt8], comment: [UInt8]
+    ) {
+        self.matchers = matchers
+        self.endsAt = endsAt
+        self.author = author
+        self.comment = comment
+    }
+
+    /// The silence as the journal keeps it.
+    package var journalBytes: [UInt8] {
+        var copy = self
+        return Archive.bytes { copy.code(&$0) }
+    }
+
+    /// The silence that `journalBytes` were made of; nil if they are damaged.
+    package init?(journalBytes: [UInt8]) {
+        self = .empty
+        if !Archive.reads(part: journalBytes, { code(&$0) }) { return nil }
+    }
+
+    static let empty = Silence(matchers: [], endsAt: .distantPast, author: [], comment: [])
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&number)
+        archive.code(&matchers, empty: LabelMatcher(name: [], values: [])) { $1.code(&$0) }
+        archive.code(&startsAt)
+        archive.code(&endsAt)
+        archive.code(&author)
+        archive.code(&comment)
+        archive.code(&ends)
+    }
+}
+
+/// What somebody does about silences.
+package enum SilenceChange: Equatable, Sendable {
+    case begin(Silence)
+    /// Ends the one of this number.
+    case end(Int64)
+}
+
+/// Why a change of silences was not taken.
+package enum SilenceFault: Equatable, Sendable {
+    /// None in force has this number.
+    case unknown
+    /// `Silence.countMax` are in force.
+    case tooMany
+    /// Its end has passed already.
+    case over
+}
