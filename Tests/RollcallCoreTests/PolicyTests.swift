@@ -319,7 +319,8 @@ import Testing
 
 extension Policy {
     /// The policy that a `policy` line names: `on_duty 60/90/180`, `on_mission 15/30/60`, `low_power
-    /// 2`, `ios 2`, `android 2`, `observe`, `forget 1d`; the rest is default.
+    /// 2`, `ios 2`, `android 2`, `observe`, `forget 1d`, alerts as in `AlertRules.set`; the rest is
+    /// default.
     @Sendable static func of(_ body: [UInt8]) throws -> Policy {
         var policy = Policy()
         var words = Words(String(decoding: body, as: UTF8.self).dropFirst().dropLast())
@@ -327,7 +328,13 @@ extension Policy {
             if word == "observe" { policy.serverTransitions = .observe }
             if word == "min_active" { policy.feedMinActive = Int(try words.some()) ?? 0 }
             if word == "forget" { policy.forgetAfter = Milliseconds(try Script.span(words.some())) }
-            guard !["observe", "forget", "min_active"].contains(word) else { continue }
+            if word == "covers" {
+                policy.coverageRegions = try words.some().split(separator: ",").map { Array($0.utf8) }
+            }
+            if AlertRules.names.contains(word) { try policy.alerts.set(word, words.some()) }
+            guard !["observe", "forget", "min_active", "covers"].contains(word),
+                !AlertRules.names.contains(word)
+            else { continue }
             let numbers = try words.some().split(separator: "/").compactMap { Double($0) }
             let seconds = numbers.map { Int64($0) }
             switch (word, seconds.count) {

@@ -14,18 +14,20 @@ import Testing
 ///
 /// EXPECTED is `41 online [from X] [by ORIGIN]`, `41 not expected`, `blind REASON [ended] [since
 /// TIME]` or `41 #5 late`; with `gaps` also `41 gap open|judged|closed [CAUSE]` and
-/// `41 verdict VERDICT [after CAUSE]`, without the evidence. What is left out is the usual: the last
+/// `41 verdict VERDICT [after CAUSE]`, without the evidence; with `alerts` also
+/// `alert NAME [LABEL=VALUE] STATE VALUE`. What is left out is the usual: the last
 /// status or cause, the origin that the status most often has, the line's time. Source: house style
 /// 23.
 @discardableResult
 func timeline(
-    _ text: String, updates: Bool = false, gaps: Bool = false,
+    _ text: String, updates: Bool = false, gaps: Bool = false, alerts: Bool = false,
     sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> Engine {
     var script = Script()
     if gaps { script.kinds.append("gap") }
+    if alerts { script.kinds = ["alert"] }
     for line in text.split(separator: "\n") { try script.read(line) }
-    let (decided, engine) = try script.replay(script.lines, updates: updates)
+    let (decided, engine, all) = try script.replay(script.lines, updates: updates)
     if let difference = Script.difference(expected: script.expected, decided: decided) {
         Issue.record("\(difference)", sourceLocation: sourceLocation)
     }
@@ -34,7 +36,7 @@ func timeline(
         let again = try script.replay(stepped, updates: updates).decided
         #expect(again == decided, "in smaller steps", sourceLocation: sourceLocation)
     }
-    engine.expectSound(decided, sourceLocation: sourceLocation)
+    engine.expectSound(all, sourceLocation: sourceLocation)
     return engine
 }
 
@@ -186,6 +188,7 @@ struct Script {
             let span = #""state":"\#(state)","since":"\#(Self.stamp(since))""#
             return print("blind", "\(span),\"reason\":\"\(reason)\"")
         }
+        if who == "alert" { return try expectAlert(&words) }
         if words.take("gap") || words.take("verdict") { return try expectGap(who, part) }
         var status = try words.some().uppercased()
         if status.hasPrefix("#") {
@@ -222,6 +225,20 @@ struct Script {
             #""responder_id":"\#(who)","state":"\#(state)","suspected":"\#(cause)""# + verdict)
     }
 
+    private mutating func expectAlert(_ words: inout Words) throws {
+        let name = try words.some()
+        var label = ""
+        var word = try words.some()
+        if let equals = word.firstIndex(of: "=") {
+            label = "\"\(word[..<equals])\":\"\(word[word.index(after: equals)...])\""
+            word = try words.some()
+        }
+        print(
+            "alert",
+            #""alertname":"\#(name)","state":"\#(word)","labels":{\#(label)},"#
+                + #""value":\#(try words.some())"#)
+    }
+
     private mutating func print(_ kind: String, _ members: String) {
         expected.append(#"{"at":"\#(Self.stamp(at))","kind":"\#(kind)",\#(members)}"#)
     }
@@ -233,7 +250,7 @@ struct Script {
     /// What a replay of `lines` prints, and the engine behind it.
     func replay(
         _ lines: [(at: Int64, json: String)], updates: Bool
-    ) throws -> (decided: [String], engine: Engine) {
+    ) throws -> (decided: [String], engine: Engine, all: [String]) {
         var replay = Replay(policy: Policy(), reportsUpdates: updates, decodePolicy: Policy.of)
         var output: [UInt8] = []
         for line in lines { try replay.fold(Array(line.json.utf8), to: &output) }
@@ -248,7 +265,7 @@ struct Script {
         guard let engine = Mirror(reflecting: replay).descendant("engine") as? Engine else {
             throw TimelineError(message: "a replay without an engine")
         }
-        return (decided, engine)
+        return (decided, engine, printed)
     }
 
     /// The first line that differs, with its time, and all that was decided; nil if none does.

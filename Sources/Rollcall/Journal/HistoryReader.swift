@@ -239,7 +239,7 @@ extension HistoryReader {
         """
     fileprivate static let blind: StaticString = """
         SELECT * FROM decisions INDEXED BY blind_decisions
-        WHERE responder = 0 AND id < ?1 ORDER BY id DESC LIMIT 1
+        WHERE responder = 0 AND kind = 2 AND id < ?1 ORDER BY id DESC LIMIT 1
         """
 }
 

@@ -16,6 +16,8 @@ package struct AlertBoard: Sendable {
     private(set) var dirtyRegions = Set<UInt32>()
     /// True to look at everything.
     var isAllDirty = false
+    /// How many of `entries` are about the watch itself.
+    private(set) var ofTheWatch = 0
     /// True once a batch, a fact or a roster came: before, nobody can be missed (F29).
     var hasInput = false
 
@@ -89,6 +91,7 @@ package struct AlertBoard: Sendable {
         }
         entries[key] = nil
         keys[known.serial] = nil
+        if key.name.isOfTheWatch { ofTheWatch -= 1 }
         alert.state = alert.state == .firing ? .resolved : .inactive
         return alert
     }
@@ -99,6 +102,7 @@ package struct AlertBoard: Sendable {
         if known == nil {
             nextSerial &+= 1
             keys[serial] = key
+            if key.name.isOfTheWatch { ofTheWatch += 1 }
         }
         entries[key] = Entry(alert: alert, serial: serial)
         guard !key.name.isOfTheWatch, let due = alert.due(rule),
@@ -129,7 +133,8 @@ package struct AlertBoard: Sendable {
     func nextRunningTimer(_ rules: AlertRules) -> RunningTime {
         var next = RunningTime.distantFuture
         for (key, entry) in entries where key.name.isOfTheWatch {
-            if let due = entry.alert.due(rules[key.name]) { next = min(next, .init(milliseconds: due)) }
+            guard let due = entry.alert.due(rules[key.name]) else { continue }
+            next = min(next, RunningTime(milliseconds: due))
         }
         return next
     }
@@ -181,6 +186,7 @@ package struct AlertBoard: Sendable {
         for (key, alert) in list {
             keys[nextSerial] = key
             entries[key] = Entry(alert: alert, serial: nextSerial)
+            if key.name.isOfTheWatch { ofTheWatch += 1 }
             nextSerial += 1
         }
         isAllDirty = true

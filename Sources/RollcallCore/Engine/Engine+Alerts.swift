@@ -93,6 +93,13 @@ extension Engine {
     /// One alert a missing source, one if all are, one if a feed without sources is suspected
     /// (F11); one if writes are refused (B1); and the watchdog, if somebody asked for it (A5).
     private mutating func judgeWatch(_ changes: inout AlertChanges) {
+        let isOverloaded = watch.open[Int(BlindReason.overload.rawValue)] != nil
+        let isMissing = feed.sources.contains { $0.downSince != nil }
+        // Most instants have none of it.
+        guard
+            isMissing || isOverloaded || stall.isSuspected || desk.wantsWatchdog
+                || alerts.ofTheWatch > 0
+        else { return }
         let now = watch.now.milliseconds
         let missing = feed.sources.filter { $0.downSince != nil }
         let figures = AlertFigures(count: missing.count, total: feed.sources.count)
@@ -104,19 +111,22 @@ extension Engine {
         for source in missing { isTrue(.telemetryFeedDown, .source(source.name)) }
         if feed.isAllMissing { isTrue(.telemetryFeedDown, .all) }
         if stall.isSuspected { isTrue(.telemetryFeedDown, .suspected) }
-        if watch.open[Int(BlindReason.overload.rawValue)] != nil { isTrue(.rollcallOverloaded, .all) }
-        if isWatchdogWanted { isTrue(.watchdog, .all) }
+        if isOverloaded { isTrue(.rollcallOverloaded, .all) }
+        if desk.wantsWatchdog { isTrue(.watchdog, .all) }
         for key in keys.keys.sorted(by: AlertKey.areInOrder) {
-            let figures = key.name == .telemetryFeedDown ? figures : AlertFigures(count: 1, total: 1)
-            judge(key, keys[key] ?? false, figures, now: now, &changes)
+            let isOfFeed = key.name == .telemetryFeedDown
+            judge(
+                key, keys[key] ?? false, isOfFeed ? figures : AlertFigures(count: 1, total: 1),
+                now: now, &changes)
         }
     }
 
-    private var isWatchdogWanted: Bool {
-        let key = AlertKey(name: .watchdog, subject: .all)
-        return policy.receivers.contains { receiver in
-            receiver.wants(labels(key, policy.alerts[.watchdog], .none))
-        }
+    /// Other receivers: somebody may ask for the watchdog now, or nobody any more.
+    mutating func followReceivers() {
+        let labels = labels(
+            AlertKey(name: .watchdog, subject: .all), policy.alerts[.watchdog], .none)
+        desk.wantsWatchdog = policy.receivers.contains { $0.wants(labels) }
+        desk.isDirty = true
     }
 
     // MARK: - People

@@ -77,7 +77,8 @@ extension Engine {
     private func inhibitor(of key: AlertKey) -> AlertKey? {
         let by: AlertKey
         switch (key.name, key.subject) {
-        case (.highOfflineRate, .region): by = .init(name: .noOnlineResponders, subject: key.subject)
+        case (.highOfflineRate, .region):
+            by = .init(name: .noOnlineResponders, subject: key.subject)
         case (.telemetryFeedDown, .source): by = .init(name: .telemetryFeedDown, subject: .all)
         default: return nil
         }
@@ -127,7 +128,8 @@ extension Engine {
 
     mutating func change(_ change: SilenceChange, _ receipt: inout Receipt) {
         switch change {
-        case .begin(let silence): (receipt.silence, receipt.silenceFault) = desk.begin(silence, watch)
+        case .begin(let silence):
+            (receipt.silence, receipt.silenceFault) = desk.begin(silence, watch)
         case .end(let number):
             let isKnown = desk.end(number, watch)
             receipt.silence = isKnown ? number : nil

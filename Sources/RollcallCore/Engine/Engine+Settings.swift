@@ -134,6 +134,6 @@ extension Engine {
         decisions.replaceSubrange(firstDecision..., with: changed)
         changeAlertRules()
         counters.notifications.keep(only: policy.receivers)
-        desk.isDirty = true
+        followReceivers()
     }
 }

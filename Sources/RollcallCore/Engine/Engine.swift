@@ -89,6 +89,7 @@ package struct Engine: Sendable {
     package init(policy: Policy = Policy()) {
         self.policy = policy
         _ = regions.number(of: Self.defaultRegion)
+        followReceivers()
     }
 
     // MARK: - Time

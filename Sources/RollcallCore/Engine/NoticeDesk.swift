@@ -25,6 +25,8 @@ package struct NoticeDesk: Sendable {
     private(set) var absence: (from: Timestamp, to: Timestamp)?
     /// True if somebody may have to be told.
     var isDirty = false
+    /// True if a receiver asks for the watchdog (A5).
+    var wantsWatchdog = false
     /// When time alone makes somebody be told again.
     var nextRepeat = RunningTime.distantFuture
 
@@ -142,5 +144,6 @@ package struct NoticeDesk: Sendable {
         }
         archive.code(&isDirty)
         archive.code(&nextRepeat)
+        archive.code(&wantsWatchdog)
     }
 }

@@ -15,6 +15,7 @@ extension Exposition {
         appendPeople(engine, regions)
         appendGaps(engine.counters.gaps)
         appendDark(engine, regions)
+        appendAlerts(engine, regions)
         appendDelays(engine.counters)
         appendAges(engine)
         appendServer(engine.counters)

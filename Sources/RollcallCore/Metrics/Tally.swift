@@ -15,8 +15,8 @@ package struct Tally: Sendable {
     /// Who is out of contact now: how many, and the sum of the instants since when, in milliseconds.
     private var dark: [DarkKey: (count: Int64, since: Int64)] = [:]
     /// Flapping people, and UNKNOWN people beyond the degraded threshold, by region.
-    private var flapping: [UInt32: Int] = [:]
-    private var unheard: [UInt32: Int] = [:]
+    private var flappingByRegion: [UInt32: Int] = [:]
+    private var unheardByRegion: [UInt32: Int] = [:]
     /// Ages of the active people's last locations.
     package private(set) var ages = LocationAges()
 
@@ -35,11 +35,14 @@ package struct Tally: Sendable {
     /// Active people of a region.
     func active(in region: UInt32) -> Int { counts(in: region).reduce(0, +) }
 
+    /// Flapping people.
+    var flapping: Int { flappingByRegion.values.reduce(0, +) }
+
     /// Flapping people of a region.
-    package func flapping(in region: UInt32) -> Int { flapping[region] ?? 0 }
+    package func flapping(in region: UInt32) -> Int { flappingByRegion[region] ?? 0 }
 
     /// People of a region who are UNKNOWN for longer than the degraded threshold (F29).
-    func unheard(in region: UInt32) -> Int { unheard[region] ?? 0 }
+    func unheard(in region: UInt32) -> Int { unheardByRegion[region] ?? 0 }
 
     /// Where somebody is out of contact now, in no order.
     var darkKeys: [DarkKey] { Array(dark.keys) }
@@ -66,9 +69,9 @@ package struct Tally: Sendable {
         byStatus[status] += step
         byDuty[Int(person.duty.rawValue)] += step
         if person.isDark { changeDark(person, by: Int64(step)) }
-        if person.isFlapping { Self.change(&flapping, person.region, by: step) }
+        if person.isFlapping { Self.change(&flappingByRegion, person.region, by: step) }
         if person.isDark, person.status == .unknown {
-            Self.change(&unheard, person.region, by: step)
+            Self.change(&unheardByRegion, person.region, by: step)
         }
         telemetry[0][Int(person.telemetry.permissionStatus)] += step
         telemetry[1][Int(person.telemetry.locationServices)] += step

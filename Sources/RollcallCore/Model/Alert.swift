@@ -3,6 +3,7 @@ package struct AlertKey: Hashable, Sendable {
     package var name: AlertName
     package var subject: AlertSubject
 
+    /// The alert `name` about `subject`.
     package init(name: AlertName, subject: AlertSubject) {
         self.name = name
         self.subject = subject
@@ -83,6 +84,7 @@ package struct AlertFigures: Equatable, Sendable {
     /// Of so many: active people, or declared sources.
     package var total = 0
 
+    /// `count` of `total`.
     package init(count: Int = 0, total: Int = 0) {
         self.count = count
         self.total = total

@@ -56,7 +56,9 @@ package struct AlertText {
 
     private var feed: String {
         let suspected = member.labels.value(of: Array("suspected".utf8))
-        if !suspected.isEmpty { return "No batches from anyone\(since): the feed seems to stand still" }
+        if !suspected.isEmpty {
+            return "No batches from anyone\(since): the feed seems to stand still"
+        }
         let source = member.labels.value(of: Array("source".utf8))
         if !source.isEmpty { return "Backend \(Self.short(source)) stopped beating" }
         return "All \(facts.figures.total) backends stopped beating: the watch is blind"
@@ -129,14 +131,16 @@ package struct AlertText {
             return "The store takes no commits: backends are answered 503, statuses stand still, "
                 + "and no other alert fires until it does."
         case .telemetryFeedDown: return feedPassed
-        case .watchdog: return "This alert always fires: when it stops coming, Rollcall has stopped."
+        case .watchdog:
+            return "This alert always fires: when it stops coming, Rollcall has stopped."
         }
     }
 
     private var feedPassed: String {
         if !facts.sources.isEmpty, facts.sources.count < facts.figures.total {
             let names = facts.sources.prefix(8).map { Self.short($0) }.joined(separator: ", ")
-            return "\(facts.figures.count) of \(facts.figures.total) backends do not beat: \(names)."
+            let (count, total) = (facts.figures.count, facts.figures.total)
+            return "\(count) of \(total) backends do not beat: \(names)."
         }
         return "Nothing is known of anybody\(since): phones may be fine, and nobody would know."
     }
@@ -167,7 +171,9 @@ package struct AlertText {
         case .responderFlapping: add("threshold", "\(facts.limit)")
         default: break
         }
-        if isOfPeople { add(member.name == .responderFlapping ? "window" : "for", Self.span(facts.span)) }
+        if isOfPeople {
+            add(member.name == .responderFlapping ? "window" : "for", Self.span(facts.span))
+        }
         if member.name == .noOnlineResponders {
             add("reason", facts.isUnstaffed ? "unstaffed" : "unreachable")
         }

@@ -3,6 +3,7 @@ package struct Label: Equatable, Sendable {
     package var name: [UInt8]
     package var value: [UInt8]
 
+    /// The label `name="value"`.
     package init(_ name: [UInt8], _ value: [UInt8]) {
         self.name = name
         self.value = value
@@ -43,6 +44,7 @@ package struct LabelMatcher: Equatable, Sendable {
     /// `a|b`: any of them. An empty one fits a label that is missing.
     package var values: [[UInt8]]
 
+    /// The condition that label `name` has one of `values`, or none of them.
     package init(name: [UInt8], isEqual: Bool = true, values: [[UInt8]]) {
         self.name = name
         self.isEqual = isEqual

@@ -36,6 +36,7 @@ package struct Notice: Equatable, Sendable {
         return Archive.bytes { copy.code(&$0) }
     }
 
+    /// Notice `number`, which tells `receiver` about `members`.
     package init(number: Int64, receiver: [UInt8], kind: Kind, members: [NoticeMember]) {
         self.number = number
         self.receiver = receiver
@@ -71,6 +72,7 @@ package struct NoticeMember: Equatable, Sendable {
     package var endsAt = Timestamp.distantPast
     package var facts = AlertFacts()
 
+    /// An empty one, to be filled in.
     package init() {}
 
     mutating func code(_ archive: inout Archive) {
@@ -170,6 +172,7 @@ package struct Mute: Equatable, Sendable {
     package var receiver: [UInt8]
     package var reason: MuteReason
 
+    /// `receiver` is not told of a firing of `key`, for `reason`.
     package init(key: AlertKey, incident: Int64, receiver: [UInt8], reason: MuteReason) {
         self.key = key
         self.incident = incident
@@ -235,6 +238,7 @@ package struct NoticeEnd: Equatable, Sendable {
     /// From the decision to the end.
     package var took: Milliseconds
 
+    /// The end of the message of `notice` to address `target` of `receiver`.
     package init(
         notice: Int64, receiver: [UInt8], target: Int, outcome: NoticeOutcome, took: Milliseconds
     ) {

@@ -36,6 +36,7 @@ package struct Receiver: Equatable, Sendable {
     /// Addresses, each of which is told.
     package var targets = 1
 
+    /// A receiver of every alert, with the usual interval.
     package init(name: [UInt8], kind: ReceiverKind) {
         self.name = name
         self.kind = kind

@@ -1,0 +1,77 @@
+/// Alerts, silences and what became of messages, for a scrape. Source: design §6, §8.
+extension Exposition {
+    mutating func appendAlerts(_ engine: Engine, _ regions: RegionLabels) {
+        appendStates(engine)
+        family("rollcall_silences_active", .gauge, "Silences in force.")
+        sample(Quantity(engine.desk.silences.count))
+        family(
+            "rollcall_notifications", .counter,
+            "Messages that came to their end, by receiver and what became of them.")
+        for receiver in engine.policy.receivers {
+            for outcome in NoticeOutcome.allCases {
+                sample(
+                    ["receiver": .bytes(receiver.name), "outcome": .word(outcome.word)],
+                    Quantity(engine.counters.notifications.count(receiver.name, outcome)))
+            }
+        }
+        family(
+            "rollcall_responders_flapping", .gauge,
+            "Responders that change between ONLINE and OFFLINE too often, by region.")
+        var rest = engine.tally.flapping
+        for (place, row) in regions.rows.enumerated() {
+            let isOther = regions.hasOther && place == regions.rows.count - 1
+            let own = row.number.map { engine.tally.flapping(in: $0) } ?? 0
+            rest -= own
+            sample(["region": .bytes(row.name)], Quantity(isOther ? rest : own))
+        }
+    }
+
+    private mutating func appendStates(_ engine: Engine) {
+        family("rollcall_alerts", .gauge, "Alerts that are pending or firing.")
+        // What is firing keeps its severity, whatever the settings say meanwhile (A1).
+        var counts: [AlertSeries: Int] = [:]
+        for name in AlertName.allCases where name != .rollcallDrill {
+            for state in AlertState.shown {
+                counts[AlertSeries(name, engine.policy.alerts[name].severity, state)] = 0
+            }
+        }
+        for state in AlertState.shown {
+            counts[AlertSeries(.telemetryFeedDown, .warning, state)] = 0
+        }
+        for (key, alert) in engine.alerts.all {
+            let labels = engine.labels(key, alert)
+            let word = labels.value(of: Array("severity".utf8))
+            let severity = Severity.allCases.first { $0.word.bytes == word } ?? .none
+            counts[AlertSeries(key.name, severity, alert.state), default: 0] += 1
+        }
+        for (series, count) in counts.sorted(by: { $0.key.rank < $1.key.rank }) {
+            sample(
+                [
+                    "alertname": .word(series.name.word), "severity": .word(series.severity.word),
+                    "alertstate": .word(series.state.word),
+                ], Quantity(count))
+        }
+    }
+}
+
+/// The labels of a series of `rollcall_alerts`.
+private struct AlertSeries: Hashable {
+    let name: AlertName
+    let severity: Severity
+    let state: AlertState
+
+    init(_ name: AlertName, _ severity: Severity, _ state: AlertState) {
+        self.name = name
+        self.severity = severity
+        self.state = state
+    }
+
+    var rank: Int {
+        (Int(name.rawValue) << 8 | Int(severity.rawValue)) << 8 | Int(state.rawValue)
+    }
+}
+
+extension AlertState {
+    /// The states that last.
+    fileprivate static let shown: [AlertState] = [.pending, .firing]
+}
