@@ -145,7 +145,7 @@ private struct Desk {
             ])
     }
 
-    @Test func `alerts of one name and one instant are one notice, but an incident each for PagerDuty`()
+    @Test func `alerts of one name and instant are one notice, and one each for PagerDuty`()
         throws
     {
         var desk = try Desk([receiver("hook"), receiver("pager", .pagerduty)], "rate off")
@@ -160,7 +160,7 @@ private struct Desk {
             ])
     }
 
-    @Test func `what is told in a silence's time waits for its end, and what was told is not repeated`()
+    @Test func `who is muted is told at the silence's end, who was told is not told again`()
         throws
     {
         var desk = try Desk([receiver("hook")], "rate off")
@@ -230,7 +230,8 @@ private struct Desk {
             ])
     }
 
-    @Test func `an alert keeps the labels with which it fired, and no setting pages again`() throws {
+    @Test func `an alert keeps the labels with which it fired, and no setting pages again`() throws
+    {
         var desk = try Desk([receiver("hook")], "rate off")
         var policy = desk.engine.policy
         policy.alerts.noOnlineResponders.labels = [

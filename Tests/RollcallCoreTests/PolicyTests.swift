@@ -329,7 +329,9 @@ extension Policy {
             if word == "min_active" { policy.feedMinActive = Int(try words.some()) ?? 0 }
             if word == "forget" { policy.forgetAfter = Milliseconds(try Script.span(words.some())) }
             if word == "covers" {
-                policy.coverageRegions = try words.some().split(separator: ",").map { Array($0.utf8) }
+                policy.coverageRegions = try words.some().split(separator: ",").map {
+                    Array($0.utf8)
+                }
             }
             if AlertRules.names.contains(word) { try policy.alerts.set(word, words.some()) }
             guard !["observe", "forget", "min_active", "covers"].contains(word),

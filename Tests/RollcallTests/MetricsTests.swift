@@ -23,6 +23,7 @@ import Testing
         var policy = Policy()
         policy.regionLabelsMax = 2
         policy.coverageRegions = [Array("Köln \"Süd\" \\ 1\nWest".utf8)]
+        policy.receivers = [Receiver(name: Array("oncall".utf8), kind: .pagerduty)]
         var engine = Engine(policy: policy)
         let edge = EdgeFigures()
         _ = engine.fold(.start, at: Self.start)
@@ -311,6 +312,23 @@ private let expectedPage = #"""
     …_total{kind="location",region="Köln \"Süd\" \\ 1\nWest",platform…} unknown 0, ios 0, \#
     android 0, other 0
     …_total{kind="location",region="other",platform…} unknown 0, ios 0, android 0, other 0
+    # TYPE rollcall_alerts gauge
+    # HELP rollcall_alerts Alerts that are pending or firing.
+    …{alertname="HighOfflineRate",severity="warning",alertstate…} pending 1, firing 0
+    …{alertname="NoOnlineResponders",severity="critical",alertstate…} pending 2, firing 1
+    …{alertname="ResponderFlapping",severity="warning",alertstate…} pending 0, firing 0
+    … 5 more like it
+    # TYPE rollcall_silences_active gauge
+    # HELP rollcall_silences_active Silences in force.
+    … 0
+    # TYPE rollcall_notifications counter
+    # HELP rollcall_notifications Messages that came to their end, by receiver and what became of \#
+    them.
+    …_total{receiver="oncall",outcome…} delivered 0, expired 0, dropped 0, abandoned 0, removed 0
+    # TYPE rollcall_responders_flapping gauge
+    # HELP rollcall_responders_flapping Responders that change between ONLINE and OFFLINE too often, \#
+    by region.
+    …{region…} default 0, Köln \"Süd\" \\ 1\nWest 0, other 0
     # TYPE rollcall_location_update_delay_seconds histogram
     # UNIT rollcall_location_update_delay_seconds seconds
     # HELP rollcall_location_update_delay_seconds Time from capture to receipt by the backend.

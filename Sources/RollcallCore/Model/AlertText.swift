@@ -111,17 +111,17 @@ package struct AlertText {
         switch member.name {
         case .highOfflineRate:
             return "\(count) of \(total) active responders are OFFLINE (\(percent)), more than "
-                + "\(Self.decimal(facts.limit, 100)) % for \(Self.span(facts.span))\(causes)."
+                + "\(Self.decimal(facts.limit, 100)) %\(lasting)\(causes)."
         case .noOnlineResponders:
             if facts.isUnstaffed {
-                return "Nobody is active in a region that must always be staffed, for "
-                    + "\(Self.span(facts.span))."
+                let lasting = lasting.isEmpty ? "" : ",\(lasting)"
+                return "Nobody is active in a region that must always be staffed\(lasting)."
             }
-            return "None of \(total) active responders is ONLINE for \(Self.span(facts.span)); "
-                + "\(count) are silent\(causes)."
+            return "None of \(total) active responders is ONLINE\(lasting); "
+                + "\(count) \(count == 1 ? "is" : "are") silent\(causes)."
         case .responderFlapping:
-            return "\(count) responders changed between ONLINE and OFFLINE at least "
-                + "\(facts.limit) times within \(Self.span(facts.span))."
+            return "\(count) \(count == 1 ? "responder" : "responders") changed between ONLINE and "
+                + "OFFLINE at least \(facts.limit) times within \(Self.span(facts.span))."
         case .rollcallDrill:
             return "Somebody asked Rollcall for a test of this receiver. It ends by itself."
         case .rollcallOverloaded:
@@ -136,11 +136,17 @@ package struct AlertText {
         }
     }
 
+    /// For how long it had to be true.
+    private var lasting: String {
+        facts.span.count > 0 ? " for \(Self.span(facts.span))" : ""
+    }
+
     private var feedPassed: String {
         if !facts.sources.isEmpty, facts.sources.count < facts.figures.total {
             let names = facts.sources.prefix(8).map { Self.short($0) }.joined(separator: ", ")
             let (count, total) = (facts.figures.count, facts.figures.total)
-            return "\(count) of \(total) backends do not beat: \(names)."
+            let verb = count == 1 ? "does" : "do"
+            return "\(count) of \(total) backends \(verb) not beat: \(names)."
         }
         return "Nothing is known of anybody\(since): phones may be fine, and nobody would know."
     }

@@ -93,8 +93,14 @@ package struct AlertFacts: Equatable, Sendable {
 
     /// People with a suspected cause.
     package struct Cause: Equatable, Sendable {
-        package var cause = GapCause.unexplained
-        package var count = 0
+        package var cause: GapCause
+        package var count: Int
+
+        /// So many people are silent for `cause`.
+        package init(cause: GapCause = .unexplained, count: Int = 0) {
+            self.cause = cause
+            self.count = count
+        }
     }
 
     package var figures = AlertFigures()

@@ -1,0 +1,158 @@
+import RollcallCore
+import Testing
+
+/// What is said of an alert. Source: design §6 A2 to A5, B4, F12.
+@Suite struct AlertTextTests {
+    private static let start = Timestamp(milliseconds: 1_795_219_200_000)
+
+    private func labels(_ pairs: (String, String)...) -> [Label] {
+        pairs.map { Label(Array($0.0.utf8), Array($0.1.utf8)) }
+    }
+
+    private func member(
+        _ name: AlertName, _ count: Int, _ total: Int, _ labels: [Label] = []
+    ) -> NoticeMember {
+        var member = NoticeMember()
+        member.name = name
+        member.labels = labels
+        member.startsAt = Self.start
+        member.facts.figures = AlertFigures(count: count, total: total)
+        return member
+    }
+
+    /// Summary, description and details, a line each.
+    private func told(_ member: NoticeMember) -> [String] {
+        let text = AlertText(member) { number in
+            number < 0 ? nil : Array("r-\(number)".utf8)
+        }
+        let details = text.details.map {
+            String(decoding: $0.name + [0x3D] + $0.value, as: UTF8.self)
+        }
+        return [text.summary, text.description] + details
+    }
+
+    @Test func `a rate names numbers, limit, causes and people`() {
+        var rate = member(.highOfflineRate, 6, 41)
+        rate.facts.limit = 1000
+        rate.facts.span = .seconds(60)
+        rate.facts.causes = [
+            .init(cause: .lowPower, count: 4), .init(cause: .noNetwork, count: 2),
+        ]
+        // One of them is erased by now.
+        rate.facts.people = [17, -1, 18]
+        #expect(
+            told(rate) == [
+                "Fleet: 6 of 41 offline: 4 low_power, 2 no_network",
+                "6 of 41 active responders are OFFLINE (14.6 %), more than 10 % for 1 min: "
+                    + "4 low_power, 2 no_network. Responders: r-17, r-18 and 4 more.",
+                "count=6", "total=41", "threshold=0.1", "for=1 min",
+                "causes=4 low_power, 2 no_network", "responders=r-17, r-18",
+            ])
+    }
+
+    @Test func `nobody online says whether they are silent or not there`() {
+        var silent = member(.noOnlineResponders, 3, 3, labels(("region", "north")))
+        silent.facts.span = .seconds(60)
+        silent.facts.causes = [.init(cause: .massGap, count: 3)]
+        #expect(
+            told(silent) == [
+                "north: nobody online, 3 of 3 silent: 3 mass_gap",
+                "None of 3 active responders is ONLINE for 1 min; 3 are silent: 3 mass_gap.",
+                "count=3", "total=3", "for=1 min", "reason=unreachable", "causes=3 mass_gap",
+            ])
+        var empty = member(.noOnlineResponders, 0, 0, labels(("region", "north")))
+        empty.facts.span = .seconds(90)
+        empty.facts.isUnstaffed = true
+        #expect(
+            told(empty) == [
+                "north: nobody is on duty",
+                "Nobody is active in a region that must always be staffed, for 90 s.",
+                "count=0", "total=0", "for=90 s", "reason=unstaffed",
+            ])
+    }
+
+    @Test func `the end says that it is one`() {
+        var member = member(.noOnlineResponders, 3, 3, labels(("region", "north")))
+        member.facts.span = .seconds(60)
+        member.endsAt = Timestamp(milliseconds: Self.start.milliseconds + 3_723_000)
+        #expect(
+            told(member).prefix(2) == [
+                "Over: north: nobody online, 3 of 3 silent",
+                "None of 3 active responders is ONLINE for 1 min; 3 are silent. "
+                    + "Over since 01:02:03 UTC.",
+            ])
+    }
+
+    @Test func `flapping names its window`() {
+        var flapping = member(.responderFlapping, 1, 9, labels(("region", "north")))
+        flapping.facts.limit = 4
+        flapping.facts.span = .seconds(900)
+        flapping.facts.people = [5]
+        #expect(
+            told(flapping) == [
+                "north: 1 responder keeps dropping out",
+                "1 responder changed between ONLINE and OFFLINE at least 4 times within 15 min. "
+                    + "Responders: r-5.",
+                "count=1", "total=9", "threshold=4", "window=15 min", "responders=r-5",
+            ])
+    }
+
+    @Test func `a feed says which source, or that nothing is known`() {
+        var source = member(.telemetryFeedDown, 1, 2, labels(("source", "pod-a")))
+        source.facts.sources = [Array("pod-a".utf8)]
+        #expect(
+            told(source) == [
+                "Backend pod-a stopped beating", "1 of 2 backends does not beat: pod-a.",
+                "count=1", "total=2", "sources=pod-a",
+            ])
+        var all = member(.telemetryFeedDown, 2, 2)
+        all.facts.sources = [Array("a".utf8), Array("b".utf8)]
+        #expect(
+            told(all).prefix(2) == [
+                "All 2 backends stopped beating: the watch is blind",
+                "Nothing is known of anybody: phones may be fine, and nobody would know.",
+            ])
+        var suspected = member(.telemetryFeedDown, 0, 0, labels(("suspected", "true")))
+        suspected.facts.lastBatchAt = Self.start
+        #expect(
+            told(suspected).prefix(2) == [
+                "No batches from anyone since 00:00:00 UTC: the feed seems to stand still",
+                "Nothing is known of anybody since 00:00:00 UTC: phones may be fine, and nobody "
+                    + "would know.",
+            ])
+    }
+
+    @Test func `what we missed and a feed without batches are told with it`() {
+        var rate = member(.highOfflineRate, 2, 2)
+        rate.facts.limit = 1250
+        rate.facts.absentFrom = Self.start
+        rate.facts.absentTo = Timestamp(milliseconds: Self.start.milliseconds + 600_000)
+        rate.facts.lastBatchAt = Self.start
+        #expect(
+            told(rate)[1]
+                == "2 of 2 active responders are OFFLINE (100 %), more than 12.5 %. "
+                + "No batch came from anyone since 00:00:00 UTC. "
+                + "Rollcall itself was not running from 00:00:00 UTC to 00:10:00 UTC.")
+    }
+
+    @Test func `a title stays within 140 characters whatever a region is called`() {
+        let region = String(repeating: "ä\n", count: 64)
+        var silent = member(.noOnlineResponders, 1_000_000, 1_000_000, labels(("region", region)))
+        silent.facts.causes = GapCause.allCases.prefix(4).map { .init(cause: $0, count: 250_000) }
+        let title = told(silent)[0]
+        #expect(title.count <= AlertText.titleMax)
+        #expect(!title.contains("\n"))
+        #expect(title.hasPrefix("ä\u{FFFD}ä"))
+    }
+
+    @Test func `the settings' annotations win`() {
+        var rate = member(.highOfflineRate, 1, 2)
+        rate.annotations = labels(("summary", "Ours"), ("runbook_url", "https://wiki"))
+        let annotations = AlertText(rate) { _ in nil }.annotations.map {
+            String(decoding: $0.name + [0x3D] + $0.value, as: UTF8.self)
+        }
+        #expect(annotations.count == 3)
+        #expect(annotations.contains("summary=Ours"))
+        #expect(annotations.contains("runbook_url=https://wiki"))
+    }
+}
