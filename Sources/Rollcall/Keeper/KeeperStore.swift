@@ -131,6 +131,7 @@ package struct KeeperStore {
         var engine = recovered.engine
         var rows = 0
         var isSameVersion = true
+        let alerts = engine.alertLedger
         try journal.replayTail(afterTurn: after) { (row) throws(StoreError) in
             guard replay.take(row) else {
                 throw .damaged("journal row \(row.id) of kind \(row.kind) makes no sense")
@@ -151,7 +152,11 @@ package struct KeeperStore {
         }
         var stored = again.startIndex
         var differences = 0
+        var told: [Decision] = []
         try journal.replayDecisions(afterTurn: after) { row in
+            if !isSameVersion, row.kind == DecisionCode.alert || row.kind == DecisionCode.notice {
+                DecisionCode.decision(row).map { told.append($0) }
+            }
             let isSame =
                 stored < again.count && DecisionCode(again[stored].decision).equals(row)
                 && again[stored].id == row.id
@@ -161,6 +166,7 @@ package struct KeeperStore {
         }
         engine.note(storedGap: try journal.lastGap())
         // Other rules may decide otherwise: the store is right, and there is nothing to tell (J4).
+        if !isSameVersion { engine.take(alerts, stored: told) }
         recovered.differences = isSameVersion ? differences + max(0, again.count - stored) : 0
         recovered.rows = rows
         recovered.engine = engine

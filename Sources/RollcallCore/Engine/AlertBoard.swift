@@ -98,13 +98,8 @@ package struct AlertBoard: Sendable {
 
     private mutating func keep(_ key: AlertKey, _ alert: Alert, _ rule: AlertRules.Rule) {
         let known = entries[key]
-        let serial = known?.serial ?? nextSerial
-        if known == nil {
-            nextSerial &+= 1
-            keys[serial] = key
-            if key.name.isOfTheWatch { ofTheWatch += 1 }
-        }
-        entries[key] = Entry(alert: alert, serial: serial)
+        if known == nil { insert(key, alert) } else { entries[key]?.alert = alert }
+        guard let serial = entries[key]?.serial else { return }
         guard !key.name.isOfTheWatch, let due = alert.due(rule),
             known?.alert.due(rule) != due
         else { return }
@@ -174,6 +169,47 @@ package struct AlertBoard: Sendable {
 
     // MARK: - Coming back
 
+    /// Knows the alerts that `other` knows, and no others.
+    mutating func takeEntries(of other: AlertBoard) {
+        entries = other.entries
+        keys = other.keys
+        nextSerial = max(nextSerial, other.nextSerial)
+        ofTheWatch = other.ofTheWatch
+    }
+
+    /// Makes a stored change: of a pending one it is not known since when, so it is from `now` on.
+    mutating func put(_ report: AlertReport, since now: Int64) {
+        if let known = entries.removeValue(forKey: report.key) {
+            keys[known.serial] = nil
+            if report.key.name.isOfTheWatch { ofTheWatch -= 1 }
+        }
+        guard report.state == .pending || report.state == .firing else { return }
+        var alert = Alert(since: now, activeAt: report.activeAt, figures: report.figures)
+        alert.state = report.state
+        alert.startsAt = report.startsAt
+        alert.incident = report.incident
+        alert.severity = report.severity
+        alert.labels = report.labels
+        alert.annotations = report.annotations
+        alert.facts = report.facts
+        insert(report.key, alert)
+    }
+
+    /// A receiver was told of a firing.
+    mutating func tell(_ receiver: [UInt8], of incident: Int64, at now: RunningTime) {
+        guard let key = entries.first(where: { $0.value.alert.incident == incident })?.key else {
+            return
+        }
+        entries[key]?.alert.tell(receiver, at: now)
+    }
+
+    private mutating func insert(_ key: AlertKey, _ alert: Alert) {
+        keys[nextSerial] = key
+        entries[key] = Entry(alert: alert, serial: nextSerial)
+        nextSerial &+= 1
+        if key.name.isOfTheWatch { ofTheWatch += 1 }
+    }
+
     mutating func code(_ archive: inout Archive) {
         archive.code(&hasInput)
         var list = all.sorted { AlertKey.areInOrder($0.key, $1.key) }
@@ -183,12 +219,7 @@ package struct AlertBoard: Sendable {
             entry.1.code(&archive)
         }
         guard archive.isReading else { return }
-        for (key, alert) in list {
-            keys[nextSerial] = key
-            entries[key] = Entry(alert: alert, serial: nextSerial)
-            if key.name.isOfTheWatch { ofTheWatch += 1 }
-            nextSerial += 1
-        }
+        for (key, alert) in list { insert(key, alert) }
         isAllDirty = true
     }
 }

@@ -42,6 +42,12 @@ package struct NoticeDesk: Sendable {
         return nextIncident
     }
 
+    /// Counts on from where `other` stood.
+    mutating func goOn(from other: NoticeDesk) {
+        nextNotice = other.nextNotice
+        nextIncident = other.nextIncident
+    }
+
     /// What the store holds wins over what was decided again (J4).
     mutating func note(storedNotice notice: Int64, incident: Int64) {
         nextNotice = max(nextNotice, notice + 1)

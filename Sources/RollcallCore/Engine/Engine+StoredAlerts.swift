@@ -1,0 +1,40 @@
+/// What a store knows of alerts, where today's rules would have decided otherwise. Source: design §1
+/// J4.
+extension Engine {
+    /// The alerts and who was told of them, at one turn.
+    package struct AlertLedger: Sendable {
+        fileprivate let alerts: AlertBoard
+        fileprivate let desk: NoticeDesk
+    }
+
+    /// The ledger now.
+    package var alertLedger: AlertLedger { AlertLedger(alerts: alerts, desk: desk) }
+
+    /// Goes on from `ledger` and what was stored since, in its order, instead of what was decided
+    /// again: a page that went out keeps its key and its start, and nobody is told twice.
+    ///
+    /// Silences and drills are events, not decisions: those stand as they were folded again.
+    package mutating func take(_ ledger: AlertLedger, stored: [Decision]) {
+        alerts.takeEntries(of: ledger.alerts)
+        desk.goOn(from: ledger.desk)
+        for decision in stored {
+            switch decision {
+            case .alert(_, let report):
+                let isOfTheWatch = report.key.name.isOfTheWatch
+                let now = isOfTheWatch ? watch.now.milliseconds : watch.watchedNow.milliseconds
+                alerts.put(report, since: now)
+                desk.note(storedNotice: 0, incident: report.incident)
+            case .notice(_, let notice):
+                desk.note(storedNotice: notice.number, incident: 0)
+                guard notice.kind != .resolved else { continue }
+                for member in notice.members {
+                    alerts.tell(notice.receiver, of: member.incident, at: watch.now)
+                }
+            default: break
+            }
+        }
+        alerts.armAgain(policy.alerts)
+        alerts.isAllDirty = true
+        desk.isDirty = true
+    }
+}
