@@ -16,7 +16,7 @@ package struct Outbox: Equatable, Sendable {
     /// Whom the settings know.
     package private(set) var receivers: [Receiver] = []
     /// In their order.
-    private var lanes: [OutboxLane] = []
+    private(set) var lanes: [OutboxLane] = []
     /// Ends that nobody was told of yet.
     private var ends: [NoticeEnd] = []
     /// What is to be stored of lanes that are no more.
@@ -181,7 +181,8 @@ package struct Outbox: Equatable, Sendable {
     ///
     /// The end of a message is handed over by `settle` too, which belongs to the same turn.
     package mutating func end(
-        _ notice: Int64, in key: LaneKey, _ verdict: AttemptVerdict, retryAfter: Milliseconds? = nil,
+        _ notice: Int64, in key: LaneKey, _ verdict: AttemptVerdict,
+        retryAfter: Milliseconds? = nil,
         now: RunningTime, wall: Timestamp
     ) -> AttemptEnd {
         guard let place = lanes.firstIndex(where: { $0.key == key }) else { return .unknown }
