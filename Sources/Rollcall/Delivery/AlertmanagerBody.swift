@@ -18,7 +18,7 @@ enum AlertmanagerBody {
         let end = url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
         var base = url[..<end]
         while base.last == "/" { base.removeLast() }
-        return base.hasSuffix(path) ? base + url[end...] : base + path + url[end...]
+        return "\(base)\(base.hasSuffix(path) ? "" : path)\(url[end...])"
     }
 
     /// The bodies of as many requests as the members need; what the receiver knows already it is

@@ -1,12 +1,9 @@
-import Glibc
 import RollcallCore
 
 /// The header field `Retry-After`. Source: RFC 9110 §10.2.3.
 enum RetryAfter {
-    /// The three ways to write a date; the second and third are obsolete, and a recipient "MUST
-    /// accept all three". Source: RFC 9110 §5.6.7.
-    private static let formats = [
-        "%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y",
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
     /// Seconds or a date, as the span from `now` on, at most `AttemptResult.retryAfterMax`; nil if
@@ -24,21 +21,27 @@ enum RetryAfter {
         return min(max(date - now, Milliseconds(0)), most)
     }
 
-    /// strptime(3) and timegm(3): this process never leaves the C locale, whose names of days and
-    /// months these are.
+    /// `Sat, 21 Nov 2026 03:00:30 GMT`, and the two obsolete ways, `Saturday, 21-Nov-26 03:00:30 GMT`
+    /// and `Sat Nov 21 03:00:30 2026`: a recipient "MUST accept all three". Source: RFC 9110 §5.6.7.
     private static func date(_ text: String) -> Timestamp? {
-        for format in formats {
-            var parts = tm()
-            let isRead = text.withCString { start in
-                strptime(start, format, &parts).map { end in
-                    String(cString: end).allSatisfy { $0 == " " }
-                } ?? false
-            }
-            guard isRead else { continue }
-            let (milliseconds, isOverflow) = Int64(timegm(&parts))
-                .multipliedReportingOverflow(by: 1000)
-            return isOverflow ? nil : Timestamp(milliseconds: milliseconds)
+        let parts = text.split { " ,-".contains($0) }.map(String.init)
+        let year: String
+        let (day, month, time): (String, String, String)
+        switch (parts.count, parts.last) {
+        case (6, "GMT"): (day, month, year, time) = (parts[1], parts[2], parts[3], parts[4])
+        case (5, _): (month, day, time, year) = (parts[1], parts[2], parts[3], parts[4])
+        default: return nil
         }
-        return nil
+        guard let place = months.firstIndex(of: month), day.count <= 2,
+            year.count == 2 || year.count == 4
+        else { return nil }
+        let number = "\(place + 1)"
+        let bytes = Array(
+            "\(year.count == 2 ? "20" : "")\(year)-\(padded(number))-\(padded(day))T\(time)Z".utf8)
+        return RFC3339.parse(bytes.span, 0..<bytes.count)
+    }
+
+    private static func padded(_ digits: String) -> String {
+        digits.count == 1 ? "0" + digits : digits
     }
 }
