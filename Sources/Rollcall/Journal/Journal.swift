@@ -89,6 +89,13 @@ package final class Journal {
         if let trouble { throw trouble }
     }
 
+    /// When the store's failing was told, if the last process could not say that it is over (A5).
+    package var alarmMark: Timestamp? { lock.mark }
+
+    /// Leaves that mark beside the store, or takes it away; durable when it returns, and also on a
+    /// full disk. Errors: `file`, of the mark alone.
+    package func setAlarmMark(_ time: Timestamp?) throws(StoreError) { try lock.setMark(time) }
+
     // MARK: The transaction
 
     /// Begins a transaction and takes SQLite's write lock.
