@@ -93,7 +93,7 @@ import Testing
         stage.outbox.follow(Self.pager)
         #expect(stage.turn() == ["3@chat removed"])
         #expect(stage.result(2, .failed, to: "chat") == ["2@chat removed"])
-        #expect(stage.outbox.lanesInUse.count == 1)
+        #expect(stage.outbox.lanes.count == 1)
         #expect(stage.rows.values.filter { $0.state == .over }.count == 2)
         #expect(stage.result(1, .delivered) == ["1 delivered"])
     }
@@ -105,7 +105,7 @@ import Testing
         stage.outbox.follow([Stage.receiver("oncall", .webhook)])
         #expect(stage.turn() == [])
         #expect(stage.result(1, .delivered, 1) == ["1/1 delivered"])
-        #expect(stage.outbox.lanesInUse.map(\.target) == [0])
+        #expect(stage.outbox.lanes.map(\.key.target) == [0])
     }
 
     @Test func `a notice to somebody whom the settings do not know ends at once`() {

@@ -84,7 +84,7 @@ struct OutboxStage {
 
     /// What became of an attempt, and the turn after it.
     mutating func result(
-        _ notice: Int64, _ verdict: AttemptVerdict, retryAfter: Int64? = nil,
+        _ notice: Int64, _ verdict: OutboxVerdict, retryAfter: Int64? = nil,
         to receiver: String = "oncall", _ target: Int = 0
     ) -> [String] {
         _ = outbox.end(

@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func `what is over while it is being sent is not tried again, and its resolve waits`() {
-        for verdict in [AttemptVerdict.delivered, .failed, .refused] {
+        for verdict in [OutboxVerdict.delivered, .failed, .refused] {
             var stage = Stage(Self.pager)
             stage.decide(.fired, [1])
             _ = stage.turn()

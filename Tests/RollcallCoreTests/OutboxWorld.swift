@@ -11,7 +11,7 @@ struct OutboxWorld {
         /// A turn of the keeper; killed before or after its attempts are sent.
         case turn(killed: Bool)
         /// What becomes of what is being sent: whether it was taken, and what is seen of that.
-        case result(isTaken: Bool, AttemptVerdict)
+        case result(isTaken: Bool, OutboxVerdict)
         /// It was taken or not, and we are killed before the result is stored.
         case killed(isTaken: Bool)
     }

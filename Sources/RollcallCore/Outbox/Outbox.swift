@@ -19,7 +19,8 @@ package struct Outbox: Equatable, Sendable {
     private(set) var lanes: [OutboxLane] = []
     /// Ends that nobody was told of yet.
     private var ends: [NoticeEnd] = []
-    /// What is to be stored of lanes that are no more.
+    /// Lanes that are no more, and what is to be stored of them.
+    private var lanesGone: [LaneKey] = []
     private var changesLeft = OutboxChanges()
 
     /// An outbox of `messages` as the store keeps them, at a start.
@@ -92,6 +93,7 @@ package struct Outbox: Equatable, Sendable {
         for place in lanes.indices where lanes[place].isOver {
             changesLeft.add(lanes[place].takeChanges())
         }
+        lanesGone += lanes.filter(\.isOver).map(\.key)
         lanes.removeAll { $0.isOver }
         defer { ends = [] }
         return ends
@@ -181,7 +183,7 @@ package struct Outbox: Equatable, Sendable {
     ///
     /// The end of a message is handed over by `settle` too, which belongs to the same turn.
     package mutating func end(
-        _ notice: Int64, in key: LaneKey, _ verdict: AttemptVerdict,
+        _ notice: Int64, in key: LaneKey, _ verdict: OutboxVerdict,
         retryAfter: Milliseconds? = nil,
         now: RunningTime, wall: Timestamp
     ) -> AttemptEnd {
@@ -204,6 +206,12 @@ package struct Outbox: Equatable, Sendable {
         return changes
     }
 
+    /// Takes the addresses that nothing will be sent to any more.
+    package mutating func takeLanesGone() -> [LaneKey] {
+        defer { lanesGone = [] }
+        return lanesGone
+    }
+
     // MARK: - Answers
 
     /// Messages that wait or are being sent, by receiver.
@@ -220,9 +228,6 @@ package struct Outbox: Equatable, Sendable {
 
     /// True while something is being sent.
     package var isSending: Bool { lanes.contains { $0.busy != nil } }
-
-    /// The addresses that something may be sent to.
-    package var lanesInUse: [LaneKey] { lanes.map(\.key) }
 
     /// When the oldest message that waits was decided; nil if none does.
     package var oldest: RunningTime? { lanes.flatMap(\.open).map(\.since).min() }

@@ -232,7 +232,7 @@ struct OutboxLane: Equatable, Sendable {
 
     /// Notes what came of the attempt that is under way.
     mutating func end(
-        _ notice: Int64, _ verdict: AttemptVerdict, retryAfter: Milliseconds?, seed: UInt64,
+        _ notice: Int64, _ verdict: OutboxVerdict, retryAfter: Milliseconds?, seed: UInt64,
         now: RunningTime, wall: Timestamp, _ times: OutboxTimes
     ) -> AttemptEnd {
         guard busy == .message(notice), let index = index(of: notice) else { return .unknown }

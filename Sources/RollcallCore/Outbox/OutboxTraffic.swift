@@ -29,10 +29,15 @@ package struct OutboxSending: Equatable, Sendable {
 
     package let lane: LaneKey
     package let content: Content
+
+    /// Which attempt of a message it is; 0 of a refresh.
+    package var attempt: Int {
+        if case .message(let message, _) = content { message.attempts } else { 0 }
+    }
 }
 
 /// What an attempt came to, as far as it decides.
-package enum AttemptVerdict: Equatable, Sendable {
+package enum OutboxVerdict: Equatable, Sendable {
     /// The receiver took it.
     case delivered
     /// It will not take this one as it is.
