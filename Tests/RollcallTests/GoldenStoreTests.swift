@@ -59,7 +59,7 @@ import Testing
     @Test func `version 1: it is migrated once, written on, and read again`() throws {
         let path = try unpack(1)
         var store = try KeeperStore(path: path)
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 3)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 4)
         var engine = try store.recover().engine
         let turn = try #require(try store.journal.lastTurn())
         let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
@@ -83,7 +83,7 @@ import Testing
     @Test func `version 2: erasures and people are there; gaps begin with the next silence`() throws
     {
         let store = try KeeperStore(path: try unpack(2))
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 3)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 4)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 2)
         #expect(recovered.rows > 0)

@@ -4,7 +4,7 @@ import Glibc
 ///
 /// libcurl knows a place of its own, by how it was built. A program that is carried to another
 /// system finds the bundle elsewhere, and containers name it in `SSL_CERT_FILE`.
-package struct Authorities: Sendable {
+package struct Authorities: Equatable, Sendable {
     /// Where systems keep their bundle: Debian and Arch; Fedora and RHEL; openSUSE; Alpine.
     static let usualFiles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",

@@ -85,6 +85,8 @@ package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
     package let destination: String
     /// False if nothing can have reached the receiver. True says only that it may have.
     package let mayHaveArrived: Bool
+    /// The answer's status if its head came, and the rest did not, or was too much.
+    package var status: Int?
 
     package var description: String {
         destination.isEmpty ? reason : "\(destination): \(reason)"

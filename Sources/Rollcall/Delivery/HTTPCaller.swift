@@ -53,7 +53,8 @@ package final class HTTPCaller {
         if let cause = cause(of: outcome, call, incoming, String(decoding: said, as: UTF8.self)) {
             let sent = outcome.isSent && !outcome.isRefused
             throw HTTPCallError(
-                cause: cause, destination: destination.text, mayHaveArrived: sent)
+                cause: cause, destination: destination.text, mayHaveArrived: sent,
+                status: incoming.finalStatus)
         }
         return incoming.answer(isNewConnection: outcome.isNewConnection)
     }

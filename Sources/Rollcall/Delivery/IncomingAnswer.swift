@@ -10,12 +10,17 @@ final class IncomingAnswer {
     private var retryAfter: String?
     /// The last status line's number; 0 before one.
     private(set) var status = 0
+    /// The empty line behind the last status line came.
+    private var isHeadWhole = false
     /// The body was larger than allowed, so the transfer was ended.
     private(set) var isBodyTooLarge = false
     /// The same of the head.
     private(set) var isHeadTooLarge = false
 
     init(bodyBytesMax: Int) { self.bodyBytesMax = bodyBytesMax }
+
+    /// The status if the head is whole; an interim answer's (1xx) is none.
+    var finalStatus: Int? { isHeadWhole && status >= 200 ? status : nil }
 
     /// What came, once it is whole.
     func answer(isNewConnection: Bool) -> HTTPCallAnswer {
@@ -35,8 +40,10 @@ final class IncomingAnswer {
         if text.hasPrefix("HTTP/") {
             status = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
             (contentType, retryAfter) = (nil, nil)
+            isHeadWhole = false
             return true
         }
+        if text == "\r\n" || text == "\n" { isHeadWhole = true }
         guard let colon = text.firstIndex(of: ":") else { return true }
         let value = String(text[text.index(after: colon)...].filter { !$0.isNewline })
         let bare = String(value.drop { $0 == " " || $0 == "\t" })

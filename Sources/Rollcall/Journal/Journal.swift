@@ -31,6 +31,8 @@ package final class Journal {
     private let lock: StoreLock
     /// Prepared once; the reading half of this class stands in JournalReader.swift.
     let statements: JournalStatements
+    /// What became of notices, as it stands.
+    let notices: NoticeReader
     private var isOpen = false
     private var failure: StoreError?
     private var turnWritten: Int64?
@@ -59,6 +61,7 @@ package final class Journal {
         isNew = found == .empty
         try JournalSchema.checkWriterSettings(connection)
         statements = try JournalStatements(connection)
+        notices = try NoticeReader(connection)
         // The settings and the first read have made the log by now.
         try directory.sync()
         lastRow = try max(statements.lastRow.one(), statements.lastTurnRow.one())
@@ -70,6 +73,7 @@ package final class Journal {
     deinit {
         // The lock outlives the handle; without an explicit `close()` the log stays for recovery.
         statements.finalize()
+        notices.finalize()
         try? connection.close()
     }
 
@@ -84,10 +88,18 @@ package final class Journal {
             do { _ = try checkpointWAL(.truncate) } catch { trouble = error }
         }
         statements.finalize()
+        notices.finalize()
         try connection.close()
         lock.release()
         if let trouble { throw trouble }
     }
+
+    /// When the store's failing was told, if the last process could not say that it is over (A5).
+    package var alarmMark: Timestamp? { lock.mark }
+
+    /// Leaves that mark beside the store, or takes it away; durable when it returns, and also on a
+    /// full disk. Errors: `file`, of the mark alone.
+    package func setAlarmMark(_ time: Timestamp?) throws(StoreError) { try lock.setMark(time) }
 
     // MARK: The transaction
 

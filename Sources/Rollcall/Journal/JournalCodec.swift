@@ -47,6 +47,11 @@ package struct PendingTurn {
     private(set) var dark: [DarkRow] = []
     /// What is to be removed from the store after this turn.
     private(set) var erasures: [Erasure] = []
+    /// What changed in the outbox, and attempts that began or ended.
+    package var outbox = OutboxChanges()
+    package var attempts: [AttemptRow] = []
+    /// What may go out once all this is committed.
+    package var sendings: [OutboxSending] = []
     package private(set) var turn = Turn(
         number: 0, nowMilliseconds: 0, wallMilliseconds: 0, firstRow: 1, lastRow: 0,
         engineVersion: Engine.version)
@@ -73,6 +78,7 @@ package struct PendingTurn {
     /// About how many bytes of the log it takes.
     var storedBytes: Int {
         bytes.count + 40 * rows.count + 200 * decisions.count + 60 * dark.count
+            + 1000 * outbox.added.count + 200 * (outbox.changed.count + attempts.count)
     }
 
     /// Takes over what `engine` decided and booked.
@@ -82,7 +88,9 @@ package struct PendingTurn {
     }
 
     /// True if there is nothing to be kept but the sign of life.
-    var isEmpty: Bool { rows.isEmpty && decisions.isEmpty }
+    var isEmpty: Bool {
+        rows.isEmpty && decisions.isEmpty && outbox.isEmpty && attempts.isEmpty
+    }
 
     package init() {}
 

@@ -5,7 +5,7 @@ enum JournalSchema {
     /// "RLCL", which tells `file` and us whose database it is.
     static let applicationID: Int64 = 0x524c_434c
     /// The version of the tables below.
-    static let version: Int64 = 3
+    static let version: Int64 = 4
 
     /// What a file is, seen without changing it.
     enum Found: Equatable {
@@ -39,17 +39,18 @@ enum JournalSchema {
     static func migrate(_ connection: SQLiteConnection, from version: Int64) throws(StoreError) {
         try connection.run("BEGIN IMMEDIATE")
         if version < 2 { try connection.run(erasures) }
-        for statement in sinceVersion3 { try connection.run(statement) }
-        try connection.run("PRAGMA user_version = 3")
+        if version < 3 { for statement in sinceVersion3 { try connection.run(statement) } }
+        for statement in sinceVersion4 { try connection.run(statement) }
+        try connection.run("PRAGMA user_version = 4")
         try connection.run("COMMIT")
     }
 
     /// Makes the tables and the marks in one transaction: a crash leaves all or nothing.
     static func create(_ connection: SQLiteConnection) throws(StoreError) {
         try connection.run("BEGIN IMMEDIATE")
-        for statement in tables + sinceVersion3 { try connection.run(statement) }
+        for statement in tables + sinceVersion3 + sinceVersion4 { try connection.run(statement) }
         try connection.run("PRAGMA application_id = 0x524c434c")
-        try connection.run("PRAGMA user_version = 3")
+        try connection.run("PRAGMA user_version = 4")
         try connection.run("COMMIT")
     }
 
@@ -157,6 +158,41 @@ enum JournalSchema {
         "CREATE INDEX blind_decisions ON decisions(id) WHERE responder = 0",
         // The gap that was open when somebody was erased: its decisions may be cut already.
         "ALTER TABLE erasures ADD COLUMN gap INTEGER NOT NULL DEFAULT 0",
+    ]
+
+    private static let sinceVersion4: [StaticString] = [
+        // One row a notice and address of its receiver (A9): neither URLs nor secrets nor ids of
+        // people. `state` and `left_members` are those of `OutboxMessage`, `outcome` is -1 before
+        // the end. What it waits by, `since_ms` and `next_ms`, is running time.
+        """
+        CREATE TABLE outbox(
+            notice INTEGER NOT NULL,
+            target INTEGER NOT NULL,
+            state INTEGER NOT NULL,
+            left_members INTEGER NOT NULL,
+            attempts INTEGER NOT NULL,
+            since_ms INTEGER NOT NULL,
+            next_ms INTEGER NOT NULL,
+            decided_ms INTEGER NOT NULL,
+            finished_ms INTEGER NOT NULL,
+            outcome INTEGER NOT NULL,
+            body BLOB NOT NULL,
+            PRIMARY KEY(notice, target))
+        """,
+        // What a start reads: all but those that are over.
+        "CREATE INDEX outbox_alive ON outbox(notice) WHERE state < 4",
+        // `took_ms` is -1 as long as nobody knows what became of it, `status` 0 without an answer.
+        """
+        CREATE TABLE attempts(
+            notice INTEGER NOT NULL,
+            target INTEGER NOT NULL,
+            attempt INTEGER NOT NULL,
+            began_ms INTEGER NOT NULL,
+            took_ms INTEGER NOT NULL,
+            status INTEGER NOT NULL,
+            error TEXT NOT NULL,
+            PRIMARY KEY(notice, target, attempt)) WITHOUT ROWID
+        """,
     ]
 }
 

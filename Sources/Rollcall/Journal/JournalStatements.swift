@@ -26,6 +26,10 @@ final class JournalStatements {
     let putGap, lastGap, gapsAfter, deleteGap, addDark, nextDarkDay, deleteDark: Statement
     /// See `putGap`.
     let deleteDarkBefore: Statement
+    /// The outbox.
+    let insertMessage, updateMessage, aliveMessages, messagesAfter, deleteMessage: Statement
+    /// See `insertMessage`.
+    let putAttempt, deleteAttempts: Statement
 
     private var all: [Statement] = []
 
@@ -123,6 +127,15 @@ final class JournalStatements {
         deleteDark = try prepare("DELETE FROM dark WHERE day = ? AND responder = ?")
         deleteDarkBefore = try prepare(
             "DELETE FROM dark WHERE day < ? ORDER BY day, responder LIMIT ?")
+        insertMessage = try prepare(
+            "INSERT INTO outbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        updateMessage = try prepare(JournalSchema.updateMessage)
+        aliveMessages = try prepare(
+            "SELECT * FROM outbox INDEXED BY outbox_alive WHERE state < 4 ORDER BY notice, target")
+        messagesAfter = try prepare(JournalSchema.messagesAfter)
+        deleteMessage = try prepare("DELETE FROM outbox WHERE notice = ? AND target = ?")
+        putAttempt = try prepare("INSERT OR REPLACE INTO attempts VALUES(?, ?, ?, ?, ?, ?, ?)")
+        deleteAttempts = try prepare("DELETE FROM attempts WHERE notice = ? AND target = ?")
         self.all = all
     }
 

@@ -1,15 +1,30 @@
 import Glibc
+import RollcallCore
 
 /// The lock against a second Rollcall on one store: `flock` on `<store>.lock`, held for life.
 ///
 /// SQLite's own locks would let two instances take turns, and both would page. The lock file stays
 /// behind: unlinking it would let a third instance lock a new file beside a holder of the old one.
+///
+/// It also holds the mark that the store's failing was told to receivers (A5), because it is a file
+/// whose bytes are there already: a full disk takes what is written in place.
 final class StoreLock {
+    /// The holder's number, filled up with spaces, then the mark: `!` or `-` and a time.
+    private enum Layout {
+        static let processBytes = 12
+        static let timeDigits = 15
+        static let bytes = processBytes + 1 + timeDigits + 1
+    }
+
+    /// When the failing that is marked was told; nil without a mark.
+    private(set) var mark: Timestamp?
+    private let path: String
     private var descriptor: Int32
 
     /// Takes the lock of the store at `path`, or fails at once.
     init(storePath path: String) throws(StoreError) {
         let lockPath = path + ".lock"
+        self.path = lockPath
         let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
         descriptor = open(lockPath, flags, 0o600)
         guard descriptor >= 0 else {
@@ -19,12 +34,14 @@ final class StoreLock {
         // the kernel gives it up however the process ends, and a second one in this process fails.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let reason = errno
-            let holder = Self.process(in: descriptor)
+            let holder = Self.process(in: contents())
             release()
             if reason == EWOULDBLOCK { throw .secondInstance(path: path, process: holder) }
             throw .file(call: "flock", path: lockPath, errno: reason)
         }
-        leaveProcessID()
+        let found = contents()
+        mark = Self.mark(in: found)
+        leaveProcessID(isNew: found.count != Layout.bytes)
     }
 
     deinit {
@@ -38,17 +55,57 @@ final class StoreLock {
         descriptor = -1
     }
 
-    /// For the other instance's message only, so a full disk that refuses it is no reason to fail.
-    private func leaveProcessID() {
-        let digits = Array("\(getpid())\n".utf8)
-        guard ftruncate(descriptor, 0) == 0 else { return }
-        _ = pwrite(descriptor, digits, digits.count, 0)
+    /// Leaves the mark, or takes it away; returns when that is durable. Needs no space.
+    func setMark(_ time: Timestamp?) throws(StoreError) {
+        // Beyond the end it would need some, and what is half there says nothing.
+        guard contents().count == Layout.bytes else {
+            throw .file(call: "write", path: path, errno: ENOSPC)
+        }
+        let bytes = Self.bytes(of: time)
+        guard pwrite(descriptor, bytes, bytes.count, off_t(Layout.processBytes)) == bytes.count
+        else { throw .file(call: "write", path: path, errno: errno) }
+        guard fsync(descriptor) == 0 else { throw .file(call: "fsync", path: path, errno: errno) }
+        mark = time
     }
 
-    private static func process(in descriptor: Int32) -> Int32? {
-        var digits = [UInt8](repeating: 0, count: 12)
-        let count = pread(descriptor, &digits, digits.count, 0)
-        return Int32(String(decoding: digits.prefix(max(0, count - 1)), as: UTF8.self))
+    /// For the other instance's message only, so a full disk that refuses it is no reason to fail.
+    private func leaveProcessID(isNew: Bool) {
+        let number = "\(getpid())"
+        let spaces = String(repeating: " ", count: max(0, Layout.processBytes - 1 - number.count))
+        var bytes = Array("\(number)\(spaces)\n".utf8)
+        if isNew { bytes += Self.bytes(of: mark) }
+        guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count, isNew else { return }
+        // The space must be had now, not when there is none.
+        _ = ftruncate(descriptor, off_t(Layout.bytes))
+        fsync(descriptor)
+    }
+
+    private func contents() -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: Layout.bytes + 1) { buffer, count in
+            count = max(0, pread(descriptor, buffer.baseAddress, buffer.count, 0))
+        }
+    }
+
+    private static func bytes(of mark: Timestamp?) -> [UInt8] {
+        let most = RFC3339.millisecondsMax
+        let digits = "\(mark.map { min(max($0.milliseconds, 0), most) } ?? 0)"
+        let zeros = String(repeating: "0", count: max(0, Layout.timeDigits - digits.count))
+        return Array("\(mark == nil ? "-" : "!")\(zeros)\(digits)\n".utf8)
+    }
+
+    private static func mark(in contents: [UInt8]) -> Timestamp? {
+        let text = contents.dropFirst(Layout.processBytes)
+        guard text.count == Layout.bytes - Layout.processBytes, text.first == UInt8(ascii: "!"),
+            let time = Int64(String(decoding: text.dropFirst().dropLast(), as: UTF8.self))
+        else { return nil }
+        return Timestamp(milliseconds: time)
+    }
+
+    private static func process(in contents: [UInt8]) -> Int32? {
+        Int32(
+            String(
+                decoding: contents.prefix { $0 != UInt8(ascii: " ") && $0 != 0x0A },
+                as: UTF8.self))
     }
 }
 

@@ -22,8 +22,7 @@ extension Keeper {
             let step = clock.wall.milliseconds - engine.watch.wall(now).milliseconds
             _ = pending.fold(.clock(step: Milliseconds(step)), into: &engine, at: now)
         }
-        engine.advance(to: now)
-        pending.take(from: &engine)
+        judge(&pending, at: now, sends: false)
         number(&pending)
         try store.commit([pending])
         lastTurnElapsed = clock.elapsed
@@ -34,6 +33,7 @@ extension Keeper {
 
     /// An orderly stop leaves a checkpoint, so that the next start has no tail (J4).
     func close() {
+        dismissCouriers()
         do throws(StoreError) {
             guard kept.isEmpty else {
                 log.error(

@@ -99,8 +99,7 @@ extension Keeper {
         let now = engine.openInstant
         published = lastCommitted()?.unstorable(since: now)
         _ = failing.fold(.store(isFailing: true), into: &engine, at: now)
-        engine.advance(to: now)
-        failing.take(from: &engine)
+        judge(&failing, at: now, sends: false)
         number(&failing)
         kept.append(failing)
         lastTurnElapsed = clock.elapsed
@@ -117,16 +116,13 @@ extension Keeper {
     }
 
     /// Tries to commit what was kept; nothing else is folded before that works (J6).
-    func recoverStore(
-        _ messages: [KeeperMessage], _ clock: ClockReading,
-        _ stops: inout [@Sendable () -> Void]
-    ) {
+    func recoverStore(_ messages: [KeeperMessage], _ clock: ClockReading) {
         var questions: [@Sendable (KeeperView) -> Void] = []
         for message in messages {
             switch message {
             case .write(_, let reply): reply(.unavailable("the store does not take commits"))
             case .question(let question): questions.append(question)
-            case .stop(let done): stops.append(done)
+            case .report, .noticeWait, .stop: break
             }
         }
         while let first = kept.first {
@@ -134,6 +130,7 @@ extension Keeper {
                 try store.commit([first])
                 chores.erasures.add(first.erasures)
                 kept.removeFirst()
+                send(first.sendings)
             } catch {
                 guard case .recoverable = error.disposition else { return end(error) }
                 break
@@ -147,8 +144,7 @@ extension Keeper {
             var pending = PendingTurn()
             let now = max(running(clock), engine.openInstant)
             _ = pending.fold(.store(isFailing: false), into: &engine, at: now)
-            engine.advance(to: now)
-            pending.take(from: &engine)
+            judge(&pending, at: now, sends: false)
             takesWrites.store(commit(pending, now, clock), ordering: .relaxed)
         }
         answer(questions, at: max(running(clock), engine.watch.now))

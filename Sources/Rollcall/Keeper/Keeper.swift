@@ -15,6 +15,8 @@ package enum WriteOutcome: Sendable {
 enum KeeperMessage: Sendable {
     case write(Event, reply: @Sendable (WriteOutcome) -> Void)
     case question(@Sendable (KeeperView) -> Void)
+    case report(CourierReport)
+    case noticeWait(NoticeWait)
     case stop(@Sendable () -> Void)
 }
 
@@ -52,12 +54,21 @@ package final class Keeper: @unchecked Sendable {
     let refusals: @Sendable () -> Int
     let onFatal: @Sendable (StoreError) -> Void
     let pulse: KeeperPulse
-    private let mailbox = Mailbox<KeeperMessage>()
+    let ways: DeliveryWays
+    let mailbox = Mailbox<KeeperMessage>()
     let takesWrites = Atomic(true)
 
     var engine: Engine
     var figures: StoreFigures
     var chores: StoreChores
+    var outbox: Outbox
+    /// Who is on the way, by address.
+    var couriers: [LaneKey: Courier] = [:]
+    /// What couriers brought and no turn has taken yet.
+    var reports: [CourierReport] = []
+    var noticeWaits: [NoticeWait] = []
+    /// Once it is to stop: whom to tell, and how long what is being sent is waited for.
+    private var stopping: (done: [@Sendable () -> Void], until: Int64)?
     /// Turns whose commit failed, kept whole (J6).
     var kept: [PendingTurn] = []
     /// The last committed state, which answers while turns are kept (J6).
@@ -71,16 +82,18 @@ package final class Keeper: @unchecked Sendable {
 
     /// A keeper of the store at `path` that decides by `policy`, ready to be started.
     ///
-    /// `refusals` counts the writes that the edge answered 503 by itself; `onTurn` is called when the
-    /// loop has gone round, each second at least, also while the store fails; `onFatal` must end
-    /// the process: a failed fsync is not retried (J6). Errors: `StoreError`.
+    /// `ways` is how receivers are reached; `refusals` counts the writes that the edge answered 503
+    /// by itself; `onTurn` is called when the loop has gone round, each second at least, also while
+    /// the store fails; `onFatal` must end the process: a failed fsync is not retried (J6). Errors:
+    /// `StoreError`.
     package init(
         path: String, policy: Policy, storeBytesMax: Int64 = 4 << 30, log: Logger,
-        edge: EdgeFigures, refusals: @escaping @Sendable () -> Int,
-        onTurn: @escaping @Sendable () -> Void = {},
+        edge: EdgeFigures, ways: DeliveryWays = DeliveryWays(),
+        refusals: @escaping @Sendable () -> Int, onTurn: @escaping @Sendable () -> Void = {},
         onFatal: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
         self.log = log
+        self.ways = ways
         self.edge = edge
         self.refusals = refusals
         pulse = KeeperPulse(onTurn)
@@ -89,6 +102,9 @@ package final class Keeper: @unchecked Sendable {
         let recovered = try store.recover()
         engine = recovered.engine
         turnNumber = recovered.lastTurn?.number ?? 0
+        outbox = Outbox(
+            store: store.number, messages: try store.journal.messages(), now: engine.watch.now,
+            times: ways.times)
         figures = StoreFigures(version: BuildInformation.version)
         figures.refoldDifferences = recovered.differences
         chores = StoreChores(
@@ -137,6 +153,16 @@ package final class Keeper: @unchecked Sendable {
         mailbox.put(.question(question))
     }
 
+    /// Asks what becomes of a notice; `reply` is called once it has come to its end everywhere, or
+    /// after `patience`, with what is known by then. Whoever comes while many wait is answered at
+    /// once.
+    package func waitForNotice(
+        _ number: Int64, patience: Milliseconds, reply: @escaping @Sendable (NoticeFate?) -> Void
+    ) {
+        let until = ClockReading.now().elapsed + patience.count
+        mailbox.put(.noticeWait(NoticeWait(notice: number, until: until, reply: reply)))
+    }
+
     /// Where the store is, for those who read it themselves.
     var storePath: String { store.journal.connection.path }
 
@@ -154,29 +180,52 @@ package final class Keeper: @unchecked Sendable {
             let plan = nextWake()
             let messages = mailbox.takeAll(waiting: plan - ClockReading.now().elapsed)
             let clock = present()
-            var stops: [@Sendable () -> Void] = []
+            take(messages, clock)
+            let isLast =
+                stopping.map { !kept.isEmpty || !outbox.isSending || $0.until <= clock.elapsed }
+                ?? false
             if kept.isEmpty {
-                turn(messages, clock, lateBy: clock.elapsed - plan, &stops)
+                turn(messages, clock, lateBy: clock.elapsed - plan, isLast: isLast)
             } else {
-                recoverStore(messages, clock, &stops)
+                recoverStore(messages, clock)
             }
-            if !stops.isEmpty {
+            answerNoticeWaits()
+            if isLast {
                 close()
                 isRunning = false
-                for done in stops { done() }
+                for done in stopping?.done ?? [] { done() }
             }
             pulse.turned()
+        }
+    }
+
+    /// Takes what is neither a write nor a question.
+    private func take(_ messages: [KeeperMessage], _ clock: ClockReading) {
+        for message in messages {
+            switch message {
+            case .report(let report): reports.append(report)
+            case .noticeWait(let new): wait(new)
+            case .stop(let done):
+                let until = clock.elapsed + Self.sendingLeaveMax
+                stopping = ((stopping?.done ?? []) + [done], stopping?.until ?? until)
+            case .write, .question: break
+            }
         }
     }
 
     /// When to look again at the latest, by the machine's clock.
     private func nextWake() -> Int64 {
         let now = ClockReading.now().elapsed
-        if !kept.isEmpty { return now + Self.retryEvery }
-        if chores.isBusy { return now }
-        let due = engine.nextInstant().milliseconds - origin.running + origin.elapsed
+        let patience = noticeWaits.map(\.until).min() ?? .max
+        if !kept.isEmpty { return min(now + Self.retryEvery, patience) }
+        if chores.isBusy || !reports.isEmpty { return now }
+        let isStopping = stopping != nil
+        let first = isStopping ? engine.nextInstant() : min(engine.nextInstant(), outbox.due())
+        let due = first.milliseconds - origin.running + origin.elapsed
         let sleep = chores.erasures.wantsLogCut ? Self.logCutEvery : Self.sleepMax
-        return min(due, lastTurnElapsed + Engine.turnEvery.count, now + sleep)
+        return min(
+            due, lastTurnElapsed + Engine.turnEvery.count, now + sleep, patience,
+            stopping?.until ?? .max)
     }
 
     func running(_ clock: ClockReading) -> RunningTime {
@@ -193,15 +242,15 @@ package final class Keeper: @unchecked Sendable {
         return ClockReading.now()
     }
 
-    /// One turn: folds what waits, passes what is due, commits, answers.
+    /// One turn: folds what waits, passes what is due, commits, sends, answers.
     private func turn(
-        _ messages: [KeeperMessage], _ clock: ClockReading, lateBy: Int64,
-        _ stops: inout [@Sendable () -> Void]
+        _ messages: [KeeperMessage], _ clock: ClockReading, lateBy: Int64, isLast: Bool
     ) {
         let began = ContinuousClock.now
         let now = max(running(clock), engine.openInstant)
         var pending = PendingTurn()
         observe(clock, now, lateBy: lateBy, &pending)
+        takeReports(at: now, &pending)
         var replies: [(reply: @Sendable (WriteOutcome) -> Void, receipt: Receipt)] = []
         var questions: [@Sendable (KeeperView) -> Void] = []
         for message in messages {
@@ -209,15 +258,14 @@ package final class Keeper: @unchecked Sendable {
             case .write(let event, let reply):
                 replies.append((reply, pending.fold(event, into: &engine, at: now)))
             case .question(let question): questions.append(question)
-            case .stop(let done): stops.append(done)
+            case .report, .noticeWait, .stop: break
             }
         }
-        if !stops.isEmpty { _ = pending.fold(.stop, into: &engine, at: now) }
-        let isDue = engine.nextInstant() <= now
+        if isLast { _ = pending.fold(.stop, into: &engine, at: now) }
+        let isDue = min(engine.nextInstant(), outbox.due()) <= now
         let isSignOfLife = clock.elapsed - lastTurnElapsed >= Engine.turnEvery.count
         if !pending.isEmpty || isDue || isSignOfLife || chores.isBusy {
-            engine.advance(to: now)
-            pending.take(from: &engine)
+            judge(&pending, at: now, sends: stopping == nil)
             guard commit(pending, now, clock) else {
                 for (reply, _) in replies {
                     reply(.unavailable("the commit failed: not known to be stored"))
@@ -227,6 +275,7 @@ package final class Keeper: @unchecked Sendable {
             edge.turned(after: ContinuousClock.now - began)
         }
         for (reply, receipt) in replies { reply(.committed(receipt)) }
+        send(pending.sendings)
         answer(questions, at: now)
         tendLog()
     }
@@ -270,6 +319,7 @@ package final class Keeper: @unchecked Sendable {
         }
         figures.isFailing = !kept.isEmpty
         figures.erasuresPending = chores.erasures.pendingCount
+        figures.messagesPending = outbox.pending
         return figures
     }
 }

@@ -16,10 +16,20 @@ package struct KeeperStore {
     }
 
     package let journal: Journal
+    /// Tells this store from all others; random, made once.
+    package let number: UInt64
 
     /// Opens or makes the store at `path`. Errors: as `Journal`.
     package init(path: String) throws(StoreError) {
         journal = try Journal(path: path)
+        if let known = try journal.storeNumber() {
+            number = known
+            return
+        }
+        number = UInt64.random(in: .min ... .max)
+        try journal.begin()
+        try journal.set(storeNumber: number)
+        try journal.commit()
     }
 
     // MARK: - Writing
@@ -68,6 +78,8 @@ package struct KeeperStore {
         for decision in pending.decisions { try write(decision, turn: pending.turn.number) }
         try journal.add(pending.dark)
         for erasure in pending.erasures { try journal.put(erasure) }
+        try journal.write(pending.outbox)
+        for attempt in pending.attempts { try journal.put(attempt) }
         try journal.write(turn: pending.turn)
     }
 

@@ -16,6 +16,8 @@ struct RetentionWriter {
     private var cut: Turn?
     /// The gap up to which those that are over are cut.
     private var lastGap: Int64 = 0
+    /// The notice up to which messages that are over are cut.
+    private var lastNotice: Int64 = 0
     private var lastLook: Int64?
     private var isWarned = false
 
@@ -64,16 +66,21 @@ struct RetentionWriter {
         let day = turn.wallMilliseconds / Self.day
         var isLeft = try journal.cutGaps(through: turn, after: &lastGap, limit: Self.rowsATurn)
         if !isLeft { isLeft = try journal.cutDark(before: day, limit: Self.rowsATurn) }
+        if !isLeft {
+            let time = Timestamp(milliseconds: turn.wallMilliseconds)
+            isLeft = try journal.cutOutbox(
+                before: time, after: &lastNotice, limit: Self.rowsATurn)
+        }
         if !isLeft { isLeft = try journal.cut(through: turn, limit: Self.rowsATurn) }
         if !isLeft { isLeft = try journal.pruneCheckpoints(slicesMax: 1) }
         if !isLeft {
             cut = nil
-            lastGap = 0
+            abandon()
         }
     }
 
-    /// A transaction failed: gaps may be there again that were passed by.
-    mutating func abandon() { lastGap = 0 }
+    /// A transaction failed: gaps and messages may be there again that were passed by.
+    mutating func abandon() { (lastGap, lastNotice) = (0, 0) }
 
     /// Once in a process' life, so that the log says it without being full of it.
     private mutating func warn(_ message: Logger.Message, _ first: Turn, _ clock: ClockReading) {

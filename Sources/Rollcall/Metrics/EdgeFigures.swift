@@ -82,6 +82,7 @@ package final class EdgeFigures: Sendable {
         var turns = Histogram(bounds: durationBounds)
         var lateness = Histogram(bounds: latenessBounds)
         var input = InputFigures()
+        var delivery = DeliveryFigures()
         var isReloadSuccessful = false
         var reloadSuccessAt: Timestamp?
     }
@@ -138,6 +139,16 @@ package final class EdgeFigures: Sendable {
         state.withLock { $0.lateness.observe(lateness.count, times: times) }
     }
 
+    /// Counts an attempt to deliver a message.
+    package func attempted(_ receiver: [UInt8], _ kind: AttemptResult.Kind) {
+        state.withLock { $0.delivery.attempted(receiver, kind) }
+    }
+
+    /// Counts a message that a receiver took so long after it was decided.
+    package func notified(_ receiver: [UInt8], after span: Milliseconds) {
+        state.withLock { $0.delivery.notified(receiver, after: span) }
+    }
+
     /// Notes that the settings were read, at the start or since, or could not be taken.
     package func reloaded(isSuccessful: Bool, at time: Timestamp) {
         state.withLock { state in
@@ -155,8 +166,11 @@ package final class EdgeFigures: Sendable {
 
     // MARK: - Exposition
 
-    /// Appends all families of the edges, as they are at one instant.
-    package func append(to page: inout Exposition) {
+    /// Appends all families of the edges, as they are at one instant. `receivers` are those that the
+    /// settings know, `pending` is how many messages wait for each.
+    package func append(
+        to page: inout Exposition, receivers: [[UInt8]] = [], pending: [[UInt8]: Int] = [:]
+    ) {
         // Written from a copy: the lock is held for as long as some arrays take to be retained.
         let state = state.withLock { $0 }
         state.input.append(to: &page)
@@ -172,6 +186,7 @@ package final class EdgeFigures: Sendable {
             "rollcall_detection_lateness_seconds", .histogram,
             "Time from a deadline to the commit of its change.")
         page.histogram(state.lateness)
+        state.delivery.append(to: &page, of: receivers, pending: pending)
         page.family(
             "rollcall_config_last_reload_successful", .gauge,
             "1 if the settings could be taken when they were read last.")

@@ -15,6 +15,8 @@ package struct StoreFigures: Equatable, Sendable {
     package var isFailing = false
     /// Erased people of whom the store still holds something.
     package var erasuresPending = 0
+    /// Messages that wait, by receiver.
+    package var messagesPending: [[UInt8]: Int] = [:]
 
     /// The figures of a store that has nothing yet.
     package init(version: String) { self.version = version }
@@ -56,7 +58,9 @@ package enum MetricsPage {
         var page = Exposition(format: format, capacity: 131_072)
         page.append(engine, isStoreFailing: store.isFailing)
         store.append(to: &page)
-        edge.append(to: &page)
+        edge.append(
+            to: &page, receivers: engine.policy.receivers.map(\.name),
+            pending: store.messagesPending)
         process?.append(to: &page)
         return page.finish()
     }

@@ -1,0 +1,176 @@
+import Glibc
+import Logging
+import RollcallCore
+import Synchronization
+
+/// Tells somebody outside that the watch works, again and again: who is not told any more raises
+/// the alarm that we cannot. Healthchecks, Dead Man's Snitch and the like all take a GET. It is
+/// withheld while anything is wrong. Source: design §11.
+///
+/// It has a thread of its own, because a call may take ten seconds.
+///
+/// `@unchecked Sendable` is true because everything mutable is touched by its own thread alone; the
+/// mailbox and the counters are what other threads see.
+package final class AlivePing: @unchecked Sendable {
+    /// What became of a ping that was due.
+    package enum Outcome: Int, CaseIterable, Sendable {
+        /// 2xx.
+        case sent
+        /// Anything else.
+        case failed
+        /// Not tried: something is wrong with the watch.
+        case withheld
+
+        /// The label's value.
+        var word: StaticString {
+            switch self {
+            case .sent: "sent"
+            case .failed: "failed"
+            case .withheld: "withheld"
+            }
+        }
+    }
+
+    private enum Message: Sendable {
+        case follow(url: String?, every: Milliseconds)
+        case close
+    }
+
+    /// Milliseconds of sleep without anything to do.
+    private static let idleWait: Int64 = 3_600_000
+
+    private let board: VitalsBoard
+    private let log: Logger
+    private let clock: @Sendable () -> Int64
+    private let mailbox = Mailbox<Message>()
+    private let counts = Mutex([Int](repeating: 0, count: Outcome.allCases.count))
+
+    private var url: String?
+    private var every = Milliseconds.seconds(60)
+    private var nextAt = Int64.max
+    /// What the log was told last.
+    private var told: String?
+    private var caller: HTTPCaller?
+
+    /// A ping that judges by what is on `board`, to be started. `clock` is the machine's.
+    package init(
+        board: VitalsBoard, log: Logger,
+        clock: @escaping @Sendable () -> Int64 = { ClockReading.now().elapsed }
+    ) {
+        self.board = board
+        self.log = log
+        self.clock = clock
+    }
+
+    /// Starts the thread.
+    package func start() {
+        let box = Unmanaged.passRetained(self).toOpaque()
+        var thread = pthread_t()
+        let result = pthread_create(&thread, nil, runAlivePing, box)
+        precondition(result == 0, "the alive ping's thread cannot be created: \(result)")
+        pthread_detach(thread)
+    }
+
+    // MARK: - From other threads
+
+    /// Takes the settings: who is told, if anybody, and how often. The first ping comes at once.
+    package func follow(url: String?, every: Milliseconds) {
+        mailbox.put(.follow(url: url, every: every))
+    }
+
+    /// Ends the thread after what it is at, and does not wait for that.
+    package func close() { mailbox.put(.close) }
+
+    /// How many pings came to `outcome`.
+    package func count(of outcome: Outcome) -> Int { counts.withLock { $0[outcome.rawValue] } }
+
+    /// Appends the family of the pings.
+    package func append(to page: inout Exposition) {
+        let counts = counts.withLock { $0 }
+        page.family(
+            "rollcall_alive_pings", .counter, "Pings to alive_ping.url that were due.")
+        for outcome in Outcome.allCases {
+            page.sample(["outcome": .word(outcome.word)], Quantity(counts[outcome.rawValue]))
+        }
+    }
+
+    // MARK: - The thread
+
+    fileprivate func run() {
+        while true {
+            let wait = nextAt == Int64.max ? Self.idleWait : nextAt - clock()
+            for message in mailbox.takeAll(waiting: wait) {
+                switch message {
+                case .follow(let url, let every): follow(url, every)
+                case .close: return
+                }
+            }
+            pingIfDue()
+        }
+    }
+
+    private func follow(_ url: String?, _ every: Milliseconds) {
+        if url == self.url, every == self.every { return }
+        (self.url, self.every) = (url, every)
+        nextAt = url == nil ? Int64.max : clock()
+    }
+
+    private func pingIfDue() {
+        let now = clock()
+        guard let url, now >= nextAt else { return }
+        nextAt = now + every.count
+        guard let vitals = board.vitals else { return withhold("it has not begun to watch") }
+        if let fault = vitals.fault(at: now) { return withhold(fault.rawValue) }
+        if let trouble = ping(url) {
+            count(.failed)
+            tell(trouble) {
+                log.warning("the alive ping failed", metadata: ["error": "\(trouble)"])
+            }
+        } else {
+            count(.sent)
+            if told != nil { log.info("the alive ping is sent again") }
+            told = nil
+        }
+    }
+
+    private func withhold(_ reason: String) {
+        count(.withheld)
+        tell(reason) {
+            log.warning("the alive ping is withheld", metadata: ["reason": "\(reason)"])
+        }
+    }
+
+    /// Says each trouble once, until it is another one or over.
+    private func tell(_ trouble: String, _ line: () -> Void) {
+        if told != trouble { line() }
+        told = trouble
+    }
+
+    private func count(_ outcome: Outcome) { counts.withLock { $0[outcome.rawValue] += 1 } }
+
+    /// Why it did not work; nil if it did.
+    private func ping(_ url: String) -> String? {
+        var call = HTTPCall(.get, url)
+        call.connectTimeout = ReceiverCaller.connectTimeout
+        call.timeout = ReceiverCaller.timeout
+        call.answerBytesMax = ReceiverCaller.answerBytesMax
+        do throws(HTTPCallError) {
+            let caller = if let caller { caller } else { try HTTPCaller() }
+            self.caller = caller
+            let status = try caller.answer(to: call).status
+            if (200...299).contains(status) { return nil }
+            return "\(Destination(url: url)?.text ?? ""): answered \(status)"
+        } catch {
+            // The rest of such an answer says nothing more.
+            if let status = error.status, (200...299).contains(status) { return nil }
+            return "\(error)"
+        }
+    }
+}
+
+/// The ping's thread. Not a closure: one written inside a type could be isolated to an actor.
+private func runAlivePing(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let box else { return nil }
+    Unmanaged<AlivePing>.fromOpaque(box).takeRetainedValue().run()
+    return nil
+}

@@ -1,0 +1,41 @@
+import RollcallCore
+
+/// What one attempt to deliver a message came to. Source: design §6 A9.
+package struct AttemptResult: Equatable, Sendable {
+    /// What follows from it.
+    package enum Kind: Equatable, Sendable {
+        /// The receiver took it: 2xx.
+        case delivered
+        /// It will not take this one as it is: 3xx, and 4xx but 408, 425 and 429. Tried slowly, as
+        /// a wrong secret repairs itself by somebody's hand, and told at once.
+        case refused
+        /// Nobody knows, or later it may: network errors, 408, 425, 429, 5xx.
+        case retry
+    }
+
+    package var kind: Kind
+    /// The answer's; nil without a whole answer.
+    package var status: Int?
+    /// What went wrong, for people: scheme, host and port of a URL at most, and no secret.
+    package var error: String?
+    /// How long the receiver wants to be left alone, at most `retryAfterMax`.
+    package var retryAfter: Milliseconds?
+    /// False if nothing can have reached the receiver.
+    package var mayHaveArrived: Bool
+
+    package init(
+        _ kind: Kind, status: Int? = nil, error: String? = nil, retryAfter: Milliseconds? = nil,
+        mayHaveArrived: Bool = true
+    ) {
+        self.kind = kind
+        self.status = status
+        self.error = error
+        self.retryAfter = retryAfter
+        self.mayHaveArrived = mayHaveArrived
+    }
+
+    /// The longest `Retry-After` that is heeded.
+    package static let retryAfterMax = Milliseconds.seconds(3600)
+    /// Bytes of `error` at most.
+    package static let errorBytesMax = 512
+}

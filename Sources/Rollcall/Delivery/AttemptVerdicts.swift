@@ -1,0 +1,133 @@
+import Foundation
+import RollcallCore
+
+/// What follows from an answer, or from there being none. Source: design §6 A9.
+///
+/// | | |
+/// |---|---|
+/// | 2xx (of Slack with the body `ok`) | delivered |
+/// | 408, 425, 429, 5xx, no connection, no whole answer | retry |
+/// | everything else, redirects too; what cannot be sent at all | refused |
+enum AttemptVerdicts {
+    /// Bytes of a receiver's own words at most.
+    static let wordsMax = 200
+    /// Letters of a secret at least: shorter parts of a URL are no secrets, and would blot out words.
+    private static let secretMin = 8
+
+    /// What an answer means; `place` is the part of the URL that may be shown.
+    static func judge(
+        _ answer: HTTPCallAnswer, of address: ReceiverAddress, from place: String, now: Timestamp
+    ) -> AttemptResult {
+        let status = answer.status
+        let kind = kind(of: status)
+        var words = words(in: answer, of: address)
+        if kind == .delivered {
+            // A proxy's login page is a 200 as well.
+            guard address.kind == .slack, words != "ok" else {
+                return AttemptResult(.delivered, status: status)
+            }
+            words = "its answer is not ok: \(words)"
+            return AttemptResult(.refused, status: status, error: error(place, status, words))
+        }
+        if (300...399).contains(status) { words = "redirects are not followed" }
+        return AttemptResult(
+            kind, status: status, error: error(place, status, words),
+            retryAfter: kind == .retry
+                ? answer.retryAfter.flatMap { RetryAfter.span($0, now: now) } : nil)
+    }
+
+    /// What it means that no whole answer came.
+    static func judge(_ error: HTTPCallError, of address: ReceiverAddress) -> AttemptResult {
+        let text = PageWords.clipped("\(error)", bytesMax: AttemptResult.errorBytesMax)
+        // The status line says it all, and nothing of the rest is used: but Slack's word.
+        if let status = error.status, address.kind != .slack || kind(of: status) != .delivered {
+            let kind = kind(of: status)
+            return AttemptResult(kind, status: status, error: kind == .delivered ? nil : text)
+        }
+        let kind: AttemptResult.Kind =
+            switch error.cause {
+            case .noLibrary, .wrongURL, .wrongField, .unusableAuthorities: .refused
+            default: .retry
+            }
+        return AttemptResult(
+            kind, status: error.status, error: text, mayHaveArrived: error.mayHaveArrived)
+    }
+
+    private static func kind(of status: Int) -> AttemptResult.Kind {
+        switch status {
+        case 200...299: .delivered
+        case 408, 425, 429, 500...599: .retry
+        default: .refused
+        }
+    }
+
+    private static func error(_ place: String, _ status: Int, _ words: String) -> String {
+        let more = words.isEmpty ? "" : ": \(words)"
+        return PageWords.clipped(
+            "\(place): answered \(status)\(more)", bytesMax: AttemptResult.errorBytesMax)
+    }
+
+    // MARK: - The receiver's own words
+
+    /// Why, in its words, where its kind has a place for them. Nothing of a page of whoever stands
+    /// in between.
+    private static func words(
+        in answer: HTTPCallAnswer, of address: ReceiverAddress
+    ) -> String {
+        let body = Data(answer.body)
+        var text = ""
+        switch address.kind {
+        case .alertmanager:
+            // "lists errors as a JSON string", or in an object.
+            if let said = try? JSONDecoder().decode(String.self, from: body) { text = said }
+            if let said = try? JSONDecoder().decode(Said.self, from: body) { text = said.text }
+        case .pagerduty:
+            if let said = try? JSONDecoder().decode(Said.self, from: body) { text = said.text }
+        case .slack:
+            let isPage = answer.contentType?.lowercased().hasPrefix("text/html") ?? false
+            if !isPage { text = String(decoding: answer.body.prefix(wordsMax * 2), as: UTF8.self) }
+        case .webhook, .log: break
+        }
+        let plain = text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }
+        let line = String(String.UnicodeScalarView(plain))
+            .trimmingCharacters(in: .whitespaces)
+        return PageWords.clipped(hidden(line, address), bytesMax: wordsMax)
+    }
+
+    /// `{"message": …, "errors": […]}`.
+    private struct Said: Decodable {
+        var message: String
+        var errors: [String]?
+
+        var text: String { ([message] + (errors ?? [])).joined(separator: "; ") }
+    }
+
+    /// `text` without what must not be shown: some servers repeat what they were sent.
+    static func hidden(_ text: String, _ address: ReceiverAddress) -> String {
+        secrets(of: address).reduce(text) { text, secret in
+            secret.utf8.count < secretMin
+                ? text : text.replacingOccurrences(of: secret, with: "<secret>")
+        }
+    }
+
+    /// Whatever of an address may be secret, the longest first.
+    private static func secrets(of address: ReceiverAddress) -> [String] {
+        var secrets = [address.routingKey, address.bearer].compactMap { secret in
+            secret.map { String(decoding: $0.bytes, as: UTF8.self) }
+        }
+        for url in address.urls {
+            guard let colon = url.firstRange(of: "://") else { continue }
+            let rest = url[colon.upperBound...]
+            let authority = rest.prefix { !"/?#\\".contains($0) }
+            if let end = authority.lastIndex(of: "@") {
+                let user = authority[..<end]
+                secrets.append(String(user))
+                secrets += user.split(separator: ":").map(String.init)
+            }
+            let path = rest.dropFirst(authority.count)
+            secrets.append(String(path))
+            secrets += path.split { "/?#&=".contains($0) }.map(String.init)
+        }
+        return secrets.sorted { $0.utf8.count > $1.utf8.count }
+    }
+}

@@ -1,0 +1,106 @@
+import Glibc
+import Logging
+import RollcallCore
+
+/// What a courier brings back.
+struct CourierReport: Sendable {
+    let lane: LaneKey
+    /// The notice's number; 0 for a refresh.
+    let notice: Int64
+    /// Which attempt it was.
+    let attempt: Int
+    let result: AttemptResult
+    let beganAt: Timestamp
+    let took: Milliseconds
+}
+
+/// Carries messages to one address of one receiver, one after the other, on a thread of its own:
+/// whatever that receiver does holds up nobody else (A9).
+final class Courier: Sendable {
+    private enum Message: Sendable {
+        case carry(PageDraft, attempt: Int)
+        case close
+    }
+
+    /// Milliseconds of sleep without anything to do.
+    private static let idleWait: Int64 = 3_600_000
+    /// Bytes of the thread's stack: TLS needs a part of it.
+    private static let stackBytes = 1 << 20
+
+    private let lane: LaneKey
+    private let ways: DeliveryWays
+    private let log: Logger
+    private let report: @Sendable (CourierReport) -> Void
+    private let mailbox = Mailbox<Message>()
+
+    /// A courier to one address. `report` is called once for each message, on its thread.
+    init(
+        _ lane: LaneKey, _ ways: DeliveryWays, log: Logger,
+        report: @escaping @Sendable (CourierReport) -> Void
+    ) {
+        self.lane = lane
+        self.ways = ways
+        self.log = log
+        self.report = report
+    }
+
+    /// Starts the thread; false if the system has none left.
+    func start() -> Bool {
+        let box = Unmanaged.passRetained(self)
+        var thread = pthread_t()
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setstacksize(&attributes, Self.stackBytes)
+        let result = pthread_create(&thread, &attributes, runCourier, box.toOpaque())
+        pthread_attr_destroy(&attributes)
+        guard result == 0 else {
+            box.release()
+            return false
+        }
+        pthread_detach(thread)
+        return true
+    }
+
+    /// Hands over a message. The outbox has one under way to each address.
+    func carry(_ draft: PageDraft, attempt: Int) { mailbox.put(.carry(draft, attempt: attempt)) }
+
+    /// Ends the thread after what it is at.
+    func close() { mailbox.put(.close) }
+
+    fileprivate func run() {
+        let send = ways.makeSend(log)
+        while true {
+            for message in mailbox.takeAll(waiting: Self.idleWait) {
+                switch message {
+                case .carry(let draft, let attempt): carry(draft, attempt: attempt, send)
+                case .close: return
+                }
+            }
+        }
+    }
+
+    private func carry(_ draft: PageDraft, attempt: Int, _ send: DeliveryWays.Send) {
+        let clock = ClockReading.now()
+        let result: AttemptResult
+        if let address = ways.address(lane.receiver) {
+            let message = draft.message(externalURL: ways.externalURL())
+            result = send(message, address, lane.target, clock.wall)
+        } else {
+            // A reload makes the receiver known before its address.
+            result = AttemptResult(
+                .retry, error: "the settings do not say how it is reached", mayHaveArrived: false)
+        }
+        report(
+            CourierReport(
+                lane: lane, notice: draft.notice, attempt: attempt, result: result,
+                beganAt: clock.wall,
+                took: Milliseconds(ClockReading.now().elapsed - clock.elapsed)))
+    }
+}
+
+/// A courier's thread. Not a closure: one written inside a type could be isolated to an actor.
+private func runCourier(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let box else { return nil }
+    Unmanaged<Courier>.fromOpaque(box).takeRetainedValue().run()
+    return nil
+}

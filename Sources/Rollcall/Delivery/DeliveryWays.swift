@@ -1,0 +1,24 @@
+import Logging
+import RollcallCore
+
+/// How messages get to their receivers, as far as the keeper has to know.
+package struct DeliveryWays: Sendable {
+    /// Sends a message to an address' URL of a number; returns what came of it. Blocks its thread,
+    /// and belongs to it.
+    package typealias Send = (PageMessage, ReceiverAddress, _ target: Int, Timestamp) ->
+        AttemptResult
+
+    /// How a receiver is reached now; nil if the settings do not say.
+    package var address: @Sendable ([UInt8]) -> ReceiverAddress? = { _ in nil }
+    /// Where people reach us, for links; empty if that is not known.
+    package var externalURL: @Sendable () -> String = { "" }
+    /// Makes what sends, on the thread that it belongs to.
+    package var makeSend: @Sendable (Logger) -> Send = { log in
+        let caller = ReceiverCaller(log: log)
+        return { caller.send($0, to: $1, target: $2, now: $3) }
+    }
+    package var times = OutboxTimes()
+
+    /// Nobody can be reached.
+    package init() {}
+}

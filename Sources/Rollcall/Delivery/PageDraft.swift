@@ -1,0 +1,87 @@
+import RollcallCore
+
+/// A message as the keeper hands it over: facts, and the names that belong to them. It is put in
+/// words by whoever sends it, so that the keeper need not wait for that.
+struct PageDraft: Sendable {
+    /// The store's number.
+    let store: UInt64
+    let receiver: [UInt8]
+    /// The notice's number; 0 for a refresh, which is none.
+    let notice: Int64
+    let kind: Notice.Kind
+    let members: [NoticeMember]
+    let context: [NoticeMember]
+    /// Ids by people's numbers, of those who are not erased.
+    private let names: [Int: [UInt8]]
+
+    /// What is to be sent; `name` gives people's ids as they are now, nil of somebody erased.
+    init(_ sending: OutboxSending, store: UInt64, name: (Int) -> [UInt8]?) {
+        self.store = store
+        receiver = sending.lane.receiver
+        switch sending.content {
+        case .message(let message, let context):
+            notice = message.number
+            kind = message.notice.kind
+            members = message.members
+            self.context = context
+        case .refresh(let firing, let ended):
+            notice = 0
+            kind = .repeated
+            members = firing + ended
+            context = []
+        }
+        var names: [Int: [UInt8]] = [:]
+        for person in (members + context).flatMap(\.facts.people) { names[person] = name(person) }
+        self.names = names
+    }
+
+    /// The message in words.
+    func message(externalURL: String) -> PageMessage {
+        let id = notice == 0 ? "refresh" : "\(notice)"
+        return PageMessage(
+            id: "msg_\(Self.hexadecimal(store))_\(id)",
+            receiver: String(decoding: receiver, as: UTF8.self), kind: kind,
+            alerts: (members + context).map { alert($0, externalURL) },
+            memberCount: members.count, externalURL: externalURL)
+    }
+
+    private func alert(_ member: NoticeMember, _ externalURL: String) -> PageAlert {
+        let words = AlertText(member) { names[$0] }
+        let isFiring = member.endsAt == .distantPast
+        return PageAlert(
+            key: "rollcall-\(Self.hexadecimal(store))-\(member.incident)", isFiring: isFiring,
+            labels: member.labels.ordered(), annotations: words.annotations,
+            details: words.details, startsAt: member.startsAt,
+            endsAt: isFiring ? nil : member.endsAt,
+            generatorURL: Self.link(to: member, externalURL))
+    }
+
+    /// Where more is known: the alert's history.
+    private static func link(to member: NoticeMember, _ externalURL: String) -> String {
+        if externalURL.isEmpty { return "" }
+        var link = "\(externalURL)/v1/alerts/history?alertname=\(member.name.word)"
+        let region = member.labels.value(of: Array("region".utf8))
+        if !region.isEmpty { link += "&region=\(escaped(region))" }
+        return link
+    }
+
+    /// Percent-encoded but for what RFC 3986 §2.3 calls unreserved.
+    private static func escaped(_ bytes: [UInt8]) -> String {
+        var text = ""
+        for byte in bytes {
+            let character = Character(UnicodeScalar(byte))
+            if byte < 0x80, character.isLetter || character.isNumber || "-._~".contains(character) {
+                text.append(character)
+            } else {
+                text += "%" + hexadecimal(UInt64(byte)).suffix(2).uppercased()
+            }
+        }
+        return text
+    }
+
+    /// 16 digits.
+    private static func hexadecimal(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

@@ -1,0 +1,71 @@
+import RollcallCore
+
+/// One message to a receiver, before it is put in the words of its kind: names are in it, texts are
+/// made, and links. Source: design §6 A8.
+package struct PageMessage: Equatable, Sendable {
+    /// `msg_<store>_<notice>`, the same over retries.
+    package var id: String
+    /// The receiver's name.
+    package var receiver: String
+    package var kind: Notice.Kind
+    /// The members first, then, as context, what else of the same name the receiver was told and
+    /// has not ended.
+    package var alerts: [PageAlert]
+    /// How many of `alerts` are members.
+    package var memberCount: Int
+    /// Where we are reached from outside; empty if that is not known.
+    package var externalURL: String
+
+    /// A message whose `alerts` are all members, if nothing else is said.
+    package init(
+        id: String, receiver: String, kind: Notice.Kind, alerts: [PageAlert],
+        memberCount: Int? = nil, externalURL: String
+    ) {
+        self.id = id
+        self.receiver = receiver
+        self.kind = kind
+        self.alerts = alerts
+        self.memberCount = min(max(0, memberCount ?? alerts.count), alerts.count)
+        self.externalURL = externalURL
+    }
+
+    /// What the message is about.
+    package var members: ArraySlice<PageAlert> { alerts.prefix(memberCount) }
+    /// What the receiver knows already, of the same name.
+    package var context: ArraySlice<PageAlert> { alerts.dropFirst(memberCount) }
+    /// True while one alert of it fires.
+    package var isFiring: Bool { alerts.contains { $0.isFiring } }
+}
+
+/// One alert of a message.
+package struct PageAlert: Equatable, Sendable {
+    /// `rollcall-<store>-<incident>`: what a pager tells incidents apart by.
+    package var key: String
+    package var isFiring: Bool
+    /// By name.
+    package var labels: [Label]
+    /// `summary`, `description`, those of the settings, `runbook_url`.
+    package var annotations: [Label]
+    /// Numbers, threshold, causes, members: for fields.
+    package var details: [Label]
+    /// When it fired.
+    package var startsAt: Timestamp
+    /// Nil while it fires.
+    package var endsAt: Timestamp?
+    /// Where more is known about it; empty if that is not known.
+    package var generatorURL: String
+
+    package init(
+        key: String, isFiring: Bool, labels: [Label], annotations: [Label], details: [Label],
+        startsAt: Timestamp, endsAt: Timestamp?, generatorURL: String
+    ) {
+        self.key = key
+        self.isFiring = isFiring
+        self.labels = labels
+        self.annotations = annotations
+        self.details = details
+        self.startsAt = startsAt
+        self.endsAt = endsAt
+        self.generatorURL = generatorURL
+    }
+}

@@ -1,0 +1,31 @@
+import RollcallCore
+
+/// How to reach one receiver: made of the settings, never journaled, never shown. What decides about
+/// it is `Receiver`. Source: design §6 A8.
+package struct ReceiverAddress: Equatable, Sendable {
+    /// The name that the engine's `Receiver` has too.
+    package var name: String
+    package var kind: ReceiverKind
+    /// One for each target, in the order of the settings; none for `log`. Any part may be secret.
+    package var urls: [String] = []
+    /// The routing key of `pagerduty`.
+    package var routingKey: Secret?
+    /// Of `webhook`: what its messages are signed with, `whsec_…`. Several while one is replaced by
+    /// another: there is a signature for each. None for unsigned ones.
+    package var signingKeys: [SigningKey] = []
+    /// Of `webhook` and `alertmanager`: the token for `Authorization: Bearer …`.
+    package var bearer: Secret?
+    /// Who may vouch for the server.
+    package var authorities = Authorities()
+
+    /// An address without URLs and secrets.
+    package init(name: String, kind: ReceiverKind) {
+        self.name = name
+        self.kind = kind
+    }
+}
+
+extension ReceiverAddress: CustomStringConvertible, CustomReflectable {
+    package var description: String { "\(kind.word) \(name)" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

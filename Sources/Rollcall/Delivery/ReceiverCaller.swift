@@ -1,0 +1,125 @@
+import Logging
+import RollcallCore
+
+/// Delivers messages to one receiver's address, one at a time.
+///
+/// It blocks its thread for ten seconds a request at most and belongs to one thread at a time, as
+/// `HTTPCaller` does, whose connection it keeps. Source: design §6 A8, A9.
+package final class ReceiverCaller {
+    /// Until a connection stands.
+    static let connectTimeout = Milliseconds(3000)
+    /// Until the answer is whole, however steadily it drips.
+    static let timeout = Milliseconds(10_000)
+    /// Bytes of an answer's body at most.
+    static let answerBytesMax = 64 << 10
+
+    private let log: Logger
+    private let library: Result<CurlLibrary, CurlMissing>
+    /// With the authorities of the address that was called last.
+    private var caller: (authorities: Authorities, caller: HTTPCaller)?
+
+    /// A caller without connections; `log` is where messages to receivers of kind `log` go.
+    package init(log: Logger, library: Result<CurlLibrary, CurlMissing> = CurlLibrary.shared) {
+        self.log = log
+        self.library = library
+    }
+
+    /// Sends the message to the address' URL number `target` and says what came of it. `now` is the
+    /// wall's time.
+    ///
+    /// What needs several requests is delivered when all of them are; each of those may be sent
+    /// again.
+    package func send(
+        _ message: PageMessage, to address: ReceiverAddress, target: Int, now: Timestamp
+    ) -> AttemptResult {
+        if address.kind == .log {
+            PageLog.write(message, to: log)
+            return AttemptResult(.delivered)
+        }
+        guard address.urls.indices.contains(target) else {
+            return AttemptResult(
+                .refused, error: "the receiver has no address number \(target)",
+                mayHaveArrived: false)
+        }
+        var result = AttemptResult(.delivered, mayHaveArrived: false)
+        var hasArrived = false
+        for call in Self.calls(message, address, url: address.urls[target], now: now) {
+            result = attempt(call, address, now: now)
+            hasArrived = hasArrived || result.mayHaveArrived
+            if result.kind != .delivered { break }
+        }
+        result.mayHaveArrived = hasArrived
+        return result
+    }
+
+    // MARK: - Requests
+
+    /// The requests that a message needs.
+    static func calls(
+        _ message: PageMessage, _ address: ReceiverAddress, url: String, now: Timestamp
+    ) -> [HTTPCall] {
+        switch address.kind {
+        case .alertmanager:
+            return AlertmanagerBody.bodies(message, now: now).map {
+                // It knows alerts by their labels: twice is once.
+                call(AlertmanagerBody.url(url), $0, bearer: address.bearer, mayBeSentTwice: true)
+            }
+        case .webhook:
+            let body = WebhookBody.bytes(message)
+            return [
+                call(
+                    url, body, bearer: address.bearer,
+                    fields: SigningKey.fields(
+                        id: message.id, now: now, body: body, keys: address.signingKeys))
+            ]
+        case .pagerduty:
+            return message.members.map {
+                call(
+                    url,
+                    PagerDutyEvent.bytes(
+                        $0, routingKey: address.routingKey, externalURL: message.externalURL))
+            }
+        case .slack: return [call(url, SlackBody.bytes(message))]
+        case .log: return []
+        }
+    }
+
+    private static func call(
+        _ url: String, _ body: [UInt8], bearer: Secret? = nil,
+        fields: [(name: String, value: String)] = [], mayBeSentTwice: Bool = false
+    ) -> HTTPCall {
+        var call = HTTPCall(.post, url)
+        call.headers = [("Content-Type", "application/json")] + fields
+        if let bearer {
+            let token = String(decoding: bearer.bytes, as: UTF8.self)
+            call.headers.append(("Authorization", "Bearer \(token)"))
+        }
+        call.body = body
+        call.connectTimeout = connectTimeout
+        call.timeout = timeout
+        call.answerBytesMax = answerBytesMax
+        call.mayBeSentTwice = mayBeSentTwice
+        return call
+    }
+
+    // MARK: - Answers
+
+    private func attempt(
+        _ call: HTTPCall, _ address: ReceiverAddress, now: Timestamp
+    ) -> AttemptResult {
+        do throws(HTTPCallError) {
+            let answer = try httpCaller(address.authorities).answer(to: call)
+            let place = Destination(url: call.url)?.text ?? ""
+            return AttemptVerdicts.judge(answer, of: address, from: place, now: now)
+        } catch {
+            return AttemptVerdicts.judge(error, of: address)
+        }
+    }
+
+    private func httpCaller(_ authorities: Authorities) throws(HTTPCallError) -> HTTPCaller {
+        if let caller, caller.authorities == authorities { return caller.caller }
+        let made = try HTTPCaller(library: library, authorities: authorities)
+        caller = (authorities, made)
+        return made
+    }
+}

@@ -1,0 +1,93 @@
+import RollcallCore
+
+/// What became of a notice, at each address of its receiver (A10, A11).
+package struct NoticeFate: Equatable, Sendable {
+    /// What became of the message to one address.
+    package struct Target: Equatable, Sendable {
+        /// Which of the receiver's addresses, from 0.
+        package var target: Int
+        /// Nil until it came to its end.
+        package var outcome: NoticeOutcome?
+        package var finishedAt: Timestamp?
+        /// In their order.
+        package var attempts: [AttemptRow] = []
+    }
+
+    package var notice: Notice
+    package var decidedAt: Timestamp
+    /// By their numbers.
+    package var targets: [Target] = []
+
+    /// From the decision until the last address was told, or given up; nil before.
+    package var took: Milliseconds? {
+        var last = decidedAt
+        for target in targets {
+            guard let finishedAt = target.finishedAt else { return nil }
+            last = max(last, finishedAt)
+        }
+        return targets.isEmpty ? nil : last - decidedAt
+    }
+}
+
+/// Reads what became of notices, through whichever connection.
+final class NoticeReader {
+    private let messages, attempts: Statement
+
+    /// A reader of a store of which the tables are there.
+    init(_ connection: SQLiteConnection) throws(StoreError) {
+        messages = try Statement(
+            connection, "SELECT * FROM outbox WHERE notice = ? ORDER BY target")
+        attempts = try Statement(
+            connection, "SELECT * FROM attempts WHERE notice = ? ORDER BY target, attempt")
+    }
+
+    /// Frees its statements, so that the connection can be closed.
+    func finalize() {
+        messages.finalize()
+        attempts.finalize()
+    }
+
+    /// What became of the notice of a number so far; nil if there is none, or it was cut.
+    func fate(of number: Int64) throws(StoreError) -> NoticeFate? {
+        var fate: NoticeFate?
+        messages.bind(number, at: 1)
+        defer { messages.reset() }
+        while try messages.next() {
+            guard let message = OutboxMessage(messages) else {
+                throw .damaged("message of notice \(number) makes no sense")
+            }
+            var found = fate ?? NoticeFate(notice: message.notice, decidedAt: message.decidedAt)
+            found.targets.append(
+                NoticeFate.Target(
+                    target: message.target, outcome: message.outcome,
+                    finishedAt: message.state.isFinished ? message.finishedAt : nil))
+            fate = found
+        }
+        guard var fate else { return nil }
+        attempts.bind(number, at: 1)
+        defer { attempts.reset() }
+        while try attempts.next() {
+            let row = AttemptRow(attempts)
+            guard let place = fate.targets.firstIndex(where: { $0.target == row.target }) else {
+                continue
+            }
+            fate.targets[place].attempts.append(row)
+        }
+        return fate
+    }
+}
+
+extension AttemptRow {
+    /// The current row of a statement that selects the whole table.
+    fileprivate init(_ statement: Statement) {
+        self.init(
+            notice: statement.integer(at: 0), target: Int(clamping: statement.integer(at: 1)),
+            attempt: Int(clamping: statement.integer(at: 2)),
+            beganAt: Timestamp(milliseconds: statement.integer(at: 3)))
+        let took = statement.integer(at: 4)
+        self.took = took < 0 ? nil : Milliseconds(took)
+        let status = Int(clamping: statement.integer(at: 5))
+        self.status = status == 0 ? nil : status
+        error = statement.text(at: 6)
+    }
+}

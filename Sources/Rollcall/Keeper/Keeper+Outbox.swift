@@ -1,0 +1,217 @@
+import Logging
+import RollcallCore
+
+/// The keeper and its outbox: what was decided is stored, what is stored is sent, what came of it
+/// is stored too (A9).
+///
+///     decided ── commit ──► attempt begun ── commit ──► courier ──► report ── commit ──► outcome
+///
+/// The first two may be one commit. Nothing is sent but what a commit says was begun, so that
+/// after a crash everything that may have arrived is known to.
+extension Keeper {
+    /// Notices that are waited for at once, at most.
+    static let noticeWaitsMax = 16
+    /// Milliseconds that a stop leaves what is being sent to come back.
+    static let sendingLeaveMax: Int64 = 2000
+
+    /// What of a turn comes from the outbox: reports of couriers, and messages at their end, which
+    /// the engine learns of in the same turn.
+    func takeReports(at now: RunningTime, _ pending: inout PendingTurn) {
+        let wall = engine.watch.wall(now)
+        let came = reports
+        reports = []
+        for report in came { take(report, at: now, wall, &pending) }
+        guard outbox.due() <= now else { return }
+        for end in outbox.settle(now: now, wall: wall) {
+            tell(end)
+            _ = pending.fold(.outcome(end), into: &engine, at: now)
+        }
+        dismiss(outbox.takeLanesGone())
+    }
+
+    private func take(
+        _ report: CourierReport, at now: RunningTime, _ wall: Timestamp,
+        _ pending: inout PendingTurn
+    ) {
+        let result = report.result
+        guard report.notice > 0 else {
+            outbox.refreshed(report.lane)
+            if result.kind != .delivered { tell(report, "not refreshed", .warning) }
+            return
+        }
+        var row = AttemptRow(
+            notice: report.notice, target: report.lane.target, attempt: report.attempt,
+            beganAt: report.beganAt)
+        row.took = report.took
+        row.status = result.status
+        row.error = result.error ?? ""
+        pending.attempts.append(row)
+        let verdict: OutboxVerdict =
+            switch result.kind {
+            case .delivered: .delivered
+            case .refused: .refused
+            case .retry: .failed
+            }
+        let end = outbox.end(
+            report.notice, in: report.lane, verdict, retryAfter: result.retryAfter, now: now,
+            wall: wall)
+        edge.attempted(report.lane.receiver, result.kind)
+        switch end {
+        case .unknown: break
+        case .finished(let end):
+            edge.notified(report.lane.receiver, after: end.took)
+            tell(report, "receiver told", .info)
+        case .again(let next):
+            let words: Logger.Message =
+                verdict == .refused ? "receiver refuses" : "receiver not told"
+            tell(report, words, verdict == .refused ? .error : .warning, again: next - now)
+        }
+    }
+
+    /// Judges a turn that is folded, and what it decides goes into the outbox. Unless `sends` is
+    /// false, whatever is due then is begun.
+    func judge(_ pending: inout PendingTurn, at now: RunningTime, sends: Bool = true) {
+        engine.advance(to: now)
+        pending.take(from: &engine)
+        if outbox.receivers != engine.policy.receivers { outbox.follow(engine.policy.receivers) }
+        for decision in pending.decisions {
+            switch decision.decision {
+            case .notice(let at, let notice): outbox.decide(notice, at: at, now: now)
+            case .alert(_, let report) where report.state == .resolved:
+                outbox.end(incident: report.incident)
+            default: break
+            }
+        }
+        if sends, outbox.due() <= now {
+            pending.sendings = outbox.begin(now: now)
+            let wall = engine.watch.wall(now)
+            for sending in pending.sendings {
+                guard case .message(let message, _) = sending.content else { continue }
+                pending.attempts.append(
+                    AttemptRow(
+                        notice: message.number, target: message.target, attempt: message.attempts,
+                        beganAt: wall))
+            }
+        }
+        pending.outbox = outbox.takeChanges()
+    }
+
+    /// Hands over what a commit says was begun.
+    func send(_ sendings: [OutboxSending]) {
+        for sending in sendings {
+            let draft = PageDraft(sending, store: store.number) { number in
+                let id = engine.roster.id(number)
+                return id.isEmpty ? nil : Array(id)
+            }
+            guard let courier = courier(to: sending.lane) else {
+                let result = AttemptResult(
+                    .retry, error: "the system has no thread left", mayHaveArrived: false)
+                mailbox.put(
+                    .report(
+                        CourierReport(
+                            lane: sending.lane, notice: draft.notice, attempt: sending.attempt,
+                            result: result, beganAt: ClockReading.now().wall,
+                            took: Milliseconds(0))))
+                continue
+            }
+            courier.carry(draft, attempt: sending.attempt)
+        }
+    }
+
+    /// The courier to an address; it is sent for if there is none.
+    private func courier(to lane: LaneKey) -> Courier? {
+        if let courier = couriers[lane] { return courier }
+        let courier = Courier(lane, ways, log: log) { [mailbox] in mailbox.put(.report($0)) }
+        guard courier.start() else { return nil }
+        couriers[lane] = courier
+        return courier
+    }
+
+    /// Sends couriers home after what they are at.
+    private func dismiss(_ lanes: [LaneKey]) {
+        for lane in lanes {
+            couriers[lane]?.close()
+            couriers[lane] = nil
+        }
+    }
+
+    /// The same of all of them.
+    func dismissCouriers() { dismiss(Array(couriers.keys)) }
+
+    // MARK: - Waiting for the end of a notice
+
+    /// Takes a question for what becomes of a notice.
+    func wait(_ wait: NoticeWait) {
+        guard noticeWaits.count < Self.noticeWaitsMax else { return answer(wait) }
+        noticeWaits.append(wait)
+    }
+
+    /// Answers those whose notice came to its end, or who have waited long enough.
+    func answerNoticeWaits() {
+        guard !noticeWaits.isEmpty else { return }
+        let elapsed = ClockReading.now().elapsed
+        let isStuck = !kept.isEmpty
+        let (over, left) = noticeWaits.reduce(into: ([NoticeWait](), [NoticeWait]())) {
+            let isOver = $1.until <= elapsed || (!isStuck && !outbox.isOpen($1.notice))
+            if isOver { $0.0.append($1) } else { $0.1.append($1) }
+        }
+        noticeWaits = left
+        for wait in over { answer(wait) }
+    }
+
+    private func answer(_ wait: NoticeWait) {
+        do throws(StoreError) {
+            wait.reply(try store.journal.notices.fate(of: wait.notice))
+        } catch {
+            log.error("the store cannot be read", metadata: ["error": "\(error)"])
+            wait.reply(nil)
+        }
+    }
+
+    // MARK: - The log
+
+    private func tell(
+        _ report: CourierReport, _ words: Logger.Message, _ level: Logger.Level,
+        again: Milliseconds? = nil
+    ) {
+        var metadata: Logger.Metadata = [
+            "receiver": "\(String(decoding: report.lane.receiver, as: UTF8.self))",
+            "took_ms": "\(report.took.count)",
+        ]
+        if report.notice > 0 {
+            metadata["notice"] = "\(report.notice)"
+            metadata["attempt"] = "\(report.attempt)"
+        }
+        if report.lane.target > 0 { metadata["target"] = "\(report.lane.target)" }
+        if let error = report.result.error { metadata["error"] = "\(error)" }
+        if let again { metadata["again_in_ms"] = "\(again.count)" }
+        log.log(level: level, words, metadata: metadata)
+    }
+
+    /// What was told is told by the report; what was not is told here.
+    private func tell(_ end: NoticeEnd) {
+        let level: Logger.Level
+        switch end.outcome {
+        case .delivered: return
+        case .expired: level = .error
+        case .removed: level = .warning
+        case .dropped, .abandoned: level = .info
+        }
+        log.log(
+            level: level, "message given up",
+            metadata: [
+                "receiver": "\(String(decoding: end.receiver, as: UTF8.self))",
+                "notice": "\(end.notice)", "outcome": "\(end.outcome.word)",
+                "after_ms": "\(end.took.count)",
+            ])
+    }
+}
+
+/// A question for the end of a notice.
+struct NoticeWait: Sendable {
+    let notice: Int64
+    /// When it is answered at the latest, by the machine's clock.
+    let until: Int64
+    /// Called once, on the keeper's thread; nil if there is no such notice.
+    let reply: @Sendable (NoticeFate?) -> Void
+}

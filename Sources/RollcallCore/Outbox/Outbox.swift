@@ -1,0 +1,249 @@
+/// What is on its way to receivers: which message is sent next, when, and what becomes of it.
+///
+/// A value without clock, threads and rows: the keeper tells it what was decided, what was tried
+/// and what time it is, writes down what it changes, and sends only what is written.
+///
+/// Source: design §6 A9. What it does on each message stands at `OutboxMessage.State`.
+package struct Outbox: Equatable, Sendable {
+    /// Messages that wait, at most. Beyond it repeats are given up first, then ends, then the rest,
+    /// the oldest of the fullest lane first; each is a dead letter.
+    package static let messagesMax = 10_000
+
+    /// The store's number: part of every key, and of what jitter is made of.
+    package let store: UInt64
+    package let times: OutboxTimes
+    package let messagesMax: Int
+    /// Whom the settings know.
+    package private(set) var receivers: [Receiver] = []
+    /// In their order.
+    private(set) var lanes: [OutboxLane] = []
+    /// Ends that nobody was told of yet.
+    private var ends: [NoticeEnd] = []
+    /// Lanes that are no more, and what is to be stored of them.
+    private var lanesGone: [LaneKey] = []
+    private var changesLeft = OutboxChanges()
+
+    /// An outbox of `messages` as the store keeps them, at a start.
+    package init(
+        store: UInt64, messages: [OutboxMessage] = [], now: RunningTime,
+        times: OutboxTimes = OutboxTimes(), messagesMax: Int = Self.messagesMax
+    ) {
+        self.store = store
+        self.times = times
+        self.messagesMax = messagesMax
+        for message in messages where message.state != .over {
+            lanes[lane(message.lane)].restore(message, now: now)
+        }
+    }
+
+    // MARK: - What is decided
+
+    /// Takes the receivers of the settings: messages to those that are gone come to their end.
+    package mutating func follow(_ receivers: [Receiver]) {
+        self.receivers = receivers
+        for receiver in receivers {
+            for target in 0..<max(1, receiver.targets) {
+                let place = lane(LaneKey(receiver: receiver.name, target: target))
+                lanes[place].follow(receiver.kind)
+            }
+        }
+        for place in lanes.indices where kind(of: lanes[place].key) == nil {
+            lanes[place].follow(nil)
+        }
+    }
+
+    /// Takes a notice that was decided at `wall`: a message to each address of its receiver.
+    package mutating func decide(_ notice: Notice, at wall: Timestamp, now: RunningTime) {
+        let receiver = receivers.first { $0.name == notice.receiver }
+        for target in 0..<max(1, receiver?.targets ?? 1) {
+            let place = lane(LaneKey(receiver: notice.receiver, target: target))
+            lanes[place].admit(
+                OutboxMessage(notice, target: target, decidedAt: wall, now: now))
+        }
+    }
+
+    /// A firing is over, whoever is told of that: who was not reached yet is not told of it later.
+    package mutating func end(incident: Int64) {
+        for place in lanes.indices { lanes[place].end(incident) }
+    }
+
+    // MARK: - What is due
+
+    /// When `settle` or `begin` next has something to do.
+    package mutating func due() -> RunningTime {
+        if !ends.isEmpty || waitingCount > messagesMax { return .distantPast }
+        var due = RunningTime.distantFuture
+        for place in lanes.indices {
+            due = min(due, lanes[place].due(times))
+            if lanes[place].busy == nil, hasRefresh(lanes[place]) {
+                due = min(due, lanes[place].nextRefresh)
+            }
+        }
+        return due
+    }
+
+    /// Ends what has nothing more to do, and hands over all ends that nobody was told of.
+    package mutating func settle(now: RunningTime, wall: Timestamp) -> [NoticeEnd] {
+        for place in lanes.indices {
+            lanes[place].settle(now: now, wall: wall, times, ends: &ends)
+        }
+        while waitingCount > messagesMax, let end = giveUpOne(now: now, wall: wall) {
+            ends.append(end)
+        }
+        for place in lanes.indices where lanes[place].isOver {
+            changesLeft.add(lanes[place].takeChanges())
+        }
+        lanesGone += lanes.filter(\.isOver).map(\.key)
+        lanes.removeAll { $0.isOver }
+        defer { ends = [] }
+        return ends
+    }
+
+    private mutating func giveUpOne(now: RunningTime, wall: Timestamp) -> NoticeEnd? {
+        let fullest = lanes.indices.max { lanes[$0].waitingCount < lanes[$1].waitingCount }
+        guard let fullest else { return nil }
+        for kind in [Notice.Kind.repeated, .resolved, .fired] {
+            let victim = lanes[fullest].open.first {
+                $0.notice.kind == kind && $0.state != .sending
+            }
+            if let victim {
+                return lanes[fullest].giveUp(victim.number, now: now, wall: wall, times)
+            }
+        }
+        return nil
+    }
+
+    /// Begins the next attempt of each lane that is free. To be stored before it is sent.
+    package mutating func begin(now: RunningTime) -> [OutboxSending] {
+        var sendings: [OutboxSending] = []
+        for place in lanes.indices {
+            let key = lanes[place].key
+            if let message = lanes[place].begin(now: now, times) {
+                let context = context(of: message, in: lanes[place])
+                sendings.append(
+                    OutboxSending(lane: key, content: .message(message, context: context)))
+            } else if let refresh = refresh(place, now: now) {
+                sendings.append(OutboxSending(lane: key, content: refresh))
+            }
+        }
+        return sendings
+    }
+
+    /// What else of the same name the receiver knows to fire: chats and webhooks are told all of a
+    /// name at once, as an Alertmanager would.
+    private func context(of message: OutboxMessage, in lane: OutboxLane) -> [NoticeMember] {
+        guard lane.kind == .webhook || lane.kind == .slack,
+            let name = message.notice.members.first?.name
+        else { return [] }
+        let own = Set(message.notice.members.map(\.incident))
+        return lane.held.filter { $0.outcome == .delivered }.flatMap(\.members)
+            .filter { $0.name == name && !own.contains($0.incident) }
+            .sorted { $0.incident < $1.incident }
+    }
+
+    // MARK: - Refreshes
+
+    private func hasRefresh(_ lane: OutboxLane) -> Bool {
+        guard lane.kind == .alertmanager, !lane.isGone else { return false }
+        return !lane.ended.isEmpty
+            || lanes.contains { $0.key.receiver == lane.key.receiver && !$0.held.isEmpty }
+    }
+
+    /// Every Alertmanager of a receiver is told what any of them knows: one that is new, or has
+    /// forgotten, learns it so.
+    private mutating func refresh(_ place: Int, now: RunningTime) -> OutboxSending.Content? {
+        let lane = lanes[place]
+        guard lane.busy == nil, hasRefresh(lane), lane.nextRefresh <= now else { return nil }
+        // What is on its way to it goes first.
+        let open = Set(lane.open.flatMap(\.members).map(\.incident))
+        var firing: [Int64: NoticeMember] = [:]
+        for other in lanes where other.key.receiver == lane.key.receiver {
+            for message in other.held where message.outcome == .delivered {
+                for member in message.members where !open.contains(member.incident) {
+                    firing[member.incident] = member
+                }
+            }
+        }
+        let members = firing.sorted { $0.key < $1.key }.map(\.value)
+        let ended = lane.ended.filter { $0.until > now }.map(\.member).filter { member in
+            !open.contains(member.incident) && !members.contains { $0.labels == member.labels }
+        }
+        lanes[place].beginRefresh(now: now, times, isEmpty: members.isEmpty && ended.isEmpty)
+        return lanes[place].busy == nil ? nil : .refresh(firing: members, ended: ended)
+    }
+
+    /// A refresh came to its end.
+    package mutating func refreshed(_ key: LaneKey) {
+        if let place = lanes.firstIndex(where: { $0.key == key }) { lanes[place].endRefresh() }
+    }
+
+    // MARK: - What came of it
+
+    /// Notes what an attempt came to. `retryAfter` is how long the receiver wants to be left alone.
+    ///
+    /// The end of a message is handed over by `settle` too, which belongs to the same turn.
+    package mutating func end(
+        _ notice: Int64, in key: LaneKey, _ verdict: OutboxVerdict,
+        retryAfter: Milliseconds? = nil,
+        now: RunningTime, wall: Timestamp
+    ) -> AttemptEnd {
+        guard let place = lanes.firstIndex(where: { $0.key == key }) else { return .unknown }
+        let attempts = lanes[place].open.first { $0.number == notice }?.attempts ?? 0
+        // Spread over everything that tells two attempts apart.
+        var seed = OutboxTimes.mixed(store ^ UInt64(bitPattern: notice))
+        seed = OutboxTimes.mixed(seed ^ UInt64(key.target) << 32 ^ UInt64(attempts))
+        let end = lanes[place].end(
+            notice, verdict, retryAfter: retryAfter, seed: seed, now: now, wall: wall, times)
+        if case .finished(let end) = end { ends.append(end) }
+        return end
+    }
+
+    /// Takes what is to be stored.
+    package mutating func takeChanges() -> OutboxChanges {
+        var changes = OutboxChanges()
+        swap(&changes, &changesLeft)
+        for place in lanes.indices { changes.add(lanes[place].takeChanges()) }
+        return changes
+    }
+
+    /// Takes the addresses that nothing will be sent to any more.
+    package mutating func takeLanesGone() -> [LaneKey] {
+        defer { lanesGone = [] }
+        return lanesGone
+    }
+
+    // MARK: - Answers
+
+    /// Messages that wait or are being sent, by receiver.
+    package var pending: [[UInt8]: Int] {
+        var counts: [[UInt8]: Int] = [:]
+        for lane in lanes { counts[lane.key.receiver, default: 0] += lane.open.count }
+        return counts
+    }
+
+    /// True as long as something of a notice is to be sent.
+    package func isOpen(_ notice: Int64) -> Bool {
+        lanes.contains { $0.open.contains { $0.number == notice } }
+    }
+
+    /// True while something is being sent.
+    package var isSending: Bool { lanes.contains { $0.busy != nil } }
+
+    /// When the oldest message that waits was decided; nil if none does.
+    package var oldest: RunningTime? { lanes.flatMap(\.open).map(\.since).min() }
+
+    private var waitingCount: Int { lanes.reduce(0) { $0 + $1.waitingCount } }
+
+    private func kind(of key: LaneKey) -> ReceiverKind? {
+        receivers.first { $0.name == key.receiver && key.target < max(1, $0.targets) }?.kind
+    }
+
+    /// The place of a lane; it is made if it is not there.
+    private mutating func lane(_ key: LaneKey) -> Int {
+        let place = lanes.firstIndex { $0.key >= key } ?? lanes.count
+        if place < lanes.count, lanes[place].key == key { return place }
+        let kind = kind(of: key)
+        lanes.insert(OutboxLane(key, kind ?? .log, isGone: kind == nil), at: place)
+        return place
+    }
+}

@@ -1,0 +1,57 @@
+/// Rows of the outbox to be written.
+package struct OutboxChanges: Equatable, Sendable {
+    /// Those that the store does not have.
+    package internal(set) var added: [OutboxMessage] = []
+    /// Those that it has otherwise.
+    package internal(set) var changed: [OutboxMessage] = []
+
+    package init() {}
+
+    /// True if there is nothing to write.
+    package var isEmpty: Bool { added.isEmpty && changed.isEmpty }
+
+    mutating func add(_ other: OutboxChanges) {
+        added += other.added
+        changed += other.changed
+    }
+}
+
+/// What is to be sent to one address, once that it is stored.
+package struct OutboxSending: Equatable, Sendable {
+    /// What it is.
+    package enum Content: Equatable, Sendable {
+        /// A message as it is now, which is attempted for the `attempts`th time, and what else of
+        /// the same name the receiver knows to fire, if it is told all of a name.
+        case message(OutboxMessage, context: [NoticeMember])
+        /// All that fires, and what ended lately: no message, and nothing comes of it (A8).
+        case refresh(firing: [NoticeMember], ended: [NoticeMember])
+    }
+
+    package let lane: LaneKey
+    package let content: Content
+
+    /// Which attempt of a message it is; 0 of a refresh.
+    package var attempt: Int {
+        if case .message(let message, _) = content { message.attempts } else { 0 }
+    }
+}
+
+/// What an attempt came to, as far as it decides.
+package enum OutboxVerdict: Equatable, Sendable {
+    /// The receiver took it.
+    case delivered
+    /// It will not take this one as it is.
+    case refused
+    /// It did not, or nobody knows.
+    case failed
+}
+
+/// What follows from an attempt.
+package enum AttemptEnd: Equatable, Sendable {
+    /// Nothing: it was not under way.
+    case unknown
+    /// The message has come to its end.
+    case finished(NoticeEnd)
+    /// It is tried again at an instant, if something is left to be told by then.
+    case again(at: RunningTime)
+}

@@ -1,0 +1,278 @@
+/// The alert that cannot be stored, because it says that nothing can: RollcallStoreFailing, told
+/// from memory. Source: design §6 A5.
+///
+/// A value like the outbox: the keeper tells it when commits fail and work, sends what it gives out
+/// and tells it what came of that. What it must know after a restart is one mark, which the keeper
+/// leaves where a full disk takes it.
+package struct StoreAlarm: Equatable, Sendable {
+    /// Where it stands.
+    ///
+    ///     fine ── a commit failed ──► failing ── 5 s ──► firing ── a commit worked ──► ending
+    ///      ▲ ◄── a commit worked ──────┘  ▲                                           │  │
+    ///      │                              └────────────── a commit failed ────────────┘  │
+    ///      └─────────────────────────── everybody knows that it is over ────────────────┘
+    package enum State: Equatable, Sendable {
+        /// Commits work, and nobody has to be told of anything.
+        case fine
+        /// Commits fail, for less than `firesAfter`.
+        case failing(since: RunningTime)
+        /// Everybody is to know.
+        case firing
+        /// Commits work again, and not everybody who was told knows.
+        case ending(since: RunningTime)
+    }
+
+    /// How long commits must fail before anybody is woken: as long as a turn may be late before
+    /// that counts as blindness (B1). A lock that a backup holds, or a file that is rotated away
+    /// from a full disk, is over before.
+    package static let firesAfter = Engine.turnEvery
+    /// How often those who know are told again.
+    package static let repeatEvery = Milliseconds.seconds(10 * 60)
+
+    /// What is to be sent to one address.
+    package struct Sending: Equatable, Sendable {
+        package let lane: LaneKey
+        package let kind: Notice.Kind
+        /// What tells it from other messages of the alarm, the same over retries.
+        package let id: String
+        package let member: NoticeMember
+        /// Which attempt of this message it is.
+        package let attempt: Int
+    }
+
+    /// What one address knows.
+    private struct Lane: Equatable, Sendable {
+        var kind: ReceiverKind
+        /// When it took the message that it fires; nil before.
+        var toldAt: Timestamp?
+        /// Something may have arrived.
+        var isUnsure = false
+        /// It took the message that it is over.
+        var isEnded = false
+        var busy: Notice.Kind?
+        var next: RunningTime
+        var failures = 0
+        /// Messages that it took.
+        var taken = 0
+    }
+
+    package private(set) var state = State.fine
+    /// When the first commit failed.
+    package private(set) var activeAt = Timestamp.distantPast
+    /// When it fired, as those see it who were not told yet that it was over.
+    package private(set) var startsAt = Timestamp.distantPast
+    /// When it fired last: tells messages of one firing from those of another.
+    private var firedAt = Timestamp.distantPast
+    /// When it was over.
+    package private(set) var endsAt = Timestamp.distantPast
+    /// True if the mark is left, or was tried to be.
+    package private(set) var isMarked = false
+    private let times: OutboxTimes
+    private var lanes: [LaneKey: Lane] = [:]
+
+    /// An alarm at a start, when a commit has just worked. With a mark of the time at which it
+    /// fired, the last process could not say that it is over: nobody knows who was told, so
+    /// everybody who may have been gets to know.
+    package init(
+        markedAt: Timestamp? = nil, receivers: [Receiver] = [], now: RunningTime,
+        wall: Timestamp, times: OutboxTimes = OutboxTimes()
+    ) {
+        self.times = times
+        guard let markedAt else { return }
+        (activeAt, startsAt, firedAt) = (markedAt, markedAt, markedAt)
+        endsAt = max(markedAt, wall)
+        state = .ending(since: now)
+        isMarked = true
+        lanes = Self.addresses(receivers).mapValues {
+            Lane(kind: $0.kind, isUnsure: true, next: now)
+        }
+    }
+
+    // MARK: - What happens
+
+    /// A commit failed.
+    package mutating func failed(now: RunningTime, wall: Timestamp) {
+        switch state {
+        case .fine:
+            activeAt = wall
+            state = .failing(since: now)
+        case .ending: state = .failing(since: now)
+        case .failing, .firing: break
+        }
+    }
+
+    /// A commit worked.
+    package mutating func worked(now: RunningTime, wall: Timestamp) {
+        switch state {
+        case .failing where lanes.isEmpty: state = .fine
+        case .failing, .firing:
+            endsAt = wall
+            state = .ending(since: now)
+            for key in lanes.keys where lanes[key]?.busy == nil { lanes[key]?.next = now }
+        case .fine, .ending: break
+        }
+    }
+
+    /// Time passes: true if it has just fired.
+    package mutating func advance(now: RunningTime, wall: Timestamp) -> Bool {
+        guard case .failing(let since) = state, now - since >= Self.firesAfter else { return false }
+        state = .firing
+        firedAt = wall
+        // For who does not know yet that it was over, it never was.
+        if lanes.values.allSatisfy(\.isEnded) { startsAt = wall }
+        return true
+    }
+
+    /// What the mark should be, if it is not: the time at which it fired, or none.
+    package var markDue: Mark? {
+        switch state {
+        case .firing where !isMarked: .some(.set(startsAt))
+        case .fine where isMarked: .some(.cleared)
+        case .ending where isMarked && lanes.values.allSatisfy(\.isEnded): .some(.cleared)
+        default: nil
+        }
+    }
+
+    /// What the mark says.
+    package enum Mark: Equatable, Sendable {
+        case set(Timestamp)
+        case cleared
+    }
+
+    /// The mark was left or taken away, or could not be: either way the alarm goes on.
+    package mutating func marked(_ mark: Mark) { isMarked = mark != .cleared }
+
+    // MARK: - What is sent
+
+    /// Begins what is due: to the addresses of those who want the alert and whom `isMuted` does not
+    /// keep from it. An end is never muted (A7).
+    package mutating func begin(
+        receivers: [Receiver], isMuted: Bool, now: RunningTime
+    ) -> [Sending] {
+        let wanted = Self.addresses(receivers)
+        for (key, lane) in lanes where wanted[key] == nil && lane.busy == nil { lanes[key] = nil }
+        var sendings: [Sending] = []
+        switch state {
+        case .fine, .failing: break
+        case .firing:
+            guard !isMuted, isMarked else { break }
+            for (key, receiver) in wanted {
+                var lane = lanes[key] ?? Lane(kind: receiver.kind, next: now)
+                if lane.busy == nil, lane.next <= now {
+                    let kind = lane.toldAt == nil ? Notice.Kind.fired : .repeated
+                    lane.busy = kind
+                    lane.isEnded = false
+                    sendings.append(sending(key, lane, kind))
+                }
+                lanes[key] = lane
+            }
+        case .ending(let since):
+            for key in lanes.keys { finish(key, wanted[key], since, now) }
+            for (key, lane) in lanes where lane.busy == nil && lane.next <= now {
+                lanes[key]?.busy = .resolved
+                sendings.append(sending(key, lane, .resolved))
+            }
+            if lanes.isEmpty { state = .fine }
+        }
+        return sendings.sorted { $0.lane < $1.lane }
+    }
+
+    /// Forgets an address that need not be told of the end, or has been for long enough.
+    private mutating func finish(
+        _ key: LaneKey, _ receiver: Receiver?, _ since: RunningTime, _ now: RunningTime
+    ) {
+        guard let lane = lanes[key], lane.busy == nil else { return }
+        // An Alertmanager is told again for a while, in case that it forgets (A8).
+        let patience = lane.isEnded ? times.refreshEndedFor : times.resolveFor
+        let isAlertmanager = lane.kind == .alertmanager
+        let isOver =
+            now - since >= patience || (lane.isEnded && !isAlertmanager)
+            || (!lane.isEnded && lane.toldAt == nil && !lane.isUnsure)
+            || receiver.map { !$0.sendsResolved && !isAlertmanager } ?? true
+        if isOver { lanes[key] = nil }
+    }
+
+    /// Notes what an attempt came to.
+    package mutating func end(
+        _ key: LaneKey, _ verdict: OutboxVerdict, mayHaveArrived: Bool,
+        retryAfter: Milliseconds? = nil, now: RunningTime, wall: Timestamp
+    ) {
+        guard var lane = lanes[key], let kind = lane.busy else { return }
+        lane.busy = nil
+        switch verdict {
+        case .delivered:
+            lane.failures = 0
+            lane.taken += 1
+            if kind == .resolved {
+                lane.isEnded = true
+                (lane.toldAt, lane.isUnsure) = (nil, false)
+            } else if lane.toldAt == nil {
+                lane.toldAt = wall
+            }
+            let isAlertmanager = lane.kind == .alertmanager
+            lane.next = now + (isAlertmanager ? times.refreshEvery : Self.repeatEvery)
+        case .refused:
+            lane.failures += 1
+            lane.next = now + times.refusedEvery
+        case .failed:
+            lane.failures += 1
+            lane.isUnsure = lane.isUnsure || mayHaveArrived
+            let seed = UInt64(bitPattern: startsAt.milliseconds) ^ UInt64(lane.failures)
+            let wait = times.retry(after: lane.failures, seed: seed ^ UInt64(key.target) << 32)
+            lane.next = now + max(wait, min(retryAfter ?? wait, times.retryAfterMax))
+        }
+        // What came meanwhile is told at once, in its order.
+        if case .ending = state, kind != .resolved { lane.next = now }
+        if state == .firing, kind == .resolved { lane.next = now }
+        lanes[key] = lane
+    }
+
+    private func sending(_ key: LaneKey, _ lane: Lane, _ kind: Notice.Kind) -> Sending {
+        var member = Self.member
+        member.startsAt = startsAt
+        if kind == .resolved { member.endsAt = max(endsAt, startsAt) }
+        return Sending(
+            lane: key, kind: kind,
+            id: "store-\(firedAt.milliseconds)-\(kind.word)-\(lane.taken)", member: member,
+            attempt: lane.failures + 1)
+    }
+
+    // MARK: - What it says
+
+    /// The alert without times.
+    package static var member: NoticeMember {
+        var member = NoticeMember()
+        member.name = .rollcallStoreFailing
+        let severity = AlertRules()[.rollcallStoreFailing].severity
+        member.labels = [
+            Label("alertname", member.name.word.bytes), Label("severity", severity.word.bytes),
+        ]
+        return member
+    }
+
+    /// How the alert stands; nil if it does not.
+    package var alertState: AlertState? {
+        switch state {
+        case .fine, .ending: nil
+        case .failing: lanes.isEmpty ? .pending : .firing
+        case .firing: .firing
+        }
+    }
+
+    /// Who took the message that it fires, and when; by name.
+    package var told: [(receiver: [UInt8], at: Timestamp)] {
+        lanes.sorted { $0.key < $1.key }.compactMap { key, lane in
+            lane.toldAt.map { (key.receiver, $0) }
+        }
+    }
+
+    private static func addresses(_ receivers: [Receiver]) -> [LaneKey: Receiver] {
+        var addresses: [LaneKey: Receiver] = [:]
+        for receiver in receivers where receiver.wants(member.labels) {
+            for target in 0..<max(1, receiver.targets) {
+                addresses[LaneKey(receiver: receiver.name, target: target)] = receiver
+            }
+        }
+        return addresses
+    }
+}

@@ -1,0 +1,252 @@
+import Testing
+
+@testable import RollcallCore
+
+/// Which message is sent next, when, and what becomes of it (A9).
+@Suite struct OutboxTests {
+    private typealias Stage = OutboxStage
+    private static let pager = [Stage.receiver("oncall", .pagerduty)]
+    private static let hook = [Stage.receiver("oncall", .webhook)]
+
+    // MARK: - Orders and ends
+
+    @Test func `a trigger and its resolve go out in order, one at a time`() {
+        var stage = Stage(Self.pager)
+        stage.decide(.fired, [1])
+        #expect(stage.turn() == ["1 fired [1] #1"])
+        stage.decide(.fired, [2])
+        stage.decide(.resolved, [1])
+        #expect(stage.turn() == [])
+        #expect(stage.result(1, .delivered) == ["1 delivered", "2 fired [2] #1"])
+        #expect(stage.result(2, .delivered) == ["2 delivered", "3 resolved [1] #1"])
+        #expect(stage.result(3, .delivered) == ["3 delivered"])
+        #expect(stage.outbox.pending == [Array("oncall".utf8): 0])
+    }
+
+    @Test func `after a 2xx nothing of a message is sent again, also not by a late result`() {
+        var stage = Stage(Self.pager)
+        stage.decide(.fired, [1])
+        _ = stage.turn()
+        _ = stage.result(1, .delivered)
+        #expect(stage.result(1, .failed) == [])
+        stage.wait(seconds: 1_000_000)
+        #expect(stage.turn() == [])
+        stage.restart(Self.pager)
+        #expect(stage.turn() == [])
+    }
+
+    @Test func `what is over before its first attempt is dropped, and its resolve with it`() {
+        var stage = Stage(Self.hook)
+        stage.decide(.fired, [1])
+        _ = stage.turn()
+        stage.decide(.fired, [2, 3])
+        stage.decide(.resolved, [2])
+        #expect(stage.turn() == ["3 dropped"])
+        // The other member was never in question.
+        #expect(stage.result(1, .delivered) == ["1 delivered", "2 fired [3] of [1] #1"])
+        #expect(stage.result(2, .delivered) == ["2 delivered"])
+        stage.decide(.resolved, [3])
+        #expect(stage.turn() == ["4 resolved [3] of [1] #1"])
+    }
+
+    @Test func `what may have arrived is not tried again once it is over; its resolve is`() {
+        var stage = Stage(Self.hook)
+        stage.decide(.fired, [1, 2])
+        _ = stage.turn()
+        #expect(stage.result(1, .failed) == [])
+        stage.decide(.resolved, [1])
+        #expect(stage.turn() == ["2 resolved [1] #1"])
+        #expect(stage.result(2, .delivered) == ["2 delivered"])
+        stage.wait(seconds: 10)
+        #expect(stage.turn() == ["1 fired [2] #2"])
+        #expect(stage.result(1, .failed) == [])
+        stage.decide(.resolved, [2])
+        #expect(stage.turn() == ["1 abandoned", "3 resolved [2] #1"])
+    }
+
+    @Test func `what is over while it is being sent is not tried again, and its resolve waits`() {
+        for verdict in [OutboxVerdict.delivered, .failed, .refused] {
+            var stage = Stage(Self.pager)
+            stage.decide(.fired, [1])
+            _ = stage.turn()
+            stage.decide(.resolved, [1])
+            #expect(stage.turn() == [])
+            let word = verdict == .delivered ? "delivered" : "abandoned"
+            #expect(stage.result(1, verdict) == ["1 \(word)", "2 resolved [1] #1"])
+        }
+    }
+
+    @Test func `a repeat is dropped while the trigger is on its way, and sent once it is there`() {
+        var stage = Stage(Self.hook)
+        stage.decide(.fired, [1, 2])
+        _ = stage.turn()
+        stage.decide(.repeated, [1, 2])
+        #expect(stage.turn() == ["2 dropped"])
+        #expect(stage.result(1, .delivered) == ["1 delivered"])
+        stage.decide(.repeated, [1, 2])
+        #expect(stage.turn() == ["3 repeated [1 2] #1"])
+        #expect(stage.result(3, .failed) == [])
+        // It knows by the first message: the resolve goes out although the repeat did not.
+        stage.decide(.resolved, [1])
+        #expect(stage.turn() == ["4 resolved [1] of [2] #1"])
+    }
+
+    @Test func `a repeat that was never tried does not take the resolve with it`() {
+        var stage = Stage(Self.pager)
+        stage.decide(.fired, [1])
+        _ = stage.turn()
+        _ = stage.result(1, .delivered)
+        stage.decide(.fired, [2])
+        _ = stage.turn()
+        stage.decide(.repeated, [1])
+        stage.decide(.resolved, [1])
+        #expect(stage.turn() == ["3 dropped"])
+        #expect(stage.result(2, .delivered) == ["2 delivered", "4 resolved [1] #1"])
+    }
+
+    @Test func `whoever is not told of ends is not told of what is over either`() {
+        var stage = Stage(Self.pager)
+        stage.decide(.fired, [1])
+        _ = stage.turn()
+        stage.decide(.fired, [2])
+        stage.outbox.end(incident: 2)
+        #expect(stage.turn() == ["2 dropped"])
+        stage.outbox.end(incident: 1)
+        #expect(stage.result(1, .failed) == ["1 abandoned"])
+    }
+
+    // MARK: - Refusals
+
+    @Test func `a refusal holds up nobody else, and is tried every five minutes`() {
+        var stage = Stage(Self.hook)
+        stage.decide(.fired, [1])
+        stage.decide(.fired, [2])
+        #expect(stage.turn() == ["1 fired [1] #1"])
+        #expect(stage.result(1, .refused) == ["2 fired [2] #1"])
+        #expect(stage.result(2, .delivered) == ["2 delivered"])
+        #expect(stage.waitForDue() == 300_000)
+        #expect(stage.turn() == ["1 fired [1] of [2] #2"])
+        #expect(stage.result(1, .refused, retryAfter: 1000) == [])
+        #expect(stage.waitForDue() == 1_000_000)
+    }
+
+    @Test func `a refused end lets the next firing pass, and would end it: it is abandoned`() {
+        let first = Stage.member(1, region: "north")
+        let second = Stage.member(2, region: "north")
+        var stage = Stage(Self.hook)
+        stage.decide(.fired, [first])
+        _ = stage.turn()
+        _ = stage.result(1, .delivered)
+        stage.decide(.resolved, [first])
+        #expect(stage.turn() == ["2 resolved [1] #1"])
+        stage.decide(.fired, [second])
+        #expect(stage.turn() == [])
+        #expect(stage.result(2, .refused) == ["3 fired [2] #1"])
+        #expect(stage.result(3, .delivered) == ["3 delivered", "2 abandoned"])
+    }
+
+    @Test func `an end that fails keeps the next firing of the alert behind it, but not a pager's`()
+    {
+        let first = Stage.member(1, region: "north")
+        let second = Stage.member(2, region: "north")
+        for (receivers, wanted) in [(Self.hook, []), (Self.pager, ["3 fired [2] #1"])] {
+            var stage = Stage(receivers)
+            stage.decide(.fired, [first])
+            _ = stage.turn()
+            _ = stage.result(1, .delivered)
+            stage.decide(.resolved, [first])
+            _ = stage.turn()
+            _ = stage.result(2, .failed)
+            stage.decide(.fired, [second])
+            #expect(stage.turn() == wanted)
+        }
+    }
+
+    // MARK: - Waiting
+
+    @Test func `waits double up to five minutes, are spread, and differ by store and message`() {
+        let times = OutboxTimes()
+        for (failures, bound) in [(1, 2), (2, 4), (5, 32), (8, 256), (9, 300), (60, 300)] {
+            let waits = (0..<200).map {
+                times.retry(after: failures, seed: OutboxTimes.mixed(UInt64($0))).count
+            }
+            #expect(waits.allSatisfy { (1000...Int64(bound) * 1000).contains($0) })
+            #expect(Set(waits).count > 150)
+        }
+        #expect(
+            times.retry(after: 9, seed: .max) == times.retry(after: 9, seed: .max))
+    }
+
+    @Test func `a receiver's own wish is heeded, for an hour at most`() {
+        for (wish, wanted) in [(120, 120_000), (3600, 3_600_000), (90_000, 3_600_000)] {
+            var stage = Stage(Self.pager)
+            stage.decide(.fired, [1])
+            _ = stage.turn()
+            _ = stage.result(1, .failed, retryAfter: Int64(wish))
+            #expect(stage.waitForDue() == wanted)
+        }
+    }
+
+    @Test func `while a receiver fails, what is new is tried at once, and the rest takes turns`() {
+        var stage = Stage(Self.pager)
+        for incident in 1...20 { stage.decide(.fired, [Int64(incident)]) }
+        for incident in 1...20 {
+            _ = stage.turn()
+            _ = stage.result(Int64(incident), .failed)
+        }
+        stage.wait(seconds: 60)
+        var attempts = 0
+        for _ in 0..<600 {
+            for line in stage.turn() {
+                attempts += 1
+                _ = stage.result(Int64(line.split(separator: " ")[0]) ?? 0, .failed)
+            }
+            stage.wait(seconds: 1)
+        }
+        // Each by itself would be tried some four times in ten minutes.
+        #expect((1...12).contains(attempts))
+        stage.decide(.fired, [21])
+        #expect(stage.turn() == ["21 fired [21] #1"])
+    }
+
+    @Test func `what is critical is tried before what is not`() {
+        var stage = Stage(Self.pager)
+        stage.decide(.fired, [1])
+        _ = stage.turn()
+        stage.decide(.fired, [2])
+        stage.decide(.fired, [Stage.member(3, severity: "critical")])
+        #expect(stage.result(1, .delivered) == ["1 delivered", "3 fired [3] #1"])
+        #expect(stage.result(3, .delivered) == ["3 delivered", "2 fired [2] #1"])
+    }
+
+    @Test func `a trigger is given up after a day, its resolve after three`() {
+        var stage = Stage(Self.pager)
+        stage.decide(.fired, [1])
+        _ = stage.turn()
+        #expect(stage.result(1, .failed) == [])
+        stage.wait(seconds: 86_399)
+        _ = stage.turn()
+        #expect(stage.result(1, .failed) == [])
+        #expect(stage.waitForDue() <= 1000)
+        #expect(stage.turn() == ["1 expired"])
+        // It may have arrived: the end is told.
+        stage.decide(.resolved, [1])
+        #expect(stage.turn() == ["2 resolved [1] #1"])
+        #expect(stage.result(2, .failed) == [])
+        stage.wait(seconds: 3 * 86_400 - 1)
+        #expect(stage.turn() == ["2 resolved [1] #2"])
+        #expect(stage.result(2, .failed) == [])
+        stage.wait(seconds: 1)
+        #expect(stage.turn() == ["2 expired"])
+        #expect(stage.outbox.due() == .distantFuture)
+    }
+
+    @Test func `an Alertmanager is told as long as it fires`() {
+        var stage = Stage([Stage.receiver("oncall", .alertmanager)])
+        stage.decide(.fired, [1])
+        _ = stage.turn()
+        _ = stage.result(1, .failed)
+        stage.wait(seconds: 10 * 86_400)
+        #expect(stage.turn() == ["1 fired [1] #2"])
+    }
+}

@@ -1,0 +1,278 @@
+import Testing
+
+@testable import RollcallCore
+
+/// The alarm about the store, in seconds since its first commit failed.
+@Suite struct StoreAlarmTests {
+    /// One alarm and those whom it tells.
+    private struct Scene {
+        var alarm: StoreAlarm
+        var receivers: [Receiver]
+        var isMuted = false
+        /// What went out, by when: `6 fired oncall`.
+        private(set) var told: [String] = []
+
+        init(_ kinds: [ReceiverKind], markedAt: Int64? = nil) {
+            receivers = kinds.map { Receiver(name: $0.word.bytes, kind: $0) }
+            alarm = StoreAlarm(
+                markedAt: markedAt.map(Self.wall), receivers: receivers, now: Self.time(0),
+                wall: Self.wall(0))
+        }
+
+        static func time(_ second: Int64) -> RunningTime {
+            RunningTime(milliseconds: second * 1000)
+        }
+
+        static func wall(_ second: Int64) -> Timestamp {
+            Timestamp(milliseconds: 1_795_230_000_000 + second * 1000)
+        }
+
+        mutating func failed(_ second: Int64) {
+            alarm.failed(now: Self.time(second), wall: Self.wall(second))
+        }
+
+        mutating func worked(_ second: Int64) {
+            alarm.worked(now: Self.time(second), wall: Self.wall(second))
+        }
+
+        /// Time passes; the mark is left or taken; what is due goes out and is returned.
+        mutating func pass(_ second: Int64) -> [StoreAlarm.Sending] {
+            _ = alarm.advance(now: Self.time(second), wall: Self.wall(second))
+            if let mark = alarm.markDue {
+                told.append("\(second) \(mark == .cleared ? "cleared" : "marked")")
+                alarm.marked(mark)
+            }
+            let sendings = alarm.begin(
+                receivers: receivers, isMuted: isMuted, now: Self.time(second))
+            for sending in sendings {
+                let name = String(decoding: sending.lane.receiver, as: UTF8.self)
+                told.append("\(second) \(sending.kind.word) \(name)")
+            }
+            return sendings
+        }
+
+        mutating func end(
+            _ sendings: [StoreAlarm.Sending], _ second: Int64,
+            _ verdict: OutboxVerdict = .delivered, mayHaveArrived: Bool = true
+        ) {
+            for sending in sendings {
+                alarm.end(
+                    sending.lane, verdict, mayHaveArrived: mayHaveArrived, now: Self.time(second),
+                    wall: Self.wall(second))
+            }
+        }
+
+        /// Passes each second of `seconds`, and everything is delivered at once.
+        mutating func run(_ seconds: ClosedRange<Int64>) {
+            for second in seconds { end(pass(second), second) }
+        }
+    }
+
+    @Test func `a store that fails for five seconds is told, one that fails for less is not`() {
+        var scene = Scene([.pagerduty])
+        scene.failed(0)
+        scene.run(0...4)
+        scene.worked(4)
+        scene.run(4...30)
+        #expect(scene.told.isEmpty && scene.alarm.state == .fine)
+        scene.failed(31)
+        scene.run(31...35)
+        #expect(scene.told.isEmpty && scene.alarm.alertState == .pending)
+        scene.run(36...36)
+        #expect(scene.told == ["36 marked", "36 fired pagerduty"])
+        #expect(scene.alarm.alertState == .firing)
+        #expect(scene.alarm.activeAt == Scene.wall(31) && scene.alarm.startsAt == Scene.wall(36))
+    }
+
+    @Test func `it is told again each ten minutes, to an alertmanager each minute`() {
+        var scene = Scene([.slack, .alertmanager])
+        scene.failed(0)
+        scene.run(0...700)
+        let slack = scene.told.filter { $0.hasSuffix("slack") }
+        #expect(slack == ["5 fired slack", "605 repeated slack"])
+        let refreshes = scene.told.filter { $0.hasSuffix("repeated alertmanager") }
+        #expect(refreshes.count == 11 && refreshes.first == "65 repeated alertmanager")
+    }
+
+    @Test func `its end is told once, and then the mark goes`() {
+        var scene = Scene([.pagerduty, .slack])
+        scene.receivers[1].sendsResolved = false
+        scene.failed(0)
+        scene.run(0...10)
+        scene.worked(11)
+        scene.run(11...100)
+        #expect(
+            scene.told == [
+                "5 marked", "5 fired pagerduty", "5 fired slack", "11 resolved pagerduty",
+                "12 cleared",
+            ])
+        #expect(scene.alarm.state == .fine && !scene.alarm.isMarked)
+    }
+
+    @Test func `an alertmanager is told the end for a quarter of an hour, without the mark`() {
+        var scene = Scene([.alertmanager])
+        scene.failed(0)
+        scene.run(0...10)
+        scene.worked(11)
+        scene.run(11...2000)
+        let ends = scene.told.filter { $0.contains("resolved") }
+        #expect(ends.count == 15 && ends.first == "11 resolved alertmanager")
+        #expect(scene.told.filter { $0.contains("cleared") } == ["12 cleared"])
+        #expect(scene.alarm.state == .fine)
+    }
+
+    @Test func `who cannot be reached is not told of an end that they never needed`() {
+        var scene = Scene([.pagerduty])
+        scene.failed(0)
+        let first = scene.pass(5)
+        scene.end(first, 5, .failed, mayHaveArrived: false)
+        scene.worked(6)
+        scene.run(6...20)
+        #expect(scene.told == ["5 marked", "5 fired pagerduty", "7 cleared"])
+    }
+
+    @Test func `who may have been told is told the end, and not before that is known`() {
+        var scene = Scene([.pagerduty])
+        scene.failed(0)
+        let first = scene.pass(5)
+        scene.worked(6)
+        #expect(scene.pass(7).isEmpty)
+        scene.end(first, 8, .failed)
+        scene.end(scene.pass(8), 8)
+        _ = scene.pass(9)
+        #expect(
+            scene.told == [
+                "5 marked", "5 fired pagerduty", "8 resolved pagerduty", "9 cleared",
+            ])
+    }
+
+    @Test func `what fails is tried again under the same id, and a refusal slowly`() {
+        var scene = Scene([.webhook])
+        scene.failed(0)
+        let first = scene.pass(5)
+        scene.end(first, 5, .failed)
+        var again: [StoreAlarm.Sending] = []
+        for second: Int64 in 6...10 where again.isEmpty { again = scene.pass(second) }
+        #expect(again.map(\.id) == first.map(\.id) && again.map(\.attempt) == [2])
+        scene.end(again, 10, .refused)
+        var seconds: [Int64] = []
+        for second: Int64 in 11...400 {
+            let sendings = scene.pass(second)
+            scene.end(sendings, second)
+            seconds += sendings.map { _ in second }
+        }
+        #expect(seconds == [310])
+    }
+
+    @Test func `after a restart with a mark everybody who may know is told the end`() {
+        var scene = Scene([.pagerduty, .slack], markedAt: -3600)
+        let sendings = scene.pass(1)
+        #expect(sendings.allSatisfy { $0.member.startsAt == Scene.wall(-3600) })
+        #expect(sendings.allSatisfy { $0.member.endsAt == Scene.wall(0) })
+        scene.end(sendings, 1)
+        _ = scene.pass(2)
+        #expect(
+            scene.told == ["1 resolved pagerduty", "1 resolved slack", "2 cleared"])
+        #expect(scene.alarm.state == .fine && !scene.alarm.isMarked)
+    }
+
+    @Test func `a store that fails again before its end is told is one firing`() {
+        var scene = Scene([.pagerduty])
+        scene.failed(0)
+        scene.run(0...10)
+        scene.worked(11)
+        let end = scene.pass(11)
+        scene.failed(12)
+        scene.end(end, 13, .failed, mayHaveArrived: false)
+        #expect(scene.alarm.alertState == .firing)
+        scene.run(13...30)
+        scene.worked(31)
+        scene.run(31...40)
+        #expect(scene.alarm.startsAt == Scene.wall(5))
+        #expect(
+            scene.told == [
+                "5 marked", "5 fired pagerduty", "11 resolved pagerduty",
+                "17 repeated pagerduty", "31 resolved pagerduty", "32 cleared",
+            ])
+    }
+
+    @Test func `each firing has ids of its own, also after a restart`() {
+        var scene = Scene([.webhook])
+        var ids: [String] = []
+        for begin: Int64 in [0, 100] {
+            scene.failed(begin)
+            for second in begin...(begin + 20) {
+                if second == begin + 10 { scene.worked(second) }
+                let sendings = scene.pass(second)
+                ids += sendings.map(\.id)
+                scene.end(sendings, second)
+            }
+        }
+        var later = Scene([.webhook], markedAt: 105)
+        ids += later.pass(200).map(\.id)
+        #expect(ids.count == 5 && Set(ids).count == 5)
+    }
+
+    @Test func `a silence keeps it from being told, never from ending`() {
+        var scene = Scene([.pagerduty])
+        scene.isMuted = true
+        scene.failed(0)
+        scene.run(0...20)
+        #expect(scene.told == ["5 marked"])
+        scene.isMuted = false
+        scene.run(21...21)
+        scene.isMuted = true
+        scene.worked(22)
+        scene.run(22...23)
+        #expect(
+            scene.told == [
+                "5 marked", "21 fired pagerduty", "22 resolved pagerduty", "23 cleared",
+            ])
+    }
+
+    @Test func `it goes to those whose conditions its labels fulfil, and to each address`() {
+        var scene = Scene([.pagerduty, .slack, .alertmanager])
+        let severity = Array("severity".utf8)
+        scene.receivers[0].match = [
+            LabelMatcher(name: severity, values: [Array("critical".utf8)])
+        ]
+        scene.receivers[1].match = [
+            LabelMatcher(name: severity, values: [Array("warning".utf8)])
+        ]
+        scene.receivers[2].targets = 2
+        scene.failed(0)
+        _ = scene.pass(5)
+        #expect(
+            scene.told == [
+                "5 marked", "5 fired alertmanager", "5 fired alertmanager", "5 fired pagerduty",
+            ])
+    }
+
+    @Test func `who is removed from the settings is forgotten, who comes is told`() {
+        var scene = Scene([.pagerduty])
+        scene.failed(0)
+        scene.run(0...10)
+        scene.receivers = [Receiver(name: Array("slack".utf8), kind: .slack)]
+        scene.run(11...12)
+        scene.worked(13)
+        scene.run(13...20)
+        #expect(
+            scene.told == [
+                "5 marked", "5 fired pagerduty", "11 fired slack", "13 resolved slack",
+                "14 cleared",
+            ])
+    }
+
+    @Test func `an end that nobody takes is given up after three days`() {
+        var scene = Scene([.pagerduty])
+        scene.failed(0)
+        scene.run(0...10)
+        scene.worked(11)
+        var second: Int64 = 11
+        while scene.alarm.state != .fine, second < 400_000 {
+            scene.end(scene.pass(second), second, .failed)
+            second += 300
+        }
+        #expect(second > 3 * 86_400 && second < 3 * 86_400 + 1000)
+    }
+}

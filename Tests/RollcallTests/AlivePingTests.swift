@@ -1,0 +1,143 @@
+import Glibc
+import RollcallCore
+import Synchronization
+import Testing
+
+@testable import Rollcall
+
+@Suite struct AlivePingTests {
+    private static let fine = Vitals(
+        committedAt: 1_000_000, judgedAt: 1_000_000, pageWaitsSince: nil, isBlind: false,
+        isStoreFailing: false)
+
+    private static func vitals(_ change: (inout Vitals) -> Void) -> Vitals {
+        var vitals = fine
+        change(&vitals)
+        return vitals
+    }
+
+    /// Waits until `condition` holds, five seconds at most.
+    private static func wait(until condition: () -> Bool) -> Bool {
+        for _ in 0..<500 {
+            if condition() { return true }
+            usleep(10_000)
+        }
+        return condition()
+    }
+
+    // MARK: - Whether
+
+    @Test func `a watch that works has no fault`() {
+        #expect(Self.fine.fault(at: 1_000_000) == nil)
+    }
+
+    @Test func `what is fifteen seconds old is too old, a millisecond before it is not`() {
+        #expect(Self.fine.fault(at: 1_014_999) == nil)
+        #expect(Self.fine.fault(at: 1_015_000) == .noCommit)
+        let judged = Self.vitals { $0.committedAt = 1_010_000 }
+        #expect(judged.fault(at: 1_014_999) == nil)
+        #expect(judged.fault(at: 1_015_000) == .noJudging)
+    }
+
+    @Test func `a critical message that waits for two minutes is a fault`() {
+        let waits = Self.vitals { $0.pageWaitsSince = 880_001 }
+        #expect(waits.fault(at: 1_000_000) == nil)
+        #expect(waits.fault(at: 1_000_001) == .pageWaits)
+    }
+
+    @Test func `a blind watch and a failing store are faults, the store first`() {
+        #expect(Self.vitals { $0.isBlind = true }.fault(at: 1_000_000) == .blind)
+        let both = Self.vitals {
+            $0.isBlind = true
+            $0.isStoreFailing = true
+        }
+        #expect(both.fault(at: 1_000_000) == .storeFailing)
+    }
+
+    @Test func `a clock beyond all measure is no trap`() {
+        let odd = Self.vitals { $0.committedAt = Int64.min }
+        _ = odd.fault(at: Int64.max)
+    }
+
+    // MARK: - The thread
+
+    @Test func `it is sent while the watch works, withheld while not, and each trouble told once`()
+        throws
+    {
+        let server = try CannedServer(["/ping/t0ken": "OK"])
+        defer { server.stop() }
+        let board = VitalsBoard()
+        let capture = LogCapture()
+        let ping = AlivePing(board: board, log: capture.logger, clock: { 1_000_000 })
+        // The clock stands still, so each order is due once.
+        var order: Int64 = 1
+        func next(_ change: ((inout Vitals) -> Void)?) -> Bool {
+            if let change { board.publish(Self.vitals(change)) }
+            let before = AlivePing.Outcome.allCases.map { ping.count(of: $0) }.reduce(0, +)
+            order += 1
+            ping.follow(url: "\(server.url)/ping/t0ken", every: Milliseconds(order))
+            return Self.wait {
+                AlivePing.Outcome.allCases.map { ping.count(of: $0) }.reduce(0, +) > before
+            }
+        }
+        ping.start()
+        #expect(next(nil))
+        #expect(next { _ in })
+        #expect(next { $0.isBlind = true })
+        #expect(next { $0.isBlind = true })
+        #expect(next { $0.isStoreFailing = true })
+        #expect(next { _ in })
+        ping.close()
+        #expect(ping.count(of: .sent) == 2 && ping.count(of: .withheld) == 4)
+        #expect(server.questions == ["/ping/t0ken", "/ping/t0ken"])
+        #expect(
+            capture.lines == [
+                "warning the alive ping is withheld reason=it has not begun to watch",
+                "info the alive ping is sent again",
+                "warning the alive ping is withheld reason=the watch is blind",
+                "warning the alive ping is withheld reason=the store does not take commits",
+                "info the alive ping is sent again",
+            ])
+    }
+
+    @Test func `it is repeated, and a failure is told once, without the path`() throws {
+        let server = try CannedServer([:])
+        defer { server.stop() }
+        let board = VitalsBoard()
+        board.publish(Self.fine)
+        let capture = LogCapture()
+        let time = Mutex<Int64>(1_000_000)
+        let ping = AlivePing(
+            board: board, log: capture.logger, clock: { time.withLock { $0 } })
+        ping.follow(url: "\(server.url)/ping/t0ken", every: Milliseconds(20))
+        ping.start()
+        for count in 1...3 {
+            #expect(Self.wait { ping.count(of: .failed) == count })
+            time.withLock { $0 += 20 }
+        }
+        ping.close()
+        let place = server.url
+        #expect(capture.lines == ["warning the alive ping failed error=\(place): answered 404"])
+    }
+
+    @Test func `without a URL nothing is sent`() {
+        let ping = AlivePing(board: VitalsBoard(), log: LogCapture().logger)
+        ping.start()
+        ping.follow(url: nil, every: Milliseconds(10))
+        usleep(100_000)
+        ping.close()
+        #expect(AlivePing.Outcome.allCases.allSatisfy { ping.count(of: $0) == 0 })
+    }
+
+    @Test func `its outcomes are counted from 0 on`() {
+        var page = Exposition(format: .text)
+        AlivePing(board: VitalsBoard(), log: LogCapture().logger).append(to: &page)
+        let lines = PageSamples.text(page.finish()).split(separator: "\n").map(String.init)
+        #expect(
+            lines.filter { !$0.hasPrefix("#") } == [
+                "rollcall_alive_pings_total{outcome=\"sent\"} 0",
+                "rollcall_alive_pings_total{outcome=\"failed\"} 0",
+                "rollcall_alive_pings_total{outcome=\"withheld\"} 0",
+            ])
+    }
+}

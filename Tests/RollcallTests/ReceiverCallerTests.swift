@@ -1,0 +1,257 @@
+import Glibc
+import Logging
+import RollcallCore
+import Synchronization
+import Testing
+
+@testable import Rollcall
+
+/// Whole ways: a message, a server on this machine, and what came of it.
+@Suite struct ReceiverCallerTests {
+    private static let message = PageSamples.message([PageSamples.alert()])
+
+    private static func send(
+        _ message: PageMessage = Self.message, to address: ReceiverAddress, target: Int = 0,
+        library: Result<CurlLibrary, CurlMissing> = CurlLibrary.shared
+    ) -> AttemptResult {
+        ReceiverCaller(log: Logger(label: "test"), library: library)
+            .send(message, to: address, target: target, now: PageSamples.time)
+    }
+
+    /// Sends once to a server that answers `answer`; what came of it, and the request it saw.
+    private static func exchange(
+        _ address: ReceiverAddress, path: String = "/", answer: String
+    ) -> (result: AttemptResult, request: String) {
+        let server = BadServer()
+        let seen = Mutex("")
+        let outcome = Mutex(AttemptResult(.refused))
+        server.serve { connection in
+            let request = connection.request() ?? ""
+            seen.withLock { $0 = request }
+            connection.send(answer)
+        } while: {
+            var address = address
+            address.urls = ["http://127.0.0.1:\(server.port)\(path)"]
+            let result = Self.send(to: address)
+            outcome.withLock { $0 = result }
+        }
+        var result = outcome.withLock { $0 }
+        result.error = result.error?.replacingOccurrences(of: "\(server.port)", with: "PORT")
+        return (result, seen.withLock { $0 })
+    }
+
+    private static func answer(
+        _ status: String, _ body: String = "", fields: String = ""
+    ) -> String {
+        "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)"
+    }
+
+    // MARK: - Requests
+
+    @Test func `a webhook's request is signed over the body that it carries`() throws {
+        let key = try #require(
+            SigningKey(
+                try PageSamples.secret("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")))
+        let address = try PageSamples.address(.webhook) {
+            $0.signingKeys = [key]
+            $0.bearer = try PageSamples.secret("t0ken")
+        }
+        let (result, request) = Self.exchange(
+            address, path: "/hooks/a?b=c", answer: Self.answer("200 OK"))
+        #expect(result == AttemptResult(.delivered, status: 200))
+        let parts = request.split(separator: "\r\n\r\n", maxSplits: 1)
+        let lines = parts[0].split(separator: "\r\n")
+        let body = WebhookBody.bytes(Self.message)
+        #expect(parts[1] == PageSamples.text(body))
+        #expect(lines[0] == "POST /hooks/a?b=c HTTP/1.1")
+        let signature = key.signature(
+            id: Self.message.id, seconds: PageSamples.time.milliseconds / 1000, body: body)
+        for line in [
+            "Content-Type: application/json", "webhook-id: msg_00000000000000ab_5",
+            "webhook-timestamp: 1795230000", "webhook-signature: \(signature)",
+            "Authorization: Bearer t0ken",
+        ] { #expect(lines.contains { $0 == line }, "\(line)") }
+    }
+
+    @Test func `an alertmanager gets what is its own at its own path`() {
+        let (result, request) = Self.exchange(
+            PageSamples.address(.alertmanager), path: "/am/", answer: Self.answer("200 OK"))
+        #expect(result == AttemptResult(.delivered, status: 200))
+        #expect(request.hasPrefix("POST /am/api/v2/alerts HTTP/1.1\r\n"))
+        #expect(request.contains("\r\n\r\n[{\"labels\":{\"alertname\":"))
+    }
+
+    @Test func `pagerduty gets an event for each alert, on a connection of its own`() throws {
+        let server = BadServer()
+        let seen = Mutex<[String]>([])
+        let address = try PageSamples.address(
+            .pagerduty, ["http://127.0.0.1:\(server.port)/v2/enqueue"]
+        ) { $0.routingKey = try PageSamples.secret("R0UT1NG") }
+        let message = PageSamples.message([
+            PageSamples.alert(), PageSamples.alert(region: "south", incident: 18),
+        ])
+        server.serve(2) { connection in
+            let request = connection.request() ?? ""
+            seen.withLock { $0.append(request) }
+            connection.send(Self.answer("202 Accepted", "{}"))
+        } while: {
+            #expect(Self.send(message, to: address) == AttemptResult(.delivered, status: 202))
+        }
+        let keys = seen.withLock { $0 }.map { $0.contains("-17\"") ? 17 : 18 }
+        #expect(keys == [17, 18] && server.count == 2)
+    }
+
+    @Test func `the log always takes what it gets`() {
+        #expect(Self.send(to: PageSamples.address(.log)) == AttemptResult(.delivered))
+    }
+
+    // MARK: - Answers
+
+    @Test(arguments: [
+        ("200 OK", AttemptResult.Kind.delivered), ("204 No Content", .delivered),
+        ("301 Moved", .refused), ("304 Not Modified", .refused), ("400 Bad Request", .refused),
+        ("404 Not Found", .refused), ("408 Request Timeout", .retry), ("410 Gone", .refused),
+        ("425 Too Early", .retry), ("429 Too Many Requests", .retry),
+        ("500 Internal Server Error", .retry), ("503 Service Unavailable", .retry),
+    ])
+    func `a status decides what comes next`(status: String, kind: AttemptResult.Kind) {
+        let (result, _) = Self.exchange(
+            PageSamples.address(.webhook), path: "/t0psecret",
+            answer: Self.answer(status, "go to /t0psecret"))
+        let code = String(status.prefix(3))
+        let hint = code.hasPrefix("3") ? ": redirects are not followed" : ""
+        #expect(
+            result
+                == AttemptResult(
+                    kind, status: Int(code),
+                    error: kind == .delivered
+                        ? nil : "http://127.0.0.1:PORT: answered \(code)\(hint)"))
+    }
+
+    @Test(arguments: [
+        ("7", 7000), ("0", 0), ("3600", 3_600_000), ("3601", 3_600_000),
+        ("99999999999999999999", 3_600_000), ("Sat, 21 Nov 2026 03:00:30 GMT", 30_000),
+        ("Saturday, 21-Nov-26 03:00:30 GMT", 30_000), ("Sat Nov 21 03:00:30 2026", 30_000),
+        ("Sat, 21 Nov 2026 02:00:00 GMT", 0), ("Sun, 22 Nov 2026 03:00:00 GMT", 3_600_000),
+        ("-1", nil), ("soon", nil), ("", nil), ("7 s", nil),
+    ])
+    func `a receiver says how long it wants to be left alone`(text: String, span: Int64?) {
+        let read = RetryAfter.span(text, now: PageSamples.time)
+        #expect(read == span.map { Milliseconds($0) })
+    }
+
+    @Test func `how long to wait is told with what may be tried again, and only with that`() {
+        for (status, expected) in [("429 Slow", Milliseconds(7000)), ("403 No", nil)] {
+            let (result, _) = Self.exchange(
+                PageSamples.address(.slack),
+                answer: Self.answer(status, fields: "Retry-After: 7\r\n"))
+            #expect(result.retryAfter == expected)
+        }
+    }
+
+    @Test func `slack's own word is ok, and nothing else is`() {
+        let good = Self.exchange(
+            PageSamples.address(.slack), answer: Self.answer("200 OK", "ok\n"))
+        #expect(good.result == AttemptResult(.delivered, status: 200))
+        let bad = Self.exchange(
+            PageSamples.address(.slack), answer: Self.answer("200 OK", "hello"))
+        #expect(
+            bad.result
+                == AttemptResult(
+                    .refused, status: 200,
+                    error: "http://127.0.0.1:PORT: answered 200: its answer is not ok: hello"))
+        let page = Self.exchange(
+            PageSamples.address(.slack),
+            answer: Self.answer(
+                "403 No", "<html>log in</html>", fields: "Content-Type: text/html\r\n"))
+        #expect(page.result.error == "http://127.0.0.1:PORT: answered 403")
+    }
+
+    @Test(arguments: [
+        (
+            ReceiverKind.alertmanager, "\"start time must be before end time\"",
+            "start time must be before end time"
+        ),
+        (.alertmanager, "{\"code\":602,\"message\":\"labels is required\"}", "labels is required"),
+        (
+            .pagerduty,
+            "{\"status\":\"invalid event\",\"message\":\"Event object is invalid\","
+                + "\"errors\":[\"key R0UT1NG-KEY is not known\"]}",
+            "Event object is invalid; key <secret> is not known"
+        ),
+        (.slack, "invalid_token T0KEN-T0KEN\r\nX: y", "invalid_token <secret>  X: y"),
+    ])
+    func `a receiver's words are told without a secret in them`(
+        kind: ReceiverKind, body: String, words: String
+    ) throws {
+        let address = try PageSamples.address(kind) {
+            $0.routingKey = try PageSamples.secret("R0UT1NG-KEY")
+        }
+        let (result, _) = Self.exchange(
+            address, path: "/services/T0KEN-T0KEN", answer: Self.answer("400 Bad Request", body))
+        #expect(
+            result
+                == AttemptResult(
+                    .refused, status: 400,
+                    error: "http://127.0.0.1:PORT: answered 400: \(words)"))
+    }
+
+    // MARK: - No whole answer
+
+    @Test func `nobody is there, so nothing has arrived`() {
+        let port = BadServer.closedPort()
+        let address = PageSamples.address(.slack, ["http://u:p4ssword@127.0.0.1:\(port)/T0KEN"])
+        #expect(
+            Self.send(to: address)
+                == AttemptResult(
+                    .retry,
+                    error: "http://127.0.0.1:\(port): cannot be connected to: Connection refused",
+                    mayHaveArrived: false))
+    }
+
+    @Test func `a connection that ends before the status leaves it open whether it arrived`() {
+        let (result, _) = Self.exchange(PageSamples.address(.webhook), answer: "")
+        #expect(
+            result
+                == AttemptResult(
+                    .retry,
+                    error: "http://127.0.0.1:PORT: the connection was closed before the answer was "
+                        + "whole"))
+    }
+
+    @Test(arguments: [ReceiverKind.webhook, .pagerduty, .alertmanager])
+    func `a status is an answer, whatever becomes of the rest`(kind: ReceiverKind) {
+        for (status, expected) in [(200, AttemptResult.Kind.delivered), (503, .retry)] {
+            for body in ["half", String(repeating: "x", count: 65_537)] {
+                let (result, _) = Self.exchange(
+                    PageSamples.address(kind),
+                    answer: "HTTP/1.1 \(status) X\r\nContent-Length: 99999\r\n\r\n\(body)")
+                #expect(result.kind == expected && result.status == status)
+            }
+        }
+    }
+
+    @Test func `a head that is not whole is no answer`() {
+        let (result, _) = Self.exchange(
+            PageSamples.address(.webhook), answer: "HTTP/1.1 200 OK\r\nContent-")
+        #expect(result.kind == .retry && result.status == nil && result.mayHaveArrived)
+    }
+
+    @Test func `slack's word must be whole`() {
+        let (result, _) = Self.exchange(
+            PageSamples.address(.slack), answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no")
+        #expect(result.kind == .retry && result.mayHaveArrived)
+    }
+
+    @Test func `what cannot be sent at all is refused with what to do`() throws {
+        let missing = Result { () throws(CurlMissing) in
+            try CurlLibrary(names: ["libnobody-has-this.so.4"])
+        }
+        let address = PageSamples.address(.webhook, ["http://127.0.0.1:1/"])
+        let result = Self.send(to: address, library: missing)
+        #expect(result.kind == .refused && !result.mayHaveArrived)
+        #expect(result.error?.hasSuffix("(on Debian, package libcurl4 or curl)") == true)
+        let none = Self.send(to: address, target: 1)
+        #expect(none.kind == .refused && !none.mayHaveArrived)
+    }
+}
