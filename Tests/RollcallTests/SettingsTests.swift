@@ -197,7 +197,7 @@ import Testing
             ])
         #expect(
             try source.read().warnings == [
-                "ROLLCALL_COVERAGE_REGIONS: a list can only be given in the file",
+                "ROLLCALL_COVERAGE_REGIONS: only the file can give it",
                 "ROLLCALL_NOVEL: unknown variable",
                 "ROLLCALL_STORAGE_PAHT: unknown variable, did you mean \"ROLLCALL_STORAGE_PATH\"?",
             ])

@@ -35,11 +35,14 @@ package struct SettingsChange: Equatable, Sendable {
             case .start: needsRestart.append(difference)
             }
         }
-        // Their texts are not shown, but that they changed is what a rotation wants to know.
-        let tokens = "web.tokens"
-        if new.doors.access != running.doors.access, !changed.contains(where: { $0.key == tokens })
-        {
-            changed.append(Difference(key: tokens, from: "tokens", to: "others of these names"))
-        }
+        hide("web.tokens", "tokens", new.doors.access != running.doors.access)
+        hide("receivers", "addresses and secrets", new.receivers != running.receivers)
+        hide("alive_ping.url", "an address", new.alivePing.url != running.alivePing.url)
+    }
+
+    /// Names a change of what is not shown: that it changed is what a rotation wants to know.
+    private mutating func hide(_ key: String, _ what: String, _ isOther: Bool) {
+        guard isOther, !changed.contains(where: { $0.key == key }) else { return }
+        changed.append(Difference(key: key, from: what, to: "others of the same name"))
     }
 }
