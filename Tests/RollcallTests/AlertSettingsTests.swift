@@ -69,8 +69,14 @@ import Testing
                 "HighOfflineRate: {above: 10}",
                 "HighOfflineRate.above must be a number from 0 to 1 with at most four decimals (10)"
             ),
-            ("HighOfflineRate: {by: team}", "HighOfflineRate.by must be one of fleet, region (team)"),
-            ("HighOfflineRate: {enabled: yes}", "HighOfflineRate.enabled must be true or false (yes)"),
+            (
+                "HighOfflineRate: {by: team}",
+                "HighOfflineRate.by must be one of fleet, region (team)"
+            ),
+            (
+                "HighOfflineRate: {enabled: yes}",
+                "HighOfflineRate.enabled must be true or false (yes)"
+            ),
             (
                 "TelemetryFeedDown: {severity: page}",
                 "TelemetryFeedDown.severity must be one of critical, warning, info, none (page)"
@@ -98,10 +104,6 @@ import Testing
             ),
             ("NoOnlineResponders: {labels: [a]}", "NoOnlineResponders.labels must be a mapping"),
             (
-                "NoOnlineResponders: {annotations: {summary: x}}",
-                "NoOnlineResponders.annotations: summary is set by Rollcall itself"
-            ),
-            (
                 "NoOnlineResponders: {annotations: {runbook_url: x}}",
                 "NoOnlineResponders.annotations: runbook_url has a setting of its own beside "
                     + "annotations"
@@ -111,8 +113,11 @@ import Testing
                 "NoOnlineResponders.runbook_url must be a link such as "
                     + "https://wiki.example.org/runbook (wiki)"
             ),
-            ("NoOnlineRespnders: {}", "NoOnlineRespnders: unknown setting, did you mean "
-                + "\"NoOnlineResponders\"?"),
+            (
+                "NoOnlineRespnders: {}",
+                "NoOnlineRespnders: unknown setting, did you mean "
+                    + "\"NoOnlineResponders\"?"
+            ),
         ])
     func `a wrong value is told with its rule`(yaml: String, message: String) {
         #expect(fault("alerts: {\(yaml)}") == "line 1: alerts.\(message)")
@@ -165,7 +170,7 @@ import Testing
         #expect(
             configuration.alertWords == [
                 "HighOfflineRate (warning) fires after 60 s when more than 7.5 % of a region's "
-                    + "people who are expected (at least 5 of them) are OFFLINE, and at least 2.",
+                    + "people who are expected (at least 5 of them), and at least 2, are OFFLINE.",
                 "ResponderFlapping is switched off.",
                 "NoOnlineResponders (critical) fires after 60 s when nobody of those expected in a "
                     + "region is ONLINE, or nobody is expected where somebody always must be; it "

@@ -126,12 +126,21 @@ import Testing
                 "name: x, slack: {url: 'https://a', ca_file: /missing}",
                 ".slack.ca_file must name a file of certificates in PEM that can be read (/missing)"
             ),
-            ("name: x, log: {}, match: {'7': a}", ".match must begin with a label's name of "
-                + "letters, digits and _, no digit first"),
-            ("name: x, log: {}, match: [severity]", ".match must be like name=value, name!=value "
-                + "or name=a|b"),
-            ("name: x, log: {}, match: ['a=~b.*']", ".match regular expressions are not "
-                + "understood: name=a|b is any of them"),
+            (
+                "name: x, log: {}, match: {'7': a}",
+                ".match must begin with a label's name of "
+                    + "letters, digits and _, no digit first"
+            ),
+            (
+                "name: x, log: {}, match: [severity]",
+                ".match must be like name=value, name!=value "
+                    + "or name=a|b"
+            ),
+            (
+                "name: x, log: {}, match: ['a=~b.*']",
+                ".match regular expressions are not "
+                    + "understood: name=a|b is any of them"
+            ),
             ("name: x, log: {}, match: all", ".match must be a mapping, or a list"),
             ("name: x, log: {}, colour: red", ".colour: unknown setting"),
             ("name: x, log: {level: warn}", ".log.level: unknown setting"),

@@ -54,7 +54,9 @@ extension Configuration {
     /// A sentence for each receiver, and for the ping.
     var tellingWords: [String] {
         var sentences = policy.receivers.map { words($0) }
-        if policy.receivers == [.standard] { sentences = ["Alerts go to the log and nowhere else."] }
+        if policy.receivers == [.standard] {
+            sentences = ["Alerts go to the log and nowhere else."]
+        }
         if let url = alivePing.url, let place = Destination(url: url) {
             sentences.append(
                 "It asks \(place.text) every \(Self.words(alivePing.every)) while the watch works: "

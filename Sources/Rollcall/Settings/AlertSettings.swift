@@ -48,8 +48,6 @@ extension AlertRules.Rule {
     static let runbook = Array("runbook_url".utf8)
     /// Labels that Rollcall itself sets: an alert's identity and its severity.
     static let ownLabels = ["alertname", "severity", "region", "source", "suspected"]
-    /// Annotations that Rollcall itself writes.
-    static let ownAnnotations = ["summary", "description"]
     /// Labels, and annotations, of one alert at most.
     static let labelsMax = 32
     /// Bytes of a value at most.
@@ -73,8 +71,8 @@ extension ConfigurationTree {
         try text("severity", &severity, oneOf: words)
         rule.severity = Severity.allCases.first { "\($0.word)" == severity } ?? rule.severity
         rule.labels = try pairs("labels", taken: AlertRules.Rule.ownLabels)
-        rule.annotations = try pairs(
-            "annotations", taken: AlertRules.Rule.ownAnnotations + ["runbook_url"])
+        // Also `summary` and `description`: whoever writes them has better ones.
+        rule.annotations = try pairs("annotations", taken: ["runbook_url"])
         if let url = try link("runbook_url") {
             rule.annotations.append(Label(AlertRules.Rule.runbook, Array(url.utf8)))
         }

@@ -115,7 +115,8 @@ extension Configuration {
             let matchers = receiver.match.map(MatcherText.text).joined(separator: " and ")
             found.append(
                 Weakness(
-                    key: "\(key).match", reason: "no alert can ever have \(matchers): \(name) is "
+                    key: "\(key).match",
+                    reason: "no alert can ever have \(matchers): \(name) is "
                         + "never told anything"))
         }
         if receiver.kind == .pagerduty, !receiver.sendsResolved {
