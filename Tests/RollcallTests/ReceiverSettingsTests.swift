@@ -219,6 +219,33 @@ import Testing
         #expect(configuration.alivePing.url == nil)
     }
 
+    @Test func `a reload tells which receiver is another one, and never a secret`() throws {
+        let rest = "{name: b, log: {}}]"
+        let hook = "receivers: [{name: a, webhook: {url: 'https://user:topsecret@a/topsecret'}"
+        let old = try read("\(hook)}, \(rest)").configuration
+        func change(_ yaml: String) throws -> [String] {
+            let new = try read(yaml).configuration
+            return SettingsChange(from: old, started: old, to: new).changed.map(\.description)
+        }
+        #expect(
+            try change("\(hook), repeat_interval: 1h}, {name: c, log: {}}]") == [
+                "receivers.a: webhook: {https://a}, repeat_interval: 4h → webhook: {https://a}, "
+                    + "repeat_interval: 1h",
+                "receivers.b: log: {}, repeat_interval: 4h → none",
+                "receivers.c: none → log: {}, repeat_interval: 4h",
+            ])
+        #expect(
+            try change("receivers: [{name: a, webhook: {url: 'https://a/other'}}, \(rest)") == [
+                "receivers: addresses and secrets → others of the same name"
+            ])
+        #expect(try change("\(hook)}, \(rest)") == [])
+        let turned = "receivers: [{name: b, log: {}}, {name: a, webhook: {url: "
+        #expect(
+            try change("\(turned)'https://user:topsecret@a/topsecret'}}]") == [
+                "receivers: their order → another order"
+            ])
+    }
+
     @Test func `the ping has limits`() throws {
         #expect(try read("alive_ping: {every: 10s}").configuration.alivePing.every == .seconds(10))
         #expect(throws: ConfigurationError.self) { try read("alive_ping: {every: 9999ms}") }

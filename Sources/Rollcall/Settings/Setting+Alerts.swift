@@ -74,9 +74,7 @@ extension Setting {
     static let receivers = [
         Setting("receivers", "who is told; without any, the log") { configuration in
             if configuration.policy.receivers == [.standard] { return "[]" }
-            let all = configuration.policy.receivers.map { receiver in
-                entry(receiver, configuration.address(of: receiver))
-            }
+            let all = receiverEntries(configuration).map { "{name: \($0.name), \($0.text)}" }
             return "[\(all.joined(separator: ", "))]"
         },
         Setting("alive_ping.url", "pinged while the watch works; or url_file") {
@@ -86,18 +84,26 @@ extension Setting {
         Setting("alive_ping.every", "10s to 1h") { SettingText.of($0.alivePing.every) },
     ]
 
-    /// A receiver as far as it may be shown.
+    /// The receivers by their names, as far as they may be shown.
+    static func receiverEntries(_ configuration: Configuration) -> [(name: String, text: String)] {
+        configuration.policy.receivers.map { receiver in
+            (
+                text(String(decoding: receiver.name, as: UTF8.self)),
+                entry(receiver, configuration.address(of: receiver))
+            )
+        }
+    }
+
     private static func entry(_ receiver: Receiver, _ address: ReceiverAddress?) -> String {
-        let name = String(decoding: receiver.name, as: UTF8.self)
         let places = address?.destinations.joined(separator: " ") ?? ""
-        var parts = ["name: \(text(name))", "\(receiver.kind.word): {\(places)}"]
+        var parts = ["\(receiver.kind.word): {\(places)}"]
         if !receiver.match.isEmpty {
             let match = receiver.match.map { quoted(Array(MatcherText.text($0).utf8)) }
             parts.append("match: [\(match.joined(separator: ", "))]")
         }
         if !receiver.sendsResolved { parts.append("send_resolved: false") }
         parts.append("repeat_interval: \(SettingText.of(receiver.repeatInterval))")
-        return "{\(parts.joined(separator: ", "))}"
+        return parts.joined(separator: ", ")
     }
 }
 

@@ -30,14 +30,41 @@ package struct SettingsChange: Equatable, Sendable {
             let difference = Difference(
                 key: setting.key, from: setting.value(old), to: setting.value(new))
             guard difference.from != difference.to else { continue }
+            if setting.key == Self.receivers {
+                changed += Self.receivers(old, new)
+                continue
+            }
             switch setting.effect {
             case .reload: changed.append(difference)
             case .start: needsRestart.append(difference)
             }
         }
         hide("web.tokens", "tokens", new.doors.access != running.doors.access)
-        hide("receivers", "addresses and secrets", new.receivers != running.receivers)
+        if !changed.contains(where: { $0.key.hasPrefix(Self.receivers) }) {
+            hide(Self.receivers, "addresses and secrets", new.receivers != running.receivers)
+        }
         hide("alive_ping.url", "an address", new.alivePing.url != running.alivePing.url)
+    }
+
+    private static let receivers = "receivers"
+
+    /// Receivers that differ, by their names: the whole lists would hide what changed.
+    private static func receivers(_ old: Configuration, _ new: Configuration) -> [Difference] {
+        let (before, after) = (Setting.receiverEntries(old), Setting.receiverEntries(new))
+        let names =
+            before.map(\.name)
+            + after.map(\.name).filter { name in
+                !before.contains { $0.name == name }
+            }
+        let differences = names.map { name in
+            Difference(
+                key: "\(receivers).\(name)",
+                from: before.first { $0.name == name }?.text ?? "none",
+                to: after.first { $0.name == name }?.text ?? "none")
+        }
+        let found = differences.filter { $0.from != $0.to }
+        return found.isEmpty
+            ? [Difference(key: receivers, from: "their order", to: "another order")] : found
     }
 
     /// Names a change of what is not shown: that it changed is what a rotation wants to know.
