@@ -11,7 +11,11 @@ package struct Configuration: Equatable, Sendable {
     /// Bytes of the store at most: older history goes sooner (design §1 J7).
     package var storageBytesMax = 4 << 30
     /// The settings that decide; they are journaled as `policy` events.
-    package var policy = Policy()
+    package var policy = Self.standardPolicy
+    /// How those who are told of alerts are reached; who they are, `policy` says.
+    package var receivers = [ReceiverAddress.standard]
+    /// The switch that others watch us by.
+    package var alivePing = AlivePingSettings()
     /// Items and depth of a body.
     package var scanLimits = ScanLimits()
     /// Bytes of a body at most.
@@ -69,6 +73,15 @@ package struct Configuration: Equatable, Sendable {
         try tree.section("coverage") { (coverage) throws(ConfigurationError) in
             try coverage.names("regions", &policy.coverageRegions)
         }
+        try tree.section("alerts") { (alerts) throws(ConfigurationError) in
+            try policy.alerts.read(&alerts)
+        }
+        let told = try ReceiverSettings(&tree)
+        policy.receivers = told.receivers
+        receivers = told.addresses
+        try tree.section("alive_ping") { (ping) throws(ConfigurationError) in
+            try alivePing.read(&ping)
+        }
         for section in Self.laterSections.sorted() {
             try tree.refuse(
                 section, "not known to this version (\(BuildInformation.version)): take it out")
@@ -82,9 +95,14 @@ package struct Configuration: Equatable, Sendable {
     private static let storageRange = (64 << 20)...(16 << 40)
 
     /// Sections of design §11 that later versions read.
-    package static let laterSections: Set<String> = [
-        "alerts", "receivers", "alive_ping", "nudges",
-    ]
+    package static let laterSections: Set<String> = ["nudges"]
+
+    /// The core knows no receivers of itself: somebody must be told.
+    private static var standardPolicy: Policy {
+        var policy = Policy()
+        policy.receivers = [.standard]
+        return policy
+    }
 
     private mutating func readLiveness(
         _ liveness: inout ConfigurationTree

@@ -70,6 +70,11 @@ struct ConfigurationTree {
         known.insert(key)
     }
 
+    /// Lets a key pass unread that says nothing: `""` as in the printed file.
+    mutating func dropEmpty(_ key: String) {
+        if let node = entries[key], node.null != nil || node.string == "" { drop(key) }
+    }
+
     /// Reads a mapping below this one, and refuses what `body` did not read of it.
     mutating func section(
         _ key: String, _ body: (inout ConfigurationTree) throws(ConfigurationError) -> Void
@@ -112,6 +117,9 @@ struct ConfigurationTree {
             origin: origin(of: key),
             message: "\(full(key)): unknown setting\(Spelling.hint(for: key, among: known))")
     }
+
+    /// True if the file has this key, and nobody read it yet.
+    func has(_ key: String) -> Bool { entries[key] != nil }
 
     /// Refuses a key by name if it is there.
     func refuse(_ key: String, _ message: String) throws(ConfigurationError) {
@@ -160,6 +168,32 @@ struct ConfigurationTree {
                     node.string ?? "")
             }
             value = number
+        }
+    }
+
+    mutating func flag(_ key: String, _ value: inout Bool) throws(ConfigurationError) {
+        for (node, origin) in candidates(key) {
+            origins[key] = origin
+            guard let text = node.string, text == "true" || text == "false" else {
+                throw fault(key, "must be true or false", node.string ?? "")
+            }
+            value = text == "true"
+        }
+    }
+
+    /// A share from 0 to 1, kept in ten-thousandths.
+    mutating func share(_ key: String, _ value: inout Int64) throws(ConfigurationError) {
+        for (node, origin) in candidates(key) {
+            origins[key] = origin
+            let scaled = node.float.map { $0 * 10_000 } ?? -1
+            guard let whole = Int64(exactly: scaled.rounded()), (0...10_000).contains(whole),
+                abs(scaled - Double(whole)) < 1e-6
+            else {
+                throw fault(
+                    key, "must be a number from 0 to 1 with at most four decimals",
+                    node.string ?? "")
+            }
+            value = whole
         }
     }
 
@@ -241,7 +275,8 @@ struct ConfigurationTree {
         return [inFile, winner].compactMap { $0 }
     }
 
-    private mutating func takeFromFile(_ key: String) -> Node? {
+    /// The value of a setting that only the file can give.
+    mutating func takeFromFile(_ key: String) -> Node? {
         known.insert(key)
         return entries.removeValue(forKey: key)
     }

@@ -49,12 +49,14 @@ package final class Server: Sendable {
         }
         let doors = Doors(configuration.doors.rules, log: log)
         let bodyLimits = BodyLimits(configuration.scanLimits)
+        let receivers = ReceiverBook(configuration)
         reloader = Reloader(
             configuration, source: source, keeper: keeper, edge: edge, log: log,
             onReload: onReload,
             apply: { configuration in
                 bodyLimits.follow(configuration.scanLimits)
                 doors.follow(configuration.doors.rules)
+                receivers.follow(configuration)
             })
         let router = Router(
             keeper: keeper, edge: edge, limits: bodyLimits, doors: doors, admission: admission,

@@ -13,8 +13,8 @@ struct ServerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A file with a token of the scope read; ROLLCALL_TOKEN_FILE or ROLLCALL_TOKEN say it "
-                + "too.", valueName: "file"))
+            "A file with a token; ROLLCALL_TOKEN_FILE or ROLLCALL_TOKEN say it too.",
+            valueName: "file"))
     var tokenFile: String?
 
     @Flag(help: "Print JSON.")

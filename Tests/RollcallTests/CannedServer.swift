@@ -12,7 +12,10 @@ final class CannedServer: Sendable {
             request, reply in
             let query = request.query.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
             let target = request.path + (query.isEmpty ? "" : "?\(query)")
-            log.add(target + (request.authorization.map { " \($0)" } ?? ""))
+            let method = request.method == "GET" ? "" : "\(request.method) "
+            let sent =
+                request.body.isEmpty ? "" : " " + String(decoding: request.body, as: UTF8.self)
+            log.add(method + target + (request.authorization.map { " \($0)" } ?? "") + sent)
             guard let body = answers[target] ?? answers[request.path] else {
                 return reply.answer(.problem(404, "Not Found", detail: "there is nothing here"))
             }

@@ -107,11 +107,14 @@ final class HistoryServer {
     private let http: HTTPServer
 
     /// Opens the store of a story, which must be closed.
-    init(_ directory: TemporaryDirectory, limits: HistoryLimits = HistoryLimits()) throws {
+    init(
+        _ directory: TemporaryDirectory, limits: HistoryLimits = HistoryLimits(),
+        policy: Policy = Policy()
+    ) throws {
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let edge = EdgeFigures()
         keeper = try Keeper(
-            path: directory.store, policy: Policy(), log: log, edge: edge, refusals: { 0 },
+            path: directory.store, policy: policy, log: log, edge: edge, refusals: { 0 },
             onFatal: { _ in })
         let router = Router(
             keeper: keeper, edge: edge, limits: BodyLimits(ScanLimits()),
@@ -137,10 +140,14 @@ final class HistoryServer {
         #expect(isTrueSoon { !isDone.all.isEmpty })
     }
 
-    /// The answer to a GET.
-    func answer(_ target: String) throws -> RawClient.Answer {
+    /// The answer to a GET, or to another request.
+    func answer(
+        _ target: String, _ method: String = "GET", body: String? = nil
+    ) throws -> RawClient.Answer {
         let client = try RawClient(port: http.port)
-        client.send("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        let length = body.map { "Content-Length: \($0.utf8.count)\r\n" } ?? ""
+        client.send(
+            "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(length)\r\n\(body ?? "")")
         return client.readAnswer()
     }
 

@@ -114,7 +114,7 @@ import Testing
                 == "refused: \(bench.file): line 3: limits.items must be an integer from 1 to "
                 + "1000000 (0)")
         #expect(bench.applied.all.isEmpty)
-        #expect(try bench.kept().policy == Policy())
+        #expect(try bench.kept().policy == Configuration().policy)
         #expect(bench.figures() == ["rollcall_config_last_reload_successful 0"])
         try bench.write("limits:\n  items: 1\n")
         #expect(bench.reload() == "limits.items: 10000 → 1")

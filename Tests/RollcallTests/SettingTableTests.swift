@@ -33,7 +33,39 @@ import Testing
         strange.policy.coverageRegions = ["north", "yes", "Köln \"Süd\"\n#", "1e3"].map {
             Array($0.utf8)
         }
+        strange.policy.alerts = Self.strangeAlerts
+        strange.alivePing.every = .seconds(61)
         return strange
+    }
+
+    private static var strangeAlerts: AlertRules {
+        var alerts = AlertRules()
+        let paths: [WritableKeyPath<AlertRules, AlertRules.Rule>] = [
+            \.highOfflineRate, \.responderFlapping, \.noOnlineResponders, \.telemetryFeedDown,
+        ]
+        for path in paths {
+            alerts[keyPath: path].isEnabled = false
+            alerts[keyPath: path].pendingFor = Milliseconds(1)
+            alerts[keyPath: path].keepFiringFor = .seconds(3600)
+            alerts[keyPath: path].severity = .none
+            alerts[keyPath: path].labels = [label("a_1", "yes"), label("null", "#\n\"")]
+            alerts[keyPath: path].annotations = [
+                label("summary", "Köln: {x}"), label("runbook_url", "https://a.example/b?c#d"),
+            ]
+        }
+        alerts.offlineAbove = 1
+        alerts.isOfflineByRegion = true
+        alerts.offlineMinActive = 2
+        alerts.offlineMin = 3
+        alerts.flappingChanges = 100
+        alerts.flappingWindow = .seconds(86_400)
+        alerts.flappingClearBelow = 99
+        alerts.namesMax = 100
+        return alerts
+    }
+
+    private static func label(_ name: String, _ value: String) -> Label {
+        Label(Array(name.utf8), Array(value.utf8))
     }
 
     @Test func `the printed file is read as the defaults`() throws {
@@ -46,8 +78,9 @@ import Testing
     @Test func `whatever stands in a configuration is read back from its file`() throws {
         #expect(try Configuration(yaml: SettingsFile.text(strange)) == strange)
         let same = Setting.all.filter { $0.value(strange) == $0.value(Configuration()) }
-        // Tokens are not written out: a file of them would be a file of secrets.
-        #expect(same.map(\.key) == ["web.tokens"])
+        // Not written out: a file of them would be a file of secrets.
+        let secret = ["web.tokens", "receivers", "alive_ping.url", "alive_ping.url_file"]
+        #expect(same.map(\.key) == secret)
     }
 
     @Test func `the table holds every setting that is read and no other`() throws {
@@ -115,6 +148,16 @@ import Testing
                 "A body holds at most 8 MiB, 10000 items and 16 levels; there are at most 512 "
                     + "connections, 5000000 people and, in metrics, 256 regions.",
                 "Must always be staffed: north, south.",
+                "HighOfflineRate (warning) fires after 60 s when more than 10 % of all people who "
+                    + "are expected are OFFLINE.",
+                "ResponderFlapping (warning) fires at once when somebody went 4 times between "
+                    + "ONLINE and OFFLINE within 15 m, and until it is fewer than 2 times.",
+                "NoOnlineResponders (critical) fires after 60 s when nobody of those expected in a "
+                    + "region is ONLINE, or nobody is expected where somebody always must be; it "
+                    + "ends once that was not so for 120 s.",
+                "TelemetryFeedDown (critical) fires at once when a source that beats is missing, or "
+                    + "the whole feed is.",
+                "Alerts go to the log and nowhere else.",
                 "A reload changes all but web.listen_address, web.metrics_listen_address, "
                     + "storage.path, storage.size, limits.body, limits.connections: these need a restart.",
             ])
@@ -152,6 +195,28 @@ import Testing
             ("liveness: {server_transitions: observe}", "liveness.server_transitions", "nothing"),
             ("liveness: {forget_after: 23h}", "liveness.forget_after", "overnight"),
             ("limits: {responders: 10000000}", "limits.responders", "about 3 GB"),
+            (
+                "alerts: {HighOfflineRate: {above: 1}}", "alerts.HighOfflineRate.above",
+                "cannot fire"
+            ),
+            (
+                "alerts: {NoOnlineResponders: {enabled: false}}",
+                "alerts.NoOnlineResponders.enabled", "nobody is told"
+            ),
+            ("receivers: [{name: a, log: {}}]", "receivers", "nobody but the log is told of NoOnl"),
+            (
+                "receivers: [{name: a, slack: {}, match: {severity: warning}}]", "receivers",
+                "NoOnlineResponders, TelemetryFeedDown, RollcallOverloaded, RollcallStoreFailing, "
+                    + "which are critical"
+            ),
+            (
+                "receivers: [{name: a, slack: {}}, {name: b, slack: {}, match: {alertname: Hi}}]",
+                "receivers[1].match", "no alert can ever have alertname=Hi: b is never told"
+            ),
+            (
+                "receivers: [{name: a, pagerduty: {}, send_resolved: false}]",
+                "receivers[0].send_resolved", "stay open at a"
+            ),
         ])
     func `a weak setting is named with its reason`(
         yaml: String, key: String, reason: String
@@ -166,7 +231,16 @@ import Testing
         arguments: [
             "storage: {retention: 7d}", "liveness: {on_duty: {offline_after: 120s}}",
             "liveness: {on_duty: {offline_after: 1h}}", "liveness: {forget_after: 24h}",
-            "liveness: {on_duty: {expected: 81s}}",
+            "liveness: {on_duty: {expected: 81s}}", "alerts: {HighOfflineRate: {above: 0.9999}}",
+            "receivers: [{name: a, slack: {}}]",
+            "receivers: [{name: a, slack: {}}, {name: w, slack: {}, match: {alertname: Watchdog}}]",
+            "receivers: [{name: a, slack: {}}, {name: b, slack: {}, match: {region: north}}]",
+            "receivers: [{name: a, slack: {}}, {name: b, slack: {}, match: {source: b-1, "
+                + "severity: warning}}]",
+            """
+            alerts: {NoOnlineResponders: {labels: {team: night}}}
+            receivers: [{name: a, slack: {}}, {name: b, slack: {}, match: {team: night}}]
+            """,
         ])
     func `a setting at the edge is not weak`(yaml: String) throws {
         #expect(try Configuration(yaml: yaml).weaknesses == [])

@@ -41,8 +41,8 @@ import Testing
             ("storage: 5", "line 1: storage: a mapping is expected"),
             ("storage:\n  path: a\n  path: b", "line 2: named twice in one mapping: path"),
             (
-                "receivers:\n  - {name: oncall}",
-                "line 1: receivers: not known to this version (0.1.0): take it out"
+                "nudges:\n  {stale_after: 4h}",
+                "line 1: nudges: not known to this version (0.1.0): take it out"
             ),
             (
                 "feed: {min_active: many}",
@@ -197,7 +197,7 @@ import Testing
             ])
         #expect(
             try source.read().warnings == [
-                "ROLLCALL_COVERAGE_REGIONS: a list can only be given in the file",
+                "ROLLCALL_COVERAGE_REGIONS: only the file can give it",
                 "ROLLCALL_NOVEL: unknown variable",
                 "ROLLCALL_STORAGE_PAHT: unknown variable, did you mean \"ROLLCALL_STORAGE_PATH\"?",
             ])

@@ -14,7 +14,7 @@ extension OpenAPI {
             ("id", inPath("id", "The person, percent-encoded.", name)),
             (
                 "number",
-                inPath("number", "The erasure.", ["type": "integer", "format": "int64"])
+                inPath("number", "Its number.", ["type": "integer", "format": "int64"])
             ),
             (
                 "source",
@@ -41,7 +41,8 @@ extension OpenAPI {
             ("after", inQuery("after", "The `next` of the answer before.", name)),
             ("limit", inQuery("limit", "People in the answer at most.", limit)),
         ]
-        return .object((fixed + historyParameters).map { .init(name: $0.0, value: $0.1) })
+        return .object(
+            (fixed + historyParameters + alertParameters).map { .init(name: $0.0, value: $0.1) })
     }
 
     static func inQuery(
@@ -69,14 +70,17 @@ extension OpenAPI {
             "Batches": items("Batch", Samples.batch),
             "Transitions": items("Transition", Samples.transition),
             "Facts": items("Facts", Samples.facts),
-            "Heartbeat": [
-                "required": true,
-                "content": [
-                    "application/json": [
-                        "schema": schema("Heartbeat"), "example": Samples.heartbeat,
-                    ]
-                ],
-            ],
+            "Heartbeat": one("Heartbeat", Samples.heartbeat),
+            "SilenceRequest": one("SilenceRequest", Samples.silenceRequest),
+            "DrillRequest": one("DrillRequest", Samples.drillRequest),
+        ]
+    }
+
+    /// A body of one object.
+    private static func one(_ name: String, _ sample: JSONTree) -> JSONTree {
+        [
+            "required": true,
+            "content": ["application/json": ["schema": schema(name), "example": sample]],
         ]
     }
 

@@ -12,6 +12,12 @@ extension OpenAPI {
         case .timeline: timeline
         case .gaps: ["get": getGaps]
         case .dark: ["get": getDark]
+        case .alerts: ["get": getAlerts]
+        case .alertHistory: ["get": getAlertHistory]
+        case .silences: ["get": getSilences, "post": postSilence]
+        case .silence: silence
+        case .drills: ["post": postDrill]
+        case .drill: drill
         case .erasure: erasure
         case .heartbeat: ["post": postHeartbeat, "delete": deleteHeartbeat]
         case .status: ["get": getStatus]

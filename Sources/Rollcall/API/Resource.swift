@@ -12,6 +12,12 @@ enum Resource: CaseIterable, Sendable {
     case timeline
     case gaps
     case dark
+    case alerts
+    case alertHistory
+    case silences
+    case silence
+    case drills
+    case drill
     case erasure
     case heartbeat
     case status
@@ -32,6 +38,12 @@ enum Resource: CaseIterable, Sendable {
         case .timeline: "\(Self.responderPrefix){id}\(Self.timelineSuffix)"
         case .gaps: "/v1/gaps"
         case .dark: "/v1/dark"
+        case .alerts: "/v1/alerts"
+        case .alertHistory: "/v1/alerts/history"
+        case .silences: "/v1/silences"
+        case .silence: "\(Self.silencePrefix){number}"
+        case .drills: "/v1/drill"
+        case .drill: "\(Self.drillPrefix){number}"
         case .erasure: "\(Self.erasurePrefix){number}"
         case .heartbeat: "/v1/heartbeat"
         case .status: "/v1/status"
@@ -47,12 +59,14 @@ enum Resource: CaseIterable, Sendable {
     /// What can be done with it; `HEAD` goes wherever `GET` does.
     var methods: [String] {
         switch self {
-        case .batches, .transitions, .reload: ["POST"]
+        case .batches, .transitions, .reload, .drills: ["POST"]
+        case .silences: ["GET", "POST"]
+        case .silence: ["GET", "DELETE"]
         case .responders: ["GET", "POST", "PUT"]
         case .responder: ["GET", "DELETE"]
         case .heartbeat: ["POST", "DELETE"]
-        case .timeline, .gaps, .dark, .erasure, .status, .metrics, .healthy, .ready, .openAPI,
-            .page:
+        case .timeline, .gaps, .dark, .alerts, .alertHistory, .drill, .erasure, .status, .metrics,
+            .healthy, .ready, .openAPI, .page:
             ["GET"]
         }
     }
@@ -65,6 +79,9 @@ enum Resource: CaseIterable, Sendable {
         case .responders, .responder, .timeline: .responders
         case .gaps: .gaps
         case .dark: .dark
+        case .alerts, .alertHistory: .alerts
+        case .silences, .silence: .silences
+        case .drills, .drill: .drills
         case .erasure: .erasures
         case .heartbeat: .heartbeat
         case .status: .status
@@ -79,6 +96,8 @@ enum Resource: CaseIterable, Sendable {
     static let responderPrefix = "/v1/responders/"
     static let timelineSuffix = "/timeline"
     static let erasurePrefix = "/v1/erasures/"
+    static let silencePrefix = "/v1/silences/"
+    static let drillPrefix = "/v1/drill/"
 }
 
 /// A path that names something.
@@ -87,7 +106,7 @@ struct Target: Equatable, Sendable {
     let resource: Resource
     /// Of a responder, and of a timeline: the id.
     private(set) var id: [UInt8] = []
-    /// Of an erasure: its number.
+    /// Of an erasure, a silence or a drill: its number.
     private(set) var number: Int64 = 0
 
     /// What `path` names; nil if there is no such thing.
@@ -102,10 +121,14 @@ struct Target: Equatable, Sendable {
         {
             resource = .timeline
             self.id = id
-        } else if let number = Self.erasureNumber(path) {
-            resource = .erasure
-            self.number = number
         } else {
+            for resource in [Resource.erasure, .silence, .drill] {
+                if let number = Self.number(path, of: resource) {
+                    self.resource = resource
+                    self.number = number
+                    return
+                }
+            }
             return nil
         }
     }
@@ -124,9 +147,10 @@ struct Target: Equatable, Sendable {
         return id
     }
 
-    private static func erasureNumber(_ path: String) -> Int64? {
-        guard path.hasPrefix(Resource.erasurePrefix) else { return nil }
-        return Int64(path.dropFirst(Resource.erasurePrefix.count))
+    private static func number(_ path: String, of resource: Resource) -> Int64? {
+        let prefix = resource.path.prefix { $0 != "{" }
+        guard path.hasPrefix(prefix) else { return nil }
+        return Int64(path.dropFirst(prefix.count))
     }
 
     /// Percent-decodes a part of a path; nil if a `%` is not followed by two digits.

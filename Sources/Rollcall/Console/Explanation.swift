@@ -55,7 +55,7 @@ package struct Explanation {
         ) throws(QuestionError) -> JSONTree {
             do throws(QuestionError) {
                 return try server.ask(path)
-            } catch .refused(_, 404, _) {
+            } catch .refused(_, 404, _, _) {
                 throw .nobody(server: server.server, id: id)
             } catch {
                 throw error

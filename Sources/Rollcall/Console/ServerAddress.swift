@@ -62,7 +62,7 @@ package enum QuestionError: Error, Equatable, CustomStringConvertible {
     /// Nothing came back, or libcurl is not there.
     case noAnswer(HTTPCallError)
     /// The server answered an error; with what it said.
-    case refused(server: String, status: Int, detail: String)
+    case refused(server: String, status: Int, detail: String, scope: Access.Scope = .read)
     /// It has no such route.
     case tooOld(server: String, path: String)
     /// It answered something that Rollcall does not.
@@ -89,9 +89,9 @@ package enum QuestionError: Error, Equatable, CustomStringConvertible {
                 "\(error). Is rollcall serve running there? --server names another place"
             default: "\(error)"
             }
-        case .refused(let server, let status, let detail):
+        case .refused(let server, let status, let detail, let scope):
             "\(server) answers \(status)\(detail.isEmpty ? "" : " (\(detail))")"
-                + Self.advice(status)
+                + Self.advice(status, scope)
         case .tooOld(let server, let path):
             "\(server) has no \(path): it is older than this rollcall "
                 + "(\(BuildInformation.version)), or no Rollcall"
@@ -102,10 +102,12 @@ package enum QuestionError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    private static func advice(_ status: Int) -> String {
+    private static func advice(_ status: Int, _ scope: Access.Scope) -> String {
         switch status {
-        case 401: ": name a token with the scope read by --token-file or ROLLCALL_TOKEN_FILE"
-        case 403: ": this needs a token with the scope read"
+        case 401:
+            ": name a token with the scope \(scope.rawValue) by --token-file or "
+                + "ROLLCALL_TOKEN_FILE"
+        case 403: ": this needs a token with the scope \(scope.rawValue)"
         case 300..<400: ": redirects are not followed; name the server itself by --server"
         case 429, 503: ": try again"
         default: ""

@@ -31,23 +31,43 @@ package final class ServerQuestions {
         _ path: String, _ query: [(String, String)] = []
     ) throws(QuestionError) -> JSONTree {
         let arguments = query.map { "\($0.0)=\(Self.escaped($0.1))" }.joined(separator: "&")
-        var call = HTTPCall(
-            .get, address.url + path + (arguments.isEmpty ? "" : "?\(arguments)"))
+        let target = path + (arguments.isEmpty ? "" : "?\(arguments)")
+        let answer = try call(.get, target)
+        guard answer.status == 200 else { throw refusal(answer, path, .read) }
+        return try read(answer.body)
+    }
+
+    /// The answer to a request with or without a body, and its status.
+    func send(
+        _ method: HTTPCall.Method, _ path: String, _ body: JSONTree? = nil
+    ) throws(QuestionError) -> (status: Int, body: JSONTree) {
+        let answer = try call(method, path, body)
+        guard (200...299).contains(answer.status) else {
+            throw refusal(answer, path, method == .get ? .read : .admin)
+        }
+        return (answer.status, try read(answer.body))
+    }
+
+    private func call(
+        _ method: HTTPCall.Method, _ target: String, _ body: JSONTree? = nil
+    ) throws(QuestionError) -> HTTPCallAnswer {
+        var call = HTTPCall(method, address.url + target)
+        // A drill that was asked for twice pages twice.
+        call.mayBeSentTwice = method == .get
+        body?.append(to: &call.body)
         call.timeout = .seconds(30)
         call.answerBytesMax = Self.answerBytesMax
         call.headers = [("Accept", "application/json")]
+        if body != nil { call.headers.append(("Content-Type", "application/json")) }
         if let token = address.token {
             let text = String(decoding: token.bytes, as: UTF8.self)
             call.headers.append(("Authorization", "Bearer \(text)"))
         }
-        let answer: HTTPCallAnswer
         do throws(HTTPCallError) {
-            answer = try caller.answer(to: call)
+            return try caller.answer(to: call)
         } catch {
             throw .noAnswer(error)
         }
-        guard answer.status == 200 else { throw refusal(answer, path) }
-        return try read(answer.body)
     }
 
     private func read(_ body: [UInt8]) throws(QuestionError) -> JSONTree {
@@ -64,14 +84,21 @@ package final class ServerQuestions {
         return tree
     }
 
-    private func refusal(_ answer: HTTPCallAnswer, _ path: String) -> QuestionError {
+    /// What a 404 of ours says of what there is not; a path that is not there says none of these.
+    private static let missing = [
+        "nobody has this id", "no silence", "no such drill", "no receiver",
+    ]
+
+    private func refusal(
+        _ answer: HTTPCallAnswer, _ path: String, _ scope: Access.Scope
+    ) -> QuestionError {
         let problem = try? JSONTree(reading: answer.body)
         let detail = problem?["detail"]?.shown ?? ""
-        // Who is unknown has a detail of their own.
-        if answer.status == 404, !detail.contains("nobody has this id") {
+        if answer.status == 404, !Self.missing.contains(where: { detail.contains($0) }) {
             return .tooOld(server: server, path: path)
         }
-        return .refused(server: server, status: answer.status, detail: detail)
+        return .refused(
+            server: server, status: answer.status, detail: detail, scope: scope)
     }
 
     /// Everything that the pages under `list` hold, in their order, up to `count`; `isWhole` is

@@ -60,7 +60,7 @@ final class HistoryReader {
     let journal: JournalReader
     private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gap: Statement
     private let wordsAfter, regionsAfter, timesAfter: Statement
-    private let darkOfDay, dark, turn, lastTurn, blind: Statement
+    private let darkOfDay, dark, turn, lastTurn, blind, alerts: Statement
 
     /// Opens the store at `path`, which a `Journal` has made.
     init(path: String) throws(StoreError) {
@@ -81,6 +81,7 @@ final class HistoryReader {
             connection, "SELECT * FROM turns WHERE number >= ? ORDER BY number LIMIT 1")
         lastTurn = try Statement(connection, "SELECT max(number) FROM turns")
         blind = try Statement(connection, Self.blind)
+        alerts = try Statement(connection, Self.alerts)
     }
 
     // MARK: - Gaps
@@ -183,6 +184,23 @@ final class HistoryReader {
         return true
     }
 
+    // MARK: - Alerts
+
+    /// Reads decisions about alerts, the newest first, before `id`, and moves it on; true once there
+    /// are no more. `take` says whether to go on behind the one it is given.
+    func alertDecisions(
+        before id: inout Int64, take: (DecisionRow) -> Bool
+    ) throws(StoreError) -> Bool {
+        var moved = id
+        defer { id = moved }
+        alerts.bind(id, at: 1)
+        return try piece(alerts) {
+            let row = DecisionRow(alerts)
+            moved = row.id
+            return take(row)
+        }
+    }
+
     /// Steps through a statement until `take` says no or the piece has lasted long enough, and calls
     /// `stopping` at that row; true at the statement's end.
     private func piece(
@@ -237,9 +255,15 @@ extension HistoryReader {
         SELECT number, responder, tally, region, opened_ms, closed_ms, body
         FROM gaps WHERE number = ?1
         """
+    // `kind` as `DecisionCode` has it: 2 is blindness, 4 to 6 are alerts, notices and mutes. The
+    // index holds what is about nobody, which is all of these and nothing else.
     fileprivate static let blind: StaticString = """
         SELECT * FROM decisions INDEXED BY blind_decisions
         WHERE responder = 0 AND kind = 2 AND id < ?1 ORDER BY id DESC LIMIT 1
+        """
+    fileprivate static let alerts: StaticString = """
+        SELECT * FROM decisions INDEXED BY blind_decisions
+        WHERE responder = 0 AND kind BETWEEN 4 AND 6 AND id < ?1 ORDER BY id DESC
         """
 }
 

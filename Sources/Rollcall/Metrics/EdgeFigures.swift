@@ -20,6 +20,12 @@ package final class EdgeFigures: Sendable {
         case gaps
         /// `/v1/dark`.
         case dark
+        /// `/v1/alerts` and what is below it.
+        case alerts
+        /// `/v1/silences` and what is below it.
+        case silences
+        /// `/v1/drill` and what is below it.
+        case drills
         /// `/v1/erasures` and what is below it.
         case erasures
         /// `/v1/status`.
@@ -46,6 +52,9 @@ package final class EdgeFigures: Sendable {
             case .heartbeat: "heartbeat"
             case .gaps: "gaps"
             case .dark: "dark"
+            case .alerts: "alerts"
+            case .silences: "silences"
+            case .drills: "drills"
             case .erasures: "erasures"
             case .status: "status"
             case .metrics: "metrics"
@@ -66,6 +75,9 @@ package final class EdgeFigures: Sendable {
             case .responders: [200, 202, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503]
             case .status, .metrics, .openAPI, .page: [200, 401, 403, 503]
             case .gaps, .dark: [200, 400, 401, 403, 404, 503]
+            case .alerts: [200, 400, 401, 403, 503]
+            case .silences: [200, 400, 401, 403, 404, 409, 422, 503]
+            case .drills: [200, 202, 400, 401, 403, 404, 422, 503]
             case .erasures: [200, 401, 403, 404, 503]
             case .health: [200, 503]
             case .reload: [200, 401, 403, 422, 503]

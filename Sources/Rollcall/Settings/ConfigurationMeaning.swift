@@ -14,6 +14,7 @@ extension Configuration {
             let names = policy.coverageRegions.map { String(decoding: $0, as: UTF8.self) }
             sentences.append("Must always be staffed: \(names.joined(separator: ", ")).")
         }
+        sentences += alertWords + tellingWords
         sentences.append(changing)
         return sentences
     }
@@ -86,7 +87,7 @@ extension Configuration {
         return "A reload changes all but \(fixed.joined(separator: ", ")): these need a restart."
     }
 
-    private static func words(_ span: Milliseconds) -> String {
+    static func words(_ span: Milliseconds) -> String {
         SettingText.of(span, between: " ")
     }
 }

@@ -96,8 +96,7 @@ extension ConfigurationTree {
         at name: String, _ key: String
     ) throws(ConfigurationError) -> Secret? {
         guard sources.opensSecrets else { return nil }
-        let isOurs = origin(of: key).rank == 0 && !name.hasPrefix("/")
-        let path = isOurs && !sources.directory.isEmpty ? "\(sources.directory)/\(name)" : name
+        let path = path(name, of: key)
         do throws(SecretFault) {
             let (secret, isOpen) = try SecretFile.read(path)
             if isOpen {
@@ -108,5 +107,12 @@ extension ConfigurationTree {
             throw fault(
                 key, "must name a file of one line that can be read", "\(path): \(error.reason)")
         }
+    }
+
+    /// Where the file is that the setting `key` names: a relative name in the settings begins at
+    /// their own directory.
+    func path(_ name: String, of key: String) -> String {
+        let isOurs = origin(of: key).rank == 0 && !name.hasPrefix("/")
+        return isOurs && !sources.directory.isEmpty ? "\(sources.directory)/\(name)" : name
     }
 }

@@ -21,7 +21,7 @@ package struct Setting: Sendable {
     /// The value as it stands in a file; never a secret.
     package let value: @Sendable (Configuration) -> String
 
-    private init(
+    init(
         _ key: String, _ meaning: String, _ effect: Effect = .reload,
         _ value: @escaping @Sendable (Configuration) -> String
     ) {
@@ -32,7 +32,8 @@ package struct Setting: Sendable {
     }
 
     /// All settings, in the order of the file.
-    package static let all: [Setting] = web + storage + liveness + feed + limits + coverage
+    package static let all: [Setting] =
+        web + storage + liveness + feed + limits + coverage + alerts + receivers
 
     private static let web = [
         Setting(
@@ -135,7 +136,7 @@ package struct Setting: Sendable {
     // MARK: - YAML
 
     /// A text, in quotes only where YAML would take it for something else.
-    private static func text(_ text: String) -> String {
+    static func text(_ text: String) -> String {
         let isPlain =
             text.first.map { $0.isLetter || $0.isNumber || $0 == "." || $0 == "/" } ?? false
             && text.utf8.allSatisfy { byte in
@@ -146,7 +147,7 @@ package struct Setting: Sendable {
     }
 
     /// JSON's strings are YAML's as well.
-    private static func quoted(_ text: [UInt8]) -> String {
+    static func quoted(_ text: [UInt8]) -> String {
         var bytes: [UInt8] = []
         JSONWriter.string(text, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)

@@ -30,10 +30,14 @@ struct SettingSources: Sendable {
     var directory = ""
     /// False where secrets decide nothing, as in a replay: then their files are not even opened.
     var opensSecrets = true
+    /// Why nothing can be sent; nil if it can.
+    var missingCurl: @Sendable () -> CurlMissing? = {
+        if case .failure(let missing) = CurlLibrary.shared { missing } else { nil }
+    }
 
     /// Settings of one value that the reader asked for, in its order; these may be variables.
     private(set) var keys: [String] = []
-    /// Settings that only the file can give: lists.
+    /// Settings that only the file can give: lists and mappings of free names.
     private(set) var listKeys: [String] = []
     /// What is legal and still not as it should be.
     private(set) var warnings: [String] = []
@@ -55,7 +59,7 @@ struct SettingSources: Sendable {
         return nil
     }
 
-    /// Notes a question for a list.
+    /// Notes a question for a list, or a mapping of free names.
     mutating func askedForList(_ key: String) { listKeys.append(key) }
 
     /// Notes something for the log.

@@ -40,7 +40,11 @@ enum SettingText {
     private static func text(
         _ count: Int64, _ units: [(name: String, count: Int64)], _ between: String
     ) -> String {
-        let unit = units.last { count % $0.count == 0 && count != 0 } ?? units[0]
+        // Nothing is nothing in any unit; seconds are what people read.
+        if count == 0 {
+            return "0\(between)\(units.first { $0.name == "s" }?.name ?? units[0].name)"
+        }
+        let unit = units.last { count % $0.count == 0 } ?? units[0]
         return "\(count / unit.count)\(between)\(unit.name)"
     }
 }

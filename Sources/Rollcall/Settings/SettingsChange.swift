@@ -30,16 +30,46 @@ package struct SettingsChange: Equatable, Sendable {
             let difference = Difference(
                 key: setting.key, from: setting.value(old), to: setting.value(new))
             guard difference.from != difference.to else { continue }
+            if setting.key == Self.receivers {
+                changed += Self.receivers(old, new)
+                continue
+            }
             switch setting.effect {
             case .reload: changed.append(difference)
             case .start: needsRestart.append(difference)
             }
         }
-        // Their texts are not shown, but that they changed is what a rotation wants to know.
-        let tokens = "web.tokens"
-        if new.doors.access != running.doors.access, !changed.contains(where: { $0.key == tokens })
-        {
-            changed.append(Difference(key: tokens, from: "tokens", to: "others of these names"))
+        hide("web.tokens", "tokens", new.doors.access != running.doors.access)
+        if !changed.contains(where: { $0.key.hasPrefix(Self.receivers) }) {
+            hide(Self.receivers, "addresses and secrets", new.receivers != running.receivers)
         }
+        hide("alive_ping.url", "an address", new.alivePing.url != running.alivePing.url)
+    }
+
+    private static let receivers = "receivers"
+
+    /// Receivers that differ, by their names: the whole lists would hide what changed.
+    private static func receivers(_ old: Configuration, _ new: Configuration) -> [Difference] {
+        let (before, after) = (Setting.receiverEntries(old), Setting.receiverEntries(new))
+        let names =
+            before.map(\.name)
+            + after.map(\.name).filter { name in
+                !before.contains { $0.name == name }
+            }
+        let differences = names.map { name in
+            Difference(
+                key: "\(receivers).\(name)",
+                from: before.first { $0.name == name }?.text ?? "none",
+                to: after.first { $0.name == name }?.text ?? "none")
+        }
+        let found = differences.filter { $0.from != $0.to }
+        return found.isEmpty
+            ? [Difference(key: receivers, from: "their order", to: "another order")] : found
+    }
+
+    /// Names a change of what is not shown: that it changed is what a rotation wants to know.
+    private mutating func hide(_ key: String, _ what: String, _ isOther: Bool) {
+        guard isOther, !changed.contains(where: { $0.key == key }) else { return }
+        changed.append(Difference(key: key, from: what, to: "others of the same name"))
     }
 }

@@ -88,7 +88,7 @@ package struct SettingsSource: Sendable {
         let unknown = variables.keys.filter { !known.contains($0) && !Self.isForeign($0) }.sorted()
         return unknown.prefix(Self.unknownMax).map { name in
             lists.contains(name)
-                ? "\(name): a list can only be given in the file"
+                ? "\(name): only the file can give it"
                 : "\(name): unknown variable\(Spelling.hint(for: name, among: known))"
         }
     }

@@ -1,0 +1,275 @@
+import RollcallCore
+
+/// Which firings a question is about.
+struct AlertHistoryQuery: Sendable {
+    /// Firings without a `limit`.
+    static let limitStandard = 50
+
+    var name: AlertName?
+    var region: [UInt8]?
+    var receiver: [UInt8]?
+    var since: Timestamp?
+    /// Only firings of lower numbers.
+    var before = Int64.max
+    var limit = limitStandard
+
+    /// Reads a query. Errors: `ParameterError`.
+    init(_ query: [(name: String, value: String)] = []) throws(ParameterError) {
+        for (name, value) in query {
+            switch name {
+            case "alertname":
+                self.name = try Parameters.word(name, value, AlertName.allCases, \.word)
+            case "region": region = Array(value.utf8)
+            case "receiver": receiver = Array(value.utf8)
+            case "since": since = try Parameters.time(name, value)
+            case "before": before = try Parameters.cursor(name, value, count: 1)[0]
+            case "limit": limit = try Parameters.number(name, value, 1...Router.limitMax)
+            default: throw ParameterError(detail: "unknown parameter")
+            }
+        }
+    }
+}
+
+/// A firing while its decisions are put together, walking back.
+struct AlertIncident {
+    /// One change of its state.
+    struct Change {
+        let at: Timestamp
+        let state: AlertState
+        /// Nil where the numbers of then were not found.
+        var figures: AlertFigures?
+    }
+
+    var changes: [Change] = []
+    var notices: [(at: Timestamp, notice: Notice)] = []
+    var mutes: [(at: Timestamp, mute: Mute)] = []
+    var endedAt: Timestamp?
+    /// As it fired.
+    var report: AlertReport?
+    var firedAt = Timestamp.distantPast
+}
+
+/// `GET /v1/alerts/history`: what fired, newest first, with everything that was decided about it:
+/// "why was I (not) paged?". Source: design §6 A10.
+///
+/// Decisions about alerts are about nobody, as those about blindness are; the store's index of
+/// these holds them, so that millions of others are not looked at.
+struct AlertHistory {
+    /// Decisions looked at for one answer at most.
+    static let decisionsMax = 200_000
+    /// So many more are looked at for when the last firing became pending.
+    private static let pendingMax = 1000
+
+    private let query: AlertHistoryQuery
+    private let work: HistoryWork
+    private var drafts: [Int64: AlertIncident] = [:]
+    private var found: [AlertIncident] = []
+    /// Places in `found` of firings that were pending before, by what they are about.
+    private var unpended: [AlertKey: Int] = [:]
+    private var hasMore = false
+    private var isTruncated = false
+
+    /// Answers a query.
+    static func answer(
+        _ query: AlertHistoryQuery, _ present: HistoryPresent, _ work: HistoryWork
+    ) throws(StoreError) -> HTTPResponse {
+        var history = AlertHistory(query: query, work: work)
+        try history.walk()
+        return .json(AlertJSON.bytes(try history.tree(present)))
+    }
+
+    private init(query: AlertHistoryQuery, work: HistoryWork) {
+        self.query = query
+        self.work = work
+    }
+
+    // MARK: - Walking back
+
+    private mutating func walk() throws(StoreError) {
+        var id = Int64.max
+        var looked = 0
+        var sinceFull = 0
+        var isEnd = false
+        var isDone = false
+        while !isEnd, !isDone {
+            isEnd = try work.reader.alertDecisions(before: &id) { row in
+                looked += 1
+                if let decision = DecisionCode.decision(row) { isDone = take(decision) }
+                if hasMore { sinceFull += 1 }
+                if hasMore, unpended.isEmpty || sinceFull > Self.pendingMax { isDone = true }
+                return !isDone && looked < Self.decisionsMax
+            }
+            if !isEnd, !isDone, looked >= Self.decisionsMax || work.isOver {
+                isTruncated = !hasMore
+                return
+            }
+        }
+    }
+
+    /// Takes the next older decision; true if nothing before it is asked for.
+    private mutating func take(_ decision: Decision) -> Bool {
+        switch decision {
+        case .alert(let at, let report): return take(report, at)
+        case .notice(let at, let notice):
+            for incident in Set(notice.members.map(\.incident)) where wants(incident) {
+                drafts[incident, default: AlertIncident()].notices.append((at, notice))
+            }
+        case .mute(let at, let mute):
+            if wants(mute.incident) {
+                drafts[mute.incident, default: AlertIncident()].mutes.append((at, mute))
+            }
+        case .status, .gap, .blind, .update: break
+        }
+        return false
+    }
+
+    /// True for a firing that may be on the page; drills are none.
+    private func wants(_ incident: Int64) -> Bool {
+        incident > 0 && incident < query.before && !hasMore
+    }
+
+    private mutating func take(_ report: AlertReport, _ at: Timestamp) -> Bool {
+        switch report.state {
+        case .pending:
+            if let place = unpended.removeValue(forKey: report.key) {
+                found[place].changes.append(
+                    .init(at: at, state: .pending, figures: report.figures))
+            }
+        case .inactive: unpended[report.key] = nil
+        case .resolved:
+            unpended[report.key] = nil
+            guard wants(report.incident) else { return false }
+            var draft = drafts[report.incident] ?? AlertIncident()
+            draft.endedAt = at
+            draft.changes.append(.init(at: at, state: .resolved, figures: report.figures))
+            drafts[report.incident] = draft
+        case .firing:
+            if let since = query.since, at < since { return true }
+            guard wants(report.incident) else { return false }
+            var draft = drafts.removeValue(forKey: report.incident) ?? AlertIncident()
+            draft.report = report
+            draft.firedAt = at
+            draft.changes.append(.init(at: at, state: .firing, figures: report.figures))
+            guard matches(draft, report) else { return false }
+            guard found.count < query.limit else {
+                hasMore = true
+                drafts = [:]
+                return false
+            }
+            found.append(draft)
+            if report.activeAt < report.startsAt { unpended[report.key] = found.count - 1 }
+        }
+        return false
+    }
+
+    private func matches(_ draft: AlertIncident, _ report: AlertReport) -> Bool {
+        if let name = query.name, report.key.name != name { return false }
+        if let region = query.region, report.key.subject != .region(region) { return false }
+        guard let receiver = query.receiver else { return true }
+        return draft.notices.contains { $0.notice.receiver == receiver }
+            || draft.mutes.contains { $0.mute.receiver == receiver }
+    }
+
+    // MARK: - The answer
+
+    private func tree(_ present: HistoryPresent) throws(StoreError) -> JSONTree {
+        let names = names(present)
+        var incidents: [JSONTree] = []
+        for incident in found {
+            if let report = incident.report {
+                incidents.append(try tree(incident, report, names))
+            }
+        }
+        let last = found.last?.report?.incident
+        return [
+            "as_of": AlertJSON.time(present.watch.wallNow), "incidents": .list(incidents),
+            "next": hasMore ? last.map { .text("\($0)") } ?? nil : nil,
+            "truncated": .boolean(isTruncated),
+        ]
+    }
+
+    /// Ids by people's numbers, of those who are not erased.
+    private func names(_ present: HistoryPresent) -> [Int: [UInt8]] {
+        let people = Set(found.flatMap { $0.report?.facts.people ?? [] })
+            .filter { !present.erased.contains(Int64($0 + 1)) }.sorted()
+        let ids = work.ids(of: people.map { Int64($0 + 1) }) ?? []
+        var names: [Int: [UInt8]] = [:]
+        for (person, id) in zip(people, ids) where !id.isEmpty { names[person] = id }
+        return names
+    }
+
+    private func tree(
+        _ incident: AlertIncident, _ report: AlertReport, _ names: [Int: [UInt8]]
+    ) throws(StoreError) -> JSONTree {
+        let facts = report.facts
+        var member = NoticeMember()
+        member.name = report.key.name
+        member.labels = report.labels
+        member.annotations = report.annotations
+        member.startsAt = report.startsAt
+        member.facts = facts
+        let words = AlertText(member) { names[$0] }
+        var changes = incident.changes
+        let isPendingKnown = changes.contains { $0.state == .pending }
+        if report.activeAt < report.startsAt, !isPendingKnown {
+            changes.append(.init(at: report.activeAt, state: .pending, figures: nil))
+        }
+        let head: JSONTree = [
+            "incident": .integer(report.incident),
+            "alertname": AlertJSON.word(report.key.name.word),
+            "severity": AlertJSON.word(report.severity.word),
+            "labels": AlertJSON.object(report.labels),
+            "annotations": AlertJSON.object(words.annotations),
+            "state": incident.endedAt == nil ? "firing" : "resolved",
+            "pending_at": AlertJSON.time(report.activeAt),
+            "starts_at": AlertJSON.time(report.startsAt),
+            "ended_at": AlertJSON.time(incident.endedAt ?? .distantPast),
+            "value": AlertJSON.value(report.key.name, report.figures),
+            "count": .integer(Int64(report.figures.count)),
+            "total": .integer(Int64(report.figures.total)),
+            "threshold": Self.threshold(report), "for_ms": .integer(facts.span.count),
+            "causes": .list(
+                facts.causes.map {
+                    ["cause": AlertJSON.word($0.cause.word), "count": .integer(Int64($0.count))]
+                }),
+            "members": .list(facts.people.compactMap { names[$0].map(AlertJSON.text) }),
+        ]
+        var notices: [JSONTree] = []
+        for (at, notice) in incident.notices.reversed() {
+            notices.append(try tree(notice, at))
+        }
+        return head.with([
+            "changes": .list(
+                changes.reversed().map { change in
+                    [
+                        "at": AlertJSON.time(change.at), "state": AlertJSON.word(change.state.word),
+                        "value": change.figures.map { AlertJSON.value(report.key.name, $0) } ?? nil,
+                    ]
+                }),
+            "muted": .list(
+                incident.mutes.reversed().map { at, mute in
+                    JSONTree.object([
+                        .init(name: "at", value: AlertJSON.time(at)),
+                        .init(name: "receiver", value: AlertJSON.text(mute.receiver)),
+                    ]).with(AlertJSON.reason(mute.reason))
+                }),
+            "notices": .list(notices),
+        ])
+    }
+
+    private func tree(_ notice: Notice, _ at: Timestamp) throws(StoreError) -> JSONTree {
+        [
+            "notice": .integer(notice.number), "receiver": AlertJSON.text(notice.receiver),
+            "kind": AlertJSON.word(notice.kind.word), "at": AlertJSON.time(at),
+            "targets": [],
+        ]
+    }
+
+    private static func threshold(_ report: AlertReport) -> JSONTree {
+        switch report.key.name {
+        case .highOfflineRate: .number(Double(report.facts.limit) / 10_000)
+        case .responderFlapping: .integer(report.facts.limit)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import RollcallCore
+
+/// The routes about alerts. Source: design §6 A10, §9.
+extension Router {
+    /// Answers `GET /v1/alerts`: what is pending or fires, from memory.
+    func showAlerts(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        guard request.query.isEmpty else {
+            return answer(
+                .refusal(ParameterError(detail: "unknown parameter")), InputFigures())
+        }
+        keeper.ask { view in answer(.json(AlertJSON.body(view)), InputFigures()) }
+    }
+
+    /// Answers `GET /v1/alerts/history`: what fired, who was told or not, and why.
+    func showAlertHistory(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        let query: AlertHistoryQuery
+        do throws(ParameterError) {
+            query = try AlertHistoryQuery(request.query)
+        } catch {
+            return answer(.refusal(error), InputFigures())
+        }
+        keeper.ask { [history] view in
+            let present = HistoryPresent(view)
+            history.ask({ answer($0, InputFigures()) }) { (work) throws(StoreError) in
+                try AlertHistory.answer(query, present, work)
+            }
+        }
+    }
+}
+
+/// Alerts as they are answered.
+enum AlertJSON {
+    /// The whole of `GET /v1/alerts`.
+    static func body(_ view: KeeperView) -> [UInt8] {
+        let engine = view.engine
+        var alerts = engine.alerts.all.sorted { AlertKey.areInOrder($0.key, $1.key) }
+            .map { alert($0.key, $0.alert, engine) }
+        if let failing = storeFailing(view) { alerts.append(failing) }
+        let tree: JSONTree = [
+            "as_of": time(engine.watch.wallNow), "watching": .boolean(!engine.watch.isBlind),
+            "alerts": .list(alerts),
+        ]
+        return bytes(tree)
+    }
+
+    /// A document as an answer's body.
+    static func bytes(_ tree: JSONTree) -> [UInt8] {
+        var body: [UInt8] = []
+        tree.append(to: &body)
+        body.append(0x0A)
+        return body
+    }
+
+    private static func alert(_ key: AlertKey, _ alert: Alert, _ engine: Engine) -> JSONTree {
+        let fires = alert.state == .firing
+        let labels = engine.labels(key, alert)
+        return [
+            "alertname": word(key.name.word), "state": word(alert.state.word),
+            "severity": text(labels.value(of: Array("severity".utf8))), "labels": object(labels),
+            "annotations": object(annotations(key, alert, labels, engine)),
+            "value": value(key.name, alert.figures), "active_at": time(alert.activeAt),
+            "starts_at": fires ? time(alert.startsAt) : nil,
+            "incident": fires ? .integer(alert.incident) : nil,
+            "told": .list(
+                alert.told.map { told in
+                    ["receiver": text(told.receiver), "at": time(engine.watch.wall(told.at))]
+                }),
+            "muted": .list(
+                alert.muted.map { muted in
+                    JSONTree.object([.init(name: "receiver", value: text(muted.receiver))])
+                        .with(reason(muted.reason))
+                }),
+        ]
+    }
+
+    /// What is said of one that fires; of one that is pending only its title can be.
+    private static func annotations(
+        _ key: AlertKey, _ alert: Alert, _ labels: [Label], _ engine: Engine
+    ) -> [Label] {
+        var member = NoticeMember()
+        member.name = key.name
+        member.labels = labels
+        member.facts = alert.facts
+        member.facts.figures = alert.figures
+        member.startsAt = alert.startsAt
+        let roster = engine.roster
+        let words = AlertText(member) { number in
+            let id = (0..<roster.count).contains(number) ? Array(roster.id(number)) : []
+            return id.isEmpty ? nil : id
+        }
+        if alert.state == .firing {
+            member.annotations = alert.annotations
+            return (member.annotations + words.annotations).ordered()
+        }
+        let title = Label(Array("summary".utf8), Array(words.summary.utf8))
+        return (engine.policy.alerts[key.name].annotations + [title]).ordered()
+    }
+
+    /// The alert that no store can hold (A5).
+    private static func storeFailing(_ view: KeeperView) -> JSONTree? {
+        guard view.store.isFailing else { return nil }
+        let engine = view.engine
+        let name = AlertName.rollcallStoreFailing
+        let since = time(engine.watch.onset.map { engine.watch.wall($0) } ?? engine.watch.wallNow)
+        var member = NoticeMember()
+        member.name = name
+        member.labels = [
+            Label(Array("alertname".utf8), Array("\(name.word)".utf8)),
+            Label(Array("severity".utf8), Array("\(Severity.critical.word)".utf8)),
+        ]
+        let words = AlertText(member) { _ in nil }
+        return [
+            "alertname": word(name.word), "state": word(AlertState.firing.word),
+            "severity": word(Severity.critical.word), "labels": object(member.labels),
+            "annotations": object(words.annotations), "value": 1, "active_at": since,
+            "starts_at": since, "incident": nil, "told": [], "muted": [],
+        ]
+    }
+
+    // MARK: - Parts
+
+    /// Why somebody is not told.
+    static func reason(_ reason: MuteReason) -> JSONTree {
+        switch reason {
+        case .silence(let number): ["reason": "silence", "silence": .integer(number)]
+        case .inhibited(let key): ["reason": "inhibited", "by": object(identity(key))]
+        case .blind: ["reason": "blind"]
+        }
+    }
+
+    /// The labels that tell an alert from all others.
+    private static func identity(_ key: AlertKey) -> [Label] {
+        let name = Label(Array("alertname".utf8), Array("\(key.name.word)".utf8))
+        switch key.subject {
+        case .all: return [name]
+        case .region(let region): return [name, Label(Array("region".utf8), region)]
+        case .source(let source): return [name, Label(Array("source".utf8), source)]
+        case .suspected: return [name, Label(Array("suspected".utf8), Array("true".utf8))]
+        }
+    }
+
+    /// A rate as a fraction of 1, everything else as a count; as a replay prints it (F5).
+    static func value(_ name: AlertName, _ figures: AlertFigures) -> JSONTree {
+        guard name == .highOfflineRate else { return .integer(Int64(figures.count)) }
+        guard figures.total > 0 else { return 0 }
+        return .number(Double(figures.count * 10_000 / figures.total) / 10_000)
+    }
+
+    /// Labels as an object.
+    static func object(_ labels: [Label]) -> JSONTree {
+        .object(
+            labels.map {
+                .init(name: String(decoding: $0.name, as: UTF8.self), value: text($0.value))
+            })
+    }
+
+    static func text(_ bytes: [UInt8]) -> JSONTree { .text(String(decoding: bytes, as: UTF8.self)) }
+
+    static func word(_ word: StaticString) -> JSONTree { .text("\(word)") }
+
+    /// A time; null for never.
+    static func time(_ time: Timestamp) -> JSONTree {
+        time > .distantPast ? .text(RFC3339.string(time)) : nil
+    }
+}

@@ -1,0 +1,115 @@
+import RollcallCore
+
+/// What `rollcall silence` asks of a server. Source: design §6 A7.
+package struct SilenceQuestion: Sendable {
+    private enum Kind: Sendable {
+        case begin(JSONTree)
+        case list
+        case end(Int64)
+    }
+
+    private static let path = "/v1/silences"
+    private let kind: Kind
+    private let isJSON: Bool
+
+    private init(_ kind: Kind, isJSON: Bool) {
+        self.kind = kind
+        self.isJSON = isJSON
+    }
+
+    /// Begins a silence of alerts that fit all `matchers`, for a span such as `2h`.
+    package init(
+        matchers: [String], span: String, author: String, comment: String, isJSON: Bool
+    ) throws(QuestionError) {
+        for matcher in matchers {
+            do throws(MatcherText.Fault) {
+                _ = try MatcherText.matcher(matcher)
+            } catch {
+                throw .wrongOption("\(ConsoleText.safe(matcher)): \(error.reason)")
+            }
+        }
+        guard SettingText.quantity(span, SettingText.durationUnits) ?? 0 > 0 else {
+            throw .wrongOption("--for: a span like 90m or 2h expected (\(ConsoleText.safe(span)))")
+        }
+        for (flag, text) in [("--author", author), ("--comment", comment)] where text.isEmpty {
+            throw .wrongOption("\(flag): a text expected")
+        }
+        let body: JSONTree = [
+            "matchers": .list(matchers.map { .text($0) }), "duration": .text(span),
+            "author": .text(author), "comment": .text(comment),
+        ]
+        self.init(.begin(body), isJSON: isJSON)
+    }
+
+    /// Lists those in force, and those that were until lately.
+    package static func list(isJSON: Bool) -> SilenceQuestion {
+        SilenceQuestion(.list, isJSON: isJSON)
+    }
+
+    /// Ends one now.
+    package static func end(_ number: Int64, isJSON: Bool) -> SilenceQuestion {
+        SilenceQuestion(.end(number), isJSON: isJSON)
+    }
+
+    /// Asks, and returns what is to be printed.
+    package func answer(
+        from server: ServerQuestions, style: ConsoleStyle
+    ) throws(QuestionError) -> String {
+        switch kind {
+        case .begin(let body):
+            let answer = try server.send(.post, Self.path, body).body
+            return isJSON ? answer.printed : Self.told(answer["silence"], style)
+        case .list:
+            let answer = try server.ask(Self.path)
+            return isJSON ? answer.printed : Self.table(answer, style)
+        case .end(let number):
+            let answer = try server.send(.delete, "\(Self.path)/\(number)").body
+            return isJSON ? answer.printed : "Silence \(number) is over.\n"
+        }
+    }
+
+    private static func told(_ silence: JSONTree?, _ style: ConsoleStyle) -> String {
+        let number = silence?["id"]?.whole.map { "\($0)" } ?? GapListing.missing
+        let matchers = Self.matchers(silence).joined(separator: " and ")
+        var text = "Silence \(number) mutes alerts with \(matchers) until "
+        text += (silence.flatMap { until($0, style) } ?? GapListing.missing) + ".\n"
+        let muting = (silence?["muting"]?.elements ?? []).compactMap(\.shown)
+        if !muting.isEmpty { text += "It mutes now: \(muting.joined(separator: ", ")).\n" }
+        return text
+    }
+
+    private static func until(_ silence: JSONTree, _ style: ConsoleStyle) -> String? {
+        silence["ends_at"]?.instant.map { "\(style.moment($0)) \(style.zone($0))" }
+    }
+
+    private static func matchers(_ silence: JSONTree?) -> [String] {
+        (silence?["matchers"]?.elements ?? []).compactMap(\.shown)
+    }
+
+    private static func table(_ answer: JSONTree, _ style: ConsoleStyle) -> String {
+        let silences = answer["silences"]?.elements ?? []
+        if silences.isEmpty { return "Nothing is muted.\n" }
+        var rows = [["id", "state", "until", "matchers", "author", "comment"]]
+        for silence in silences {
+            rows.append([
+                silence["id"]?.whole.map { "\($0)" } ?? GapListing.missing,
+                silence["state"]?.shown ?? GapListing.missing,
+                until(silence, style) ?? GapListing.missing,
+                matchers(silence).joined(separator: " and "),
+                silence["author"]?.shown ?? GapListing.missing,
+                silence["comment"]?.shown ?? GapListing.missing,
+            ])
+        }
+        let widths = rows[0].indices.map { place in
+            rows.map { ConsoleText.columns($0[place]) }.max() ?? 0
+        }
+        var lines: [String] = []
+        for row in rows {
+            let cells = zip(row, widths).map { ConsoleText.fitted($0, $1) }
+            var line = cells.joined(separator: "  ")
+            while line.last == " " { line.removeLast() }
+            lines.append(lines.isEmpty ? style.bold(line) : line)
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

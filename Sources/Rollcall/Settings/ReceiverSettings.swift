@@ -1,0 +1,280 @@
+import RollcallCore
+import Yams
+
+/// Who is told, and how they are reached: the list `receivers`. Source: design §6 A8, §11.
+struct ReceiverSettings {
+    /// Letters of a name at most.
+    static let nameMax = 64
+    /// How soon somebody may be told again.
+    static let repeatRange = Milliseconds.seconds(60)...Milliseconds.seconds(30 * 86_400)
+
+    /// What decides, in the order of the file.
+    private(set) var receivers: [Receiver] = []
+    /// How they are reached; none of them where secrets decide nothing.
+    private(set) var addresses: [ReceiverAddress] = []
+
+    /// Reads the list at the top of a file; without one there is the log.
+    init(_ top: inout ConfigurationTree) throws(ConfigurationError) {
+        var receivers: [Receiver] = []
+        var addresses: [ReceiverAddress] = []
+        try top.sections("receivers") { (tree) throws(ConfigurationError) in
+            let (receiver, address) = try Self.one(&tree)
+            if receivers.contains(where: { $0.name == receiver.name }) {
+                throw tree.fault("name", "is another receiver's already", address.name)
+            }
+            if receivers.count == Receiver.countMax {
+                throw tree.fault(
+                    "name", "is one too many: there may be \(Receiver.countMax) receivers",
+                    address.name)
+            }
+            receivers.append(receiver)
+            if tree.sources.opensSecrets { addresses.append(address) }
+        }
+        if receivers.isEmpty {
+            receivers = [.standard]
+            addresses = [.standard]
+        }
+        self.receivers = receivers
+        self.addresses = addresses
+    }
+
+    private static func one(
+        _ tree: inout ConfigurationTree
+    ) throws(ConfigurationError) -> (Receiver, ReceiverAddress) {
+        var name = ""
+        try tree.text("name", &name)
+        guard (1...nameMax).contains(name.utf8.count), name.utf8.allSatisfy(isNameByte) else {
+            throw tree.fault(
+                "name", "must be 1 to \(nameMax) letters, digits and . _ -", name)
+        }
+        let kind = try kind(&tree)
+        var address = ReceiverAddress(name: name, kind: kind)
+        let word = "\(kind.word)"
+        if kind != .log, tree.sources.opensSecrets, let missing = tree.sources.missingCurl() {
+            throw ConfigurationError(
+                origin: tree.origin(of: word), message: "\(tree.full(word)): \(missing)")
+        }
+        var targets = 1
+        try tree.section(word) { (place) throws(ConfigurationError) in
+            targets = try address.read(&place)
+        }
+        var receiver = Receiver(name: Array(name.utf8), kind: kind)
+        receiver.targets = targets
+        receiver.match = try tree.matchers("match")
+        try tree.flag("send_resolved", &receiver.sendsResolved)
+        try tree.duration("repeat_interval", in: repeatRange, &receiver.repeatInterval)
+        return (receiver, address)
+    }
+
+    private static func kind(
+        _ tree: inout ConfigurationTree
+    ) throws(ConfigurationError) -> ReceiverKind {
+        let kinds = ReceiverKind.allCases.filter { tree.has("\($0.word)") }
+        if let kind = kinds.first, kinds.count == 1 { return kind }
+        let words = ReceiverKind.allCases.map { "\($0.word)" }
+        if kinds.isEmpty {
+            // What was probably meant is a better answer.
+            for key in words + ["match", "send_resolved", "repeat_interval"] {
+                _ = tree.takeFromFile(key)
+            }
+            try tree.finish()
+        }
+        throw ConfigurationError(
+            origin: tree.origin(of: "name"),
+            message: "\(tree.path): exactly one of \(words.joined(separator: ", ")) must be given")
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}
+
+extension Receiver {
+    /// Who is told where nobody else is.
+    static let standard = Receiver(name: Array("log".utf8), kind: .log)
+}
+
+extension ReceiverAddress {
+    /// The log.
+    static let standard = ReceiverAddress(name: "log", kind: .log)
+    /// Where PagerDuty takes events, outside of the EU.
+    static let pagerDuty = "https://events.pagerduty.com/v2/enqueue"
+    /// Secrets of one webhook at most, while one is replaced by another.
+    static let signingKeysMax = 4
+
+    /// Reads what its kind needs; returns how many addresses that are.
+    fileprivate mutating func read(
+        _ place: inout ConfigurationTree
+    ) throws(ConfigurationError) -> Int {
+        if kind == .log { return 1 }
+        var targets = 1
+        switch kind {
+        case .alertmanager:
+            urls = try place.urls("urls")
+            targets = max(1, urls.count)
+            bearer = try place.visibleSecret("bearer_token")
+        case .webhook:
+            urls = try place.url("url").map { [$0] } ?? []
+            bearer = try place.visibleSecret("bearer_token")
+            signingKeys = try place.signingKeys()
+        case .pagerduty:
+            urls = [try place.url("url", isNeeded: false) ?? Self.pagerDuty]
+            routingKey = try place.visibleSecret("routing_key")
+            if routingKey == nil, place.sources.opensSecrets {
+                throw place.fault("routing_key", "or routing_key_file must be given", "")
+            }
+        case .slack: urls = try place.url("url").map { [$0] } ?? []
+        case .log: break
+        }
+        if let path = try place.authorities("ca_file") { authorities = Authorities(extra: path) }
+        return targets
+    }
+}
+
+extension ConfigurationTree {
+    /// Bytes of a URL at most.
+    private static let urlBytesMax = 2048
+
+    /// Reads conditions: a mapping of names to values, or a list of `name=value`.
+    fileprivate mutating func matchers(
+        _ key: String
+    ) throws(ConfigurationError) -> [LabelMatcher] {
+        guard let node = takeFromFile(key), node.null == nil else { return [] }
+        var matchers: [LabelMatcher] = []
+        do throws(MatcherText.Fault) {
+            switch node {
+            case .mapping(let mapping):
+                for (name, value) in mapping {
+                    let text = value.string ?? ""
+                    let isEqual = !text.hasPrefix("!=")
+                    matchers.append(
+                        try MatcherText.matcher(
+                            name: name.string ?? "", isEqual: isEqual,
+                            value: isEqual ? text : String(text.dropFirst(2))))
+                }
+            case .sequence(let sequence):
+                for element in sequence {
+                    matchers.append(try MatcherText.matcher(element.string ?? ""))
+                }
+            default: throw MatcherText.Fault(reason: "must be a mapping, or a list")
+            }
+            guard matchers.count <= MatcherText.countMax else {
+                throw MatcherText.Fault(reason: "must hold at most \(MatcherText.countMax)")
+            }
+        } catch {
+            throw fault(key, error.reason, "")
+        }
+        return matchers
+    }
+
+    /// Reads a URL that may hold secrets, or the file that holds it. Nil where secrets decide
+    /// nothing, and where it is not needed.
+    mutating func url(
+        _ key: String, isNeeded: Bool = true
+    ) throws(ConfigurationError) -> String? {
+        var secret: Secret?
+        try self.secret(key, &secret)
+        guard let secret else {
+            if isNeeded, sources.opensSecrets {
+                throw fault(key, "or \(key)_file must be given", "")
+            }
+            return nil
+        }
+        return try checked(String(decoding: secret.bytes, as: UTF8.self), key)
+    }
+
+    /// Reads a list of URLs.
+    fileprivate mutating func urls(_ key: String) throws(ConfigurationError) -> [String] {
+        guard let node = takeFromFile(key) else {
+            if sources.opensSecrets { throw fault(key, "must be given", "") }
+            return []
+        }
+        guard case .sequence(let sequence) = node,
+            (1...Receiver.targetsMax).contains(sequence.count)
+        else { throw fault(key, "must be a list of 1 to \(Receiver.targetsMax) URLs", "") }
+        var urls: [String] = []
+        for element in sequence {
+            let url = try checked(element.string ?? "", key)
+            if urls.contains(url) { throw fault(key, "must not hold the same URL twice", "") }
+            urls.append(url)
+        }
+        return urls
+    }
+
+    private func checked(_ url: String, _ key: String) throws(ConfigurationError) -> String {
+        guard url.utf8.count <= Self.urlBytesMax, Destination(url: url) != nil else {
+            // Not shown: most of such URLs are secrets.
+            throw fault(key, "must be like https://host/path or http://host:port", "")
+        }
+        return url
+    }
+
+    /// Reads a secret that is sent in a header field or beside other values.
+    fileprivate mutating func visibleSecret(
+        _ key: String
+    ) throws(ConfigurationError) -> Secret? {
+        var secret: Secret?
+        try self.secret(key, &secret)
+        guard secret?.bytes.allSatisfy({ (0x21...0x7E) ~= $0 }) ?? true else {
+            throw fault(key, "must have visible characters only", "")
+        }
+        return secret
+    }
+
+    /// Reads `secret`, or several under `secrets` while one is replaced by another.
+    fileprivate mutating func signingKeys() throws(ConfigurationError) -> [SigningKey] {
+        var keys: [SigningKey] = []
+        if let key = try signingKey() { keys.append(key) }
+        let hasOne = !keys.isEmpty
+        try sections("secrets") { (tree) throws(ConfigurationError) in
+            if let key = try tree.signingKey() {
+                keys.append(key)
+            } else if tree.sources.opensSecrets {
+                throw tree.fault("secret", "or secret_file must be given", "")
+            }
+        }
+        if hasOne, keys.count > 1 {
+            throw fault("secrets", "and secret must not both be given", "")
+        }
+        if keys.count > ReceiverAddress.signingKeysMax {
+            throw fault(
+                "secrets", "must hold at most \(ReceiverAddress.signingKeysMax)", "\(keys.count)")
+        }
+        return keys
+    }
+
+    private mutating func signingKey() throws(ConfigurationError) -> SigningKey? {
+        var secret: Secret?
+        try self.secret("secret", &secret)
+        guard let secret else { return nil }
+        guard let key = SigningKey(secret) else {
+            throw fault(
+                "secret",
+                "must be \(SigningKey.prefix) and the base64 of \(SigningKey.bytesMin) to "
+                    + "\(SigningKey.bytesMax) bytes; openssl rand -base64 32 makes such bytes", "")
+        }
+        return key
+    }
+
+    /// Reads the name of a file of certificate authorities.
+    fileprivate mutating func authorities(_ key: String) throws(ConfigurationError) -> String? {
+        guard let node = takeFromFile(key), node.null == nil else { return nil }
+        guard let name = node.string, !name.isEmpty else {
+            throw fault(key, "must name a file", "")
+        }
+        guard sources.opensSecrets else { return nil }
+        let path = path(name, of: key)
+        do throws(Authorities.Unreadable) {
+            _ = try Authorities().bundle(with: path)
+        } catch {
+            throw fault(key, "must name a file of certificates in PEM that can be read", error.path)
+        }
+        return path
+    }
+}
