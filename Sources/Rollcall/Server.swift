@@ -36,11 +36,12 @@ package final class Server: Sendable {
         shares.sharedWritesMax = configuration.connectionsMax / 2
         let admission = Admission(limits: shares)
         let watch = ListenerWatch()
+        let receivers = ReceiverBook(configuration)
         do throws(StoreError) {
             keeper = try Keeper(
                 path: configuration.storagePath, policy: configuration.policy,
                 storeBytesMax: Int64(configuration.storageBytesMax),
-                log: log, edge: edge,
+                log: log, edge: edge, ways: DeliveryWays(receivers),
                 refusals: { watch.refusals + admission.refused }, onTurn: onTurn,
                 onFatal: { _ in exit(Self.failedDisk) })
         } catch {
@@ -49,7 +50,6 @@ package final class Server: Sendable {
         }
         let doors = Doors(configuration.doors.rules, log: log)
         let bodyLimits = BodyLimits(configuration.scanLimits)
-        let receivers = ReceiverBook(configuration)
         reloader = Reloader(
             configuration, source: source, keeper: keeper, edge: edge, log: log,
             onReload: onReload,

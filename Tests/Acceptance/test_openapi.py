@@ -8,6 +8,7 @@ import json
 import os
 import re
 import secrets
+import socket
 import unittest
 import urllib.parse
 
@@ -376,12 +377,15 @@ class TourTests(OpenAPITestCase):
             self.ask(short, "GET", target, 404)
 
     def tour_alerts(self):
+        hole = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(hole.close)
         server = self.serve(
             "alerts: {NoOnlineResponders: {for: 200ms, keep_firing_for: 0s, labels: {team: a}}}\n"
             "liveness: {on_duty: {expected: 20ms, degraded_after: 50ms, offline_after: 120ms}}\n"
             "receivers:\n"
             "  - {name: lines, log: {}}\n"
-            "  - {name: rates, log: {}, match: {alertname: HighOfflineRate}}\n", name="alerts")
+            f"  - {{name: hole, webhook: {{url: 'http://127.0.0.1:{hole.getsockname()[1]}/'}},"
+            " match: {alertname: HighOfflineRate}}\n", name="alerts")
         silence = {"matchers": ["region=muted"], "author": "kim", "comment": "x"}
         number = self.ask(server, "POST", "/v1/silences", 200, {
             **silence, "duration": "1h"}).json()["silence"]["id"]
@@ -420,6 +424,8 @@ class TourTests(OpenAPITestCase):
         drill = self.ask(server, "POST", "/v1/drill", 200, {"receiver": "lines"}).json()["drill"]
         self.ask(server, "GET", f"/v1/drill/{drill}", 200)
         self.ask(server, "GET", "/v1/drill/0", 404)
+        drill = self.ask(server, "POST", "/v1/drill", 202, {"receiver": "hole"}).json()["drill"]
+        self.ask(server, "GET", f"/v1/drill/{drill}", 202)
 
     def tour_operation(self, server):
         for target in ("/v1/status", "/metrics", "/-/healthy", "/-/ready", "/", "/openapi.json"):

@@ -258,10 +258,11 @@ struct AlertHistory {
     }
 
     private func tree(_ notice: Notice, _ at: Timestamp) throws(StoreError) -> JSONTree {
-        [
+        let targets = try work.reader.notices.fate(of: notice.number)?.targets ?? []
+        return [
             "notice": .integer(notice.number), "receiver": AlertJSON.text(notice.receiver),
             "kind": AlertJSON.word(notice.kind.word), "at": AlertJSON.time(at),
-            "targets": [],
+            "targets": .list(targets.map { AlertJSON.target($0) }),
         ]
     }
 

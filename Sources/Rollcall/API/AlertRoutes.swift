@@ -119,6 +119,23 @@ enum AlertJSON {
 
     // MARK: - Parts
 
+    /// What became of a message to one address, with every attempt.
+    static func target(_ target: NoticeFate.Target) -> JSONTree {
+        [
+            "target": .integer(Int64(target.target)),
+            "outcome": target.outcome.map { word($0.word) } ?? nil,
+            "attempts": .list(
+                target.attempts.map { attempt in
+                    [
+                        "at": time(attempt.beganAt),
+                        "took_ms": attempt.took.map { .integer($0.count) } ?? nil,
+                        "status": attempt.status.map { .integer(Int64($0)) } ?? nil,
+                        "error": attempt.error.isEmpty ? nil : .text(attempt.error),
+                    ]
+                }),
+        ]
+    }
+
     /// Why somebody is not told.
     static func reason(_ reason: MuteReason) -> JSONTree {
         switch reason {

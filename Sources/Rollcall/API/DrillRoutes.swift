@@ -2,7 +2,10 @@ import RollcallCore
 
 /// The routes of drills: test alerts through the real path. Source: design §6 A11.
 extension Router {
-    /// Answers `POST /v1/drill`.
+    /// How long a drill's receiver is waited for: the listener's watchdog would come next.
+    private static var drillPatience: Milliseconds { Milliseconds(4000) }
+
+    /// Answers `POST /v1/drill`: waits for the receiver.
     func postDrill(_ request: HTTPRequest, _ answer: @escaping Answer) {
         read(request, answer) { (body) throws(BodyFault) in
             guard let receiver = body["receiver"]?.text,
@@ -11,7 +14,9 @@ extension Router {
             return .drill(receiver: Array(receiver.utf8))
         } then: { receipt in
             guard let number = receipt.drill else { return refuseDrill(answer) }
-            showDrill(number, answer)
+            keeper.waitForNotice(number, patience: Self.drillPatience) { fate in
+                answer(Self.drill(fate), InputFigures())
+            }
         }
     }
 
@@ -30,48 +35,27 @@ extension Router {
 
     /// Answers `GET /v1/drill/{number}`: what has become of it.
     func showDrill(_ number: Int64, _ answer: @escaping Answer) {
-        keeper.ask { [history] view in
-            _ = view
-            history.ask({ answer($0, InputFigures()) }) { (work) throws(StoreError) in
-                try Drill.answer(number, work)
-            }
+        history.ask({ answer($0, InputFigures()) }) { (work) throws(StoreError) in
+            Self.drill(try work.reader.notices.fate(of: number))
         }
     }
-}
 
-/// What became of a drill, from the store.
-enum Drill {
-    /// Answers a question for the drill of a number: 202 as long as its end is not known.
-    static func answer(_ number: Int64, _ work: HistoryWork) throws(StoreError) -> HTTPResponse {
-        guard let notice = try notice(number, work),
-            notice.members.contains(where: { $0.name == .rollcallDrill })
+    /// What became of a drill: 202 as long as its end is not known.
+    private static func drill(_ fate: NoticeFate?) -> HTTPResponse {
+        guard let fate, fate.notice.kind == .fired,
+            fate.notice.members.contains(where: { $0.name == .rollcallDrill })
         else { return .problem(404, "Not Found", detail: "there is no such drill") }
+        let outcomes = fate.targets.map(\.outcome)
+        let isOver = !outcomes.isEmpty && !outcomes.contains(nil)
+        // One address that did not take it is what a drill is for.
+        let worst = outcomes.compactMap { $0 }.first { $0 != .delivered } ?? .delivered
         let tree: JSONTree = [
-            "drill": .integer(number), "receiver": AlertJSON.text(notice.receiver),
-            "outcome": nil, "took_ms": nil, "targets": [],
+            "drill": .integer(fate.notice.number),
+            "receiver": AlertJSON.text(fate.notice.receiver),
+            "outcome": isOver ? AlertJSON.word(worst.word) : nil,
+            "took_ms": fate.took.map { .integer($0.count) } ?? nil,
+            "targets": .list(fate.targets.map { AlertJSON.target($0) }),
         ]
-        return .json(AlertJSON.bytes(tree), status: 202)
-    }
-
-    /// The notice of a number; newer ones are looked at first.
-    private static func notice(
-        _ number: Int64, _ work: HistoryWork
-    ) throws(StoreError) -> Notice? {
-        var id = Int64.max
-        var looked = 0
-        var found: Notice?
-        var isEnd = false
-        while !isEnd, found == nil, looked < AlertHistory.decisionsMax, !work.isOver {
-            var isPast = false
-            isEnd = try work.reader.alertDecisions(before: &id) { row in
-                looked += 1
-                guard case .notice(_, let notice) = DecisionCode.decision(row) else { return true }
-                if notice.number == number { found = notice }
-                isPast = notice.number <= number
-                return !isPast && looked < AlertHistory.decisionsMax
-            }
-            if isPast { break }
-        }
-        return found
+        return .json(AlertJSON.bytes(tree), status: isOver ? 200 : 202)
     }
 }

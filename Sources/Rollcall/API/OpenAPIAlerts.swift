@@ -202,7 +202,8 @@ extension OpenAPI {
 
     private static var target: JSONTree {
         let attempt: JSONTree = [
-            "at": instant, "took_ms": count,
+            "at": instant,
+            "took_ms": described("Null if nobody knows what came of it.", orNull("integer")),
             "status": described("Of the answer; null without one.", orNull("integer")),
             "error": orNull("string"),
         ]

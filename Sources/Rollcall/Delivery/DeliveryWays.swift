@@ -21,4 +21,10 @@ package struct DeliveryWays: Sendable {
 
     /// Nobody can be reached.
     package init() {}
+
+    /// As the settings say, also after a reload.
+    package init(_ book: ReceiverBook) {
+        address = { book.address(of: $0) }
+        externalURL = { book.externalURL }
+    }
 }

@@ -58,6 +58,8 @@ final class HistoryReader {
 
     /// Rows and decisions, by their numbers.
     let journal: JournalReader
+    /// What became of notices.
+    let notices: NoticeReader
     private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gap: Statement
     private let wordsAfter, regionsAfter, timesAfter: Statement
     private let darkOfDay, dark, turn, lastTurn, blind, alerts: Statement
@@ -66,6 +68,7 @@ final class HistoryReader {
     init(path: String) throws(StoreError) {
         journal = try JournalReader(path: path)
         let connection = journal.connection
+        notices = try NoticeReader(connection)
         gapsAt = try Statement(connection, Self.gapsAt)
         gapsBefore = try Statement(connection, Self.gapsBefore)
         openGapsAt = try Statement(connection, Self.openGapsAt)

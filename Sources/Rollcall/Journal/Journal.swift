@@ -1,3 +1,5 @@
+import RollcallCore
+
 /// The keeper's store: an append-only journal, its turns, what they decided, and checkpoints.
 ///
 /// The keeper is its only writer, from one thread. It knows nothing of the engine: bodies are
