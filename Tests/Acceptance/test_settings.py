@@ -3,6 +3,7 @@
 Source: design §4 L6, §9, §11.
 """
 
+import base64
 import os
 import signal
 import sqlite3
@@ -115,7 +116,8 @@ class ReloadTests(RollcallTestCase):
             if not colon or name.lstrip().startswith("#"):
                 continue
             wrong += 1
-            mutated = lines[:place] + [f"{name}: {{}}"] + lines[place + 1:]
+            strange = "[]" if value.startswith("{") else "{}"
+            mutated = lines[:place] + [f"{name}: {strange}"] + lines[place + 1:]
             server.configure("\n".join(mutated) + "\n")
             document = self.problem(server.post("/-/reload", b""), 422)
             self.assertIn(f"line {place + 1}: ", document["detail"])
@@ -216,6 +218,47 @@ class ReloadTests(RollcallTestCase):
             self.assertNotIn(secret, answer.text + server.log())
             self.assertNotIn(secret, run("check", server.config_path).stdout)
         self.assertEqual(server.stop(), 0)
+
+    def test_receivers_change_while_it_runs_and_never_show(self):
+        def config(secret, severity="critical"):
+            key = "whsec_" + base64.b64encode(f"{secret:>32}".encode()).decode()
+            path = os.path.join(self.directory, "slack")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(f"http://127.0.0.1:9/{secret}\n")
+            os.chmod(path, 0o600)
+            hidden.update((secret, key))
+            return (
+                "receivers:\n"
+                f"  - {{name: hook, webhook: {{url: 'http://u:{secret}@127.0.0.1:9/{secret}',"
+                f" secret: {key}}}, match: {{severity: {severity}}}}}\n"
+                f"  - {{name: oncall, pagerduty: {{routing_key: {secret},"
+                " url: 'http://127.0.0.1:9'}}\n"
+                "  - {name: chat, slack: {url_file: slack}}\n"
+                f"alive_ping: {{url: 'http://127.0.0.1:9/{secret}'}}\n")
+
+        hidden = set()
+        server = self.serve(config("topsecret"))
+        told = [server.post("/v1/drill", {"receiver": name}).text
+                for name in ("hook", "oncall", "chat")]
+        server.configure(config("othersecret"))
+        answer = self.reload(server)
+        self.assertEqual(
+            [change["setting"] for change in answer["changed"]], ["receivers", "alive_ping.url"])
+        server.configure(config("othersecret", "warning"))
+        answer = self.reload(server)
+        self.assertEqual([change["setting"] for change in answer["changed"]], ["receivers.hook"])
+        told += [server.get(path).text for path in ("/v1/alerts", "/v1/alerts/history", "/")]
+        told.append(run("check", server.config_path).stdout)
+        self.assertIn("hook (webhook at http://127.0.0.1:9) is told", told[-1])
+        self.assertEqual(server.stop(), 0)
+        stored = b""
+        for name in sorted(os.listdir(self.directory)):
+            if name.startswith(os.path.basename(server.store)):
+                with open(os.path.join(self.directory, name), "rb") as file:
+                    stored += file.read()
+        for secret in hidden:
+            self.assertNotIn(secret, str(answer) + "".join(told) + server.log())
+            self.assertNotIn(secret.encode(), stored)
 
     def test_without_a_file_there_is_nothing_to_read(self):
         server = self.serve()
