@@ -220,6 +220,7 @@ package final class Keeper: @unchecked Sendable {
         if !kept.isEmpty { return min(now + Self.retryEvery, patience) }
         if chores.isBusy || !reports.isEmpty { return now }
         let isStopping = stopping != nil
+        if isStopping, !outbox.isSending { return now }
         let first = isStopping ? engine.nextInstant() : min(engine.nextInstant(), outbox.due())
         let due = first.milliseconds - origin.running + origin.elapsed
         let sleep = chores.erasures.wantsLogCut ? Self.logCutEvery : Self.sleepMax

@@ -1,0 +1,160 @@
+import Glibc
+import RollcallCore
+import Synchronization
+import Testing
+
+@testable import Rollcall
+
+/// What the keeper does with what is on its way to receivers (A9, A11).
+@Suite struct KeeperOutboxTests {
+    private let directory = TemporaryDirectory()
+
+    @Test func `a drill is sent, told to be over, and everybody learns what became of it`() throws {
+        let pager = ScriptedReceiver { _ in AttemptResult(.delivered, status: 202) }
+        let paging = try PagingKeeper(directory, ["oncall": pager])
+        let number = paging.drill("oncall")
+        #expect(number == 1)
+        let fate = try #require(paging.fate(of: number))
+        #expect(fate.targets.map(\.outcome) == [.delivered])
+        #expect(fate.targets[0].attempts.map(\.status) == [202])
+        #expect(fate.targets[0].attempts.map(\.attempt) == [1])
+        #expect(fate.took != nil)
+        #expect(isTrueSoon { pager.log.count == 2 })
+        #expect(pager.log == ["1 fired 1", "2 resolved 1"])
+        #expect(paging.fate(of: 2)?.targets.map(\.outcome) == [.delivered])
+        let keys = Set(pager.messages.flatMap(\.members).map(\.key))
+        #expect(keys.count == 1)
+        let first = try #require(pager.messages.first?.members.first)
+        #expect(
+            first.generatorURL
+                == "https://rollcall.example.org/v1/alerts/history?alertname=RollcallDrill")
+        #expect(first.isFiring && first.endsAt == nil)
+        #expect(paging.drill("nobody") == 0)
+        paging.stop()
+        // A restart sends nothing.
+        let again = try PagingKeeper(directory, ["oncall": pager])
+        #expect(again.fate(of: 1)?.targets.map(\.outcome) == [.delivered])
+        #expect(pager.log.count == 2)
+        again.stop()
+    }
+
+    @Test func `what fails is sent again under the same id, and each attempt is kept`() throws {
+        let pager = ScriptedReceiver { attempt in
+            switch attempt.place {
+            case 0: AttemptResult(.retry, error: "timed out")
+            case 1: AttemptResult(.retry, status: 503, error: "503")
+            default: AttemptResult(.delivered, status: 200)
+            }
+        }
+        let paging = try PagingKeeper(directory, ["oncall": pager])
+        let fate = try #require(paging.fate(of: paging.drill("oncall")))
+        #expect(fate.targets.map(\.outcome) == [.delivered])
+        let attempts = fate.targets[0].attempts
+        #expect(attempts.map(\.attempt) == [1, 2, 3])
+        #expect(attempts.map(\.status) == [nil, 503, 200])
+        #expect(attempts.map(\.error) == ["timed out", "503", ""])
+        #expect(Set(pager.messages.prefix(3).map(\.id)).count == 1)
+        paging.stop()
+    }
+
+    @Test func `a receiver that does not answer holds up neither the keeper nor another one`()
+        throws
+    {
+        let isFree = Mutex(false)
+        let slow = ScriptedReceiver { _ in
+            while !isFree.withLock({ $0 }) { usleep(1000) }
+            return AttemptResult(.retry, error: "timed out")
+        }
+        let quick = ScriptedReceiver { _ in AttemptResult(.delivered, status: 200) }
+        let paging = try PagingKeeper(directory, ["slow": slow, "quick": quick])
+        let held = paging.drill("slow")
+        for _ in 0..<5 {
+            #expect(paging.fate(of: paging.drill("quick"))?.targets[0].outcome == .delivered)
+        }
+        // Nobody waits for longer than their patience.
+        let unknown = paging.fate(of: held, patience: Milliseconds(50))
+        #expect(unknown?.targets.map(\.outcome) == [nil])
+        #expect(unknown?.targets[0].attempts.map(\.took) == [nil])
+        #expect(slow.log.count == 1)
+        isFree.withLock { $0 = true }
+        paging.stop()
+    }
+
+    @Test func `after a kill nobody knows what became of an attempt, and it is made again`() throws
+    {
+        let isFree = Mutex(false)
+        let hanging = ScriptedReceiver { _ in
+            while !isFree.withLock({ $0 }) { usleep(1000) }
+            return AttemptResult(.delivered, status: 200)
+        }
+        let paging = try PagingKeeper(directory, ["oncall": hanging])
+        let number = paging.drill("oncall")
+        #expect(isTrueSoon { hanging.log.count == 1 })
+        let killed = TemporaryDirectory()
+        directory.copy("rollcall.db", to: killed)
+        directory.copy("rollcall.db-wal", to: killed)
+        let pager = ScriptedReceiver { _ in AttemptResult(.delivered, status: 200) }
+        let again = try PagingKeeper(killed, ["oncall": pager])
+        let fate = try #require(again.fate(of: number))
+        #expect(fate.targets[0].attempts.map(\.took?.count).map { $0 == nil } == [true, false])
+        #expect(pager.messages.first == hanging.messages.first)
+        again.stop()
+        isFree.withLock { $0 = true }
+        paging.stop()
+    }
+
+    @Test func `a stop leaves what is being sent two seconds to come back`() throws {
+        let answers = Mutex(0)
+        let pager = ScriptedReceiver { _ in
+            usleep(300_000)
+            answers.withLock { $0 += 1 }
+            return AttemptResult(.delivered, status: 200)
+        }
+        let paging = try PagingKeeper(directory, ["oncall": pager])
+        let number = paging.drill("oncall")
+        #expect(isTrueSoon { pager.log.count == 1 })
+        paging.stop()
+        #expect(answers.withLock { $0 } == 1)
+        let store = try KeeperStore(path: directory.store)
+        #expect(try store.journal.notices.fate(of: number)?.targets.map(\.outcome) == [.delivered])
+        // What its end decided waits for the next start, and `stop` came last.
+        #expect(try store.journal.messages().map(\.notice.kind) == [.resolved])
+        let last = try store.journal.connection.integer(
+            "SELECT kind FROM journal ORDER BY id DESC LIMIT 1")
+        #expect(last == Int64(EventCode.stop))
+        try store.journal.close()
+    }
+
+    @Test func `a receiver that leaves the settings ends its messages`() throws {
+        let pager = ScriptedReceiver { _ in AttemptResult(.refused, status: 403, error: "403") }
+        let paging = try PagingKeeper(directory, ["oncall": pager])
+        let number = paging.drill("oncall")
+        #expect(isTrueSoon { pager.log.count == 1 })
+        #expect(paging.write(.policy(Policy())) != nil)
+        let fate = try #require(paging.fate(of: number))
+        #expect(fate.targets.map(\.outcome) == [.removed])
+        paging.stop()
+    }
+
+    @Test func `more questions than may wait are answered at once`() throws {
+        let isFree = Mutex(false)
+        let slow = ScriptedReceiver { _ in
+            while !isFree.withLock({ $0 }) { usleep(1000) }
+            return AttemptResult(.delivered, status: 200)
+        }
+        let paging = try PagingKeeper(directory, ["oncall": slow])
+        let number = paging.drill("oncall")
+        let answers = Mutex<[Bool]>([])
+        for _ in 0..<Keeper.noticeWaitsMax + 1 {
+            paging.keeper.waitForNotice(number, patience: Milliseconds(60_000)) { fate in
+                answers.withLock { $0.append(fate?.targets[0].outcome == .delivered) }
+            }
+        }
+        #expect(isTrueSoon { answers.withLock { $0.count == 1 } })
+        isFree.withLock { $0 = true }
+        #expect(isTrueSoon { answers.withLock { $0.count == Keeper.noticeWaitsMax + 1 } })
+        let wanted = [false] + [Bool](repeating: true, count: Keeper.noticeWaitsMax)
+        #expect(answers.withLock { $0 } == wanted)
+        paging.stop()
+    }
+}

@@ -1,0 +1,116 @@
+import Glibc
+import Logging
+import RollcallCore
+import Synchronization
+import Testing
+
+@testable import Rollcall
+
+/// A receiver that is no server: what it is sent is kept, and a script answers.
+final class ScriptedReceiver: Sendable {
+    /// What a script sees.
+    struct Attempt: Sendable {
+        let message: PageMessage
+        let target: Int
+        /// Which one of all that this receiver saw, from 0.
+        let place: Int
+    }
+
+    private let seen = Mutex<[Attempt]>([])
+    private let script: @Sendable (Attempt) -> AttemptResult
+
+    init(_ script: @escaping @Sendable (Attempt) -> AttemptResult) { self.script = script }
+
+    /// What it was sent: `id kind keys`.
+    var log: [String] {
+        seen.withLock { attempts in
+            attempts.map { attempt in
+                let keys = attempt.message.members.map {
+                    "\($0.key.split(separator: "-").last ?? "")"
+                }
+                return "\(attempt.message.id.split(separator: "_").last ?? "") "
+                    + "\(attempt.message.kind.word) \(keys.joined(separator: " "))"
+            }
+        }
+    }
+
+    /// The same, whole.
+    var messages: [PageMessage] { seen.withLock { $0.map(\.message) } }
+
+    fileprivate func take(_ message: PageMessage, _ target: Int) -> AttemptResult {
+        let attempt = seen.withLock { attempts in
+            let attempt = Attempt(message: message, target: target, place: attempts.count)
+            attempts.append(attempt)
+            return attempt
+        }
+        return script(attempt)
+    }
+}
+
+/// A keeper with receivers, by their names, on a store of its own.
+final class PagingKeeper {
+    let keeper: Keeper
+    let edge = EdgeFigures()
+
+    /// Opens the store in `directory` and starts.
+    init(
+        _ directory: TemporaryDirectory, _ receivers: [String: ScriptedReceiver],
+        kind: ReceiverKind = .pagerduty, _ change: (inout Policy) -> Void = { _ in }
+    ) throws {
+        var policy = Policy()
+        for name in receivers.keys.sorted() {
+            policy.receivers.append(Receiver(name: Array(name.utf8), kind: kind))
+        }
+        change(&policy)
+        var ways = DeliveryWays()
+        ways.address = { name in
+            ReceiverAddress(name: String(decoding: name, as: UTF8.self), kind: kind)
+        }
+        ways.externalURL = { "https://rollcall.example.org" }
+        ways.makeSend = { _ in
+            { message, address, target, _ in
+                receivers[address.name]?.take(message, target)
+                    ?? AttemptResult(.refused, error: "nobody")
+            }
+        }
+        ways.times.retryMin = Milliseconds(2)
+        ways.times.retryMax = Milliseconds(10)
+        ways.times.refusedEvery = Milliseconds(200)
+        keeper = try Keeper(
+            path: directory.store, policy: policy,
+            log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, edge: edge, ways: ways,
+            refusals: { 0 }, onFatal: { _ in })
+        keeper.start()
+    }
+
+    /// Writes an event and waits for its commit.
+    func write(_ event: Event) -> Receipt? {
+        let answers = Mutex<Receipt?>(nil)
+        keeper.write(event) { outcome in
+            if case .committed(let receipt) = outcome { answers.withLock { $0 = receipt } }
+        }
+        _ = isTrueSoon { answers.withLock { $0 != nil } }
+        return answers.withLock { $0 }
+    }
+
+    /// Asks for a test of a receiver; the number of its notice.
+    func drill(_ name: String) -> Int64 {
+        write(.drill(receiver: Array(name.utf8)))?.drill ?? 0
+    }
+
+    /// What became of a notice by its end, or by the end of our patience.
+    func fate(of notice: Int64, patience: Milliseconds = Milliseconds(4000)) -> NoticeFate? {
+        let answers = Mutex<[NoticeFate?]>([])
+        keeper.waitForNotice(notice, patience: patience) { fate in
+            answers.withLock { $0.append(fate) }
+        }
+        #expect(isTrueSoon { answers.withLock { !$0.isEmpty } })
+        return answers.withLock { $0.first ?? nil }
+    }
+
+    func stop() {
+        let done = ReplyCounter()
+        keeper.stop { done.add("done") }
+        #expect(isTrueSoon { !done.all.isEmpty })
+    }
+}
