@@ -114,4 +114,27 @@ import Testing
                 == 1)
         try store.journal.close()
     }
+
+    @Test func `version 3: gaps are there; the outbox begins empty, and the store has a number`()
+        throws
+    {
+        let path = try unpack(3)
+        var store = try KeeperStore(path: path)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 4)
+        let recovered = try store.recover()
+        #expect(recovered.checkpoint?.engineVersion == 3)
+        #expect(recovered.rows > 0)
+        let engine = recovered.engine
+        let ids = (0..<engine.roster.count).map { text(engine.roster.id($0)) }
+        #expect(ids == (0..<7).map { "r-\($0)" } + ["", "late-1"])
+        #expect(try store.journal.connection.integer("SELECT count(*) FROM gaps") == 13)
+        #expect(try store.journal.messages() == [])
+        #expect(try store.journal.notices.fate(of: 1) == nil)
+        #expect(engine.brokenInvariants() == [])
+        let number = store.number
+        try store.journal.close()
+        store = try KeeperStore(path: path)
+        #expect(store.number == number)
+        try store.journal.close()
+    }
 }
