@@ -32,7 +32,7 @@ import Testing
         try story.turn(at: 400, [try HistoryStory.batches(people, sequence: 2, captured: 400)])
         try story.turn(at: 480, [try HistoryStory.batches(people, sequence: 3, captured: 480)])
         try story.turn(at: 550, [try HistoryStory.batches(people, sequence: 4, captured: 550)])
-        try story.store.close()
+        try story.store.journal.close()
     }
 
     /// An incident in a line.
