@@ -153,6 +153,22 @@ import Testing
         #expect(try server.answer("/v1/drill/7").status == 404)
     }
 
+    @Test func `500 alerts are in one answer, and one more is told to be missing`() throws {
+        for (count, isTruncated) in [(500, false), (501, true)] {
+            let directory = TemporaryDirectory()
+            var policy = Policy()
+            policy.coverageRegions = (0..<count).map { Array("region-\($0)".utf8) }
+            policy.alerts.noOnlineResponders.pendingFor = Milliseconds(0)
+            policy.alerts.highOfflineRate.isEnabled = false
+            let server = try HistoryServer(directory, policy: policy)
+            defer { server.stop() }
+            _ = try server.answer("/v1/batches", "POST", body: #"{"responder_id":"a"}"#)
+            let answer = try server.get("/v1/alerts")
+            #expect((answer["alerts"] as? [Any])?.count == 500)
+            #expect(answer["truncated"] as? Bool == isTruncated)
+        }
+    }
+
     @Test func `what fires is told with who knows of it`() throws {
         let directory = TemporaryDirectory()
         var policy = Self.policy

@@ -30,15 +30,26 @@ extension Router {
 
 /// Alerts as they are answered.
 enum AlertJSON {
+    /// Alerts in one answer at most: it is written between two turns, in some milliseconds. Those
+    /// that are pending are left out first.
+    static let alertsMax = 500
+
     /// The whole of `GET /v1/alerts`.
     static func body(_ view: KeeperView) -> [UInt8] {
         let engine = view.engine
-        var alerts = engine.alerts.all.sorted { AlertKey.areInOrder($0.key, $1.key) }
+        let all = engine.alerts.all
+        var shown = all
+        if all.count > alertsMax {
+            let firing = all.filter { $0.alert.state == .firing }
+            let pending = all.filter { $0.alert.state != .firing }
+            shown = Array((firing + pending).prefix(alertsMax))
+        }
+        var alerts = shown.sorted { AlertKey.areInOrder($0.key, $1.key) }
             .map { alert($0.key, $0.alert, engine) }
         if let failing = storeFailing(view) { alerts.append(failing) }
         let tree: JSONTree = [
             "as_of": time(engine.watch.wallNow), "watching": .boolean(!engine.watch.isBlind),
-            "alerts": .list(alerts),
+            "alerts": .list(alerts), "truncated": .boolean(shown.count < all.count),
         ]
         return bytes(tree)
     }

@@ -21,7 +21,7 @@ extension OpenAPI.Samples {
                 "told": [["receiver": "oncall", "at": "2026-11-21T03:10:05.000Z"]],
                 "muted": [["receiver": "chat", "reason": "silence", "silence": 3]],
             ]
-        ],
+        ], "truncated": false,
     ]
     private static let target: JSONTree = [
         "target": 0, "outcome": "delivered",

@@ -145,8 +145,13 @@ extension OpenAPI {
         [
             "AlertName": words(AlertName.allCases.map(\.word)), "Alert": alert,
             "AlertList": object(
-                "Alerts by name and labels.", required: ["as_of", "watching", "alerts"],
-                ["as_of": instant, "watching": flag, "alerts": list(schema("Alert"))]),
+                "Alerts by name and labels.",
+                required: ["as_of", "watching", "alerts", "truncated"],
+                [
+                    "as_of": instant, "watching": flag, "alerts": list(schema("Alert")),
+                    "truncated": described(
+                        "True if there were more than \(AlertJSON.alertsMax).", flag),
+                ]),
             "MuteReason": muteReason, "Incident": incident, "DeliveryTarget": target,
             "IncidentList": object(
                 "What fired.", required: ["as_of", "incidents", "next", "truncated"],
