@@ -38,9 +38,6 @@ package struct AlertBoard: Sendable {
         dirtyRegions.insert(after.region)
     }
 
-    /// Notes that a region's numbers changed.
-    mutating func touch(_ region: UInt32) { dirtyRegions.insert(region) }
-
     /// Something came: from now on missing people can be missed.
     mutating func heard() {
         guard !hasInput else { return }

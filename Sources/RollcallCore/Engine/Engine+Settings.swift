@@ -88,7 +88,8 @@ extension Engine {
         guard let number = known else { return }
         keepDark(of: roster[number])
         tally.remove(roster[number], now: watch.watchedNow)
-        alerts.touch(roster[number].region)
+        // Regions may lose their names below: then no number leads to their alerts any more.
+        alerts.isAllDirty = true
         leaveNames(roster[number])
         regions.dropUnused(but: policy.coverageRegions + [Self.defaultRegion])
         counters.dark.drop { regions[$0].isEmpty }

@@ -1,0 +1,61 @@
+import Testing
+
+@testable import RollcallCore
+
+/// What the simulation's oracle taught the alerts. Source: design §6, fine print F27 to F29.
+struct AlertCaseTests {
+    /// The alerts that a replay of `lines` prints, without their stamps.
+    private func alerts(_ policy: Policy, _ lines: String...) throws -> [String] {
+        var replay = Replay(policy: policy)
+        var output: [UInt8] = []
+        for line in lines {
+            let words = line.split(separator: " ", maxSplits: 1)
+            let at = try Script.span(words[0]) + Script.zero
+            try replay.fold(Array("{\"at\":\(at),\(words[1])}".utf8), to: &output)
+        }
+        replay.finish(to: &output)
+        let mark = #""kind":"alert","alertname":"#
+        return String(decoding: output, as: UTF8.self).split(separator: "\n").compactMap { line in
+            let parts = line.split(separator: mark, maxSplits: 1)
+            return parts.count == 2 ? String(parts[1].dropLast()) : nil
+        }
+    }
+
+    /// Alerts that neither wait nor linger.
+    private var prompt: Policy {
+        var policy = Policy()
+        policy.alerts.noOnlineResponders.pendingFor = .seconds(0)
+        policy.alerts.noOnlineResponders.keepFiringFor = .seconds(0)
+        policy.alerts.highOfflineRate.isEnabled = false
+        return policy
+    }
+
+    private static func end(_ at: String) -> String { at + #" "kind":"end""# }
+
+    @Test func `an alert ends with a region whose last person is erased`() throws {
+        let lines = try alerts(
+            prompt,
+            #"0s "kind":"batch","body":{"responder_id":"41","region":"north"}"#,
+            #"100s "kind":"erase","body":{"responder_id":"41"}"#, Self.end("101s"))
+        #expect(
+            lines == [
+                #""NoOnlineResponders","state":"firing","labels":{"region":"north"},"value":1"#,
+                #""NoOnlineResponders","state":"resolved","labels":{"region":"north"},"value":1"#,
+            ])
+    }
+
+    @Test func `an alert ends with a region that an erasure elsewhere takes away`() throws {
+        let lines = try alerts(
+            prompt,
+            #"0s "kind":"batch","body":{"responder_id":"41","region":"north"}"#,
+            #"0s "kind":"batch","body":{"responder_id":"42","duty_state":"OFF_DUTY"}"#,
+            #"100s "kind":"responder","body":{"responder_id":"41","duty_state":"OFF_DUTY"}"#,
+            #"100s "kind":"responder","body":{"responder_id":"41","region":"south"}"#,
+            #"100s "kind":"erase","body":{"responder_id":"42"}"#, Self.end("101s"))
+        #expect(
+            lines == [
+                #""NoOnlineResponders","state":"firing","labels":{"region":"north"},"value":1"#,
+                #""NoOnlineResponders","state":"resolved","labels":{"region":"north"},"value":1"#,
+            ])
+    }
+}
