@@ -58,4 +58,18 @@ struct AlertCaseTests {
                 #""NoOnlineResponders","state":"resolved","labels":{"region":"north"},"value":1"#,
             ])
     }
+
+    @Test func `the server's transitions alone make no region unstaffed`() throws {
+        var policy = prompt
+        policy.coverageRegions = [Array("north".utf8)]
+        let unstaffed =
+            #""NoOnlineResponders","state":"firing","labels":{"region":"north"},"value":0"#
+        let opinion = #"{"responder_id":"41","from":"OFFLINE","to":"ONLINE"}"#
+        let server = #""kind":"transition","body":\#(opinion)"#
+        #expect(try alerts(policy, "0s \(server)", Self.end("10s")) == [])
+        let fact = #""kind":"responder","body":{"responder_id":"41"}"#
+        #expect(try alerts(policy, "0s \(server)", "5s \(fact)", Self.end("10s")) == [unstaffed])
+        let roster = #""kind":"roster","body":[]"#
+        #expect(try alerts(policy, "0s \(roster)", Self.end("10s")) == [unstaffed])
+    }
 }

@@ -37,6 +37,7 @@ extension Engine {
         if receipt.accepted == 0, list.count > 0, earlier.isEmpty { return }
         retire(leaving)
         receipt.retired = leaving.count
+        alerts.heard()
         if !terms.id.isEmpty {
             rosters.complete(terms.id, lastPart: hash(list), now: watch.now)
         }

@@ -189,13 +189,11 @@ package struct Engine: Sendable {
         switch event {
         case .items(let list, let source):
             wrote(source)
-            if list.count > 0 { alerts.heard() }
             let batches = counters.batches
             foldItems(list, &receipt)
             if counters.batches > batches { stall.batch(tally, watch, openings: massGaps.openings) }
         case .roster(let list, let source, let terms):
             wrote(source)
-            alerts.heard()
             foldRoster(list, terms, &receipt)
         case .erase(let person, let source):
             wrote(source)
