@@ -72,4 +72,28 @@ struct AlertCaseTests {
         let roster = #""kind":"roster","body":[]"#
         #expect(try alerts(policy, "0s \(roster)", Self.end("10s")) == [unstaffed])
     }
+
+    @Test func `rules that ask for more changes count those made under the old ones`() {
+        var rules = AlertRules()
+        rules.flappingChanges = 1
+        rules.flappingClearBelow = 1
+        var flapping = Flapping()
+        for second in 0..<3 { flapping.change(at: .init(milliseconds: Int64(second)), rules) }
+        rules.flappingChanges = 4
+        rules.flappingClearBelow = 3
+        flapping.judge(.init(milliseconds: 3), rules)
+        #expect(flapping.isFlapping)
+        rules.flappingClearBelow = 4
+        flapping.judge(.init(milliseconds: 3), rules)
+        #expect(!flapping.isFlapping)
+    }
+
+    @Test func `no more changes are remembered than settings can ask for`() {
+        var flapping = Flapping()
+        for count in 1...Flapping.changesMax + 1 {
+            flapping.change(at: .init(milliseconds: Int64(count)), AlertRules())
+            #expect(flapping.changes.count == min(count, Flapping.changesMax))
+        }
+        #expect(flapping.changes.first?.milliseconds == 2)
+    }
 }
