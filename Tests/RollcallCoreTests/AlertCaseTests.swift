@@ -6,6 +6,10 @@ import Testing
 struct AlertCaseTests {
     /// The alerts that a replay of `lines` prints, without their stamps.
     private func alerts(_ policy: Policy, _ lines: String...) throws -> [String] {
+        try alerts(policy, lines)
+    }
+
+    private func alerts(_ policy: Policy, _ lines: [String]) throws -> [String] {
         var replay = Replay(policy: policy)
         var output: [UInt8] = []
         for line in lines {
@@ -71,6 +75,27 @@ struct AlertCaseTests {
         #expect(try alerts(policy, "0s \(server)", "5s \(fact)", Self.end("10s")) == [unstaffed])
         let roster = #""kind":"roster","body":[]"#
         #expect(try alerts(policy, "0s \(roster)", Self.end("10s")) == [unstaffed])
+    }
+
+    @Test func `changes leave the window sooner when watched time is set back`() throws {
+        var policy = prompt
+        policy.alerts.noOnlineResponders.isEnabled = false
+        policy.alerts.telemetryFeedDown.isEnabled = false
+        policy.alerts.flappingChanges = 2
+        policy.alerts.flappingClearBelow = 1
+        policy.alerts.flappingWindow = .seconds(60)
+        let beat = #""kind":"heartbeat","source":"a","body":{"every_seconds":20}"#
+        let report = #""kind":"batch","body":{"responder_id":"41","duty_state":"ON_MISSION"}"#
+        // Blind from 40 s, which is noticed at 90 s, to 91 s: both changes count as of 40 s.
+        let lines = [
+            "0s \(beat)", "0s \(report)", "40s \(beat)", "70s \(report)", "91s \(beat)",
+            "100s \(report)", "130s \(beat)", "130s \(report)",
+        ]
+        let labels = #""labels":{"region":"default"},"value":1"#
+        let firing = #""ResponderFlapping","state":"firing","# + labels
+        let resolved = firing.replacing("firing", with: "resolved")
+        #expect(try alerts(policy, lines + [Self.end("150.999s")]) == [firing])
+        #expect(try alerts(policy, lines + [Self.end("151s")]) == [firing, resolved])
     }
 
     @Test func `rules that ask for more changes count those made under the old ones`() {

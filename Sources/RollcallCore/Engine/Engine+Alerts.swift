@@ -161,12 +161,27 @@ extension Engine {
         var flapping = flapping
         person.isFlapping = flapping.isFlapping
         guard !flapping.changes.isEmpty else { return flaps[number] = nil }
-        let due = flapping.due(policy.alerts)
-        if flapping.armed != due {
-            flapping.armed = due
-            flapTimers.push(.init(at: due, number: UInt32(number)))
-        }
+        armFlapping(&flapping, number)
         flaps[number] = flapping
+    }
+
+    private mutating func armFlapping(_ flapping: inout Flapping, _ number: Int) {
+        let due = flapping.due(policy.alerts)
+        guard flapping.armed != due else { return }
+        flapping.armed = due
+        flapTimers.push(.init(at: due, number: UInt32(number)))
+    }
+
+    /// Watched time was set back: what lay ahead of it leaves the window sooner (B1).
+    mutating func setBackFlapping(to now: WatchedTime) {
+        var numbers: [Int] = []
+        flaps.forEach { number, _ in numbers.append(number) }
+        for number in numbers {
+            guard var flapping = flaps[number] else { continue }
+            flapping.clampInstants(to: now)
+            armFlapping(&flapping, number)
+            flaps[number] = flapping
+        }
     }
 
     /// Lets changes go that are older than the window.

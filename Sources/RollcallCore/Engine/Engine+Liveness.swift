@@ -270,7 +270,7 @@ extension Engine {
         gaps.changeAll { $0.clampInstants(to: now) }
         uncovered.changeAll { $0.clampInstants(to: now) }
         massGaps.clampInstants(to: now)
-        flaps.changeAll { $0.clampInstants(to: now) }
+        setBackFlapping(to: now)
         alerts.clampInstants(to: now, policy.alerts)
     }
 }
