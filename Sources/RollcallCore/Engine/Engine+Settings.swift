@@ -92,7 +92,9 @@ extension Engine {
         // Regions may lose their names below: then no number leads to their alerts any more.
         alerts.isAllDirty = true
         leaveNames(roster[number])
-        regions.dropUnused(but: policy.coverageRegions + [Self.defaultRegion])
+        massGaps.remove(number)
+        let told = massGaps.regionsInUse.map { regions[$0] }
+        regions.dropUnused(but: policy.coverageRegions + [Self.defaultRegion] + told)
         counters.dark.drop { regions[$0].isEmpty }
         massGaps.drop { regions[$0].isEmpty }
         gaps.changeAll { gap in
@@ -109,7 +111,6 @@ extension Engine {
         declaredWorse.forget(number)
         pushTokens[number] = nil
         gaps[number] = nil
-        massGaps.remove(number)
         queueDepths[number] = nil
         uncovered[number] = nil
         flaps[number] = nil
