@@ -98,6 +98,36 @@ struct AlertCaseTests {
         #expect(try alerts(policy, lines + [Self.end("151s")]) == [firing, resolved])
     }
 
+    @Test func `whoever flaps by the rules at the end of an instant flaps`() throws {
+        var policy = prompt
+        policy.alerts.noOnlineResponders.isEnabled = false
+        policy.alerts.flappingChanges = 2
+        policy.alerts.flappingClearBelow = 1
+        var stricter = policy
+        stricter.alerts.flappingChanges = 5
+        stricter.alerts.flappingClearBelow = 4
+        var engine = Engine(policy: policy)
+        func report(at seconds: Int64) throws {
+            let body = Array(#"{"responder_id":"41","duty_state":"ON_MISSION"}"#.utf8)
+            let items = try ItemScanner.scan(body.span, kind: .batch).items
+            _ = engine.fold(
+                .items(items, source: []), at: RunningTime(milliseconds: seconds * 1000))
+        }
+        try report(at: 0)
+        engine.settle()
+        try report(at: 70)
+        engine.advance(to: RunningTime(milliseconds: 140_000))
+        _ = engine.takeDecisions()
+        // Three changes so far; the fourth comes with the rule that asks for it.
+        _ = engine.fold(.policy(stricter), at: RunningTime(milliseconds: 141_000))
+        try report(at: 141)
+        engine.settle()
+        let alerts = engine.takeDecisions().filter {
+            if case .alert = $0.decision { true } else { false }
+        }
+        #expect(alerts.isEmpty)
+    }
+
     @Test func `rules that ask for more changes count those made under the old ones`() {
         var rules = AlertRules()
         rules.flappingChanges = 1

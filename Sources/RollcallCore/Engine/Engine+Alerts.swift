@@ -161,25 +161,28 @@ extension Engine {
         var flapping = flapping
         person.isFlapping = flapping.isFlapping
         guard !flapping.changes.isEmpty else { return flaps[number] = nil }
-        armFlapping(&flapping, number)
+        armFlapping(&flapping, number, at: flapping.due(policy.alerts))
         flaps[number] = flapping
     }
 
-    private mutating func armFlapping(_ flapping: inout Flapping, _ number: Int) {
-        let due = flapping.due(policy.alerts)
+    private mutating func armFlapping(
+        _ flapping: inout Flapping, _ number: Int, at due: WatchedTime
+    ) {
         guard flapping.armed != due else { return }
         flapping.armed = due
         flapTimers.push(.init(at: due, number: UInt32(number)))
     }
 
-    /// Watched time was set back: what lay ahead of it leaves the window sooner (B1).
-    mutating func setBackFlapping(to now: WatchedTime) {
+    /// The rules changed, or watched time was set back (B1): everybody who changed lately is judged
+    /// when the instant closes, or when we can see again (L12, F8).
+    mutating func judgeFlappingAnew() {
+        let now = watch.watchedNow
         var numbers: [Int] = []
         flaps.forEach { number, _ in numbers.append(number) }
         for number in numbers {
             guard var flapping = flaps[number] else { continue }
             flapping.clampInstants(to: now)
-            armFlapping(&flapping, number)
+            armFlapping(&flapping, number, at: now)
             flaps[number] = flapping
         }
     }
@@ -196,15 +199,9 @@ extension Engine {
         }
     }
 
-    /// Other rules: everybody who changed lately is judged by them.
+    /// Other rules hold from now on.
     mutating func changeAlertRules() {
-        var numbers: [Int] = []
-        flaps.forEach { number, _ in numbers.append(number) }
-        for number in numbers {
-            guard var flapping = flaps[number] else { continue }
-            flapping.judge(watch.watchedNow, policy.alerts)
-            edit(number) { engine, person in engine.keepFlapping(flapping, &person, number) }
-        }
+        judgeFlappingAnew()
         alerts.armAgain(policy.alerts)
         alerts.isAllDirty = true
     }

@@ -270,7 +270,7 @@ extension Engine {
         gaps.changeAll { $0.clampInstants(to: now) }
         uncovered.changeAll { $0.clampInstants(to: now) }
         massGaps.clampInstants(to: now)
-        setBackFlapping(to: now)
+        judgeFlappingAnew()
         alerts.clampInstants(to: now, policy.alerts)
     }
 }
