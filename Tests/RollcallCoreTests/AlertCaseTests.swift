@@ -77,6 +77,25 @@ struct AlertCaseTests {
         #expect(try alerts(policy, "0s \(roster)", Self.end("10s")) == [unstaffed])
     }
 
+    @Test func `a silence is judged by its age after blindness that was noticed later`() throws {
+        var policy = prompt
+        policy.alerts.telemetryFeedDown.isEnabled = false
+        let beat = #""kind":"heartbeat","source":"a","body":{"every_seconds":10}"#
+        let body = #"{"responder_id":"41","duty_state":"ON_MISSION"}"#
+        let lines = [
+            "0s \(beat)", #"0s "kind":"responder","body":"# + body, "10s \(beat)", "20s \(beat)",
+        ]
+        let labels = #""labels":{"region":"default"},"value":1"#
+        let firing = #""NoOnlineResponders","state":"firing","# + labels
+        let resolved = firing.replacing("firing", with: "resolved")
+        #expect(try alerts(policy, lines + [Self.end("29.999s")]) == [])
+        #expect(try alerts(policy, lines + [Self.end("30s")]) == [firing])
+        // Blind from 20 s, which is noticed at 45 s: at 46 s the silence is one of 20 s.
+        let seen = lines + ["46s \(beat)"]
+        #expect(try alerts(policy, seen + [Self.end("55.999s")]) == [firing, resolved])
+        #expect(try alerts(policy, seen + [Self.end("56s")]) == [firing, resolved, firing])
+    }
+
     @Test func `changes leave the window sooner when watched time is set back`() throws {
         var policy = prompt
         policy.alerts.noOnlineResponders.isEnabled = false

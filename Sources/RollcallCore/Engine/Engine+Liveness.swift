@@ -272,6 +272,8 @@ extension Engine {
         massGaps.clampInstants(to: now)
         judgeFlappingAnew()
         alerts.clampInstants(to: now, policy.alerts)
+        // Ages are others now, and everything is judged by them once we can see again (F8).
+        alerts.isAllDirty = true
     }
 }
 
