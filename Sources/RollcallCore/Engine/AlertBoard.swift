@@ -18,6 +18,8 @@ package struct AlertBoard: Sendable {
     var isAllDirty = false
     /// True once a batch, a fact or a roster came: before, nobody can be missed (F29).
     var hasInput = false
+    /// True if the judging of this instant changed anything, told or not.
+    private(set) var hasChanged = false
 
     /// Those that are pending or firing, in no order.
     package var all: [(key: AlertKey, alert: Alert)] { entries.map { ($0.key, $0.value.alert) } }
@@ -44,6 +46,9 @@ package struct AlertBoard: Sendable {
         hasInput = true
         isAllDirty = true
     }
+
+    /// A judging begins.
+    mutating func beginJudging() { hasChanged = false }
 
     /// Takes what is to be looked at.
     mutating func takeDirty() -> (regions: Set<UInt32>, isAll: Bool) {
@@ -97,6 +102,7 @@ package struct AlertBoard: Sendable {
             nextSerial &+= 1
             keys[serial] = key
         }
+        if known?.alert != alert { hasChanged = true }
         entries[key] = Entry(alert: alert, serial: serial)
         guard key.name != .telemetryFeedDown, let due = alert.due(rule),
             known?.alert.due(rule) != due

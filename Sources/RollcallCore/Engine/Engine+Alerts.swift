@@ -6,6 +6,7 @@ extension Engine {
     /// (B4, F9).
     mutating func settleAlerts() {
         var reports: [AlertReport] = []
+        alerts.beginJudging()
         if !watch.isBlind {
             settleFlapping()
             judgePeople(&reports)

@@ -258,7 +258,8 @@ package struct Engine: Sendable {
     /// Closes the present instant, in the order of fine print F1.
     package mutating func settle() {
         let count = decisions.count
-        defer { if decisions.count > count { closedAt = watch.now } }
+        // A number that an alert was judged by is told later, so it must not be a half-way one (L12).
+        defer { if decisions.count > count || alerts.hasChanged { closedAt = watch.now } }
         settleBlindness()
         if !watch.isBlind {
             settleStall()
