@@ -261,4 +261,20 @@ import Testing
             q gap open unexplained
             """, gaps: true)
     }
+
+    @Test func `a region that all have left is still the same one for a minute`() throws {
+        try timeline(
+            """
+            0s     a,b,c,d report in S                    → a unknown, a online, b unknown, \
+            b online, c unknown, c online, d unknown, d online
+            90s    → a degraded, a gap open unexplained, b degraded, b gap open unexplained, \
+            c degraded, c gap open unexplained, d degraded, d gap open unexplained
+            100s   a,b,c,d are told in N
+            101s   x is told in S
+            102s   x is erased
+            103s   e reports in S on mission              → e unknown, e online
+            133s   → e degraded, e gap open mass_gap, a gap judged mass_gap, \
+            b gap judged mass_gap, c gap judged mass_gap, d gap judged mass_gap
+            """, gaps: true)
+    }
 }

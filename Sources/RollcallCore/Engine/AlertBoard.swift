@@ -20,6 +20,8 @@ package struct AlertBoard: Sendable {
     private(set) var ofTheWatch = 0
     /// True once a batch, a fact or a roster came: before, nobody can be missed (F29).
     var hasInput = false
+    /// True if the judging of this instant changed anything, told or not.
+    private(set) var hasChanged = false
 
     /// Those that are pending or firing, in no order.
     package var all: [(key: AlertKey, alert: Alert)] { entries.map { ($0.key, $0.value.alert) } }
@@ -40,15 +42,15 @@ package struct AlertBoard: Sendable {
         dirtyRegions.insert(after.region)
     }
 
-    /// Notes that a region's numbers changed.
-    mutating func touch(_ region: UInt32) { dirtyRegions.insert(region) }
-
     /// Something came: from now on missing people can be missed.
     mutating func heard() {
         guard !hasInput else { return }
         hasInput = true
         isAllDirty = true
     }
+
+    /// A judging begins.
+    mutating func beginJudging() { hasChanged = false }
 
     /// Takes what is to be looked at.
     mutating func takeDirty() -> (regions: Set<UInt32>, isAll: Bool) {
@@ -98,6 +100,7 @@ package struct AlertBoard: Sendable {
 
     private mutating func keep(_ key: AlertKey, _ alert: Alert, _ rule: AlertRules.Rule) {
         let known = entries[key]
+        if known?.alert != alert { hasChanged = true }
         if known == nil { insert(key, alert) } else { entries[key]?.alert = alert }
         guard let serial = entries[key]?.serial else { return }
         guard !key.name.isOfTheWatch, let due = alert.due(rule),

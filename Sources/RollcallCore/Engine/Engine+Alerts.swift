@@ -6,6 +6,7 @@ extension Engine {
     /// blind only what is about the watch itself (B4, F9).
     mutating func settleAlerts() {
         var changes = AlertChanges()
+        alerts.beginJudging()
         if !watch.isBlind {
             settleFlapping()
             judgePeople(&changes)
@@ -236,12 +237,30 @@ extension Engine {
         var flapping = flapping
         person.isFlapping = flapping.isFlapping
         guard !flapping.changes.isEmpty else { return flaps[number] = nil }
-        let due = flapping.due(policy.alerts)
-        if flapping.armed != due {
-            flapping.armed = due
-            flapTimers.push(.init(at: due, number: UInt32(number)))
-        }
+        armFlapping(&flapping, number, at: flapping.due(policy.alerts))
         flaps[number] = flapping
+    }
+
+    private mutating func armFlapping(
+        _ flapping: inout Flapping, _ number: Int, at due: WatchedTime
+    ) {
+        guard flapping.armed != due else { return }
+        flapping.armed = due
+        flapTimers.push(.init(at: due, number: UInt32(number)))
+    }
+
+    /// The rules changed, or watched time was set back (B1): everybody who changed lately is judged
+    /// when the instant closes, or when we can see again (L12, F8).
+    mutating func judgeFlappingAnew() {
+        let now = watch.watchedNow
+        var numbers: [Int] = []
+        flaps.forEach { number, _ in numbers.append(number) }
+        for number in numbers {
+            guard var flapping = flaps[number] else { continue }
+            flapping.clampInstants(to: now)
+            armFlapping(&flapping, number, at: now)
+            flaps[number] = flapping
+        }
     }
 
     /// Lets changes go that are older than the window.
@@ -256,15 +275,9 @@ extension Engine {
         }
     }
 
-    /// Other rules: everybody who changed lately is judged by them.
+    /// Other rules hold from now on.
     mutating func changeAlertRules() {
-        var numbers: [Int] = []
-        flaps.forEach { number, _ in numbers.append(number) }
-        for number in numbers {
-            guard var flapping = flaps[number] else { continue }
-            flapping.judge(watch.watchedNow, policy.alerts)
-            edit(number) { engine, person in engine.keepFlapping(flapping, &person, number) }
-        }
+        judgeFlappingAnew()
         alerts.armAgain(policy.alerts)
         alerts.isAllDirty = true
     }

@@ -16,9 +16,12 @@ extension Engine {
             if item.kind == .nobody {
                 if item.isEnrolment { roster.enrolNobody() }
                 nextRow += 1
+                alerts.heard()
                 continue
             }
             guard let number = number(of: item, list.bytes.span, index, &receipt) else { continue }
+            // The server's opinion alone says nothing about who is missing (F29).
+            if item.kind != .transition { alerts.heard() }
             switch item.kind {
             case .batch: foldBatch(item, list, number, &receipt)
             case .transition: foldTransition(item, list, number, &receipt)

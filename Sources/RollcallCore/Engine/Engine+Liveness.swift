@@ -270,8 +270,10 @@ extension Engine {
         gaps.changeAll { $0.clampInstants(to: now) }
         uncovered.changeAll { $0.clampInstants(to: now) }
         massGaps.clampInstants(to: now)
-        flaps.changeAll { $0.clampInstants(to: now) }
+        judgeFlappingAnew()
         alerts.clampInstants(to: now, policy.alerts)
+        // Ages are others now, and everything is judged by them once we can see again (F8).
+        alerts.isAllDirty = true
     }
 }
 

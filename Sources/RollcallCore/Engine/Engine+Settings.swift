@@ -37,6 +37,7 @@ extension Engine {
         if receipt.accepted == 0, list.count > 0, earlier.isEmpty { return }
         retire(leaving)
         receipt.retired = leaving.count
+        alerts.heard()
         if !terms.id.isEmpty {
             rosters.complete(terms.id, lastPart: hash(list), now: watch.now)
         }
@@ -88,9 +89,12 @@ extension Engine {
         guard let number = known else { return }
         keepDark(of: roster[number])
         tally.remove(roster[number], now: watch.watchedNow)
-        alerts.touch(roster[number].region)
+        // Regions may lose their names below: then no number leads to their alerts any more.
+        alerts.isAllDirty = true
         leaveNames(roster[number])
-        regions.dropUnused(but: policy.coverageRegions + [Self.defaultRegion])
+        massGaps.remove(number)
+        let told = massGaps.regionsInUse.map { regions[$0] }
+        regions.dropUnused(but: policy.coverageRegions + [Self.defaultRegion] + told)
         counters.dark.drop { regions[$0].isEmpty }
         massGaps.drop { regions[$0].isEmpty }
         gaps.changeAll { gap in
@@ -107,7 +111,6 @@ extension Engine {
         declaredWorse.forget(number)
         pushTokens[number] = nil
         gaps[number] = nil
-        massGaps.remove(number)
         queueDepths[number] = nil
         uncovered[number] = nil
         flaps[number] = nil

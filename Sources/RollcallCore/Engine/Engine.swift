@@ -199,13 +199,11 @@ package struct Engine: Sendable {
         switch event {
         case .items(let list, let source):
             wrote(source)
-            if list.count > 0 { alerts.heard() }
             let batches = counters.batches
             foldItems(list, &receipt)
             if counters.batches > batches { stall.batch(tally, watch, openings: massGaps.openings) }
         case .roster(let list, let source, let terms):
             wrote(source)
-            alerts.heard()
             foldRoster(list, terms, &receipt)
         case .erase(let person, let source):
             wrote(source)
@@ -273,7 +271,8 @@ package struct Engine: Sendable {
     /// Closes the present instant, in the order of fine print F1.
     package mutating func settle() {
         let count = decisions.count
-        defer { if decisions.count > count { closedAt = watch.now } }
+        // A number that an alert was judged by is told later, so it must not be a half-way one (L12).
+        defer { if decisions.count > count || alerts.hasChanged { closedAt = watch.now } }
         isUnclosed = false
         settleBlindness()
         if !watch.isBlind {

@@ -91,6 +91,11 @@ struct MassGaps: Sendable {
         for region in regions.keys.sorted() { regions[region]?.people.remove(number) }
     }
 
+    /// Where people fell silent lately who are still known: the same name is the same region (C1).
+    var regionsInUse: [UInt32] {
+        regions.keys.sorted().filter { regions[$0]?.people.count ?? 0 > 0 }
+    }
+
     /// True if the next to join in `region` begins a group.
     func isNew(_ region: UInt32, now: WatchedTime) -> Bool {
         regions[region]?.isOver(now) ?? true

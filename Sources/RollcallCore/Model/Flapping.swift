@@ -1,6 +1,10 @@
 /// Somebody's changes between ONLINE and OFFLINE. Source: design §6 A3, fine print F28.
 struct Flapping: Equatable, Sendable {
-    /// The newest changes, oldest first; no more than decide.
+    /// Changes remembered at most: settings can ask for no more. What today's rules need is not enough:
+    /// tomorrow's may ask for more of them.
+    package static let changesMax = 100
+
+    /// The newest changes, oldest first.
     var changes: [WatchedTime] = []
     /// True from `flappingChanges` on until below `flappingClearBelow`.
     var isFlapping = false
@@ -10,8 +14,7 @@ struct Flapping: Equatable, Sendable {
     /// Notes a change and lets go of those that no longer count.
     mutating func change(at now: WatchedTime, _ rules: AlertRules) {
         changes.append(now)
-        let countMax = max(rules.flappingChanges, rules.flappingClearBelow)
-        if changes.count > countMax { changes.removeFirst(changes.count - countMax) }
+        if changes.count > Self.changesMax { changes.removeFirst() }
         judge(now, rules)
     }
 
