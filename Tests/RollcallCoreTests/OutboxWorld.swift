@@ -210,7 +210,8 @@ struct OutboxWorld {
             guard let step = world.healing else { break }
             world.take(step)
         }
-        let truth = Set(world.firing.filter { $0 > 0 })
+        let incidents = world.firing.filter { $0 > 0 }
+        let truth = Set(incidents.map { world.key($0) })
         var faults = world.faults
         if world.open != truth {
             faults.append("open \(world.open.sorted()), true \(truth.sorted())")

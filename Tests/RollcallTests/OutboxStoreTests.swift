@@ -1,7 +1,7 @@
-import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallCore
 
 /// The outbox's tables: what a start finds, and what retention leaves (A9).
 @Suite struct OutboxStoreTests {
