@@ -119,6 +119,7 @@ package struct LaneKey: Hashable, Comparable, Sendable {
     /// Which of the receiver's addresses, from 0.
     package let target: Int
 
+    /// Address `target` of `receiver`.
     package init(receiver: [UInt8], target: Int) {
         self.receiver = receiver
         self.target = target
