@@ -13,11 +13,12 @@ import unittest
 
 import yaml
 
-from rollcall_process import RollcallTestCase
+from rollcall_process import BINARY, RollcallTestCase
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ALERTS = os.path.join(ROOT, "Alerts")
 RULES = "rollcall.rules.yml"
+PACKAGES = {"promtool": "prometheus", "amtool": "prometheus-alertmanager"}
 # Alerts that Rollcall decides by itself (design §6, A2 to A5); those of the rules file may be more.
 OWN = {
     "HighOfflineRate", "NoOnlineResponders", "ResponderFlapping", "TelemetryFeedDown",
@@ -36,12 +37,17 @@ def replaced(text, old, new):
     return text.replace(old, new)
 
 
+def seconds(text):
+    """A duration of the settings' or of Prometheus'."""
+    number, unit = re.fullmatch(r"(\d+)(s|m|h)", text).groups()
+    return int(number) * {"s": 1, "m": 60, "h": 3600}[unit]
+
+
 class AlertRulesTestCase(RollcallTestCase):
     def tool(self, name, *arguments):
-        """Runs a tool of Debian's, which must end well; what it printed."""
+        """Runs a tool, which must end well; what it printed."""
         if shutil.which(name) is None:
-            package = {"promtool": "prometheus", "amtool": "prometheus-alertmanager"}[name]
-            self.fail(f"no {name}: apt-get install {package}")
+            self.fail(f"no {name}: apt-get install {PACKAGES.get(name)}")
         outcome = subprocess.run(
             [name, *arguments], capture_output=True, text=True, timeout=60, cwd=self.directory)
         self.assertEqual(outcome.returncode, 0, outcome.stdout + outcome.stderr)
@@ -52,6 +58,10 @@ class AlertRulesTestCase(RollcallTestCase):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return path
+
+    def settings(self):
+        """All settings with their defaults, as the binary prints them."""
+        return yaml.safe_load(self.tool(BINARY, "config"))
 
     def alerts(self):
         return [rule for group in yaml.safe_load(read(RULES))["groups"]
@@ -81,19 +91,27 @@ class RulesTests(AlertRulesTestCase):
                     self.assertIn(rule["record"], asked.split())
 
     def test_thresholds_and_severities_are_those_of_the_engine(self):
+        settings = self.settings()
+        own = {
+            (name, rule["severity"]): (seconds(rule["for"]), seconds(rule["keep_firing_for"]))
+            for name, rule in settings["alerts"].items() if name in OWN}
+        # What the settings do not know (F11, A5).
+        own["TelemetryFeedDown", "warning"] = (0, 0)
+        own["RollcallStoreFailing", "critical"] = (0, 0)
+        own["RollcallOverloaded", "critical"] = (0, 0)
+        own["Watchdog", "none"] = (0, 0)
         told = {
             (rule["alert"], rule["labels"]["severity"]):
-                (rule.get("for", "0s"), rule.get("keep_firing_for", "0s"))
+                (seconds(rule.get("for", "0s")), seconds(rule.get("keep_firing_for", "0s")))
             for rule in self.alerts() if rule["alert"] in OWN}
-        self.assertEqual(told, {
-            ("HighOfflineRate", "warning"): ("60s", "0s"),
-            ("ResponderFlapping", "warning"): ("0s", "0s"),
-            ("NoOnlineResponders", "critical"): ("60s", "2m"),
-            ("TelemetryFeedDown", "critical"): ("0s", "0s"),
-            ("TelemetryFeedDown", "warning"): ("0s", "0s"),
-            ("RollcallStoreFailing", "critical"): ("0s", "0s"),
-            ("RollcallOverloaded", "critical"): ("0s", "0s"),
-            ("Watchdog", "none"): ("0s", "0s")})
+        self.assertEqual(told, own)
+        text = read(RULES)
+        for part in (
+                f":ratio > {settings['alerts']['HighOfflineRate']['above']:.2f}\n",
+                f"timestamp_seconds > {seconds(settings['feed']['stall_after'])}\n",
+                f"[3m]) >= {settings['feed']['min_active']}\n",
+                f"[{settings['liveness']['on_duty']['degraded_after']}])\n"):
+            self.assertIn(part, text)
 
     def test_an_alert_by_region_is_one_word_away(self):
         self.write(RULES, replaced(
@@ -226,6 +244,43 @@ class RunbookTests(AlertRulesTestCase):
                 self.assertLess(len(text.splitlines()), 65)
                 for link in re.findall(r"\]\(([^)]*)\)", text):
                     self.assertTrue(os.path.exists(os.path.join(ALERTS, "runbooks", link)), link)
+
+    def test_routes_and_settings_in_them_exist(self):
+        settings = self.keys(self.settings())
+        routes = set(self.serve().get("/openapi.json").json()["paths"])
+        unknown = []
+        for name in os.listdir(os.path.join(ALERTS, "runbooks")):
+            text = read(os.path.join("runbooks", name))
+            unknown += [
+                (name, route) for route in re.findall(r"localhost:10112(/[a-z0-9/.-]*)", text)
+                if route not in routes]
+            for setting in re.findall(
+                    r"`((?:alerts|liveness|feed|storage|limits|coverage|web)\.[\w.*]+)`", text):
+                pattern = re.escape(setting).replace(r"\*", ".*")
+                if not any(re.fullmatch(f"{pattern}(\\..*)?", known) for known in settings):
+                    unknown.append((name, setting))
+        self.assertEqual(unknown, [])
+
+    def keys(self, tree, prefix=""):
+        found = set()
+        for key, value in tree.items():
+            found.add(prefix + key)
+            if isinstance(value, dict):
+                found |= self.keys(value, f"{prefix}{key}.")
+        return found
+
+    def test_commands_in_them_exist(self):
+        for name in os.listdir(os.path.join(ALERTS, "runbooks")):
+            text = read(os.path.join("runbooks", name)).replace("\\\n", "")
+            for line in re.findall(r"^rollcall (.*)|`rollcall ([^`]*)`", text, re.MULTILINE):
+                command = re.sub(r"\s*#.*", "", line[0] or line[1])
+                words = command.split()
+                count = 2 if words[0] == "silence" else 1
+                with self.subTest(f"{name}: {command}"):
+                    help_text = self.tool(BINARY, *words[:count], "--help")
+                    self.assertIn(f"rollcall {' '.join(words[:count])} ", help_text)
+                    for option in re.findall(r"--[a-z.-]+", command):
+                        self.assertIn(option, help_text)
 
 
 if __name__ == "__main__":
