@@ -12,8 +12,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SUITES = (
     "test_http", "test_openapi", "test_limits", "test_doors", "test_metrics_formats",
     "test_liveness", "test_people", "test_gaps", "test_store", "test_failing_disk",
-    "test_durability", "test_systemd", "test_manifest", "test_prometheus", "test_settings",
-    "test_readme", "test_history_size",
+    "test_durability", "test_systemd", "test_manifest", "test_prometheus", "test_alert_rules",
+    "test_alerts_prometheus", "test_alertmanager", "test_pages", "test_settings", "test_readme",
+    "test_history_size",
 )
 
 
