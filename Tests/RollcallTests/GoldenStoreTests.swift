@@ -127,7 +127,7 @@ import Testing
         let engine = recovered.engine
         let ids = (0..<engine.roster.count).map { text(engine.roster.id($0)) }
         #expect(ids == (0..<7).map { "r-\($0)" } + ["", "late-1"])
-        #expect(try store.journal.connection.integer("SELECT count(*) FROM gaps") == 13)
+        #expect(try store.journal.connection.integer("SELECT count(*) FROM gaps") == 11)
         #expect(try store.journal.messages() == [])
         #expect(try store.journal.notices.fate(of: 1) == nil)
         #expect(engine.brokenInvariants() == [])
