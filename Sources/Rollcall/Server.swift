@@ -14,6 +14,7 @@ package final class Server: Sendable {
     private let probes: HTTPServer?
     private let router: Router
     private let reloader: Reloader
+    private let ping: AlivePing
     private let log: Logger
 
     /// Exit code of a failing disk. Source: design §1 J6, sysexits.h EX_IOERR.
@@ -48,6 +49,9 @@ package final class Server: Sendable {
             listeners.close()
             throw .store(path: configuration.storagePath, error)
         }
+        let ping = AlivePing(board: keeper.vitals, edge: edge, log: log)
+        self.ping = ping
+        ping.follow(configuration.alivePing)
         let doors = Doors(configuration.doors.rules, log: log)
         let bodyLimits = BodyLimits(configuration.scanLimits)
         reloader = Reloader(
@@ -57,6 +61,7 @@ package final class Server: Sendable {
                 bodyLimits.follow(configuration.scanLimits)
                 doors.follow(configuration.doors.rules)
                 receivers.follow(configuration)
+                ping.follow(configuration.alivePing)
             })
         let router = Router(
             keeper: keeper, edge: edge, limits: bodyLimits, doors: doors, admission: admission,
@@ -67,6 +72,7 @@ package final class Server: Sendable {
         limits.connectionsMax = configuration.connectionsMax
         keeper.start()
         reloader.start()
+        ping.start()
         probes = try listeners.probes.map { (listener) throws(ServerError) in
             try Self.serve(router, at: Door(listener, isForProbes: true), listener, .probes)
         }
@@ -101,6 +107,7 @@ package final class Server: Sendable {
     ///
     /// Probes are answered until the last write is: readiness says no, the process is healthy.
     package func stop() {
+        ping.close()
         router.drain()
         http.quiesce()
         http.stop()

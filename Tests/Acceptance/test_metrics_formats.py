@@ -56,6 +56,7 @@ FAMILIES = {
     "rollcall_journal_events": "counter",
     "rollcall_journal_oldest_timestamp_seconds": "gauge",
     "rollcall_checkpoint_age_seconds": "gauge",
+    "rollcall_alive_pings": "counter",
     "rollcall_refold_differences": "counter",
     "rollcall_build": "info",
     "process_cpu_seconds": "counter",

@@ -3,16 +3,19 @@
 Source: design §1 J6.
 """
 
+import http.server
+import json
 import os
 import subprocess
 import tempfile
+import threading
 import unittest
 
 from rollcall_process import RollcallTestCase, eventually
 
 
-class FullDiskTests(RollcallTestCase):
-    """What is acknowledged is stored, and a full disk recovers by itself."""
+class FullDiskTestCase(RollcallTestCase):
+    """A store on a disk of its own that is soon full."""
 
     def setUp(self):
         super().setUp()
@@ -50,6 +53,10 @@ class FullDiskTests(RollcallTestCase):
         """Gives the disk room and waits until writes are taken."""
         subprocess.run(["mount", "-o", "remount,size=64m", self.mount], check=True)
         eventually(lambda: server.get("/-/ready").status == 200, 10, "ready again")
+
+
+class FullDiskTests(FullDiskTestCase):
+    """What is acknowledged is stored, and a full disk recovers by itself."""
 
     def test_a_full_disk_refuses_writes_and_recovers_by_itself(self):
         server, acknowledged, refused = self.fill()
@@ -114,6 +121,113 @@ class FullDiskTests(RollcallTestCase):
         server.start()
         for items in acknowledged:
             self.assertEqual(server.write("/v1/batches", items)["updates"]["duplicate"], 100)
+        self.assertEqual(server.stop(), 0)
+
+
+class Pager:
+    """Takes whatever is sent to it: requests as method, path and body."""
+
+    def __init__(self):
+        requests = self.requests = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def answer(self):
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                requests.append((self.command, self.path, json.loads(body) if body else None))
+                self.send_response(202)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            do_GET = do_POST = answer
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    @property
+    def events(self):
+        """What was told of the store: action and key."""
+        bodies = [body for method, _, body in self.requests if method == "POST"]
+        return [
+            (body["event_action"], body["dedup_key"]) for body in bodies
+            if body["dedup_key"].endswith("-store")]
+
+    @property
+    def pings(self):
+        return sum(method == "GET" for method, _, _ in self.requests)
+
+
+class StoreAlarmTests(FullDiskTestCase):
+    """A store that fails is told from memory, and its end is never forgotten (A5)."""
+
+    def setUp(self):
+        super().setUp()
+        self.pager = Pager()
+        self.addCleanup(self.pager.close)
+        holder = tempfile.TemporaryDirectory(prefix="rollcall-")
+        self.addCleanup(holder.cleanup)
+        self.config = os.path.join(holder.name, "r.yml")
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(
+                f"receivers:\n"
+                f"  - name: oncall\n"
+                f"    pagerduty: {{routing_key: r0uting, url: '{self.pager.url}/v2/enqueue'}}\n"
+                f"    match: {{severity: critical}}\n"
+                f"alive_ping: {{url: '{self.pager.url}/ping', every: 10s}}\n")
+
+    def full(self):
+        """A server whose disk is full, and has been for long enough."""
+        server, _, _ = self.fill(self.config)
+        eventually(lambda: self.pager.events, 15, "told")
+        return server
+
+    def test_a_full_disk_is_told_and_its_end_too(self):
+        server = self.full()
+        page = server.scrape()
+        self.assertEqual(
+            page(
+                "rollcall_alerts", alertname="RollcallStoreFailing", severity="critical",
+                alertstate="firing"), 1)
+        alerts = server.get("/v1/alerts").json()["alerts"]
+        self.assertEqual(
+            [(alert["alertname"], alert["state"]) for alert in alerts
+             if alert["alertname"] == "RollcallStoreFailing"],
+            [("RollcallStoreFailing", "firing")])
+        eventually(
+            lambda: server.scrape()("rollcall_alive_pings_total", outcome="withheld") > 0, 15,
+            "withheld")
+        pings = self.pager.pings
+        self.grow(server)
+        eventually(lambda: len(self.pager.events) == 2, 10, "told that it is over")
+        (trigger, key), (resolve, same) = self.pager.events
+        self.assertEqual((trigger, resolve), ("trigger", "resolve"))
+        self.assertEqual(key, same)
+        self.assertRegex(key, "^rollcall-[0-9a-f]{16}-store$")
+        eventually(lambda: self.pager.pings > pings, 15, "pinged again")
+        self.assertEqual(server.get("/v1/alerts").json()["alerts"], [])
+        self.assertEqual(server.stop(), 0)
+        server.start()
+        self.assertEqual(server.stop(), 0)
+        self.assertEqual(len(self.pager.events), 2)
+
+    def test_the_end_is_told_after_a_crash_on_the_full_disk(self):
+        server = self.full()
+        server.kill()
+        subprocess.run(["mount", "-o", "remount,size=64m", self.mount], check=True)
+        server.start()
+        eventually(lambda: len(self.pager.events) == 2, 10, "told that it is over")
+        (trigger, key), (resolve, same) = self.pager.events
+        self.assertEqual((trigger, resolve, key), ("trigger", "resolve", same))
+        eventually(
+            lambda: open(server.store + ".lock", "rb").read().endswith(b"\n-000000000000000\n"),
+            5, "the mark is taken away")
         self.assertEqual(server.stop(), 0)
 
 

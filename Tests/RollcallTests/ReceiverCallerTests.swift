@@ -128,13 +128,14 @@ import Testing
                         ? nil : "http://127.0.0.1:PORT: answered \(code)\(hint)"))
     }
 
-    @Test(arguments: [
-        ("7", 7000), ("0", 0), ("3600", 3_600_000), ("3601", 3_600_000),
-        ("99999999999999999999", 3_600_000), ("Sat, 21 Nov 2026 03:00:30 GMT", 30_000),
-        ("Saturday, 21-Nov-26 03:00:30 GMT", 30_000), ("Sat Nov 21 03:00:30 2026", 30_000),
-        ("Sat, 21 Nov 2026 02:00:00 GMT", 0), ("Sun, 22 Nov 2026 03:00:00 GMT", 3_600_000),
-        ("-1", nil), ("soon", nil), ("", nil), ("7 s", nil),
-    ])
+    @Test(
+        arguments: [
+            ("7", 7000), ("0", 0), ("3600", 3_600_000), ("3601", 3_600_000),
+            ("99999999999999999999", 3_600_000), ("Sat, 21 Nov 2026 03:00:30 GMT", 30_000),
+            ("Saturday, 21-Nov-26 03:00:30 GMT", 30_000), ("Sat Nov 21 03:00:30 2026", 30_000),
+            ("Sat, 21 Nov 2026 02:00:00 GMT", 0), ("Sun, 22 Nov 2026 03:00:00 GMT", 3_600_000),
+            ("-1", nil), ("soon", nil), ("", nil), ("7 s", nil),
+        ] as [(String, Int64?)])
     func `a receiver says how long it wants to be left alone`(text: String, span: Int64?) {
         let read = RetryAfter.span(text, now: PageSamples.time)
         #expect(read == span.map { Milliseconds($0) })

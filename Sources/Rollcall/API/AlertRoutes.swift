@@ -109,22 +109,30 @@ enum AlertJSON {
 
     /// The alert that no store can hold (A5).
     private static func storeFailing(_ view: KeeperView) -> JSONTree? {
-        guard view.store.isFailing else { return nil }
-        let engine = view.engine
+        guard let alarm = view.store.alarm, let state = alarm.alertState else { return nil }
         let name = AlertName.rollcallStoreFailing
-        let since = time(engine.watch.onset.map { engine.watch.wall($0) } ?? engine.watch.wallNow)
-        var member = NoticeMember()
-        member.name = name
-        member.labels = [
-            Label(Array("alertname".utf8), Array("\(name.word)".utf8)),
-            Label(Array("severity".utf8), Array("\(Severity.critical.word)".utf8)),
-        ]
-        let words = AlertText(member) { _ in nil }
+        let isFiring = state == .firing
+        var member = StoreAlarm.member
+        member.startsAt = isFiring ? alarm.startsAt : .distantPast
+        let words = AlertText(member) { _ in nil }.annotations
+        let annotations = isFiring ? words : words.filter { $0.name == Array("summary".utf8) }
+        let silence = StoreAlarm.silence(in: view.engine, now: view.engine.watch.now)
+        let muted = alarm.receiversMuted(by: silence, of: view.engine.policy.receivers)
         return [
-            "alertname": word(name.word), "state": word(AlertState.firing.word),
-            "severity": word(Severity.critical.word), "labels": object(member.labels),
-            "annotations": object(words.annotations), "value": 1, "active_at": since,
-            "starts_at": since, "incident": nil, "told": [], "muted": [],
+            "alertname": word(name.word), "state": word(state.word),
+            "severity": text(member.labels.value(of: Array("severity".utf8))),
+            "labels": object(member.labels), "annotations": object(annotations), "value": 1,
+            "active_at": time(alarm.activeAt), "starts_at": time(member.startsAt),
+            "incident": nil,
+            "told": .list(
+                alarm.told.map { ["receiver": text($0.receiver), "at": time($0.at)] }),
+            "muted": .list(
+                muted.map { receiver, silence in
+                    [
+                        "receiver": text(receiver), "reason": "silence",
+                        "silence": .integer(silence),
+                    ]
+                }),
         ]
     }
 

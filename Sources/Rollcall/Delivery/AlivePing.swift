@@ -1,7 +1,6 @@
 import Glibc
 import Logging
 import RollcallCore
-import Synchronization
 
 /// Tells somebody outside that the watch works, again and again: who is not told any more raises
 /// the alarm that we cannot. Healthchecks, Dead Man's Snitch and the like all take a GET. It is
@@ -10,7 +9,7 @@ import Synchronization
 /// It has a thread of its own, because a call may take ten seconds.
 ///
 /// `@unchecked Sendable` is true because everything mutable is touched by its own thread alone; the
-/// mailbox and the counters are what other threads see.
+/// mailbox is what other threads see.
 package final class AlivePing: @unchecked Sendable {
     /// What became of a ping that was due.
     package enum Outcome: Int, CaseIterable, Sendable {
@@ -32,7 +31,7 @@ package final class AlivePing: @unchecked Sendable {
     }
 
     private enum Message: Sendable {
-        case follow(url: String?, every: Milliseconds)
+        case follow(AlivePingSettings)
         case close
     }
 
@@ -40,13 +39,12 @@ package final class AlivePing: @unchecked Sendable {
     private static let idleWait: Int64 = 3_600_000
 
     private let board: VitalsBoard
+    private let edge: EdgeFigures
     private let log: Logger
     private let clock: @Sendable () -> Int64
     private let mailbox = Mailbox<Message>()
-    private let counts = Mutex([Int](repeating: 0, count: Outcome.allCases.count))
 
-    private var url: String?
-    private var every = Milliseconds.seconds(60)
+    private var settings = AlivePingSettings()
     private var nextAt = Int64.max
     /// What the log was told last.
     private var told: String?
@@ -54,10 +52,11 @@ package final class AlivePing: @unchecked Sendable {
 
     /// A ping that judges by what is on `board`, to be started. `clock` is the machine's.
     package init(
-        board: VitalsBoard, log: Logger,
+        board: VitalsBoard, edge: EdgeFigures, log: Logger,
         clock: @escaping @Sendable () -> Int64 = { ClockReading.now().elapsed }
     ) {
         self.board = board
+        self.edge = edge
         self.log = log
         self.clock = clock
     }
@@ -74,25 +73,10 @@ package final class AlivePing: @unchecked Sendable {
     // MARK: - From other threads
 
     /// Takes the settings: who is told, if anybody, and how often. The first ping comes at once.
-    package func follow(url: String?, every: Milliseconds) {
-        mailbox.put(.follow(url: url, every: every))
-    }
+    package func follow(_ settings: AlivePingSettings) { mailbox.put(.follow(settings)) }
 
     /// Ends the thread after what it is at, and does not wait for that.
     package func close() { mailbox.put(.close) }
-
-    /// How many pings came to `outcome`.
-    package func count(of outcome: Outcome) -> Int { counts.withLock { $0[outcome.rawValue] } }
-
-    /// Appends the family of the pings.
-    package func append(to page: inout Exposition) {
-        let counts = counts.withLock { $0 }
-        page.family(
-            "rollcall_alive_pings", .counter, "Pings to alive_ping.url that were due.")
-        for outcome in Outcome.allCases {
-            page.sample(["outcome": .word(outcome.word)], Quantity(counts[outcome.rawValue]))
-        }
-    }
 
     // MARK: - The thread
 
@@ -101,7 +85,7 @@ package final class AlivePing: @unchecked Sendable {
             let wait = nextAt == Int64.max ? Self.idleWait : nextAt - clock()
             for message in mailbox.takeAll(waiting: wait) {
                 switch message {
-                case .follow(let url, let every): follow(url, every)
+                case .follow(let new): take(new)
                 case .close: return
                 }
             }
@@ -109,32 +93,32 @@ package final class AlivePing: @unchecked Sendable {
         }
     }
 
-    private func follow(_ url: String?, _ every: Milliseconds) {
-        if url == self.url, every == self.every { return }
-        (self.url, self.every) = (url, every)
-        nextAt = url == nil ? Int64.max : clock()
+    private func take(_ new: AlivePingSettings) {
+        if new == settings { return }
+        settings = new
+        nextAt = new.url == nil ? Int64.max : clock()
     }
 
     private func pingIfDue() {
         let now = clock()
-        guard let url, now >= nextAt else { return }
-        nextAt = now + every.count
+        guard let url = settings.url, now >= nextAt else { return }
+        nextAt = now + settings.every.count
         guard let vitals = board.vitals else { return withhold("it has not begun to watch") }
         if let fault = vitals.fault(at: now) { return withhold(fault.rawValue) }
         if let trouble = ping(url) {
-            count(.failed)
+            edge.pinged(.failed)
             tell(trouble) {
                 log.warning("the alive ping failed", metadata: ["error": "\(trouble)"])
             }
         } else {
-            count(.sent)
+            edge.pinged(.sent)
             if told != nil { log.info("the alive ping is sent again") }
             told = nil
         }
     }
 
     private func withhold(_ reason: String) {
-        count(.withheld)
+        edge.pinged(.withheld)
         tell(reason) {
             log.warning("the alive ping is withheld", metadata: ["reason": "\(reason)"])
         }
@@ -145,8 +129,6 @@ package final class AlivePing: @unchecked Sendable {
         if told != trouble { line() }
         told = trouble
     }
-
-    private func count(_ outcome: Outcome) { counts.withLock { $0[outcome.rawValue] += 1 } }
 
     /// Why it did not work; nil if it did.
     private func ping(_ url: String) -> String? {

@@ -23,7 +23,7 @@ package struct AttemptResult: Equatable, Sendable {
     /// False if nothing can have reached the receiver.
     package var mayHaveArrived: Bool
 
-    /// What an attempt came to; without more, that it may have arrived.
+    /// A result; unless it is said otherwise, something may have arrived.
     package init(
         _ kind: Kind, status: Int? = nil, error: String? = nil, retryAfter: Milliseconds? = nil,
         mayHaveArrived: Bool = true

@@ -209,7 +209,9 @@ package final class HTTPCaller {
         let code = rollcall_curl_code(UInt32(bitPattern: outcome.code))
         let plain = library.withFunctions { String(cString: rollcall_curl_words($0, outcome.code)) }
         switch code {
-        case ROLLCALL_CURLE_OK: return incoming.status > 0 ? nil : .notHTTP
+        case ROLLCALL_CURLE_OK where incoming.status == 0: return .notHTTP
+        // libcurl takes an end in the middle of a field for the end of the head.
+        case ROLLCALL_CURLE_OK: return incoming.isHeadWhole ? nil : .cutOff
         case ROLLCALL_CURLE_URL_MALFORMAT: return .wrongURL
         case ROLLCALL_CURLE_COULDNT_RESOLVE_HOST: return .unknownHost
         case ROLLCALL_CURLE_COULDNT_CONNECT: return .notConnected(errno: outcome.systemNumber)

@@ -11,7 +11,7 @@ final class IncomingAnswer {
     /// The last status line's number; 0 before one.
     private(set) var status = 0
     /// The empty line behind the last status line came.
-    private var isHeadWhole = false
+    private(set) var isHeadWhole = false
     /// The body was larger than allowed, so the transfer was ended.
     private(set) var isBodyTooLarge = false
     /// The same of the head.

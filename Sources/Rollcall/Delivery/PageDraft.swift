@@ -13,6 +13,8 @@ struct PageDraft: Sendable {
     let context: [NoticeMember]
     /// Ids by people's numbers, of those who are not erased.
     private let names: [Int: [UInt8]]
+    /// What tells messages of the store's alarm apart; nil of all others.
+    private let alarm: String?
 
     /// What is to be sent; `name` gives people's ids as they are now, nil of somebody erased.
     init(_ sending: OutboxSending, store: UInt64, name: (Int) -> [UInt8]?) {
@@ -33,11 +35,28 @@ struct PageDraft: Sendable {
         var names: [Int: [UInt8]] = [:]
         for person in (members + context).flatMap(\.facts.people) { names[person] = name(person) }
         self.names = names
+        alarm = nil
     }
+
+    /// A message that the store's failing, or its end, is told with: from memory, so its number is
+    /// none.
+    init(_ sending: StoreAlarm.Sending, store: UInt64) {
+        self.store = store
+        receiver = sending.lane.receiver
+        notice = Self.alarmNumber
+        kind = sending.kind
+        members = [sending.member]
+        context = []
+        names = [:]
+        alarm = sending.id
+    }
+
+    /// In the place of a notice's number: it is the store's alarm.
+    static let alarmNumber: Int64 = -1
 
     /// The message in words.
     func message(externalURL: String) -> PageMessage {
-        let id = notice == 0 ? "refresh" : "\(notice)"
+        let id = alarm ?? (notice == 0 ? "refresh" : "\(notice)")
         return PageMessage(
             id: "msg_\(Self.hexadecimal(store))_\(id)",
             receiver: String(decoding: receiver, as: UTF8.self), kind: kind,
@@ -49,11 +68,16 @@ struct PageDraft: Sendable {
         let words = AlertText(member) { names[$0] }
         let isFiring = member.endsAt == .distantPast
         return PageAlert(
-            key: "rollcall-\(Self.hexadecimal(store))-\(member.incident)", isFiring: isFiring,
+            key: "rollcall-\(Self.hexadecimal(store))-\(incident(member))", isFiring: isFiring,
             labels: member.labels.ordered(), annotations: words.annotations,
             details: words.details, startsAt: member.startsAt,
             endsAt: isFiring ? nil : member.endsAt,
             generatorURL: Self.link(to: member, externalURL))
+    }
+
+    /// The alarm's key is the store's own (A5): no incident of it can be stored.
+    private func incident(_ member: NoticeMember) -> String {
+        alarm == nil ? "\(member.incident)" : "store"
     }
 
     /// Where more is known: the alert's history.

@@ -55,7 +55,7 @@ package struct PageAlert: Equatable, Sendable {
     /// Where more is known about it; empty if that is not known.
     package var generatorURL: String
 
-    /// One alert of a message, in words.
+    /// An alert as it is told.
     package init(
         key: String, isFiring: Bool, labels: [Label], annotations: [Label], details: [Label],
         startsAt: Timestamp, endsAt: Timestamp?, generatorURL: String

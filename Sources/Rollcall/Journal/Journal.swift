@@ -30,7 +30,7 @@ package final class Journal {
     /// For those who write their own tables in the keeper's transaction; see `writing(_:)`.
     let connection: SQLiteConnection
 
-    private let lock: StoreLock
+    let lock: StoreLock
     /// Prepared once; the reading half of this class stands in JournalReader.swift.
     let statements: JournalStatements
     /// What became of notices, as it stands.
@@ -95,13 +95,6 @@ package final class Journal {
         lock.release()
         if let trouble { throw trouble }
     }
-
-    /// When the store's failing was told, if the last process could not say that it is over (A5).
-    package var alarmMark: Timestamp? { lock.mark }
-
-    /// Leaves that mark beside the store, or takes it away; durable when it returns, and also on a
-    /// full disk. Errors: `file`, of the mark alone.
-    package func setAlarmMark(_ time: Timestamp?) throws(StoreError) { try lock.setMark(time) }
 
     // MARK: The transaction
 

@@ -15,7 +15,7 @@ package struct AttemptRow: Equatable, Sendable {
     /// What went wrong, without secrets; empty if nothing did.
     package var error = ""
 
-    /// An attempt that began and of which nothing came yet.
+    /// An attempt that begins.
     package init(notice: Int64, target: Int, attempt: Int, beganAt: Timestamp) {
         self.notice = notice
         self.target = target

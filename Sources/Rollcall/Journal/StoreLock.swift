@@ -109,6 +109,15 @@ final class StoreLock {
     }
 }
 
+extension Journal {
+    /// When the store's failing was told, if the last process could not say that it is over (A5).
+    package var alarmMark: Timestamp? { lock.mark }
+
+    /// Leaves that mark beside the store, or takes it away; durable when it returns, and also on a
+    /// full disk. Errors: `file`, of the mark alone.
+    package func setAlarmMark(_ time: Timestamp?) throws(StoreError) { try lock.setMark(time) }
+}
+
 /// The store's file, by the system's own calls.
 enum StoreFile {
     /// The path without links, absolute: two names of one store must mean one lock, and SQLite

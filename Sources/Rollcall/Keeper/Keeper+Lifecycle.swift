@@ -26,6 +26,7 @@ extension Keeper {
         number(&pending)
         try store.commit([pending])
         lastTurnElapsed = clock.elapsed
+        beginAlarm(now, clock)
         figures.journalOldestAt = try store.journal.firstTurn().map {
             Timestamp(milliseconds: $0.wallMilliseconds)
         }

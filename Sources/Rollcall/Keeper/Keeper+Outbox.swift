@@ -119,7 +119,7 @@ extension Keeper {
     }
 
     /// The courier to an address; it is sent for if there is none.
-    private func courier(to lane: LaneKey) -> Courier? {
+    func courier(to lane: LaneKey) -> Courier? {
         if let courier = couriers[lane] { return courier }
         let courier = Courier(lane, ways, log: log) { [mailbox] in mailbox.put(.report($0)) }
         guard courier.start() else { return nil }
@@ -170,7 +170,7 @@ extension Keeper {
 
     // MARK: - The log
 
-    private func tell(
+    func tell(
         _ report: CourierReport, _ words: Logger.Message, _ level: Logger.Level,
         again: Milliseconds? = nil
     ) {

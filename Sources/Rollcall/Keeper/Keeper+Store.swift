@@ -38,6 +38,8 @@ extension Keeper {
     ) {
         lastTurnElapsed = clock.elapsed
         let present = ClockReading.now()
+        committedElapsed = present.elapsed
+        alarm.worked(now: running(present), wall: present.wall)
         let wall = engine.watch.wall(running(present))
         for decision in pending.decisions {
             if case .status(let at, _, _, _, .deadline) = decision.decision {
@@ -92,6 +94,7 @@ extension Keeper {
     private func fail(_ error: StoreError, keeping pending: PendingTurn, _ clock: ClockReading) {
         guard case .recoverable = error.disposition else { return end(error) }
         log.error("the store does not take commits", metadata: ["error": "\(error)"])
+        alarm.failed(now: running(clock), wall: clock.wall)
         takesWrites.store(false, ordering: .relaxed)
         chores.abandon()
         kept.append(pending)

@@ -55,6 +55,8 @@ package final class Keeper: @unchecked Sendable {
     let onFatal: @Sendable (StoreError) -> Void
     let pulse: KeeperPulse
     let ways: DeliveryWays
+    /// For those who must not ask.
+    package let vitals = VitalsBoard()
     let mailbox = Mailbox<KeeperMessage>()
     let takesWrites = Atomic(true)
 
@@ -62,6 +64,8 @@ package final class Keeper: @unchecked Sendable {
     var figures: StoreFigures
     var chores: StoreChores
     var outbox: Outbox
+    /// What is told of the store's failing.
+    var alarm: StoreAlarm
     /// Who is on the way, by address.
     var couriers: [LaneKey: Courier] = [:]
     /// What couriers brought and no turn has taken yet.
@@ -77,6 +81,9 @@ package final class Keeper: @unchecked Sendable {
     /// Where running time and the machine's clock meet.
     var origin: (running: Int64, elapsed: Int64) = (0, 0)
     var lastTurnElapsed: Int64 = 0
+    var committedElapsed: Int64 = 0
+    var judgedElapsed: Int64 = 0
+    var publishedElapsed: Int64 = 0
     var walBytes = 0
     var refusalsSeen = 0
 
@@ -105,6 +112,7 @@ package final class Keeper: @unchecked Sendable {
         outbox = Outbox(
             store: store.number, messages: try store.journal.messages(), now: engine.watch.now,
             times: ways.times)
+        alarm = StoreAlarm(now: engine.watch.now, wall: ClockReading.now().wall)
         figures = StoreFigures(version: BuildInformation.version)
         figures.refoldDifferences = recovered.differences
         chores = StoreChores(
@@ -189,7 +197,9 @@ package final class Keeper: @unchecked Sendable {
             } else {
                 recoverStore(messages, clock)
             }
+            if stopping == nil { tendAlarm() }
             answerNoticeWaits()
+            publishVitals()
             if isLast {
                 close()
                 isRunning = false
@@ -203,6 +213,8 @@ package final class Keeper: @unchecked Sendable {
     private func take(_ messages: [KeeperMessage], _ clock: ClockReading) {
         for message in messages {
             switch message {
+            case .report(let report) where report.notice == PageDraft.alarmNumber:
+                takeAlarm(report)
             case .report(let report): reports.append(report)
             case .noticeWait(let new): wait(new)
             case .stop(let done):
@@ -319,6 +331,7 @@ package final class Keeper: @unchecked Sendable {
             Milliseconds(max(0, ClockReading.now().wall.milliseconds - $0.createdMilliseconds))
         }
         figures.isFailing = !kept.isEmpty
+        figures.alarm = alarm
         figures.erasuresPending = chores.erasures.pendingCount
         figures.messagesPending = outbox.pending
         return figures

@@ -95,6 +95,7 @@ package final class EdgeFigures: Sendable {
         var lateness = Histogram(bounds: latenessBounds)
         var input = InputFigures()
         var delivery = DeliveryFigures()
+        var pings = [Int](repeating: 0, count: AlivePing.Outcome.allCases.count)
         var isReloadSuccessful = false
         var reloadSuccessAt: Timestamp?
     }
@@ -161,6 +162,16 @@ package final class EdgeFigures: Sendable {
         state.withLock { $0.delivery.notified(receiver, after: span) }
     }
 
+    /// Counts a ping that was due.
+    package func pinged(_ outcome: AlivePing.Outcome) {
+        state.withLock { $0.pings[outcome.rawValue] += 1 }
+    }
+
+    /// How many pings came to `outcome`.
+    package func pings(_ outcome: AlivePing.Outcome) -> Int {
+        state.withLock { $0.pings[outcome.rawValue] }
+    }
+
     /// Notes that the settings were read, at the start or since, or could not be taken.
     package func reloaded(isSuccessful: Bool, at time: Timestamp) {
         state.withLock { state in
@@ -199,6 +210,11 @@ package final class EdgeFigures: Sendable {
             "Time from a deadline to the commit of its change.")
         page.histogram(state.lateness)
         state.delivery.append(to: &page, of: receivers, pending: pending)
+        page.family("rollcall_alive_pings", .counter, "Pings to alive_ping.url that were due.")
+        for outcome in AlivePing.Outcome.allCases {
+            page.sample(
+                ["outcome": .word(outcome.word)], Quantity(state.pings[outcome.rawValue]))
+        }
         page.family(
             "rollcall_config_last_reload_successful", .gauge,
             "1 if the settings could be taken when they were read last.")

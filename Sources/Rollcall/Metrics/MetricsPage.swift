@@ -17,6 +17,8 @@ package struct StoreFigures: Equatable, Sendable {
     package var erasuresPending = 0
     /// Messages that wait, by receiver.
     package var messagesPending: [[UInt8]: Int] = [:]
+    /// What is told of its failing.
+    package var alarm: StoreAlarm?
 
     /// The figures of a store that has nothing yet.
     package init(version: String) { self.version = version }
@@ -56,7 +58,8 @@ package enum MetricsPage {
         format: Exposition.Format
     ) -> [UInt8] {
         var page = Exposition(format: format, capacity: 131_072)
-        page.append(engine, isStoreFailing: store.isFailing)
+        page.append(
+            engine, isStoreFailing: store.isFailing, storeAlarm: store.alarm?.alertState)
         store.append(to: &page)
         edge.append(
             to: &page, receivers: engine.policy.receivers.map(\.name),

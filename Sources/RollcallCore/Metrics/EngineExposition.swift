@@ -7,15 +7,18 @@ extension Exposition {
     /// Appends all families of the engine.
     ///
     /// `isStoreFailing` is for the turn whose commit failed: the engine shown is the last committed
-    /// one and does not know yet that the watch is blind (J6).
-    package mutating func append(_ engine: Engine, isStoreFailing: Bool = false) {
+    /// one and does not know yet that the watch is blind (J6). `storeAlarm` is how the alert about
+    /// that stands, which the engine does not have (A5).
+    package mutating func append(
+        _ engine: Engine, isStoreFailing: Bool = false, storeAlarm: AlertState? = nil
+    ) {
         appendMemo(engine)
         appendWatch(engine, isStoreFailing: isStoreFailing)
         let regions = RegionLabels(engine)
         appendPeople(engine, regions)
         appendGaps(engine.counters.gaps)
         appendDark(engine, regions)
-        appendAlerts(engine, regions)
+        appendAlerts(engine, regions, storeAlarm)
         appendDelays(engine.counters)
         appendAges(engine)
         appendServer(engine.counters)

@@ -232,6 +232,14 @@ package struct Outbox: Equatable, Sendable {
     /// When the oldest message that waits was decided; nil if none does.
     package var oldest: RunningTime? { lanes.flatMap(\.open).map(\.since).min() }
 
+    /// The same of messages about what is critical.
+    package var oldestCritical: RunningTime? {
+        let critical = Severity.critical.word.bytes
+        return lanes.flatMap(\.open).filter { message in
+            message.members.contains { $0.labels.value(of: Array("severity".utf8)) == critical }
+        }.map(\.since).min()
+    }
+
     private var waitingCount: Int { lanes.reduce(0) { $0 + $1.waitingCount } }
 
     private func kind(of key: LaneKey) -> ReceiverKind? {

@@ -119,7 +119,7 @@ package struct LaneKey: Hashable, Comparable, Sendable {
     /// Which of the receiver's addresses, from 0.
     package let target: Int
 
-    /// Address `target` of `receiver`.
+    /// The address of a receiver by its name and number.
     package init(receiver: [UInt8], target: Int) {
         self.receiver = receiver
         self.target = target

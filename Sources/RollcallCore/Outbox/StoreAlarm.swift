@@ -250,6 +250,12 @@ package struct StoreAlarm: Equatable, Sendable {
         return member
     }
 
+    /// The silence that mutes it at `now`. `engine` is of the last commit: its silences do not end
+    /// by themselves as long as nothing is judged.
+    package static func silence(in engine: Engine, now: RunningTime) -> Silence? {
+        engine.desk.silences.first { $0.ends > now && $0.matchers.fit(member.labels) }
+    }
+
     /// How the alert stands; nil if it does not.
     package var alertState: AlertState? {
         switch state {
@@ -264,6 +270,16 @@ package struct StoreAlarm: Equatable, Sendable {
         lanes.sorted { $0.key < $1.key }.compactMap { key, lane in
             lane.toldAt.map { (key.receiver, $0) }
         }
+    }
+
+    /// Who is not told because of `silence`, by name, with its number.
+    package func receiversMuted(
+        by silence: Silence?, of receivers: [Receiver]
+    ) -> [(receiver: [UInt8], silence: Int64)] {
+        guard let silence, state == .firing else { return [] }
+        let known = Set(told.map(\.receiver))
+        return receivers.filter { $0.wants(Self.member.labels) && !known.contains($0.name) }
+            .map { ($0.name, silence.number) }
     }
 
     private static func addresses(_ receivers: [Receiver]) -> [LaneKey: Receiver] {

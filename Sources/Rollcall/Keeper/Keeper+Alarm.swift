@@ -1,0 +1,104 @@
+import Logging
+import RollcallCore
+
+/// The keeper and what must be said while nothing can be stored: the store's alarm (A5), and the
+/// vitals by which the outward ping is withheld.
+extension Keeper {
+    /// Milliseconds between two vitals at least.
+    private static let vitalsEvery: Int64 = 200
+
+    /// The first commit has worked.
+    func beginAlarm(_ now: RunningTime, _ clock: ClockReading) {
+        committedElapsed = clock.elapsed
+        judgedElapsed = clock.elapsed
+        let mark = store.journal.alarmMark
+        alarm = StoreAlarm(
+            markedAt: mark, receivers: engine.policy.receivers, now: now, wall: clock.wall,
+            times: ways.times)
+        guard let mark else { return }
+        log.warning(
+            "the store failed before the restart, and takes commits again: receivers are told",
+            metadata: ["failing_since": "\(RFC3339.string(mark))"])
+    }
+
+    /// Sends what is due of the alarm, from memory. The mark comes first: whoever was told must be
+    /// told the end, also by another process.
+    func tendAlarm() {
+        guard alarm.state != .fine || alarm.isMarked else { return }
+        let clock = ClockReading.now()
+        let now = running(clock)
+        if alarm.advance(now: now, wall: clock.wall) {
+            log.critical(
+                "the store has failed for too long: receivers are told from memory",
+                metadata: ["failing_since": "\(RFC3339.string(alarm.activeAt))"])
+        }
+        if let mark = alarm.markDue { leave(mark) }
+        // What is kept is not decided yet: silences and receivers are those of the last commit.
+        let committed = published ?? engine
+        let sendings = alarm.begin(
+            receivers: committed.policy.receivers,
+            isMuted: StoreAlarm.silence(in: committed, now: now) != nil, now: now)
+        for sending in sendings {
+            let draft = PageDraft(sending, store: store.number)
+            if let courier = courier(to: sending.lane) {
+                courier.carry(draft, attempt: sending.attempt)
+            } else {
+                alarm.end(
+                    sending.lane, .failed, mayHaveArrived: false, now: now, wall: clock.wall)
+            }
+        }
+    }
+
+    private func leave(_ mark: StoreAlarm.Mark) {
+        var time: Timestamp?
+        if case .set(let fired) = mark { time = fired }
+        do throws(StoreError) {
+            try store.journal.setAlarmMark(time)
+        } catch {
+            log.error(
+                time == nil
+                    ? "the alarm's mark cannot be taken away: a restart tells the end again"
+                    : "the alarm's mark cannot be left: after a restart nobody is told the end",
+                metadata: ["error": "\(error)"])
+        }
+        alarm.marked(mark)
+    }
+
+    /// Notes what came of a message of the alarm.
+    func takeAlarm(_ report: CourierReport) {
+        let clock = ClockReading.now()
+        let result = report.result
+        let verdict: OutboxVerdict =
+            switch result.kind {
+            case .delivered: .delivered
+            case .refused: .refused
+            case .retry: .failed
+            }
+        alarm.end(
+            report.lane, verdict, mayHaveArrived: result.mayHaveArrived,
+            retryAfter: result.retryAfter, now: running(clock), wall: clock.wall)
+        edge.attempted(report.lane.receiver, result.kind)
+        if verdict == .delivered {
+            tell(report, "receiver told of the store", .info)
+        } else {
+            tell(report, "receiver not told of the store", .error)
+        }
+    }
+
+    /// Leaves what those must know who must not ask.
+    func publishVitals() {
+        let elapsed = ClockReading.now().elapsed
+        // Under load there are a thousand turns a second.
+        guard elapsed - publishedElapsed >= Self.vitalsEvery else { return }
+        publishedElapsed = elapsed
+        // Whatever was due by then is judged, and committed.
+        if kept.isEmpty { judgedElapsed = elapsed }
+        vitals.publish(
+            Vitals(
+                committedAt: committedElapsed, judgedAt: judgedElapsed,
+                pageWaitsSince: outbox.oldestCritical.map {
+                    $0.milliseconds - origin.running + origin.elapsed
+                },
+                isBlind: (published ?? engine).watch.isBlind, isStoreFailing: !kept.isEmpty))
+    }
+}
