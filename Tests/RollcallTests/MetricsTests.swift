@@ -473,6 +473,17 @@ private let expectedPage = #"""
     2.5 2, 5.0 2, 10.0 2, +Inf 2
     …_count 2
     …_sum 0.06
+    # TYPE rollcall_outbox_pending gauge
+    # HELP rollcall_outbox_pending Messages that a receiver has not taken yet.
+    …{receiver…} oncall 0
+    # TYPE rollcall_notification_attempts counter
+    # HELP rollcall_notification_attempts Attempts to deliver a message.
+    …_total{receiver="oncall",result…} delivered 0, failed 0, refused 0
+    # TYPE rollcall_notification_latency_seconds histogram
+    # UNIT rollcall_notification_latency_seconds seconds
+    # HELP rollcall_notification_latency_seconds Time from a decision until its receiver took the \#
+    message.
+    …_bucket{receiver="oncall",le…} none
     # TYPE rollcall_config_last_reload_successful gauge
     # HELP rollcall_config_last_reload_successful 1 if the settings could be taken when they were read last.
     … 0
