@@ -53,7 +53,7 @@ import Testing
     }
 
     private static let high =
-        "2 HighOfflineRate resolved 00:03:01 00:04:01 00:06:40 1 [pending, firing, resolved] "
+        "2 HighOfflineRate resolved 00:03:01 00:04:01 00:06:40 1.0 [pending, firing, resolved] "
         + "[oncall fired, oncall resolved] [oncall silence]"
     private static let nobody =
         "1 NoOnlineResponders resolved 00:01:31 00:02:31 00:08:40 10 [pending, firing, resolved] "
