@@ -14,7 +14,7 @@ import Testing
             180s    → alert HighOfflineRate pending 0.2
             240s    → alert HighOfflineRate firing 0.2
             250s    3,4,5,6,7,8,9,10 report
-            250s    1 reports  → alert HighOfflineRate resolved 0.1
+            250s    1 reports  → alert HighOfflineRate resolved 0.2
             """, alerts: true)
     }
 
@@ -26,7 +26,7 @@ import Testing
             100s    2 reports
             180s    → alert HighOfflineRate pending 0.5
             181s    2 reports
-            239.999s 1 reports  → alert HighOfflineRate inactive 0
+            239.999s 1 reports  → alert HighOfflineRate inactive 0.5
             240s    2 reports
             """, alerts: true)
     }
@@ -61,7 +61,7 @@ import Testing
             1s      3 reports in south
             100s    1,3 report
             181s    → alert HighOfflineRate region=north firing 0.5
-            190s    2 reports  → alert HighOfflineRate region=north resolved 0
+            190s    2 reports  → alert HighOfflineRate region=north resolved 0.5
             """, alerts: true)
     }
 
@@ -89,7 +89,7 @@ import Testing
             190s    1,2 report
             240s    1 reports
             249.9s  2 reports
-            250s    → alert HighOfflineRate resolved 0
+            250s    → alert HighOfflineRate resolved 0.5
             """, alerts: true)
     }
 
@@ -102,7 +102,7 @@ import Testing
             190s    1,2 report
             200s    1 is told off duty
             249s    2 goes off duty
-            250s    → alert HighOfflineRate resolved 0
+            250s    → alert HighOfflineRate resolved 1
             """, alerts: true)
     }
 
@@ -132,7 +132,7 @@ import Testing
             210s    1 reports
             240s    3 reports
             290s    1,3 report
-            330s    → alert NoOnlineResponders region=north resolved 1
+            330s    → alert NoOnlineResponders region=north resolved 2
             """, alerts: true)
     }
 
@@ -144,7 +144,7 @@ import Testing
             91s     → alert NoOnlineResponders region=north pending 1
             151s    → alert NoOnlineResponders region=north firing 1
             160s    1 goes off duty
-            280s    → alert NoOnlineResponders region=north resolved 0
+            280s    → alert NoOnlineResponders region=north resolved 1
             """, alerts: true)
     }
 
@@ -195,7 +195,7 @@ import Testing
             1040s   1 reports
             1120s   1 reports
             1200s   1 reports
-            1261s   → alert ResponderFlapping region=north resolved 0
+            1261s   → alert ResponderFlapping region=north resolved 1
             """, alerts: true)
     }
 
@@ -212,7 +212,7 @@ import Testing
             100s    server says 1 offline to online
             150s    server says 1 online to offline
             919s
-            920s    → alert ResponderFlapping region=north resolved 0
+            920s    → alert ResponderFlapping region=north resolved 1
             """, alerts: true)
     }
 
@@ -225,7 +225,7 @@ import Testing
             190s    1 reports
             370s    → alert ResponderFlapping region=north firing 1
             1000s
-            1090s   → alert ResponderFlapping region=north resolved 0
+            1090s   → alert ResponderFlapping region=north resolved 1
             """, alerts: true)
     }
 
@@ -235,7 +235,7 @@ import Testing
             0s      policy rate off noonline off flapping changes=2
             0s      1 reports in north
             200s    1 reports  → alert ResponderFlapping region=north firing 1
-            210s    1 goes off duty  → alert ResponderFlapping region=north resolved 0
+            210s    1 goes off duty  → alert ResponderFlapping region=north resolved 1
             220s    1 goes on duty
             230s    1 reports
             """, alerts: true)
@@ -250,10 +250,10 @@ import Testing
             0s      source b beats every 10s
             20s     source b beats every 10s
             25s     → alert TelemetryFeedDown source=a firing 1
-            40s     source a beats every 10s → alert TelemetryFeedDown source=a resolved 0
+            40s     source a beats every 10s → alert TelemetryFeedDown source=a resolved 1
             45s     → alert TelemetryFeedDown source=b firing 1
             65s     → alert TelemetryFeedDown firing 2, alert TelemetryFeedDown source=a firing 2
-            70s     source b beats every 10s  → alert TelemetryFeedDown resolved 1, alert TelemetryFeedDown source=b resolved 1
+            70s     source b beats every 10s  → alert TelemetryFeedDown resolved 2, alert TelemetryFeedDown source=b resolved 1
             80s     source b beats every 10s
             """, alerts: true)
     }
@@ -264,7 +264,7 @@ import Testing
             0s      source a beats every 3600s
             0s      source b beats every 1s
             2.5s    → alert TelemetryFeedDown source=b firing 1
-            902.5s  → alert TelemetryFeedDown source=b resolved 0
+            902.5s  → alert TelemetryFeedDown source=b resolved 1
             """, alerts: true)
     }
 
@@ -290,7 +290,7 @@ import Testing
             91s     → alert NoOnlineResponders region=north pending 1
             105s    → alert TelemetryFeedDown firing 1, alert TelemetryFeedDown source=a firing 1
             300s    1 reports
-            500s    source a beats every 3600s  → alert NoOnlineResponders region=north inactive 0, alert TelemetryFeedDown resolved 0, alert TelemetryFeedDown source=a resolved 0
+            500s    source a beats every 3600s  → alert NoOnlineResponders region=north inactive 1, alert TelemetryFeedDown resolved 1, alert TelemetryFeedDown source=a resolved 1
             """, alerts: true)
     }
 
@@ -317,7 +317,7 @@ import Testing
             400s    start
             420s    1 reports
             500s    1 reports
-            540s    → alert NoOnlineResponders region=north resolved 0
+            540s    → alert NoOnlineResponders region=north resolved 1
             """, alerts: true)
     }
 }

@@ -59,6 +59,8 @@ enum Happening {
     case revive(phone: Int)
     /// A silent phone returns, in a way that a verdict looks at.
     case comeback(phone: Int, way: Comeback)
+    /// A phone that comes and goes is back, for the last time if nothing is left.
+    case flap(phone: Int, left: Int64)
     /// The rest of what a returning phone had collected.
     case remains(phone: Int, [StoryUpdate])
     /// Something reaches the host.

@@ -33,7 +33,9 @@ struct Campaign: Sendable {
             for mark in truth.marks { marks[mark, default: 0] += 1 }
             let folder = goesThroughStore ? options.storeFolder : nil
             do throws(Failure) {
-                decisions += try Self.judge(story, truth, folder: folder)
+                let decided = try Self.judge(story, truth, folder: folder)
+                decisions += decided.count
+                for mark in Set(decided.compactMap(\.mark)) { marks[mark, default: 0] += 1 }
             } catch {
                 failed.append(Self.explain(story, error, options))
             }
@@ -52,18 +54,18 @@ struct Campaign: Sendable {
         failed += other.failed
     }
 
-    /// Everything that a story must stand; the number of its decisions. Without `truth` its end is
+    /// Everything that a story must stand; what was decided. Without `truth` its end is
     /// not judged, without `folder` it goes through no store.
     private static func judge(
         _ story: Story, _ truth: WorldTruth?, folder: String?
-    ) throws(Failure) -> Int {
+    ) throws(Failure) -> [StoryDecision] {
         let trial = try Trial.run(story)
         if let truth { try Ending(truth: truth).judge(trial, after: story.lines.count) }
         try Metamorphosis(
             story: story, events: trial.events, decided: trial.decided, people: trial.people
         ).check()
         if let folder { try StoreTrial.run(story, folder: folder) }
-        return trial.decided.count
+        return trial.decided
     }
 
     /// Shrinks a failing story to what fails by the same check, and writes it down. What only the
@@ -87,5 +89,15 @@ struct Campaign: Sendable {
             close(file)
         }
         return Failed(seed: story.seed, failure: failure, path: path, lines: short.lines.count)
+    }
+}
+
+extension StoryDecision {
+    /// The situation that an alert's line shows: it too must be met.
+    fileprivate var mark: String? {
+        guard case .alert(_, let name, let state, let labels, let value) = self else { return nil }
+        let label = labels.split(separator: "\"").dropFirst().first.map { " of a \($0)" } ?? ""
+        let isUnstaffed = name == "NoOnlineResponders" && value == "0"
+        return name + label + (isUnstaffed ? " unstaffed " : " ") + state
     }
 }

@@ -23,8 +23,33 @@ enum Coverage {
         "two minutes of calm", "weak network", "wrong telemetry",
     ]
 
+    private static let alertSituations = [
+        "HighOfflineRate firing", "HighOfflineRate inactive", "HighOfflineRate of a region firing",
+        "HighOfflineRate of a region inactive", "HighOfflineRate of a region pending",
+        "HighOfflineRate of a region resolved", "HighOfflineRate pending",
+        "HighOfflineRate resolved", "NoOnlineResponders of a region firing",
+        "NoOnlineResponders of a region inactive", "NoOnlineResponders of a region pending",
+        "NoOnlineResponders of a region resolved",
+        "NoOnlineResponders of a region unstaffed firing",
+        "NoOnlineResponders of a region unstaffed inactive",
+        "NoOnlineResponders of a region unstaffed pending",
+        "NoOnlineResponders of a region unstaffed resolved",
+        "ResponderFlapping of a region firing", "ResponderFlapping of a region inactive",
+        "ResponderFlapping of a region pending", "ResponderFlapping of a region resolved",
+        "TelemetryFeedDown firing", "TelemetryFeedDown inactive",
+        "TelemetryFeedDown of a source firing", "TelemetryFeedDown of a source inactive",
+        "TelemetryFeedDown of a source pending",
+        "TelemetryFeedDown of a source resolved", "TelemetryFeedDown of a suspected firing",
+        "TelemetryFeedDown of a suspected inactive", "TelemetryFeedDown of a suspected pending",
+        "TelemetryFeedDown of a suspected resolved", "TelemetryFeedDown pending",
+        "TelemetryFeedDown resolved", "a phone comes and goes", "a region at work is not heard",
+        "a region comes to work", "a region goes home", "a region moves", "alert rules changed",
+        "alerts switched on or off", "coverage changed", "the server says that it came",
+        "the server says that it went",
+    ]
+
     private static let situations =
-        gapSituations + [
+        gapSituations + alertSituations + [
             "all backends cut off", "an old install speaks again", "app killed",
             "back-off at its longest", "backend clock skewed", "backend cut off",
             "background throttling", "backlog", "backlog in parts", "backlog newest first",

@@ -16,6 +16,8 @@ struct DecisionStream {
     /// Open blind windows by reason: two starts at one instant are two windows.
     private var open: [String: Int] = [:]
     private var onset = Int64.max
+    /// The same without an episode that it touches.
+    private var ownOnset = Int64.max
     /// The last episode: one that touches it goes on with it.
     private var last = (onset: Int64.max, end: Int64.min)
     private var graces: [Int64] = []
@@ -25,6 +27,7 @@ struct DecisionStream {
     private var offlineMin = Int64.max
     private var factorMin = 1.0
     private var gaps = GapStream()
+    private var alerts = AlertStream()
     /// Walls before and after a step are not compared.
     private var hasStepped = false
 
@@ -37,6 +40,7 @@ struct DecisionStream {
         case .clock(let step):
             hasStepped = true
             gaps.step(step)
+            alerts.step(step)
         case .policy(let policy):
             note(policy)
             grace = nil
@@ -65,6 +69,10 @@ struct DecisionStream {
             try gaps.take(line, isBlind: !open.isEmpty)
         case .blind(let at, let begins, let since, let reason):
             if begins { try lose(since, reason) } else { try regain(at, reason) }
+        case .alert(let at, let name, let state, let labels, let value):
+            let line = AlertStream.Line(
+                at: at, name: name, state: state, labels: labels, value: value)
+            try alerts.take(line, isBlind: !open.isEmpty, statuses)
         case .update: break
         }
     }
@@ -101,6 +109,7 @@ struct DecisionStream {
             throw Breach(rule: "B4", detail: "\(reason) begins twice")
         }
         onset = min(onset, since, since <= last.end ? last.onset : since)
+        ownOnset = min(ownOnset, max(since, last.end))
     }
 
     private mutating func regain(_ at: Int64, _ reason: String) throws(Breach) {
@@ -110,17 +119,23 @@ struct DecisionStream {
         open[reason] = count == 1 ? nil : count - 1
         guard open.isEmpty else { return }
         graces.removeAll { at - $0 >= Self.graceSpan }
-        if at - onset >= Self.graceFrom, graces.count < Self.gracesMax {
+        let hasGrace = at - onset >= Self.graceFrom && graces.count < Self.gracesMax
+        alerts.regain(from: ownOnset, until: hasStepped ? nil : at, hasGrace: hasGrace)
+        if hasGrace {
             graces.append(at)
             let offline = statuses.filter { $0.value == "OFFLINE" }.map(\.key)
             grace = (at + Int64(Double(offlineMin) * factorMin), Set(offline))
         }
         last = (onset, at)
         onset = .max
+        ownOnset = .max
     }
 
-    /// Judges the end: `endsAt` by the wall. Nobody's verdict is owed (C2).
-    func judgeEnd(_ endsAt: Int64) throws(Breach) { try gaps.judgeEnd(endsAt) }
+    /// Judges the end: `endsAt` by the wall. Nobody's verdict is owed (C2), no alert waits too long.
+    func judgeEnd(_ endsAt: Int64) throws(Breach) {
+        try gaps.judgeEnd(endsAt)
+        try alerts.judgeEnd(endsAt)
+    }
 
     private func rank(_ status: String) -> Int { Self.order.firstIndex(of: status) ?? 0 }
 
@@ -129,5 +144,6 @@ struct DecisionStream {
         factorMin = min(factorMin, factor)
         offlineMin = min(
             offlineMin, policy.onDuty.offlineAfter, policy.onMission.offlineAfter)
+        alerts.note(policy.alerts)
     }
 }

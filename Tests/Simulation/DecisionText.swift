@@ -15,6 +15,9 @@ extension StoryDecision {
             begin(at, "gap") + ",\"responder_id\":\(quoted(id)),\"state\":\"\(state)\""
                 + ",\"suspected\":\"\(suspected)\""
                 + (verdict.map { ",\"verdict\":\"\($0)\"" } ?? "") + "}"
+        case .alert(let at, let name, let state, let labels, let value):
+            begin(at, "alert") + ",\"alertname\":\"\(name)\",\"state\":\"\(state)\""
+                + ",\"labels\":\(labels),\"value\":\(value)}"
         case .update(let at, let id, let sequence, let outcome):
             begin(at, "update") + ",\"responder_id\":\(quoted(id)),\"sequence\":\(sequence)"
                 + ",\"outcome\":\"\(outcome)\"}"

@@ -15,6 +15,8 @@ struct Metamorphosis {
         try replay()
         try permutedItems()
         try steppedWall()
+        try smallerSteps()
+        try restartsAtOnce()
     }
 
     /// INV-28: same story, same trace.
@@ -99,8 +101,10 @@ struct Metamorphosis {
             other += engine.fold(line)
         }
         other += engine.finish()
-        // Nor is anybody's gap another one; whose line comes first may change.
-        if let (a, b) = firstDifference(gaps(other), gaps(decided)) {
+        // Nor is anybody's gap another one, whose line comes first may change; nor an alert, which
+        // is judged after all (L12).
+        for pick in [gaps, alerts] {
+            guard let (a, b) = firstDifference(pick(other), pick(decided)) else { continue }
             throw Failure(line: story.lines.count, check: "INV-31", detail: "\(a), was \(b)")
         }
         if let (a, b) = zip(engine.people(), people).first(where: { $0 != $1 }) {
@@ -116,6 +120,10 @@ struct Metamorphosis {
             lines[id, default: []].append(decision.text)
         }
         return lines.keys.sorted().flatMap { lines[$0] ?? [] }
+    }
+
+    private func alerts(_ decided: [StoryDecision]) -> [String] {
+        decided.compactMap { if case .alert = $0 { $0.text } else { nil } }
     }
 
     private func firstDifference(_ a: [String], _ b: [String]) -> (String, String)? {
@@ -168,7 +176,11 @@ struct Metamorphosis {
         }
     }
 
-    private func compare(_ check: String, _ other: [StoryDecision]) throws(Failure) {
+    /// Errors: what else was decided than in `expected`, or than before.
+    func compare(
+        _ check: String, _ other: [StoryDecision], with expected: [StoryDecision]? = nil
+    ) throws(Failure) {
+        let decided = expected ?? decided
         guard other != decided else { return }
         let first = zip(other, decided).first { $0 != $1 }
         throw Failure(
@@ -187,6 +199,8 @@ extension StoryDecision {
         case .blind(_, let begins, _, let reason): "\(reason) \(begins)"
         case .gap(_, let id, let state, let suspected, let verdict):
             "\(id) \(state) \(suspected) \(verdict.map(Self.withoutCaptures) ?? "")"
+        case .alert(_, let name, let state, let labels, let value):
+            "\(name) \(state) \(labels) \(value)"
         case .update: nil
         }
     }
@@ -224,7 +238,7 @@ extension String {
 extension StoryLine {
     /// False if nothing was seen since the line before, where another line would be a sight, and if
     /// the line's wall is that after a step of its own.
-    fileprivate var mayFollowAStep: Bool {
+    var mayFollowAStep: Bool {
         switch event {
         case .start, .turn, .clock: false
         default: true

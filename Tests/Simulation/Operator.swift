@@ -24,9 +24,12 @@ extension StoryPolicy {
         if faults.has(.observe) { policy.adoptsServerTransitions = dice.chance(500) }
         if faults.has(.forget) { policy.drawForgetting(&dice) }
         policy.drawFeed(&dice)
+        if dice.chance(850) { policy.alerts = .drawn(&dice, policy) }
+        if dice.chance(500) { policy.drawCoverage(&dice) }
         if faults.usesWholeSeconds {
             policy.onDuty.roundToSeconds()
             policy.onMission.roundToSeconds()
+            policy.alerts.roundToSeconds()
         }
         return policy
     }
@@ -54,6 +57,11 @@ extension StoryPolicy {
     fileprivate mutating func drawFeed(_ dice: inout Dice) {
         feedMinActive = dice.pick([1, 2, 3, 3, 20])
         feedStallAfter = dice.pick([1000, 2000, 5000, 20_000, 45_000])
+    }
+
+    /// Regions where nobody works in some stories are among them.
+    fileprivate mutating func drawCoverage(_ dice: inout Dice) {
+        coverage = ["default", "north", "south", "west"].filter { _ in dice.chance(300) }
     }
 
     fileprivate mutating func drawForgetting(_ dice: inout Dice) {
@@ -129,6 +137,7 @@ extension World {
             new.drawFeed(&dice)
             mark("feed settings changed")
         }
+        if faults.has(.rules), dice.chance(500) { changeRules(of: &new) }
         // Twice as long again and again would never end.
         for profile in [new.onDuty, new.onMission] where profile.offlineAfter > 900_000 {
             new = StoryPolicy()
@@ -136,8 +145,34 @@ extension World {
         if faults.usesWholeSeconds {
             new.onDuty.roundToSeconds()
             new.onMission.roundToSeconds()
+            new.alerts.roundToSeconds()
         }
         guard isUp else { return }
         emit(.policy(new))
+    }
+
+    /// The operator changes when alerts fire, and nothing else. Source: design §6 A1.
+    mutating func changeRules() {
+        var new = policy
+        changeRules(of: &new)
+        if faults.usesWholeSeconds { new.alerts.roundToSeconds() }
+        guard isUp else { return }
+        if dice.chance(300) { company() }
+        emit(.policy(new))
+    }
+
+    private mutating func changeRules(of policy: inout StoryPolicy) {
+        for part in 0...3 where dice.chance(400) {
+            policy.alerts.draw(part, &dice, policy)
+            mark("alert rules changed")
+        }
+        if dice.chance(250) {
+            policy.drawCoverage(&dice)
+            mark("coverage changed")
+        }
+        guard dice.chance(250) else { return }
+        policy.alerts.noOnlineResponders.isEnabled.toggle()
+        policy.alerts.highOfflineRate.isEnabled.toggle()
+        mark("alerts switched on or off")
     }
 }

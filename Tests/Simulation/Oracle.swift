@@ -3,7 +3,7 @@
 ///
 /// It keeps raw facts on the monotonic clock (contacts, told times, blind windows) and after every
 /// step looks at everybody again: no queue of deadlines, nothing remembered that could be derived.
-/// Source: design §2–§5, fine print F1–F26.
+/// Source: design §2–§6, fine print F1–F30.
 struct Oracle {
     /// Milliseconds on the monotonic clock, which counts on from the first line's wall. Source: T1.
     typealias Instant = Int64
@@ -56,6 +56,10 @@ struct Oracle {
     var lastBatch: LastBatch?
     /// Whether the feed is suspected to be stalled. Source: B3.
     var isFeedStalled = false
+    /// Alerts that are pending or firing. Source: A1.
+    var alerts: [AlertID: Alert] = [:]
+    /// Whether a batch, a fact or a roster ever came. Source: F29.
+    var hasInput = false
     /// What the present step has decided so far.
     var decisions: [StoryDecision] = []
     /// What became of all updates so far. Source: I1, F13.

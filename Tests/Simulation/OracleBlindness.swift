@@ -114,6 +114,7 @@ extension Oracle {
             everybody[index].grace = now
             startDeadlines(of: index)
         }
+        startPendingAlertsAnew()
     }
 
     /// The onset of the union of overlapping or touching windows that reaches to now. Source: F7.

@@ -33,6 +33,7 @@ extension Oracle {
         var named = Set(items.map { Name($0.responderID) }).subtracting(erased)
         if note.hasMore {
             if named.isEmpty { return }
+            hasInput = true
             for item in items { takeFacts(item, inRoster: true) }
             return notePart(note.id, named)
         }
@@ -43,6 +44,7 @@ extension Oracle {
         let active = everybody.filter { $0.status != nil }
         let lost = active.filter { !named.contains($0.name) }.count
         if lost > Self.shrinkMin, 2 * lost > active.count, !note.allowsShrink { return }
+        hasInput = true
         for item in items { takeFacts(item, inRoster: true) }
         endRoster(note.id)
         for index in everybody.indices where !named.contains(everybody[index].name) {

@@ -5,12 +5,15 @@ extension Oracle {
         case .batch(let items):
             noteWrite(from: line.source)
             let taken = items.map { takeBatch($0) }
-            if taken.contains(true) { noteBatches() }
+            guard taken.contains(true) else { return }
+            hasInput = true
+            noteBatches()
         case .transition(let items):
             noteWrite(from: line.source)
             for item in items { takeTransition(item) }
         case .responder(let items):
             noteWrite(from: line.source)
+            hasInput = true
             for item in items { takeFacts(item) }
         case .roster(let items, let note):
             noteWrite(from: line.source)

@@ -143,6 +143,13 @@ extension Oracle {
         /// When they last became OFFLINE. Source: F22.
         var offlineAt: Instant = 0
 
+        /// The last of ONLINE and OFFLINE since then. Source: A3.
+        var pole: Status?
+        /// When they changed between ONLINE and OFFLINE, as far as that counts. Source: F28.
+        var changes: [Instant] = []
+        /// From enough changes on until there are too few. Source: F28.
+        var isFlapping = false
+
         /// The gap that is open. Source: C1.
         var gap: Gap?
         /// What is seen after a gap until its verdict. Source: C2.

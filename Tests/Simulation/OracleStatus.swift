@@ -44,6 +44,7 @@ extension Oracle {
         everybody[index].status = status
         if status == .offline { everybody[index].offlineAt = now }
         if origin == .deadline || origin == .server { fallSilent(index, from: before, to: status) }
+        noteChange(index, from: before, origin)
     }
 
     /// A person's thresholds by their duty and the factors of their last contact; nil if they have
@@ -123,6 +124,7 @@ extension Oracle {
         everybody[index].grace = nil
         everybody[index].isHeard = false
         everybody[index].adopted = []
+        clearFlapping(index)
         startDeadlines(of: index)
         guard let last = everybody[index].lastContact,
             let thresholds = thresholds(index, under: policy),
@@ -135,6 +137,7 @@ extension Oracle {
     private mutating func expectNoMore(_ index: Int, by origin: Origin) {
         printStatus(index, from: everybody[index].status, to: nil, origin)
         everybody[index].status = nil
+        clearFlapping(index)
         endGapWithDuty(index)
     }
 

@@ -58,12 +58,14 @@ extension Oracle {
     /// Decides what falls due at this instant after everything that arrived at it. Source: F1.
     mutating func close() {
         judgeBlindness()
-        guard !isBlind else { return }
-        suspectFeed()
-        endPauses()
-        passDeadlines()
-        forget()
-        deliverVerdicts()
+        if !isBlind {
+            suspectFeed()
+            endPauses()
+            passDeadlines()
+            forget()
+            deliverVerdicts()
+        }
+        judgeAlerts()
     }
 
     /// The next instant at which something may fall due without a line: the least of all that lie
@@ -76,6 +78,7 @@ extension Oracle {
         }
         for source in sources { consider(source.nextInstant) }
         for write in writes { consider(write.at.instant + Self.overloadWindow) }
+        for instant in alertInstants() { consider(instant) }
         if isBlind { return next }
         if let stall = stallInstant() { consider(stall) }
         let offset = now - watched(now)

@@ -134,6 +134,9 @@ struct StoryPolicy: Equatable {
     var feedMinActive = 20
     /// Without a batch from anyone, milliseconds.
     var feedStallAfter: Int64 = 45_000
+    /// Regions that must always be staffed.
+    var coverage: [String] = []
+    var alerts = StoryAlerts()
 }
 
 /// What a step is expected to print, or printed. Source: design §9.
@@ -143,6 +146,8 @@ enum StoryDecision: Equatable {
     case blind(at: Int64, begins: Bool, since: Int64, reason: String)
     /// `state`: `open`, `judged`, `closed`, `verdict`; the evidence is not compared.
     case gap(at: Int64, responderID: String, state: String, suspected: String, verdict: String?)
+    /// `state`: `pending`, `firing`, `resolved`, `inactive`; labels and value as JSON.
+    case alert(at: Int64, name: String, state: String, labels: String, value: String)
     /// `outcome`: `accepted`, `duplicate`, `late`.
     case update(at: Int64, responderID: String, sequence: Int64, outcome: String)
 }

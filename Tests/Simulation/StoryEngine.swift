@@ -47,6 +47,15 @@ struct StoryEngine {
         return decided + takeDecisions()
     }
 
+    /// Closes the last instant, and passes all up to another one.
+    mutating func advance(to milliseconds: Int64) -> [StoryDecision] {
+        engine.settle()
+        let instant = RunningTime(milliseconds: milliseconds)
+        engine.advance(to: instant)
+        last = instant
+        return takeDecisions()
+    }
+
     /// Closes the last instant.
     mutating func finish() -> [StoryDecision] {
         engine.settle()
@@ -106,12 +115,37 @@ extension StoryDecision {
                 at: at.milliseconds, responderID: name(number), state: "\(report.state.word)",
                 suspected: "\(report.suspected.word)",
                 verdict: report.verdict.map { "\($0.word)" })
-        case .alert, .notice, .mute: return nil
+        case .alert(_, let report) where !report.key.name.isReplayed: return nil
+        case .notice, .mute: return nil
+        case .alert(let at, let report):
+            self = .alert(
+                at: at.milliseconds, name: "\(report.key.name.word)",
+                state: "\(report.state.word)", labels: Self.labels(report.key.subject),
+                value: Self.value(report))
         case .update(let at, let number, let sequence, let outcome):
             self = .update(
                 at: at.milliseconds, responderID: name(number), sequence: sequence,
                 outcome: "\(outcome.word)")
         }
+    }
+}
+
+extension StoryDecision {
+    private static func labels(_ subject: AlertSubject) -> String {
+        switch subject {
+        case .all: "{}"
+        case .region(let name):
+            JSON.object([JSON.member("region", String(decoding: name, as: UTF8.self))])
+        case .source(let name):
+            JSON.object([JSON.member("source", String(decoding: name, as: UTF8.self))])
+        case .suspected: JSON.object([JSON.member("suspected", "true")])
+        }
+    }
+
+    private static func value(_ report: AlertReport) -> String {
+        let figures = report.figures
+        guard report.key.name == .highOfflineRate else { return "\(figures.count)" }
+        return JSON.share(figures.count, of: figures.total)
     }
 }
 
@@ -166,5 +200,30 @@ extension Policy {
         forgetAfter = Milliseconds(story.forgetAfter)
         feedMinActive = story.feedMinActive
         feedStallAfter = Milliseconds(story.feedStallAfter)
+        coverageRegions = story.coverage.map { Array($0.utf8) }
+        alerts = AlertRules(story.alerts)
+    }
+}
+
+extension AlertRules {
+    /// The rules of a story.
+    init(_ story: StoryAlerts) {
+        self.init()
+        func take(_ told: StoryAlerts.Rule, _ rule: inout Rule) {
+            rule.isEnabled = told.isEnabled
+            rule.pendingFor = Milliseconds(told.pendingFor)
+            rule.keepFiringFor = Milliseconds(told.keepFiringFor)
+        }
+        take(story.highOfflineRate, &highOfflineRate)
+        take(story.responderFlapping, &responderFlapping)
+        take(story.noOnlineResponders, &noOnlineResponders)
+        take(story.telemetryFeedDown, &telemetryFeedDown)
+        offlineAbove = story.above
+        isOfflineByRegion = story.isByRegion
+        offlineMinActive = story.minActive
+        offlineMin = story.minOffline
+        flappingChanges = story.changes
+        flappingWindow = Milliseconds(story.window)
+        flappingClearBelow = story.clearBelow
     }
 }

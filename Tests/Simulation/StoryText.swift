@@ -147,7 +147,13 @@ extension StoryPolicy {
     /// The settings as a configuration tree. Source: design §11.
     func json() -> String {
         let platforms = ["\"ios\":\(iosFactor)", "\"android\":\(androidFactor)"]
-        return JSON.object([
+        var others: [String] = []
+        if !coverage.isEmpty {
+            let regions = JSON.array(coverage.map(JSON.string))
+            others.append("\"coverage\":" + JSON.object(["\"regions\":" + regions]))
+        }
+        if alerts != StoryAlerts() { others.append("\"alerts\":" + alerts.json()) }
+        let first = [
             "\"liveness\":"
                 + JSON.object([
                     "\"on_duty\":" + onDuty.json(), "\"on_mission\":" + onMission.json(),
@@ -162,7 +168,8 @@ extension StoryPolicy {
                     "\"min_active\":\(feedMinActive)",
                     JSON.member("stall_after", "\(feedStallAfter)ms"),
                 ]),
-        ])
+        ]
+        return JSON.object(first + others)
     }
 }
 
@@ -216,6 +223,14 @@ enum JSON {
             }
         }
         return escaped + "\""
+    }
+
+    /// A share as a fraction of 1 with at most four digits, cut.
+    static func share(_ part: Int, of whole: Int) -> String {
+        guard whole > 0 else { return "0" }
+        let digits = String(10_000 + part * 10_000 / whole % 10_000).dropFirst()
+        let last = digits.lastIndex { $0 != "0" }
+        return "\(part / whole)" + (last.map { "." + digits[...$0] } ?? "")
     }
 
     /// A time as RFC 3339 in UTC; as an integer where the year has not four digits.

@@ -130,6 +130,7 @@ struct World {
         case .retry(let phone): retry(phone)
         case .revive(let phone): revive(phone)
         case .comeback(let phone, let way): comeBack(phone, way)
+        case .flap(let phone, let left): flap(phone, left)
         case .remains(let phone, let updates):
             if !phones[phone].isDead { hand(batch(of: phone, updates)) }
         case .arrive(let parcel): arrive(parcel)
@@ -166,6 +167,9 @@ struct World {
         case .clockStep: stepClock()
         case .turn: turn()
         case .policy: changePolicy()
+        case .rules: changeRules()
+        case .flap: beginFlapping()
+        case .staffing: changeStaff()
         case .edge: seekEdge()
         default: strikePhone(fault)
         }

@@ -10,7 +10,9 @@ enum Fault: String, CaseIterable {
     // Disk and host
     case store, crash, stop, crashLoop, suspend, overload, clockStep, turn
     // Operator
-    case policy, observe, forget, factors
+    case policy, observe, forget, factors, rules
+    // What alerts are about
+    case flap, staffing
     /// Events exactly at deadlines, or a millisecond beside them.
     case edge
 
@@ -31,7 +33,9 @@ enum Fault: String, CaseIterable {
         case .edge: 5
         case .fact, .turn: 4
         case .collision, .silence: 3
-        case .dutyShift, .pause, .tunnel, .kill, .outage, .mass, .cell, .appState: 2
+        case .dutyShift, .pause, .tunnel, .kill, .outage, .mass, .cell, .appState, .rules, .flap,
+            .staffing:
+            2
         default: 1
         }
     }

@@ -51,7 +51,7 @@ extension Engine {
         case .resolved: changes.ended.append((key, alert))
         case .pending, .inactive: alert.severity = severity(key, rule)
         }
-        changes.reports.append(AlertReport(key, alert, figures))
+        changes.reports.append(AlertReport(key, alert))
     }
 
     /// Gives those that fire now their facts.

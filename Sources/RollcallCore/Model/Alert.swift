@@ -99,7 +99,7 @@ package struct AlertReport: Equatable, Sendable {
     package var activeAt: Timestamp
     /// `distantPast` if it never fired.
     package var startsAt: Timestamp
-    /// The numbers at this change.
+    /// The numbers of the last time that it was true.
     package var figures: AlertFigures
     /// The firing; 0 if it never fired.
     package var incident: Int64
@@ -108,13 +108,13 @@ package struct AlertReport: Equatable, Sendable {
     package var annotations: [Label]
     package var facts: AlertFacts
 
-    init(_ key: AlertKey, _ alert: Alert, _ figures: AlertFigures) {
+    init(_ key: AlertKey, _ alert: Alert) {
         self.key = key
         state = alert.state
         severity = alert.severity
         activeAt = alert.activeAt
         startsAt = alert.startsAt
-        self.figures = figures
+        figures = alert.figures
         incident = alert.incident
         let fires = alert.state == .firing
         labels = fires ? alert.labels : []
@@ -131,7 +131,7 @@ package struct AlertReport: Equatable, Sendable {
     /// The report that `journalBytes` were made of; nil if they are damaged.
     package init?(journalBytes: [UInt8]) {
         let key = AlertKey(name: .highOfflineRate, subject: .all)
-        self.init(key, Alert(), AlertFigures())
+        self.init(key, Alert())
         if !Archive.reads(part: journalBytes, { code(&$0) }) { return nil }
     }
 
