@@ -1,5 +1,6 @@
-import RollcallCore
 import Testing
+
+@testable import RollcallCore
 
 /// What a silence is put down to. Source: design §5 C1, fine print F25.
 @Suite struct GapCauseTests {
@@ -260,6 +261,27 @@ import Testing
             6s     server says q online to degraded       → q degraded by server, \
             q gap open unexplained
             """, gaps: true)
+    }
+
+    @Test func `whom watched time moved to one instant several times is kept once`() {
+        func code(_ people: RecentPeople) -> [UInt8] {
+            var people = people
+            return Archive.bytes { people.code(&$0) }
+        }
+        var often = RecentPeople()
+        for (number, second) in [(1, 10), (2, 11), (1, 12)] {
+            often.add(number, now: WatchedTime(milliseconds: Int64(second) * 1000))
+        }
+        // A checkpoint lets go of what is void.
+        var once = RecentPeople()
+        var archive = Archive(reading: code(often))
+        once.code(&archive)
+        for second in [5, 4] {
+            often.clampInstants(to: WatchedTime(milliseconds: Int64(second) * 1000))
+            once.clampInstants(to: WatchedTime(milliseconds: Int64(second) * 1000))
+            #expect(code(often) == code(once))
+        }
+        #expect(often.count == 2)
     }
 
     @Test func `a region that all have left is still the same one for a minute`() throws {

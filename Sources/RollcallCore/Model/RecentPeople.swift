@@ -46,7 +46,12 @@ struct RecentPeople: Sendable {
     }
 
     mutating func code(_ archive: inout Archive) {
-        var entries = queue[first...].filter { latest[$0.number] == $0.at }
+        // Whoever was moved to one instant several times stands there once, in the last place.
+        var seen = Set<Int>()
+        var entries = Array(
+            queue[first...].reversed().filter {
+                latest[$0.number] == $0.at && seen.insert($0.number).inserted
+            }.reversed())
         archive.code(&entries, empty: (.distantPast, 0)) { archive, entry in
             archive.code(&entry.at)
             archive.code(&entry.number)
