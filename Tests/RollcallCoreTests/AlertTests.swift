@@ -253,7 +253,7 @@ import Testing
             40s     source a beats every 10s → alert TelemetryFeedDown source=a resolved 1
             45s     → alert TelemetryFeedDown source=b firing 1
             65s     → alert TelemetryFeedDown firing 2, alert TelemetryFeedDown source=a firing 2
-            70s     source b beats every 10s  → alert TelemetryFeedDown resolved 2, alert TelemetryFeedDown source=b resolved 1
+            70s     source b beats every 10s  → alert TelemetryFeedDown resolved 2, alert TelemetryFeedDown source=b resolved 2
             80s     source b beats every 10s
             """, alerts: true)
     }
@@ -264,7 +264,7 @@ import Testing
             0s      source a beats every 3600s
             0s      source b beats every 1s
             2.5s    → alert TelemetryFeedDown source=b firing 1
-            902.5s  → alert TelemetryFeedDown source=b resolved 1
+            902.5s  → alert TelemetryFeedDown source=b resolved 2
             """, alerts: true)
     }
 
