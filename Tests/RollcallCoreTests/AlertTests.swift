@@ -264,7 +264,7 @@ import Testing
             0s      source a beats every 3600s
             0s      source b beats every 1s
             2.5s    → alert TelemetryFeedDown source=b firing 1
-            902.5s  → alert TelemetryFeedDown source=b resolved 2
+            902.5s  → alert TelemetryFeedDown source=b resolved 1
             """, alerts: true)
     }
 
