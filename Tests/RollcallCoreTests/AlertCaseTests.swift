@@ -48,6 +48,17 @@ struct AlertCaseTests {
             ])
     }
 
+    @Test func `an alert about a region that an erasure takes away lingers not`() throws {
+        var policy = prompt
+        policy.alerts.noOnlineResponders.keepFiringFor = .seconds(3600)
+        let lines = try alerts(
+            policy,
+            #"0s "kind":"batch","body":{"responder_id":"41","region":"north"}"#,
+            #"100s "kind":"erase","body":{"responder_id":"41"}"#, Self.end("101s"))
+        #expect(lines.count == 2)
+        #expect(lines.last?.contains(#""state":"resolved""#) == true)
+    }
+
     @Test func `an alert ends with a region that an erasure elsewhere takes away`() throws {
         let lines = try alerts(
             prompt,

@@ -10,6 +10,8 @@ extension Engine {
         if !watch.isBlind {
             settleFlapping()
             judgePeople(&changes)
+        } else {
+            endForgotten(&changes)
         }
         // Last by name as well.
         judgeWatch(&changes)
@@ -33,7 +35,9 @@ extension Engine {
         _ key: AlertKey, _ isTrue: Bool, _ figures: AlertFigures, now: Int64,
         _ changes: inout AlertChanges
     ) {
-        let rule = policy.alerts[key.name]
+        var rule = policy.alerts[key.name]
+        // Nobody comes back to it, and its name must not linger in what is stored.
+        if hasForgotten(key) { rule.keepFiringFor = Milliseconds(0) }
         guard
             var alert = alerts.judge(
                 key, isTrue, figures, rule, now: now, wall: watch.wallNow)
@@ -145,6 +149,13 @@ extension Engine {
             for (key, _) in alerts.all where !key.name.isOfTheWatch { keys.insert(key) }
             for region in policy.coverageRegions { keys.formUnion(regionAlerts(region)) }
         }
+        for key in keys.sorted(by: AlertKey.areInOrder) { judgePeople(key, &changes) }
+    }
+
+    /// Ends the alerts about regions whose names an erasure took away: also while blind, since they
+    /// are about nobody any more.
+    private mutating func endForgotten(_ changes: inout AlertChanges) {
+        let keys = alerts.all.map(\.key).filter { hasForgotten($0) }
         for key in keys.sorted(by: AlertKey.areInOrder) { judgePeople(key, &changes) }
     }
 
