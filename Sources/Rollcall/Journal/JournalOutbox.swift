@@ -162,7 +162,7 @@ extension Journal {
 }
 
 extension JournalSchema {
-    /// What of a message changes; its body never does.
+    /// What of a message changes with its attempts; its body is changed by erasures alone.
     static let updateMessage: StaticString = """
         UPDATE outbox SET
             state = ?3, left_members = ?4, attempts = ?5, next_ms = ?6, finished_ms = ?7,

@@ -18,6 +18,8 @@ final class JournalStatements {
     let allErasures, putErasure, forgetErasures: Statement
     /// See `allErasures`.
     let row, replaceRow, decision, deleteDecision: Statement
+    /// See `allErasures`.
+    let nobodysAfter, replaceDecision, messageBodiesAfter, replaceMessage: Statement
     /// Retention.
     let pageCount, freePages, pageSize, turn, deleteRows, deleteDecisions, deleteTurns: Statement
     /// See `pageCount`.
@@ -100,6 +102,11 @@ final class JournalStatements {
             "UPDATE journal SET kind = ?2, responder = 0, previous = 0, body = ?3 WHERE id = ?1")
         decision = try prepare("SELECT * FROM decisions WHERE id = ?")
         deleteDecision = try prepare("DELETE FROM decisions WHERE id = ?")
+        nobodysAfter = try prepare(JournalSchema.nobodysAfter)
+        replaceDecision = try prepare("UPDATE decisions SET body = ?2 WHERE id = ?1")
+        messageBodiesAfter = try prepare(JournalSchema.messageBodiesAfter)
+        replaceMessage = try prepare(
+            "UPDATE outbox SET body = ?3 WHERE notice = ?1 AND target = ?2")
         pageCount = try prepare("PRAGMA page_count")
         freePages = try prepare("PRAGMA freelist_count")
         pageSize = try prepare("PRAGMA page_size")

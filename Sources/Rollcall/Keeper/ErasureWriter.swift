@@ -2,12 +2,13 @@ import RollcallCore
 
 /// Removes erased people from the store, a piece a turn (design §3, DELETE /v1/responders/{id}).
 ///
-///     waiting ── a checkpoint without them is complete ──► rows ──► dark time ──► older checkpoints
-///                                                                       done ◄── log ◄──┘
+///     waiting ── a checkpoint without them is complete ──► rows ──► dark time ──► alerts
+///                                                    done ◄── log ◄── older checkpoints ◄──┘
 ///
 /// * waiting: a restart would still need their rows, to fold again what came after the checkpoint.
 /// * rows: their rows, decisions and gaps are removed, walking back.
 /// * dark time: their rows of it are removed, day by day.
+/// * alerts: decisions and messages about alerts lose the names of regions that nobody has any more.
 /// * older checkpoints: those that still hold them are written anew, slice by slice.
 /// * log: what the write-ahead log still holds is moved into the file and cut off.
 ///
@@ -17,12 +18,16 @@ struct ErasureWriter {
     private static let rowsATurn = 200
     /// Days of dark time looked at a turn.
     private static let daysATurn = 200
+    /// Decisions and messages about alerts looked at a turn.
+    static let alertsATurn: Int64 = 1000
     /// Slices of older checkpoints looked at a turn.
     private static let slicesATurn: Int64 = 4
 
     private enum Stage {
         case rows
         case dark(left: [Int64], after: Int64)
+        case decisions(after: Int64)
+        case messages(after: MessagePlace)
         case checkpoints([EngineCheckpoint], slice: Int64)
         case pruning
         case log
@@ -95,6 +100,13 @@ struct ErasureWriter {
         switch stage {
         case .rows: try removeRows(journal)
         case .dark(let left, let day): try removeDark(left, after: day, journal)
+        case .decisions(let last):
+            let next = try journal.forgetRegions(
+                engine, through: turn, after: last, limit: Self.alertsATurn)
+            stage = next.map { .decisions(after: $0) } ?? .messages(after: MessagePlace())
+        case .messages(let last):
+            let next = try journal.forgetRegions(engine, after: last, limit: Self.alertsATurn)
+            if let next { stage = .messages(after: next) } else { try findCheckpoints(journal) }
         case .checkpoints(let left, let slice):
             try rewrite(left, from: slice, journal, engine)
         case .pruning:
@@ -129,13 +141,17 @@ struct ErasureWriter {
         _ left: [Int64], after day: Int64, _ journal: Journal
     ) throws(StoreError) {
         guard let responder = left.first else {
-            let newest = current.compactMap { erasures[$0]?.turn }.max() ?? 0
-            stage = .checkpoints(try journal.checkpoints(beforeTurn: newest), slice: 0)
+            stage = .decisions(after: 0)
             return
         }
         let next = try journal.removeDark(of: responder, after: day, limit: Self.daysATurn)
         let rest = Array(left.dropFirst())
         stage = next.map { .dark(left: left, after: $0) } ?? .dark(left: rest, after: .min)
+    }
+
+    private mutating func findCheckpoints(_ journal: Journal) throws(StoreError) {
+        let newest = current.compactMap { erasures[$0]?.turn }.max() ?? 0
+        stage = .checkpoints(try journal.checkpoints(beforeTurn: newest), slice: 0)
     }
 
     private mutating func rewrite(

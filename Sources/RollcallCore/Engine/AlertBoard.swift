@@ -180,6 +180,17 @@ package struct AlertBoard: Sendable {
         ofTheWatch = other.ofTheWatch
     }
 
+    /// Lets go of alerts without telling anybody; false if there are none of them.
+    mutating func drop(where isMeant: (AlertKey) -> Bool) -> Bool {
+        let meant = entries.filter { isMeant($0.key) }
+        for (key, entry) in meant {
+            entries[key] = nil
+            keys[entry.serial] = nil
+            if key.name.isOfTheWatch { ofTheWatch -= 1 }
+        }
+        return !meant.isEmpty
+    }
+
     /// Makes a stored change: of a pending one it is not known since when, so it is from `now` on.
     mutating func put(_ report: AlertReport, since now: Int64) {
         if let known = entries.removeValue(forKey: report.key) {

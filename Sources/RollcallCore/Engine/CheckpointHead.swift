@@ -2,9 +2,28 @@
 /// checkpoint.
 struct CheckpointHead {
     private(set) var engine: Engine
+    /// People that follow.
+    private var people: Int
 
     /// The head of `engine`; of a new one if the archive is to be read.
-    init(_ engine: Engine) { self.engine = engine }
+    init(_ engine: Engine) {
+        self.engine = engine
+        people = engine.roster.count
+    }
+
+    /// A stored head of this version without the alerts about regions that `known` has forgotten;
+    /// nil if it has none, or cannot be read.
+    static func bytes(_ stored: [UInt8], forgettingAs known: Engine) -> [UInt8]? {
+        var archive = Archive(reading: stored, version: Engine.version)
+        var head = CheckpointHead(Engine())
+        head.code(&archive)
+        guard !archive.isDamaged, archive.isAtEnd,
+            head.engine.alerts.drop(where: { known.hasForgotten($0) })
+        else { return nil }
+        var copy = Archive()
+        head.code(&copy)
+        return copy.bytes
+    }
 
     mutating func code(_ archive: inout Archive) {
         if archive.isReading { dropNames() }
@@ -25,7 +44,6 @@ struct CheckpointHead {
         archive.codePart { engine.erasures.code(&$0) }
         archive.codePart { engine.rosters.code(&$0) }
         archive.codePart { archive in
-            var people = engine.roster.count
             archive.code(&people)
             // Room only: what is said to come must come.
             if archive.isReading { engine.roster.reserve(min(max(0, people), 2_000_000)) }

@@ -158,7 +158,7 @@ struct PeopleSlice {
 
 extension Checkpoint {
     /// A stored slice without some people, and without the names that nobody has in `engine` any
-    /// more; nil if it holds neither, or cannot be read.
+    /// more, in alerts too; nil if it holds neither, or cannot be read.
     package static func slice(
         _ slice: [UInt8], without people: Set<Int>, as engine: Engine
     ) -> [UInt8]? {
@@ -172,7 +172,9 @@ extension Checkpoint {
             }
             return isChanged ? names.bytes : nil
         }
-        guard var found = PeopleSlice.reader(slice, Engine.version) else { return nil }
+        guard var found = PeopleSlice.reader(slice, Engine.version) else {
+            return CheckpointHead.bytes(slice, forgettingAs: engine)
+        }
         let numbers = found.first..<(found.first + peopleASlice)
         guard people.contains(where: numbers.contains) else { return nil }
         return PeopleSlice.copy(&found.archive, from: found.first, without: people)

@@ -19,7 +19,8 @@ extension Engine {
         desk.goOn(from: ledger.desk)
         for decision in stored {
             switch decision {
-            case .alert(_, let report):
+            // Of one without its region's name nobody knows what it was about.
+            case .alert(_, let report) where report.key.subject != .region([]):
                 let isOfTheWatch = report.key.name.isOfTheWatch
                 let now = isOfTheWatch ? watch.now.milliseconds : watch.watchedNow.milliseconds
                 alerts.put(report, since: now)

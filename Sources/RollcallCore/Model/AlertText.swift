@@ -69,8 +69,10 @@ package struct AlertText {
     }
 
     private var place: String {
-        let region = member.labels.value(of: Array("region".utf8))
-        return region.isEmpty ? "Fleet" : Self.short(region)
+        let region = member.labels.first { $0.name == Label.region }?.value
+        guard let region else { return "Fleet" }
+        // Its name went with somebody who was erased.
+        return region.isEmpty ? "Erased region" : Self.short(region)
     }
 
     private var causes: String {
