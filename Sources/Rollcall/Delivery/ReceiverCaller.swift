@@ -15,13 +15,19 @@ package final class ReceiverCaller {
 
     private let log: Logger
     private let library: Result<CurlLibrary, CurlMissing>
+    private let patience: Milliseconds
     /// With the authorities of the address that was called last.
     private var caller: (authorities: Authorities, caller: HTTPCaller)?
 
-    /// A caller without connections; `log` is where messages to receivers of kind `log` go.
-    package init(log: Logger, library: Result<CurlLibrary, CurlMissing> = CurlLibrary.shared) {
+    /// A caller without connections; `log` is where messages to receivers of kind `log` go, and
+    /// `patience` how long it waits for a whole answer.
+    package init(
+        log: Logger, library: Result<CurlLibrary, CurlMissing> = CurlLibrary.shared,
+        patience: Milliseconds = ReceiverCaller.timeout
+    ) {
         self.log = log
         self.library = library
+        self.patience = patience
     }
 
     /// Sends the message to the address' URL number `target` and says what came of it. `now` is the
@@ -43,7 +49,8 @@ package final class ReceiverCaller {
         }
         var result = AttemptResult(.delivered, mayHaveArrived: false)
         var hasArrived = false
-        for call in Self.calls(message, address, url: address.urls[target], now: now) {
+        for var call in Self.calls(message, address, url: address.urls[target], now: now) {
+            call.timeout = patience
             result = attempt(call, address, now: now)
             hasArrived = hasArrived || result.mayHaveArrived
             if result.kind != .delivered { break }

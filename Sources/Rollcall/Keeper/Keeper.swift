@@ -91,11 +91,12 @@ package final class Keeper: @unchecked Sendable {
     ///
     /// `ways` is how receivers are reached; `refusals` counts the writes that the edge answered 503
     /// by itself; `onTurn` is called when the loop has gone round, each second at least, also while
-    /// the store fails; `onFatal` must end the process: a failed fsync is not retried (J6). Errors:
-    /// `StoreError`.
+    /// the store fails; `onFatal` must end the process: a failed fsync is not retried (J6).
+    /// `aroundCommit` is for tests. Errors: `StoreError`.
     package init(
         path: String, policy: Policy, storeBytesMax: Int64 = 4 << 30, log: Logger,
         edge: EdgeFigures, ways: DeliveryWays = DeliveryWays(),
+        aroundCommit: KeeperStore.AroundCommit? = nil,
         refusals: @escaping @Sendable () -> Int, onTurn: @escaping @Sendable () -> Void = {},
         onFatal: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
@@ -105,7 +106,7 @@ package final class Keeper: @unchecked Sendable {
         self.refusals = refusals
         pulse = KeeperPulse(onTurn)
         self.onFatal = onFatal
-        store = try KeeperStore(path: path)
+        store = try KeeperStore(path: path, aroundCommit: aroundCommit)
         let recovered = try store.recover()
         engine = recovered.engine
         turnNumber = recovered.lastTurn?.number ?? 0

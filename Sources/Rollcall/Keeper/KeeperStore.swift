@@ -18,9 +18,14 @@ package struct KeeperStore {
     package let journal: Journal
     /// Tells this store from all others; random, made once.
     package let number: UInt64
+    private let aroundCommit: AroundCommit?
+
+    /// Sees a turn when all of it is written and not committed, and once it is: where tests kill.
+    package typealias AroundCommit = @Sendable (PendingTurn, _ isCommitted: Bool) -> Void
 
     /// Opens or makes the store at `path`. Errors: as `Journal`.
-    package init(path: String) throws(StoreError) {
+    package init(path: String, aroundCommit: AroundCommit? = nil) throws(StoreError) {
+        self.aroundCommit = aroundCommit
         journal = try Journal(path: path)
         if let known = try journal.storeNumber() {
             number = known
@@ -52,7 +57,9 @@ package struct KeeperStore {
             try journal.begin()
             try write(pending)
             try also()
+            aroundCommit?(pending, false)
             try journal.commit()
+            aroundCommit?(pending, true)
         } catch {
             let failure = error
             try? journal.rollback()
