@@ -299,7 +299,7 @@ private struct Desk {
     @Test func `our own absence is told with the next page, once`() throws {
         var desk = try Desk([receiver("hook")], "rate off")
         try desk.report("1", in: "north", at: 0)
-        _ = desk.fold(.start, at: 60)
+        _ = desk.fold(.start(), at: 60)
         desk.pass(to: 120)
         let instant = Desk.zero + .seconds(300)
         desk.engine.advance(to: instant)
@@ -339,7 +339,7 @@ private struct Desk {
         let checkpoint = Checkpoint(desk.engine)
         for index in 0..<checkpoint.sliceCount { reader.take(checkpoint.slice(index)) }
         desk.engine = try #require(reader.finish())
-        _ = desk.fold(.start, at: 205)
+        _ = desk.fold(.start(), at: 205)
         try desk.report("1", at: 300)
         #expect(
             desk.told == [

@@ -27,7 +27,7 @@ import Testing
             try turn(
                 at: 0,
                 [
-                    .start, .policy(policy),
+                    .start(), .policy(policy),
                     try HistoryStory.batches(
                         ["a"], sequence: 1, captured: 0, region: ErasedRegionTests.mark),
                     try HistoryStory.batches(["b", "c"], sequence: 1, captured: 0),

@@ -58,7 +58,7 @@ import Testing
                     .rosterEntry, "[{\"responder_id\":\"r-1\"},{\"responder_id\":\"r-2\"}]")
             else { return [] }
             return [.roster(list, source: source, RosterTerms(allowsShrink: true))]
-        default: return [try items(.batch, "{\"responder_id\":\"x\"}"), .stop, .start]
+        default: return [try items(.batch, "{\"responder_id\":\"x\"}"), .stop, .start()]
         }
     }
 

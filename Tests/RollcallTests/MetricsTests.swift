@@ -26,7 +26,7 @@ import Testing
         policy.receivers = [Receiver(name: Array("oncall".utf8), kind: .pagerduty)]
         var engine = Engine(policy: policy)
         let edge = EdgeFigures()
-        _ = engine.fold(.start, at: Self.start)
+        _ = engine.fold(.start(), at: Self.start)
         let source = Array("pod \"a\"".utf8)
         _ = engine.fold(.heartbeat(source: source, every: .seconds(3600)), at: Self.start)
         let input = try post(

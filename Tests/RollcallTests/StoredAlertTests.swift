@@ -38,7 +38,7 @@ import Testing
         _ = try run(
             store, &engine, seconds: 0, number: 1,
             [
-                .start, .policy(policy), .silence(.begin(silence)),
+                .start(), .policy(policy), .silence(.begin(silence)),
                 .items(list, source: Array("default".utf8)),
             ])
         _ = try run(
@@ -81,7 +81,7 @@ import Testing
         #expect(now?.labels == then?.labels)
         #expect(engine.desk.nextNotice == before.desk.nextNotice)
         #expect(engine.desk.nextIncident == before.desk.nextIncident)
-        let told = try run(store, &engine, seconds: 210, number: 4, [.start])
+        let told = try run(store, &engine, seconds: 210, number: 4, [.start()])
         #expect(told.allSatisfy { if case .notice = $0 { false } else { true } })
     }
 }

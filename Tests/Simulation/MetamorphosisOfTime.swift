@@ -35,7 +35,7 @@ extension Metamorphosis {
             if case .stop = line.event { continue }
             let isClosing = place + 1 == instants.count || instants[place + 1] > instants[place]
             guard isClosing, dice.chance(100) else { continue }
-            other += engine.fold(StoryLine(at: line.at, event: .start), .start)
+            other += engine.fold(StoryLine(at: line.at, event: .start), .start())
         }
         func withoutBlindness(_ decided: [StoryDecision]) -> [StoryDecision] {
             decided.filter { if case .blind = $0 { false } else { true } }

@@ -45,7 +45,7 @@ struct StoreTrial {
         // As the keeper does in a new store: settings are an event too.
         var pending = PendingTurn()
         let now = RunningTime(milliseconds: (story.instants.first ?? 1) - 1)
-        _ = pending.fold(.start, into: &engine, at: now)
+        _ = pending.fold(.start(), into: &engine, at: now)
         _ = pending.fold(.policy(engine.policy), into: &engine, at: now)
         try commit(&pending, now)
     }

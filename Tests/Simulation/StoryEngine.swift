@@ -116,7 +116,7 @@ extension StoryDecision {
                 suspected: "\(report.suspected.word)",
                 verdict: report.verdict.map { "\($0.word)" })
         case .alert(_, let report) where !report.key.name.isReplayed: return nil
-        case .notice, .mute: return nil
+        case .notice, .mute, .nudge, .wake: return nil
         case .alert(let at, let report):
             self = .alert(
                 at: at.milliseconds, name: "\(report.key.name.word)",
@@ -175,7 +175,7 @@ extension Event {
         case .store(let isFailing): self = .store(isFailing: isFailing)
         case .refused(let count): self = .refused(count: count)
         case .policy(let policy): self = .policy(Policy(policy))
-        case .start: self = .start
+        case .start: self = .start()
         case .stop: self = .stop
         case .turn(let lateness): self = .turn(lateness: lateness.map { Milliseconds($0) })
         }

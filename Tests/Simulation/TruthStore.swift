@@ -66,7 +66,7 @@ struct TruthStore {
         if let began, instant - began >= .seconds(1) { try commit() }
         began = began ?? instant
         if last == nil {
-            _ = pending.fold(.start, into: &engine, at: instant)
+            _ = pending.fold(.start(), into: &engine, at: instant)
             _ = pending.fold(.policy(engine.policy), into: &engine, at: instant)
         }
         last = max(last ?? instant, instant)

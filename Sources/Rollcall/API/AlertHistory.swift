@@ -118,7 +118,7 @@ struct AlertHistory {
             if wants(mute.incident) {
                 drafts[mute.incident, default: AlertIncident()].mutes.append((at, mute))
             }
-        case .status, .gap, .blind, .update: break
+        case .status, .gap, .nudge, .wake, .blind, .update: break
         }
         return false
     }

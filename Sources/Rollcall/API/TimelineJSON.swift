@@ -19,6 +19,13 @@ enum TimelineJSON {
             ResponderJSON.word("state", begins ? "begin" : "end", to: &body)
             ResponderJSON.time("since", since, to: &body)
             ResponderJSON.word("reason", reason.word, to: &body)
+        case .nudge(let at, _, let report):
+            begin(at, "nudge", to: &body)
+            NudgeJSON.appendMembers(report, to: &body)
+        case .wake(let at, _, let push):
+            begin(at, "wake", to: &body)
+            JSONWriter.raw(",\"push\":", to: &body)
+            JSONWriter.integer(push, to: &body)
         // None of them is a person's.
         case .alert(let at, _): begin(at, "alert", to: &body)
         case .notice(let at, _): begin(at, "notice", to: &body)

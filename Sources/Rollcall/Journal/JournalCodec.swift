@@ -25,6 +25,9 @@ enum EventCode {
     static let outcome: UInt8 = 30
     /// A silence that is ended.
     static let silenceEnd: UInt8 = 31
+    /// The final outcome of a push.
+    static let pushed: UInt8 = 32
+    static let wake: UInt8 = 33
 }
 
 /// A row of the journal as the keeper holds it until it is committed.
@@ -119,7 +122,10 @@ package struct PendingTurn {
             append(EventCode.silenceEnd, Self.number(number), &engine)
         case .drill(let receiver): append(EventCode.drill, receiver, &engine)
         case .outcome(let end): append(EventCode.outcome, end.journalBytes, &engine)
-        case .start: append(EventCode.start, [], &engine)
+        case .pushed(let end): append(EventCode.pushed, end.journalBytes, &engine)
+        case .wake(let call, let source): return wake(call, source, &engine, at: instant)
+        case .start(let isRestored):
+            append(EventCode.start, isRestored ? [1] : [], &engine)
         case .stop: append(EventCode.stop, [], &engine)
         }
         return engine.fold(event, at: instant)
@@ -183,6 +189,16 @@ package struct PendingTurn {
             erasures.append(erasure)
         }
         return receipt
+    }
+
+    /// The row holds numbers: a circle's name, or the viewer's, may not outlive an erasure.
+    private mutating func wake(
+        _ call: WakeCall, _ source: [UInt8], _ engine: inout Engine, at instant: RunningTime
+    ) -> Receipt {
+        let members = engine.members(of: call)
+        let code = WakeCall.journalBytes(members)
+        append(EventCode.wake, Self.number(Int64(code.count)) + code + source, &engine)
+        return engine.fold(.wake(.members(members), source: source), at: instant)
     }
 
     private mutating func append(_ kind: UInt8, _ body: [UInt8], _ engine: inout Engine) {
@@ -291,7 +307,14 @@ struct JournalReplay {
         case EventCode.silenceEnd: return number(body).map { .silence(.end($0)) }
         case EventCode.drill: return .drill(receiver: body)
         case EventCode.outcome: return NoticeEnd(journalBytes: body).map { .outcome($0) }
-        case EventCode.start: return .start
+        case EventCode.pushed: return PushEnd(journalBytes: body).map { .pushed($0) }
+        case EventCode.wake:
+            guard let count = number(body).flatMap({ Int(exactly: $0) }),
+                (0...(body.count - 8)).contains(count),
+                let call = WakeCall(journalBytes: Array(body[8..<(8 + count)]))
+            else { return nil }
+            return .wake(call, source: Array(body.dropFirst(8 + count)))
+        case EventCode.start: return .start(isRestored: body == [1])
         case EventCode.stop: return .stop
         default: return nil
         }

@@ -8,6 +8,8 @@ struct DecisionCode {
     static let alert: UInt8 = 4
     static let notice: UInt8 = 5
     static let mute: UInt8 = 6
+    static let nudge: UInt8 = 7
+    static let wake: UInt8 = 8
     /// Stands for NOT_EXPECTED in a status row.
     private static let notExpected: UInt8 = 255
 
@@ -52,6 +54,16 @@ struct DecisionCode {
             responder = 0
             self.at = at
             body = mute.journalBytes
+        case .nudge(let at, let number, let report):
+            kind = Self.nudge
+            responder = Int64(number + 1)
+            self.at = at
+            body = report.journalBytes
+        case .wake(let at, let number, let push):
+            kind = Self.wake
+            responder = Int64(number + 1)
+            self.at = at
+            body = PendingTurn.number(push)
         case .update(let at, _, _, _):
             preconditionFailure("updates are decided aloud in replays only, at \(at)")
         }
@@ -83,6 +95,13 @@ struct DecisionCode {
             return AlertReport(journalBytes: Array(row.body)).map { .alert(at: at, $0) }
         case (notice, _): return Notice(journalBytes: Array(row.body)).map { .notice(at: at, $0) }
         case (mute, _): return Mute(journalBytes: Array(row.body)).map { .mute(at: at, $0) }
+        case (nudge, _):
+            return NudgeReport(journalBytes: Array(row.body)).map {
+                .nudge(at: at, number: number, $0)
+            }
+        case (wake, 8):
+            let push = row.body.reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
+            return .wake(at: at, number: number, push: push)
         default: return nil
         }
     }

@@ -14,7 +14,7 @@ extension Keeper {
         origin = (now.milliseconds, clock.elapsed)
         refusalsSeen = refusals()
         var pending = PendingTurn()
-        _ = pending.fold(.start, into: &engine, at: now)
+        _ = pending.fold(.start(), into: &engine, at: now)
         if isNew || engine.policy != policy {
             _ = pending.fold(.policy(policy), into: &engine, at: now)
         }

@@ -134,6 +134,7 @@ extension Engine {
         else { return false }
         var person = person
         person.hasGap = extras.gap != nil
+        person.hasNudges = extras.nudges != nil
         if person.isActive, person.darkFrom == .distantFuture { startDark(&person) }
         arm(&person, roster.count)
         let number = roster.enrol(id.span, 0..<id.count, as: person)
@@ -151,6 +152,9 @@ extension Engine {
         queueDepths[number] = extras.queueDepths
         uncovered[number] = extras.uncovered
         flaps[number] = extras.flapping
+        woken[number] = extras.wokenAt
+        if !id.isEmpty { joinCrowds(person, number) }
+        if let state = extras.nudges { restore(state, person, number) }
         if let flapping = extras.flapping {
             flapTimers.push(.init(at: flapping.armed, number: UInt32(number)))
         }

@@ -55,6 +55,7 @@ struct CheckpointHead {
         if archive.isReading && archive.version < 4 { return }
         archive.codePart { engine.alerts.code(&$0) }
         archive.codePart { engine.desk.code(&$0) }
+        if archive.version >= 5 { archive.codePart { engine.nudges.code(&$0) } }
         // The board's timers are as the rules say.
         if archive.isReading { engine.alerts.armAgain(engine.policy.alerts) }
     }
@@ -139,6 +140,7 @@ extension Counters {
         gaps.code(&archive)
         dark.code(&archive)
         notifications.code(&archive)
+        nudges.code(&archive)
     }
 }
 
@@ -172,6 +174,7 @@ extension Policy {
         archive.code(&retention)
         alerts.code(&archive)
         archive.code(&receivers, empty: .empty) { $1.code(&$0) }
+        nudges.code(&archive)
     }
 
     /// The policy as the journal keeps it.

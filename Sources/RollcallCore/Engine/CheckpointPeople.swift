@@ -58,6 +58,8 @@ extension Responder {
         archive.code(&pole)
         self.pole = Status(rawValue: pole)
         archive.code(&isFlapping)
+        if archive.isReading && archive.version < 5 { return }
+        archive.code(&isStale)
     }
 }
 

@@ -10,6 +10,8 @@ struct PersonExtras: Sendable {
     var queueDepths: QueueDepths?
     var uncovered: Uncovered?
     var flapping: Flapping?
+    var nudges: NudgeState?
+    var wokenAt: RunningTime?
 
     /// Which of them are there, a bit each.
     private var flags: UInt16 {
@@ -17,7 +19,8 @@ struct PersonExtras: Sendable {
             | (retiredAt == nil ? 0 : 8) | (transitionIDs == nil ? 0 : 16)
             | (pushToken == nil ? 0 : 32) | (gap == nil ? 0 : 64)
             | (queueDepths == nil ? 0 : 128) | (uncovered == nil ? 0 : 256)
-            | (flapping == nil ? 0 : 512)
+            | (flapping == nil ? 0 : 512) | (nudges == nil ? 0 : 1024)
+            | (wokenAt == nil ? 0 : 2048)
     }
 
     /// Most people have none of it: one byte.
@@ -40,6 +43,8 @@ struct PersonExtras: Sendable {
         if has(7) { archive.code(some: &queueDepths, empty: QueueDepths()) { $1.code(&$0) } }
         if has(8) { archive.code(some: &uncovered, empty: Uncovered()) { $1.code(&$0) } }
         if has(9) { archive.code(some: &flapping, empty: Flapping()) { $1.code(&$0) } }
+        if has(10) { archive.code(some: &nudges, empty: NudgeState()) { $1.code(&$0) } }
+        if has(11) { archive.code(some: &wokenAt, empty: .distantPast) { $0.code(&$1) } }
     }
 }
 
@@ -55,6 +60,8 @@ struct PersonTables: Sendable {
     private let queueDepths: SideTable<QueueDepths>
     private let uncovered: SideTable<Uncovered>
     private let flaps: SideTable<Flapping>
+    private let nudgeStates: SideTable<NudgeState>
+    private let woken: SideTable<RunningTime>
 
     init(_ engine: Engine) {
         ledgers = engine.ledgers
@@ -67,6 +74,8 @@ struct PersonTables: Sendable {
         queueDepths = engine.queueDepths
         uncovered = engine.uncovered
         flaps = engine.flaps
+        nudgeStates = engine.nudgeStates
+        woken = engine.woken
     }
 
     /// What stands beside one person.
@@ -75,7 +84,8 @@ struct PersonTables: Sendable {
             ledger: ledgers[number], pausedUntil: pauses[number], adoption: adopted[number],
             retiredAt: retired[number], transitionIDs: transitionIDs[number],
             pushToken: pushTokens[number], gap: gaps[number], queueDepths: queueDepths[number],
-            uncovered: uncovered[number], flapping: flaps[number])
+            uncovered: uncovered[number], flapping: flaps[number],
+            nudges: nudgeStates[number], wokenAt: woken[number])
     }
 }
 

@@ -85,6 +85,7 @@ extension Engine {
         let before = person
         defer {
             followDark(from: before, &person, number)
+            followNudges(from: before, &person, number)
             alerts.follow(from: before, to: person)
         }
         let ledger = item.installID == nil ? nil : ledgers[number]
@@ -303,7 +304,9 @@ extension Engine {
                 person.telemetryAt = instant
             }
         }
-        if let range = item.pushToken { pushTokens[number] = Array(bytes[range.indices]) }
+        if let range = item.pushToken {
+            takeToken(Array(bytes[range.indices]), person, number)
+        }
         if let sound = item.nudgeSound { person.nudgeSound = sound }
         person.factSequences = sequences
     }

@@ -152,7 +152,8 @@ extension Engine {
     func due(_ person: Responder) -> WatchedTime {
         guard person.isActive else { return .distantFuture }
         let dark = person.isDark ? person.darkFrom + Self.darkBookedEvery : person.darkFrom
-        return min(dark, person.status == .offline ? forgotten(person) : person.lateness)
+        let stale = person.isStale ? .distantFuture : staleFrom(person)
+        return min(dark, stale, person.status == .offline ? forgotten(person) : person.lateness)
     }
 
     /// When somebody who is OFFLINE is forgotten (L10).
@@ -256,10 +257,13 @@ extension Engine {
                 person.degradedDeadline = min(person.degradedDeadline, now + limits.degraded)
                 person.offlineDeadline = min(person.offlineDeadline, now + limits.offline)
             }
+            if person.isStale, staleFrom(person) > now { person.isStale = false }
             tally.add(person, now: now)
             arm(&person, number)
             roster[number] = person
         }
+        nudges.clampInstants(to: now)
+        nudgeStates.changeAll { $0.clampInstants(to: now) }
         adopted.changeAll { adoption in
             adoption.degradedAt = min(adoption.degradedAt, now)
             adoption.offlineAt = min(adoption.offlineAt, now)

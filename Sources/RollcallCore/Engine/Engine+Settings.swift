@@ -91,6 +91,7 @@ extension Engine {
         tally.remove(roster[number], now: watch.watchedNow)
         // Regions may lose their names below: then no number leads to their alerts any more.
         alerts.isAllDirty = true
+        leaveCrowds(roster[number], number)
         leaveNames(roster[number])
         massGaps.remove(number)
         let told = massGaps.regionsInUse.map { regions[$0] }
@@ -114,6 +115,8 @@ extension Engine {
         queueDepths[number] = nil
         uncovered[number] = nil
         flaps[number] = nil
+        nudgeStates[number] = nil
+        woken[number] = nil
     }
 
     /// New settings: thresholds change for everybody at once, by L6.
@@ -138,5 +141,9 @@ extension Engine {
         changeAlertRules()
         counters.notifications.keep(only: policy.receivers)
         followReceivers()
+        guard policy.nudges != old.nudges else { return }
+        for number in 0..<roster.count where roster[number].isStale {
+            nudges.toJudge.append(UInt32(number))
+        }
     }
 }

@@ -10,7 +10,7 @@
 /// `advance(a)` then `advance(b)` equals `advance(b)`.
 package struct Engine: Sendable {
     /// Changes whenever the same events may be decided otherwise than before (design §1 J4).
-    package static let version: Int64 = 4
+    package static let version: Int64 = 5
     /// Turns are promised at least this often (J2).
     package static let turnEvery = Milliseconds.seconds(5)
     /// A turn later than this makes the watch blind (B1).
@@ -69,6 +69,9 @@ package struct Engine: Sendable {
     var queueDepths = SideTable<QueueDepths>()
     var uncovered = SideTable<Uncovered>()
     var flaps = SideTable<Flapping>()
+    var nudgeStates = SideTable<NudgeState>()
+    /// When phones were last woken (N9).
+    var woken = SideTable<RunningTime>()
     var erasures = Erasures()
     var rosters = RosterParts()
     var declaredWorse = DeclaredWorse()
@@ -76,6 +79,8 @@ package struct Engine: Sendable {
     package internal(set) var alerts = AlertBoard()
     package internal(set) var desk = NoticeDesk()
     package internal(set) var stall = Stall()
+    package internal(set) var nudges = NudgeDesk()
+    var crowds = CircleCrowds()
 
     /// Stretches before the instant that is being folded in which we did not run.
     var resumptions: [(reason: BlindReason, since: RunningTime)] = []
@@ -97,6 +102,7 @@ package struct Engine: Sendable {
     /// The next instant at which time alone changes something.
     package mutating func nextInstant() -> RunningTime {
         var next = min(feed.nextInstant, writes.nextInstant, nextRunningAlert, nextNotice)
+        next = min(next, nextNudge)
         guard !watch.isBlind else { return max(next, watch.now) }
         if let pause = pauseQueue.first {
             next = min(next, RunningTime(milliseconds: pause.at.milliseconds) - watch.wallOffset)
@@ -214,14 +220,22 @@ package struct Engine: Sendable {
             if !feed.sources.isEmpty { stall.end() }
             let isKnown = feed.sources.contains { $0.name == source }
             receipt.accepted = isKnown || every.count == 0 ? 1 : 0
-        case .clock(let step): watch.step(step)
+        case .clock(let step):
+            watch.step(step)
+            if step > NudgeDesk.stepMax { freezeNudges() }
         case .store(let isFailing): isStoreFailing = isFailing
         case .refused(let count): writes.add(refused: count, now: watch.now)
         case .policy(let policy): change(to: policy)
-        case .start: feed.start(now: watch.now)
+        case .start(let isRestored):
+            feed.start(now: watch.now)
+            if isRestored { freezeNudges() }
         case .silence(let change): self.change(change, &receipt)
         case .drill(let receiver): drill(receiver, &receipt)
         case .outcome(let end): self.end(end)
+        case .pushed(let end): self.end(end)
+        case .wake(let call, let source):
+            wrote(source)
+            wake(call, &receipt)
         case .turn, .stop: break
         }
         return receipt
@@ -246,7 +260,8 @@ package struct Engine: Sendable {
         return decisions.map { decision in
             var previous: Int64 = 0
             switch decision {
-            case .status(_, let number, _, _, _), .gap(_, let number, _):
+            case .status(_, let number, _, _, _), .gap(_, let number, _),
+                .nudge(_, let number, _), .wake(_, let number, _):
                 previous = roster[number].lastDecision
                 roster[number].lastDecision = nextDecision
             case .alert, .notice, .mute, .blind, .update: break
@@ -283,6 +298,7 @@ package struct Engine: Sendable {
             settleHoles()
         }
         settleAlerts()
+        settleNudges()
     }
 
     private mutating func settleBlindness() {
@@ -312,7 +328,9 @@ package struct Engine: Sendable {
             if reason != .stopped && reason != .suspended { _ = watch.regain(reason) }
             tell(begins: false, since, reason)
         }
+        let onset = watch.onset
         guard let earnsGrace = watch.endEpisode() else { return }
+        seeAgain(after: watch.now - (onset ?? watch.now))
         // Who could not be told while we were blind is told now (B4).
         desk.isDirty = true
         if earnsGrace { grantGrace() }
@@ -353,6 +371,7 @@ package struct Engine: Sendable {
         tally.remove(person, now: now)
         body(&self, &person)
         followDark(from: before, &person, number)
+        followNudges(from: before, &person, number)
         alerts.follow(from: before, to: person)
         tally.add(person, now: now)
         arm(&person, number)

@@ -22,11 +22,15 @@ package enum Event: Sendable {
     case drill(receiver: [UInt8])
     /// What finally became of a message.
     case outcome(NoticeEnd)
+    /// What finally became of a push.
+    case pushed(PushEnd)
+    /// Somebody looks at a circle.
+    case wake(WakeCall, source: [UInt8])
     /// A turn of the keeper. `lateness` is by how much it was late, as the keeper saw it; nil to
     /// take what is beyond the promised 5 s since the last instant.
     case turn(lateness: Milliseconds?)
-    /// We run again.
-    case start
+    /// We run again; `isRestored` if the store may be older than what was already sent (N2).
+    case start(isRestored: Bool = false)
     /// We stop.
     case stop
 }
@@ -43,6 +47,10 @@ package enum Decision: Equatable, Sendable {
     case notice(at: Timestamp, Notice)
     /// A receiver is not told about an alert, and why; once for each reason.
     case mute(at: Timestamp, Mute)
+    /// The nudge ledger has an entry about somebody.
+    case nudge(at: Timestamp, number: Int, NudgeReport)
+    /// Somebody's phone is to be woken, by a push of this number.
+    case wake(at: Timestamp, number: Int, push: Int64)
     /// The watch lost sight, or has it back, for one reason.
     case blind(at: Timestamp, begins: Bool, since: Timestamp, reason: BlindReason)
     /// An update was judged.
@@ -90,6 +98,10 @@ package struct Receipt: Equatable, Sendable {
     package var silence: Int64?
     /// Why the silence was not taken.
     package var silenceFault: SilenceFault?
+    /// What was decided about the members of a circle that somebody looks at, by their ids.
+    package var wakes: [WakeAnswer] = []
+    /// Members beyond `WakeCall.membersMax`.
+    package var wakesBeyond = 0
     /// The number of a drill's notice; nil if the settings know no such receiver.
     package var drill: Int64?
 
@@ -99,6 +111,7 @@ package struct Receipt: Equatable, Sendable {
         a.accepted == b.accepted && a.duplicates == b.duplicates && a.updates == b.updates
             && a.rows == b.rows && a.rejected.elementsEqual(b.rejected, by: ==)
             && a.retired == b.retired && a.rosterFault == b.rosterFault && a.erasure == b.erasure
-            && a.silence == b.silence && a.silenceFault == b.silenceFault && a.drill == b.drill
+            && a.wakes == b.wakes
+            && a.wakesBeyond == b.wakesBeyond && a.silence == b.silence && a.silenceFault == b.silenceFault && a.drill == b.drill
     }
 }

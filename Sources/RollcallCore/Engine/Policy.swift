@@ -48,6 +48,8 @@ package struct Policy: Equatable, Sendable {
     /// Who is told of alerts; the names are unique.
     package var receivers: [Receiver] = []
 
+    package var nudges = NudgeRules()
+
     package init() {}
 
     /// The profile of a duty state; ON_DUTY's for those who are not on.

@@ -128,6 +128,7 @@ package struct Counters: Equatable, Sendable {
     package var queueDepth = Histogram(bounds: Histogram.queueBounds)
     package var gaps = GapCounters()
     package var notifications = NotificationCounters()
+    package var nudges = NudgeCounters()
     var dark = DarkTotals()
     /// Wall time of the last batch, from anyone.
     package var lastBatchAt: Timestamp?

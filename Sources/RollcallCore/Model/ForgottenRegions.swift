@@ -28,7 +28,7 @@ extension Engine {
                 mute.reason = .inhibited(by: by)
             }
             return mute == before ? nil : .mute(at: at, mute)
-        case .status, .gap, .blind, .update: return nil
+        case .status, .gap, .nudge, .wake, .blind, .update: return nil
         }
     }
 

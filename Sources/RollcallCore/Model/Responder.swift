@@ -65,6 +65,10 @@ package struct Responder: Sendable {
     var pole: Status?
     /// True while they flap.
     package var isFlapping = false
+    /// True once the location was found too old, until it is young again (N1).
+    var isStale = false
+    /// True if something is remembered of their nudges.
+    var hasNudges = false
     /// True while the engine follows a gap of theirs, open or waiting for its verdict.
     package var hasGap = false
     /// True once the last contact is older than the degraded threshold (C4).

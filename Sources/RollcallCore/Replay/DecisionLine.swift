@@ -6,7 +6,8 @@ package enum DecisionLine {
         _ decision: Decision, _ engine: Engine, to output: inout [UInt8]
     ) {
         switch decision {
-        case .notice, .mute: return
+        case .notice, .mute, .wake: return
+        case .nudge(_, _, let report) where report.kind == .followed: return
         case .alert(_, let report) where !report.key.name.isReplayed: return
         case .status(let at, let number, let from, let to, let origin):
             begin(at, "status", &output)
@@ -21,6 +22,16 @@ package enum DecisionLine {
             begin(at, "gap", &output)
             responder(number, engine, &output)
             GapEvidence.appendMembers(report, to: &output)
+        case .nudge(let at, let number, let report):
+            begin(at, "nudge", &output)
+            responder(number, engine, &output)
+            text(
+                report.kind == .send ? ",\"decision\":\"send\"" : ",\"decision\":\"hold\"",
+                &output)
+            if let reason = report.reason {
+                text(",\"reason\":", &output)
+                JSONWriter.word(reason.word, to: &output)
+            }
         case .alert(let at, let report):
             begin(at, "alert", &output)
             AlertLine.append(report, to: &output)

@@ -119,7 +119,7 @@ package struct Replay {
                 return .items(ItemList(), source: line.source)
             }
             return .roster(roster.items, source: line.source, line.terms)
-        case "start": return .start
+        case "start": return .start()
         case "stop": return .stop
         case "end", "outcome": return nil
         // Writes all the same: beats of their source, and counted against the refused (B1, B2).

@@ -1,0 +1,51 @@
+/// Whether somebody would be nudged now. Source: design §7 N8.
+package struct NudgeAnswer: Equatable, Sendable {
+    /// True if their location is old enough to ask for (N1).
+    package var isStale = false
+    /// Everything that speaks against it now, in the order of F32; empty for those who are nudged,
+    /// or whose location is young, or was never known.
+    package var reasons: [NudgeReason] = []
+    /// Watched time that the location is old; nil if there never was one.
+    package var stale: Milliseconds?
+    /// The age from which on they are nudged.
+    package var limit = Milliseconds(0)
+    /// When time alone would let a nudge go at the earliest, by the wall, if sight is not lost;
+    /// nil if time alone never does.
+    package var earliest: Timestamp?
+    /// When they were last nudged in the present mode; nil if never.
+    package var lastAt: Timestamp?
+    /// What is known of them.
+    package var facts = NudgeFacts()
+}
+
+extension Engine {
+    /// Whether somebody would be nudged now; if not, why not, and when at the earliest.
+    package func nudgeAnswer(_ number: Int) -> NudgeAnswer {
+        let person = roster[number]
+        let state = nudgeStates[number] ?? NudgeState()
+        let throttle = policy.nudges.mode == .live ? state.live : state.dryRun
+        var answer = NudgeAnswer()
+        answer.limit = policy.nudges.staleAfter.limit(person)
+        answer.lastAt = throttle.sentAt > .distantPast ? throttle.sentAt : nil
+        if let reason = person.notExpected {
+            answer.reasons = [reason == .paused ? .paused : .offDuty]
+        }
+        guard person.lastLocation > .distantPast else { return answer }
+        answer.facts = nudgeFacts(person, number)
+        answer.stale = answer.facts.stale
+        guard person.isActive, policy.nudges.mode != .disabled else { return answer }
+        let since = staleFrom(person)
+        answer.isStale = since <= watch.watchedNow
+        let free = throttledUntil(throttle)
+        if answer.isStale {
+            if !hasCompany(person) { answer.reasons.append(.solo) }
+            if lacksToken(number) { answer.reasons.append(.noToken) }
+            if free > watch.wallNow { answer.reasons.append(.throttled) }
+            if state.isInRow { answer.reasons.append(.rate) }
+            if isBlindToNudges(person) { answer.reasons.append(.blind) }
+        }
+        let seen = max(since, seesAgainFrom(person), watch.watchedNow)
+        answer.earliest = max(watch.wallNow + (seen - watch.watchedNow), free)
+        return answer
+    }
+}

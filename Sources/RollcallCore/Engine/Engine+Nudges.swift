@@ -1,0 +1,367 @@
+/// Decides who is asked to open their app. Source: design §7 N1 to N5, N8, N10; fine print F31 to
+/// F34.
+///
+/// Nobody is searched for: a location that grows old is a deadline like any other, and what held a
+/// nudge back makes its people judged again when it changes.
+extension Engine {
+    // MARK: - Staleness
+
+    /// The instant from which a person's location is too old (F31); `distantFuture` for those who
+    /// are no candidates (N1).
+    func staleFrom(_ person: Responder) -> WatchedTime {
+        guard person.isActive, person.lastLocation > .distantPast,
+            policy.nudges.mode != .disabled
+        else { return .distantFuture }
+        let base = max(person.lastLocation, person.activeSince)
+        return base + policy.nudges.staleAfter.limit(person)
+    }
+
+    /// A person may have changed: the switch is armed by newer locations, and whoever is due is
+    /// judged when the instant closes.
+    mutating func followNudges(from before: Responder, _ person: inout Responder, _ number: Int) {
+        followCrowds(from: before, person, number)
+        if person.hasNudges { noteNews(from: before, person, number) }
+        if staleFrom(person) <= watch.watchedNow {
+            // What holds a nudge back may have changed with anything else.
+            if !person.isStale || before.isActive != person.isActive
+                || before.circles != person.circles || before.region != person.region
+                || before.lastLocation != person.lastLocation || before.duty != person.duty
+                || before.factor != person.factor
+            {
+                nudges.toJudge.append(UInt32(number))
+            }
+            person.isStale = true
+        } else if person.isStale {
+            person.isStale = false
+            nudgeStates[number]?.reason = nil
+            if nudgeStates[number]?.isEmpty ?? false { nudgeStates[number] = nil }
+        }
+    }
+
+    /// What a newer location, or contact, says about the last nudge.
+    private mutating func noteNews(
+        from before: Responder, _ person: Responder, _ number: Int
+    ) {
+        guard person.lastLocation > before.lastLocation || person.lastContact > before.lastContact,
+            var state = nudgeStates[number]
+        else { return }
+        if person.lastLocation > before.lastLocation {
+            state.live.isArmed = true
+            state.dryRun.isArmed = true
+        }
+        if state.followed != 0 {
+            state.hasContact = state.hasContact || person.lastContact > state.followedFrom
+            if person.lastLocation > state.followedFrom { follow(&state, number, .located) }
+        }
+        nudgeStates[number] = state
+    }
+
+    // MARK: - Once an instant
+
+    /// When time alone next changes something about nudges, in blindness too (F32).
+    var nextNudge: RunningTime {
+        var next = nudges.followed.first?.at ?? .distantFuture
+        guard policy.nudges.mode != .disabled else { return next }
+        if let throttle = nudges.throttles.first {
+            next = min(
+                next, RunningTime(milliseconds: throttle.at.milliseconds) - watch.wallOffset)
+        }
+        if !watch.isBlind, let grace = nudges.graces.first {
+            next = min(next, watch.running(grace.at))
+        }
+        return min(next, nudges.nextTurn(policy.nudges, watch.now))
+    }
+
+    /// Judges everybody for whom something changed, by their ids (F1).
+    mutating func settleNudges() {
+        settleFollowed()
+        guard policy.nudges.mode != .disabled else {
+            nudges.toJudge = []
+            return
+        }
+        takeTimers()
+        guard !nudges.toJudge.isEmpty || !nudges.row.isEmpty else { return }
+        var waiting: [UInt32] = []
+        let judged = Set(nudges.toJudge).sorted { roster.precedes(Int($0), Int($1)) }
+        nudges.toJudge = []
+        var room = nudges.room(policy.nudges, watch.now)
+        for number in judged {
+            // Whoever waits and comes before them goes before them.
+            while room > 0, let first = nudges.row.last, roster.precedes(Int(first), Int(number)) {
+                takeFirstOfRow(&room, &waiting)
+            }
+            judge(Int(number), &room, &waiting)
+        }
+        while room > 0, !nudges.row.isEmpty { takeFirstOfRow(&room, &waiting) }
+        enterRow(waiting)
+    }
+
+    private mutating func takeTimers() {
+        while let first = nudges.throttles.first, first.at <= watch.wallNow {
+            _ = nudges.throttles.popFirst()
+            guard nudgeStates[Int(first.number)]?.waitsUntil == first.at else { continue }
+            nudgeStates[Int(first.number)]?.waitsUntil = nil
+            nudges.toJudge.append(first.number)
+        }
+        while !watch.isBlind, let first = nudges.graces.first, first.at <= watch.watchedNow {
+            _ = nudges.graces.popFirst()
+            if nudgeStates[Int(first.number)]?.reason == .blind {
+                nudges.toJudge.append(first.number)
+            }
+        }
+    }
+
+    private mutating func takeFirstOfRow(_ room: inout Int, _ waiting: inout [UInt32]) {
+        guard let first = nudges.row.popLast() else { return }
+        nudgeStates[Int(first)]?.isInRow = false
+        if nudgeStates[Int(first)]?.reason == .rate { judge(Int(first), &room, &waiting) }
+    }
+
+    private mutating func enterRow(_ waiting: [UInt32]) {
+        guard !waiting.isEmpty else { return }
+        for number in waiting { nudgeStates[Int(number)]?.isInRow = true }
+        nudges.row += waiting
+        sortRow()
+    }
+
+    /// The first by id is taken first, from the end.
+    private mutating func sortRow() { nudges.row.sort { roster.precedes(Int($1), Int($0)) } }
+
+    // MARK: - One person
+
+    private mutating func judge(_ number: Int, _ room: inout Int, _ waiting: inout [UInt32]) {
+        let person = roster[number]
+        // Whoever is due no longer was let go when that changed.
+        guard person.isStale, staleFrom(person) <= watch.watchedNow else { return }
+        let rules = policy.nudges
+        var state = nudgeStates[number] ?? NudgeState()
+        let throttle = rules.mode == .live ? state.live : state.dryRun
+        let free = throttledUntil(throttle)
+        let isThrottled = free > watch.wallNow
+        // It fired, and fires again after the interval; until then nothing is due (F31).
+        if isThrottled && throttle.isSpent {
+            wait(&state, number, until: free)
+            return keep(state, number)
+        }
+        if let reason = reasonToHold(person, number, isThrottled: isThrottled, room: room) {
+            if reason == .throttled { wait(&state, number, until: free) }
+            if reason == .rate, !state.isInRow { waiting.append(UInt32(number)) }
+            if reason == .blind { holdBlind(&state, person, number) }
+            if reason != state.reason {
+                state.reason = reason
+                write(.hold, person, number) {
+                    $0.reason = reason
+                    $0.until = reason == .throttled ? free : nil
+                }
+            }
+            return keep(state, number)
+        }
+        room -= 1
+        nudges.sends.append(watch.now)
+        send(&state, person, number)
+        keep(state, number)
+    }
+
+    private mutating func keep(_ state: NudgeState, _ number: Int) {
+        nudgeStates[number] = state
+        roster[number].hasNudges = true
+    }
+
+    /// Until when the throttle holds, by the wall (N2).
+    func throttledUntil(_ throttle: NudgeState.Throttle) -> Timestamp {
+        guard throttle.sentAt > .distantPast else { return nudges.frozenUntil }
+        return max(throttle.sentAt + policy.nudges.minInterval, nudges.frozenUntil)
+    }
+
+    private mutating func wait(_ state: inout NudgeState, _ number: Int, until: Timestamp) {
+        guard state.waitsUntil != until else { return }
+        state.waitsUntil = until
+        nudges.throttles.push(.init(at: until, number: UInt32(number)))
+    }
+
+    /// The first reason that holds, in the order of F32; while we cannot see there is no other.
+    private func reasonToHold(
+        _ person: Responder, _ number: Int, isThrottled: Bool, room: Int
+    ) -> NudgeReason? {
+        if isBlindToNudges(person) { return .blind }
+        if !hasCompany(person) { return .solo }
+        if lacksToken(number) { return .noToken }
+        if isThrottled { return .throttled }
+        return room > 0 ? nil : .rate
+    }
+
+    /// True while blind, and for one offline threshold after an episode of 15 s or more (F31).
+    func isBlindToNudges(_ person: Responder) -> Bool {
+        watch.isBlind || watch.watchedNow < seesAgainFrom(person)
+    }
+
+    func seesAgainFrom(_ person: Responder) -> WatchedTime {
+        nudges.sawAgainAt == .distantPast
+            ? .distantPast : nudges.sawAgainAt + policy.thresholds(person).offline
+    }
+
+    /// True if the sink must be told a token that nobody told us.
+    func lacksToken(_ number: Int) -> Bool {
+        policy.nudges.sink == .expo && pushTokens[number] == nil
+    }
+
+    /// Judged again when we see again, and once the time after that is over.
+    private mutating func holdBlind(
+        _ state: inout NudgeState, _ person: Responder, _ number: Int
+    ) {
+        if !state.isInBlind { nudges.blind.append(UInt32(number)) }
+        state.isInBlind = true
+        if !watch.isBlind {
+            nudges.graces.push(.init(at: seesAgainFrom(person), number: UInt32(number)))
+        }
+    }
+
+    private mutating func send(_ state: inout NudgeState, _ person: Responder, _ number: Int) {
+        let sent = NudgeState.Throttle(sentAt: watch.wallNow, isArmed: false)
+        let push = nudges.takeNumber()
+        state.reason = nil
+        if policy.nudges.mode == .live {
+            state.live = sent
+            // What followed the one before is known by now, unless the interval is very short.
+            if state.followed != 0 { follow(&state, number, seen(state)) }
+            state.followed = push
+            state.followedFrom = watch.watchedNow
+            state.followedUntil = watch.now + NudgeDesk.followedFor
+            state.hasContact = false
+            state.platform = person.platform
+            nudges.followed.push(.init(at: state.followedUntil, number: UInt32(number)))
+        } else {
+            state.dryRun = sent
+        }
+        wait(&state, number, until: sent.sentAt + policy.nudges.minInterval)
+        write(.send, person, number) { $0.number = push }
+    }
+
+    private mutating func write(
+        _ kind: NudgeReport.Kind, _ person: Responder, _ number: Int,
+        _ body: (inout NudgeReport) -> Void
+    ) {
+        var report = NudgeReport(kind)
+        report.isDryRun = policy.nudges.mode == .dryRun
+        report.facts = nudgeFacts(person, number)
+        body(&report)
+        counters.nudges.note(report)
+        decisions.append(.nudge(at: watch.wallNow, number: number, report))
+    }
+
+    /// What is known of somebody who is to be nudged.
+    package func nudgeFacts(_ person: Responder, _ number: Int) -> NudgeFacts {
+        var facts = NudgeFacts()
+        facts.platform = person.platform
+        facts.lastLocationAt = person.lastLocationAt
+        facts.stale = watch.watchedNow - max(person.lastLocation, person.activeSince)
+        if person.telemetry.isPermissionDenied {
+            facts.cause = .permissionDenied
+        } else if person.telemetry.areServicesOff {
+            facts.cause = .locationServicesOff
+        } else if let gap = gaps[number], person.hasGap {
+            facts.cause = gap.report.suspected
+        } else if person.telemetry.isLowPower {
+            facts.cause = .lowPower
+        }
+        return facts
+    }
+
+    // MARK: - Coming back
+
+    /// Puts what is remembered of somebody back, and what follows from it.
+    mutating func restore(_ state: NudgeState, _ person: Responder, _ number: Int) {
+        nudgeStates[number] = state
+        let entry = UInt32(number)
+        // By number; they are put in order before the first is taken.
+        if state.isInRow { nudges.row.append(entry) }
+        if state.isInBlind { nudges.blind.append(entry) }
+        if state.reason == .blind, !watch.isBlind {
+            nudges.graces.push(.init(at: seesAgainFrom(person), number: entry))
+        }
+        if let until = state.waitsUntil { nudges.throttles.push(.init(at: until, number: entry)) }
+        if state.followed != 0 {
+            nudges.followed.push(.init(at: state.followedUntil, number: entry))
+        }
+    }
+
+    // MARK: - What followed (N8)
+
+    private mutating func settleFollowed() {
+        while let first = nudges.followed.first, first.at <= watch.now {
+            _ = nudges.followed.popFirst()
+            let number = Int(first.number)
+            guard var state = nudgeStates[number], state.followed != 0,
+                state.followedUntil == first.at
+            else { continue }
+            follow(&state, number, seen(state))
+            nudgeStates[number] = state
+        }
+    }
+
+    /// What followed, as far as it was seen.
+    private func seen(_ state: NudgeState) -> NudgeOutcome {
+        if state.hasContact { return .contact }
+        let began = state.followedUntil - NudgeDesk.followedFor
+        return watch.blind(since: began).count > 0 ? .unseen : .silent
+    }
+
+    private mutating func follow(
+        _ state: inout NudgeState, _ number: Int, _ outcome: NudgeOutcome
+    ) {
+        var report = NudgeReport(.followed)
+        report.number = state.followed
+        report.outcome = outcome
+        report.facts.platform = state.platform
+        state.followed = 0
+        counters.nudges.note(report)
+        decisions.append(.nudge(at: watch.wallNow, number: number, report))
+    }
+
+    // MARK: - What changes everything
+
+    /// We can see again, after an episode of `length`.
+    mutating func seeAgain(after length: Milliseconds) {
+        if length >= Watch.graceFrom { nudges.sawAgainAt = watch.watchedNow }
+        // Whoever is due still is held, now until a time that is known.
+        for number in nudges.blind {
+            nudgeStates[Int(number)]?.isInBlind = false
+            if nudgeStates[Int(number)]?.reason == .blind { nudges.toJudge.append(number) }
+        }
+        nudges.blind = []
+    }
+
+    /// Nudges are frozen for an interval (N2).
+    mutating func freezeNudges() {
+        nudges.freeze(until: watch.wallNow + policy.nudges.minInterval)
+    }
+
+    // MARK: - Pushes that came to their end
+
+    /// A push came to its end: it is counted, and a dead token is not used again (N7).
+    mutating func end(_ end: PushEnd) {
+        counters.nudges.note(end)
+        guard end.outcome == .unregistered, (0..<roster.count).contains(end.person),
+            let token = pushTokens[end.person], StableHash.of(token.span, 0..<token.count) == end.token
+        else { return }
+        edit(end.person) { engine, person in
+            engine.pushTokens[end.person] = nil
+            var state = engine.nudgeStates[end.person] ?? NudgeState()
+            state.deadToken = end.token
+            engine.nudgeStates[end.person] = state
+            person.hasNudges = true
+            if person.isStale { engine.nudges.toJudge.append(UInt32(end.person)) }
+        }
+    }
+
+    /// Somebody's token as it was told; one that the sink says is dead is not taken again.
+    mutating func takeToken(_ token: [UInt8], _ person: Responder, _ number: Int) {
+        let hash = StableHash.of(token.span, 0..<token.count)
+        if let dead = nudgeStates[number]?.deadToken, dead != 0 {
+            if dead == hash { return }
+            nudgeStates[number]?.deadToken = 0
+        }
+        pushTokens[number] = token.isEmpty ? nil : token
+        if person.isStale { nudges.toJudge.append(UInt32(number)) }
+    }
+}

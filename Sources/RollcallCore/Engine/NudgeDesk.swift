@@ -1,0 +1,65 @@
+/// What decides about nudges beside the people themselves. Source: design §7.
+package struct NudgeDesk: Sendable {
+    /// How long what follows a nudge is looked at (N8).
+    static let followedFor = Milliseconds.seconds(30 * 60)
+    /// A forward step of the wall beyond this freezes nudges (N2).
+    static let stepMax = Milliseconds.seconds(60)
+
+    /// The number that the next push gets, nudge or wake.
+    var nextPush: Int64 = 1
+    /// Nudges are frozen until then, by the wall (N2).
+    package internal(set) var frozenUntil = Timestamp.distantPast
+    /// When we last saw again after a blind episode of 15 s or more (F31).
+    var sawAgainAt = WatchedTime.distantPast
+    /// The nudges of the last second, oldest first; at most as many as the rate allows.
+    var sends: [RunningTime] = []
+
+    // What follows is not stored: it follows from the people.
+
+    /// Who is to be judged when the instant closes.
+    var toJudge: [UInt32] = []
+    /// Who waits for their turn; the first by id is the last. Those who wait no longer leave when
+    /// their turn comes.
+    var row: [UInt32] = []
+    /// Who was held because we could not see.
+    var blind: [UInt32] = []
+    /// When the throttle lets somebody go, by the wall.
+    var throttles = DeadlineQueue<Timestamp>()
+    /// When somebody is judged again after blindness.
+    var graces = DeadlineQueue<WatchedTime>()
+    /// When it is known what followed a nudge.
+    var followed = DeadlineQueue<RunningTime>()
+
+    init() {}
+
+    mutating func takeNumber() -> Int64 {
+        defer { nextPush += 1 }
+        return nextPush
+    }
+
+    /// Nudges are frozen for an interval.
+    mutating func freeze(until: Timestamp) { frozenUntil = max(frozenUntil, until) }
+
+    mutating func clampInstants(to now: WatchedTime) { sawAgainAt = min(sawAgainAt, now) }
+
+    /// How many may be nudged now.
+    mutating func room(_ rules: NudgeRules, _ now: RunningTime) -> Int {
+        sends.removeAll { now - $0 >= .seconds(1) }
+        return max(0, rules.ratePerSecond - sends.count)
+    }
+
+    /// When the next of the row may be nudged.
+    func nextTurn(_ rules: NudgeRules, _ now: RunningTime) -> RunningTime {
+        guard !row.isEmpty else { return .distantFuture }
+        let recent = sends.filter { now - $0 < .seconds(1) }
+        guard recent.count >= rules.ratePerSecond else { return now }
+        return recent[recent.count - rules.ratePerSecond] + .seconds(1)
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&nextPush)
+        archive.code(&frozenUntil)
+        archive.code(&sawAgainAt)
+        archive.code(&sends, empty: .distantPast) { $0.code(&$1) }
+    }
+}

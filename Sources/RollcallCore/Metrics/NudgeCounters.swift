@@ -1,0 +1,78 @@
+/// What became of nudges and wakes; it goes on over restarts (design §8).
+package struct NudgeCounters: Equatable, Sendable {
+    /// Decided to be sent, and in dry runs.
+    package private(set) var sent = 0
+    package private(set) var dryRuns = 0
+    private var holds = [Int](repeating: 0, count: NudgeReason.allCases.count)
+    /// By outcome × platform.
+    private var outcomes = [Int](
+        repeating: 0, count: NudgeOutcome.allCases.count * Platform.allCases.count)
+    package private(set) var wakes = 0
+    private var notWoken = [Int](repeating: 0, count: WakeReason.allCases.count)
+    /// By kind × outcome.
+    private var pushes = [Int](
+        repeating: 0, count: PushKind.allCases.count * PushOutcome.allCases.count)
+
+    package init() {}
+
+    /// How often somebody was not nudged for `reason`, as far as it is written.
+    package func held(_ reason: NudgeReason) -> Int { holds[Int(reason.rawValue)] }
+
+    /// What followed nudges.
+    package func followed(_ outcome: NudgeOutcome, _ platform: Platform) -> Int {
+        outcomes[Self.place(outcome, platform)]
+    }
+
+    /// How often somebody was not woken for `reason`.
+    package func notWoken(_ reason: WakeReason) -> Int { notWoken[Int(reason.rawValue)] }
+
+    /// How many pushes came to an end.
+    package func pushed(_ kind: PushKind, _ outcome: PushOutcome) -> Int {
+        pushes[Self.place(kind, outcome)]
+    }
+
+    mutating func note(_ report: NudgeReport) {
+        switch report.kind {
+        case .send: if report.isDryRun { dryRuns += 1 } else { sent += 1 }
+        case .hold: if let reason = report.reason { holds[Int(reason.rawValue)] += 1 }
+        case .followed:
+            if let outcome = report.outcome {
+                outcomes[Self.place(outcome, report.facts.platform)] += 1
+            }
+        }
+    }
+
+    mutating func note(wake reason: WakeReason?) {
+        if let reason { notWoken[Int(reason.rawValue)] += 1 } else { wakes += 1 }
+    }
+
+    mutating func note(_ end: PushEnd) { pushes[Self.place(end.kind, end.outcome)] += 1 }
+
+    private static func place(_ outcome: NudgeOutcome, _ platform: Platform) -> Int {
+        Int(outcome.rawValue) * Platform.allCases.count + Int(platform.rawValue)
+    }
+
+    private static func place(_ kind: PushKind, _ outcome: PushOutcome) -> Int {
+        Int(kind.rawValue) * PushOutcome.allCases.count + Int(outcome.rawValue)
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&sent)
+        archive.code(&dryRuns)
+        Self.code(&holds, &archive)
+        Self.code(&outcomes, &archive)
+        archive.code(&wakes)
+        Self.code(&notWoken, &archive)
+        Self.code(&pushes, &archive)
+    }
+
+    private static func code(_ counts: inout [Int], _ archive: inout Archive) {
+        let expected = counts.count
+        archive.code(&counts)
+        guard counts.count != expected else { return }
+        if archive.isReading, counts.isEmpty { counts = [Int](repeating: 0, count: expected) } else {
+            archive.refuse()
+            counts = [Int](repeating: 0, count: expected)
+        }
+    }
+}

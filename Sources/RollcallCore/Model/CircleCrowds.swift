@@ -1,0 +1,80 @@
+/// Who is whose company, kept as people change so that nobody is searched for: of each circle, and of
+/// each region, how many are active and who they are as long as it is one. Source: design §7 N3,
+/// fine print F33.
+///
+/// A circle is told by its number in the table of sets of circles, where it stands as a set of one.
+struct CircleCrowds: Sendable {
+    /// The active people of one circle or region.
+    private struct Crowd: Sendable {
+        var count: UInt32 = 0
+        /// The exclusive or of their numbers: of one, their number.
+        var numbers: UInt32 = 0
+    }
+
+    private var circles: [Crowd] = []
+    private var regions: [Crowd] = []
+    /// Everybody who names a circle, active or not, in no order.
+    private var members: [[UInt32]] = []
+
+    init() {}
+
+    // MARK: - Who is there
+
+    /// The people who name a circle.
+    func members(of circle: UInt32) -> [UInt32] {
+        Int(circle) < members.count ? members[Int(circle)] : []
+    }
+
+    /// Active people of a circle.
+    func active(inCircle circle: UInt32) -> Int {
+        Int(circle) < circles.count ? Int(circles[Int(circle)].count) : 0
+    }
+
+    /// Active people of a region.
+    func active(inRegion region: UInt32) -> Int {
+        Int(region) < regions.count ? Int(regions[Int(region)].count) : 0
+    }
+
+    // MARK: - Changes
+
+    /// Somebody names a circle.
+    mutating func join(_ number: Int, circle: UInt32) {
+        while members.count <= Int(circle) { members.append([]) }
+        members[Int(circle)].append(UInt32(number))
+    }
+
+    /// Somebody names it no longer.
+    mutating func leave(_ number: Int, circle: UInt32) {
+        guard Int(circle) < members.count,
+            let place = members[Int(circle)].lastIndex(of: UInt32(number))
+        else { return }
+        members[Int(circle)].swapAt(place, members[Int(circle)].count - 1)
+        members[Int(circle)].removeLast()
+        if members[Int(circle)].isEmpty { members[Int(circle)] = [] }
+    }
+
+    /// Somebody is active in a circle, or (`step` −1) no longer. Who was alone there and is not any
+    /// more, or the reverse.
+    mutating func count(_ number: Int, circle: UInt32, _ step: Int) -> Int? {
+        Self.count(&circles, circle, number, step)
+    }
+
+    /// The same of a region.
+    mutating func count(_ number: Int, region: UInt32, _ step: Int) -> Int? {
+        Self.count(&regions, region, number, step)
+    }
+
+    private static func count(
+        _ crowds: inout [Crowd], _ place: UInt32, _ number: Int, _ step: Int
+    ) -> Int? {
+        while crowds.count <= Int(place) { crowds.append(Crowd()) }
+        var crowd = crowds[Int(place)]
+        let before = crowd
+        crowd.count = UInt32(Int(crowd.count) + step)
+        crowd.numbers ^= UInt32(number)
+        crowds[Int(place)] = crowd
+        if before.count == 1, crowd.count == 2 { return Int(before.numbers) }
+        if before.count == 2, crowd.count == 1 { return Int(crowd.numbers) }
+        return nil
+    }
+}

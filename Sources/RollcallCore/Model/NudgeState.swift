@@ -1,0 +1,63 @@
+/// What the watch remembers of somebody who was nudged, or was not for a reason.
+struct NudgeState: Equatable, Sendable {
+    /// When they were last nudged, of each mode its own: a dry run throttles no real one (N10).
+    struct Throttle: Equatable, Sendable {
+        /// By the wall (N2); `distantPast` if never.
+        var sentAt = Timestamp.distantPast
+        /// True once a newer location armed the switch again (N1).
+        var isArmed = true
+
+        /// True if they were nudged and nothing armed the switch since.
+        var isSpent: Bool { sentAt > .distantPast && !isArmed }
+
+        mutating func code(_ archive: inout Archive) {
+            archive.code(&sentAt)
+            archive.code(&isArmed)
+        }
+    }
+
+    var live = Throttle()
+    var dryRun = Throttle()
+    /// What was last written of why not; nil once it is over.
+    var reason: NudgeReason?
+    /// True while they stand in the row of those who wait for their turn.
+    var isInRow = false
+    /// True while they are to be judged again when we see again.
+    var isInBlind = false
+    /// The wall's time at which the throttle lets them go, if that is waited for.
+    var waitsUntil: Timestamp?
+    /// The nudge of which it is not known yet what followed; 0 without one.
+    var followed: Int64 = 0
+    /// When it was decided.
+    var followedFrom = WatchedTime.distantPast
+    /// Until when what follows is looked at.
+    var followedUntil = RunningTime.distantPast
+    /// True if there was contact since.
+    var hasContact = false
+    /// The platform then.
+    var platform = Platform.unknown
+    /// `StableHash` of a token that the sink says is dead; 0 without one.
+    var deadToken: UInt64 = 0
+
+    init() {}
+
+    /// True if nothing is to be remembered.
+    var isEmpty: Bool { self == NudgeState() }
+
+    mutating func clampInstants(to now: WatchedTime) { followedFrom = min(followedFrom, now) }
+
+    mutating func code(_ archive: inout Archive) {
+        live.code(&archive)
+        dryRun.code(&archive)
+        archive.code(&reason, empty: .solo) { $0.code(&$1) }
+        archive.code(&isInRow)
+        archive.code(&isInBlind)
+        archive.code(&waitsUntil, empty: .distantPast) { $0.code(&$1) }
+        archive.code(&followed)
+        archive.code(&followedFrom)
+        archive.code(&followedUntil)
+        archive.code(&hasContact)
+        archive.code(&platform)
+        archive.code(&deadToken)
+    }
+}
