@@ -342,7 +342,8 @@ extension Engine {
     mutating func end(_ end: PushEnd) {
         counters.nudges.note(end)
         guard end.outcome == .unregistered, (0..<roster.count).contains(end.person),
-            let token = pushTokens[end.person], StableHash.of(token.span, 0..<token.count) == end.token
+            let token = pushTokens[end.person],
+            StableHash.of(token.span, 0..<token.count) == end.token
         else { return }
         edit(end.person) { engine, person in
             engine.pushTokens[end.person] = nil

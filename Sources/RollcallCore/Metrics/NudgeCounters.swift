@@ -70,9 +70,7 @@ package struct NudgeCounters: Equatable, Sendable {
         let expected = counts.count
         archive.code(&counts)
         guard counts.count != expected else { return }
-        if archive.isReading, counts.isEmpty { counts = [Int](repeating: 0, count: expected) } else {
-            archive.refuse()
-            counts = [Int](repeating: 0, count: expected)
-        }
+        archive.refuse()
+        counts = [Int](repeating: 0, count: expected)
     }
 }

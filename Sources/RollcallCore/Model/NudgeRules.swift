@@ -69,7 +69,8 @@ package struct NudgeRules: Equatable, Sendable {
         /// The smallest that applies to a person.
         func limit(_ person: Responder) -> Milliseconds {
             var limit = standard
-            if let duty = person.duty == .onMission ? onMission : onDuty { limit = min(limit, duty) }
+            let duty = person.duty == .onMission ? onMission : onDuty
+            if let duty { limit = min(limit, duty) }
             switch person.platform {
             case .ios: if let ios { limit = min(limit, ios) }
             case .android: if let android { limit = min(limit, android) }
