@@ -110,8 +110,9 @@ package struct Receipt: Equatable, Sendable {
     package static func == (a: Receipt, b: Receipt) -> Bool {
         a.accepted == b.accepted && a.duplicates == b.duplicates && a.updates == b.updates
             && a.rows == b.rows && a.rejected.elementsEqual(b.rejected, by: ==)
-            && a.retired == b.retired && a.rosterFault == b.rosterFault && a.erasure == b.erasure
-            && a.wakes == b.wakes
-            && a.wakesBeyond == b.wakesBeyond && a.silence == b.silence && a.silenceFault == b.silenceFault && a.drill == b.drill
+            && a.retired == b.retired && a.rosterFault == b.rosterFault
+            && a.erasure == b.erasure && a.silence == b.silence
+            && a.silenceFault == b.silenceFault && a.wakes == b.wakes
+            && a.wakesBeyond == b.wakesBeyond && a.drill == b.drill
     }
 }
