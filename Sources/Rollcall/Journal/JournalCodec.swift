@@ -195,10 +195,12 @@ package struct PendingTurn {
     private mutating func wake(
         _ call: WakeCall, _ source: [UInt8], _ engine: inout Engine, at instant: RunningTime
     ) -> Receipt {
-        let members = engine.members(of: call)
+        let (members, beyond) = engine.members(of: call)
         let code = WakeCall.journalBytes(members)
         append(EventCode.wake, Self.number(Int64(code.count)) + code + source, &engine)
-        return engine.fold(.wake(.members(members), source: source), at: instant)
+        var receipt = engine.fold(.wake(.members(members), source: source), at: instant)
+        receipt.wakesBeyond = beyond
+        return receipt
     }
 
     private mutating func append(_ kind: UInt8, _ body: [UInt8], _ engine: inout Engine) {

@@ -63,9 +63,8 @@ extension Engine {
         return CircleNames.names(circles[set]).compactMap { circles.known(CircleNames.pack([$0])) }
     }
 
-    /// Everybody who names a circle, by their ids.
-    func members(ofCircle name: [UInt8]) -> [Int] {
-        guard let circle = circles.known(CircleNames.pack([name])) else { return [] }
-        return crowds.members(of: circle).map { Int($0) }.sorted(by: roster.precedes)
+    /// Everybody who names a circle, in no order.
+    func members(ofCircle name: [UInt8]) -> [UInt32] {
+        circles.known(CircleNames.pack([name])).map { crowds.members(of: $0) } ?? []
     }
 }

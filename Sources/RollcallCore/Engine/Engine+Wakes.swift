@@ -5,24 +5,32 @@ extension Engine {
     /// Between two wakes of one phone at least; it also runs while we are blind.
     private static var wokenFor: Milliseconds { .seconds(5 * 60) }
 
-    /// The numbers of those a call is about, by their ids; the viewer looks already. At most one
-    /// more than are answered.
-    package func members(of call: WakeCall) -> [Int] {
+    /// The first by their ids of those a call is about, and how many more there are; the viewer
+    /// looks already.
+    package func members(of call: WakeCall) -> (first: [Int], beyond: Int) {
         switch call {
-        case .members(let members): return members
+        case .members(let members): return (members, 0)
         case .circle(let circle, let viewer):
             let own = roster.number(of: viewer)
-            return members(ofCircle: circle).filter { $0 != own }
+            let others = members(ofCircle: circle).lazy.map { Int($0) }.filter { $0 != own }
+            var first: [Int] = []
+            for number in others {
+                let isFull = first.count == WakeCall.membersMax
+                if isFull, let last = first.last, roster.precedes(last, number) { continue }
+                let place = first.firstIndex { roster.precedes(number, $0) } ?? first.count
+                first.insert(number, at: place)
+                if isFull { first.removeLast() }
+            }
+            return (first, others.count - first.count)
         }
     }
 
     mutating func wake(_ call: WakeCall, _ receipt: inout Receipt) {
-        let members = members(of: call).filter {
-            (0..<roster.count).contains($0) && roster[$0].idCount > 0
-        }
         receipt.accepted = 1
-        receipt.wakesBeyond = max(0, members.count - WakeCall.membersMax)
+        let (members, beyond) = members(of: call)
+        receipt.wakesBeyond = beyond
         for number in members.prefix(WakeCall.membersMax) {
+            guard (0..<roster.count).contains(number), roster[number].idCount > 0 else { continue }
             let reason = reasonNotToWake(number)
             receipt.wakes.append(WakeAnswer(person: number, reason: reason))
             counters.nudges.note(wake: reason)
