@@ -126,7 +126,7 @@ final class HistoryServer {
         let listener = try HTTPListener(address: "127.0.0.1:0")
         let door = Door(listener)
         http = try HTTPServer(
-            listener: listener, early: { router.judge($0, at: door) },
+            listener: listener, limits: patientLimits, early: { router.judge($0, at: door) },
             handler: { router.handle($0, $1) })
         keeper.start()
     }
