@@ -28,10 +28,16 @@ package final class SystemdNotifier: Sendable {
     package let trouble: SystemdNotifierTrouble?
     private let socket: NotificationSocket?
     private let beatEvery: Int64?
+    private let clock: @Sendable () -> Int64
     private let state = Mutex(State())
 
-    /// Reads `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID` by way of `variable`.
-    package init(variable: (String) -> String?) {
+    /// Reads `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID` by way of `variable`. `clock` is
+    /// the machine's.
+    package init(
+        clock: @escaping @Sendable () -> Int64 = { ClockReading.now().elapsed },
+        variable: (String) -> String?
+    ) {
+        self.clock = clock
         do throws(SystemdNotifierTrouble) {
             socket = try variable("NOTIFY_SOCKET").map { (name) throws(SystemdNotifierTrouble) in
                 try NotificationSocket(name)
@@ -79,7 +85,7 @@ package final class SystemdNotifier: Sendable {
     /// a comparison, else a lock and a look at the clock.
     package func turned() {
         guard let socket else { return }
-        let now = ClockReading.now().elapsed
+        let now = clock()
         state.withLock { state in
             if let text = state.unsent, now >= state.nextTry {
                 if socket.send(text) { state.unsent = nil }

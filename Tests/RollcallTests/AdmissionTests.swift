@@ -76,6 +76,7 @@ import Testing
     @Test func `a source that floods is told so, and the others are taken`() throws {
         let house = try HeldHouse { $0.sharedWritesMax = 4 }
         let quiet = try house.post("quiet", 1)
+        #expect(isTrueSoon { house.admission.waiting == 1 })
         let loud = try house.post("loud", 6)
         #expect(isTrueSoon { house.counted(429) == 2 })
         let later = try house.post("quiet", 2)
@@ -84,7 +85,8 @@ import Testing
         beat.send(
             "POST /v1/heartbeat?source=loud HTTP/1.1\r\nHost: a\r\n"
                 + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
-        usleep(20_000)
+        // One and two quiet ones, four loud ones, and a heartbeat, of which nobody has too many.
+        #expect(isTrueSoon { house.admission.waiting == 8 })
         house.release()
         for client in quiet + later + [beat] { #expect(client.readAnswer().status == 200) }
         let answers = loud.map { $0.readAnswer() }
@@ -141,7 +143,7 @@ private final class HeldHouse: @unchecked Sendable {
     static var bodyBytes: Int { body.utf8.count }
 
     init(
-        limits: HTTPLimits = HTTPLimits(), _ change: (inout Admission.Limits) -> Void = { _ in }
+        limits: HTTPLimits = patientLimits, _ change: (inout Admission.Limits) -> Void = { _ in }
     ) throws {
         sem_init(gate, 0, 0)
         sem_init(closed, 0, 0)
@@ -189,8 +191,6 @@ private final class HeldHouse: @unchecked Sendable {
             client.send(
                 "POST /v1/batches?source=\(source) HTTP/1.1\r\nHost: a\r\n"
                     + "Content-Length: \(Self.bodyBytes)\r\n\r\n\(Self.body)")
-            // One after the other, so that who is refused is foreseeable.
-            usleep(5000)
             return client
         }
     }

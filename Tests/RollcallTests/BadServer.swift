@@ -22,7 +22,7 @@ final class BadServer: @unchecked Sendable {
                     let count = Int(length?.dropFirst(16) ?? "") ?? 0
                     if text[end.upperBound...].utf8.count >= count { return text }
                 }
-                let count = recv(descriptor, &part, part.count, 0)
+                let count = untilUninterrupted { recv(descriptor, &part, part.count, 0) }
                 if count <= 0 { return nil }
                 bytes += part[..<count]
             }
@@ -56,19 +56,9 @@ final class BadServer: @unchecked Sendable {
     /// Listens on a free port; who comes before `serve` waits, one more than `backlog`.
     init(backlog: Int32 = 8) {
         let opened = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                _ = bind(opened, $0, size)
-                _ = getsockname(opened, $0, &size)
-            }
-        }
+        port = Self.bindToLoopback(opened)
         listen(opened, backlog)
         descriptor = opened
-        port = Int(UInt16(bigEndian: address.sin_port))
     }
 
     deinit { close(descriptor) }
@@ -85,7 +75,7 @@ final class BadServer: @unchecked Sendable {
             {
                 for _ in 0..<connectionsMax {
                     var wait = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
-                    guard poll(&wait, 1, 3000) > 0 else { return }
+                    guard untilUninterrupted({ Int(poll(&wait, 1, 30_000)) }) > 0 else { return }
                     let accepted = accept(self.descriptor, nil, nil)
                     guard accepted >= 0 else { return }
                     self.connections.withLock { $0 += 1 }
@@ -95,6 +85,25 @@ final class BadServer: @unchecked Sendable {
             }, while: body)
     }
 
-    /// Frees the port and returns it: nobody listens there.
-    static func closedPort() -> Int { BadServer().port }
+    /// A port where nobody listens, and nobody ever will: it stays bound, so that no other server
+    /// gets it.
+    static func closedPort() -> Int {
+        let opened = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        return bindToLoopback(opened)
+    }
+
+    /// Binds to a free port and returns it.
+    private static func bindToLoopback(_ opened: Int32) -> Int {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                _ = bind(opened, $0, size)
+                _ = getsockname(opened, $0, &size)
+            }
+        }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
 }

@@ -259,17 +259,19 @@ final class CrashStory: PagerDoor.Guard {
         }
     }
 
-    func answer(_ event: LoopbackPager.PagerEvent, process: Int) -> LoopbackPager.Answer {
-        let answer = state.withLock { state in
+    func answer(_ event: LoopbackPager.PagerEvent, process: Int) -> LoopbackPager.Answer? {
+        state.withLock { state in
+            // Whoever had enough of waiting may be killed while the pager still reads.
+            guard state.process == process else { return nil }
             let kind = event.isTrigger ? Notice.Kind.fired : .resolved
-            if state.process == process, state.delivered.contains(kind) {
+            if state.delivered.contains(kind) {
                 state.faults.append("\(kind.word) is sent after a committed 2xx")
             }
             let isMeant = crash.isHurried || kind == crash.kind
-            return state.hasCrashed || !isMeant ? .seen : crash.answer
+            let answer = state.hasCrashed || !isMeant ? .seen : crash.answer
+            pager.see(event, isTaken: answer.isTaken)
+            return answer
         }
-        pager.see(event, isTaken: answer.isTaken)
-        return answer
     }
 
     /// Leaves the store as a kill would, and makes a ghost of whoever has it open.

@@ -10,6 +10,9 @@ func httpLimits(_ change: (inout HTTPLimits) -> Void) -> HTTPLimits {
     return limits
 }
 
+/// The product's limits, for requests that a slow disk may keep waiting.
+let patientLimits = httpLimits { $0.parkedDeadline = .seconds(60) }
+
 /// A server that answers each request with what it understood of it.
 func echoServer(_ limits: HTTPLimits = HTTPLimits()) throws -> HTTPServer {
     try HTTPServer(listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits) {
@@ -58,13 +61,23 @@ final class ReplyCounter: Sendable {
     func add(_ line: String) { lines.withLock { $0.append(line) } }
 }
 
-/// Whether the condition comes true within 5 s.
+/// Whether the condition comes true: after 30 s nobody waits any more, however slow the machine is.
 func isTrueSoon(_ condition: () -> Bool) -> Bool {
-    for _ in 0..<5000 {
+    for _ in 0..<30_000 {
         if condition() { return true }
         usleep(1000)
     }
     return false
+}
+
+/// Makes a call of the system again until no stop of the process interrupts it: "certain blocking
+/// interfaces can fail with the error EINTR after the process is stopped and then resumed via
+/// SIGCONT", sockets with a time-out among them. Source: signal(7).
+func untilUninterrupted(_ call: () -> Int) -> Int {
+    while true {
+        let result = call()
+        if result >= 0 || errno != EINTR { return result }
+    }
 }
 
 /// Runs `other` on a thread of its own while `body` runs here, and waits for both.
@@ -117,7 +130,7 @@ final class RawClient: @unchecked Sendable {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = UInt16(port).bigEndian
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var patience = timeval(tv_sec: 10, tv_usec: 0)
+        var patience = timeval(tv_sec: 30, tv_usec: 0)
         setsockopt(
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         let size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -147,8 +160,10 @@ final class RawClient: @unchecked Sendable {
     func send(_ text: String) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes {
-                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            let count = rest.withUnsafeBytes { bytes in
+                untilUninterrupted {
+                    Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+                }
             }
             if count <= 0 { return }
             rest = rest.dropFirst(count)
@@ -163,7 +178,7 @@ final class RawClient: @unchecked Sendable {
     var isClosed: Bool {
         var part = [UInt8](repeating: 0, count: 65536)
         var count = 1
-        while count > 0 { count = recv(descriptor, &part, part.count, 0) }
+        while count > 0 { count = untilUninterrupted { recv(descriptor, &part, part.count, 0) } }
         return count == 0 || errno == ECONNRESET
     }
 
@@ -183,7 +198,7 @@ final class RawClient: @unchecked Sendable {
                 }
             }
             var part = [UInt8](repeating: 0, count: 65536)
-            let count = recv(descriptor, &part, part.count, 0)
+            let count = untilUninterrupted { recv(descriptor, &part, part.count, 0) }
             if count <= 0 { return Answer(head: ["recv \(count) errno \(errno)"], body: text) }
             buffer += part[..<count]
         }

@@ -106,11 +106,16 @@ final class HistoryServer {
     let router: Router
     private let http: HTTPServer
 
-    /// Opens the store of a story, which must be closed.
+    /// Opens the store of a story, which must be closed. What bounds a question is `limits`, but
+    /// not the time that it takes: the keeper may wait for a slow disk.
     init(
         _ directory: TemporaryDirectory, limits: HistoryLimits = HistoryLimits(),
         policy: Policy = Policy()
     ) throws {
+        var limits = limits
+        limits.time = .seconds(60)
+        limits.patience = .seconds(60)
+        limits.keeperPatience = .seconds(30)
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let edge = EdgeFigures()
         keeper = try Keeper(
@@ -126,7 +131,7 @@ final class HistoryServer {
         let listener = try HTTPListener(address: "127.0.0.1:0")
         let door = Door(listener)
         http = try HTTPServer(
-            listener: listener, early: { router.judge($0, at: door) },
+            listener: listener, limits: patientLimits, early: { router.judge($0, at: door) },
             handler: { router.handle($0, $1) })
         keeper.start()
     }

@@ -106,16 +106,18 @@ import Testing
     }
 
     @Test func `a stop leaves what is being sent two seconds to come back`() throws {
+        #expect(DeliveryWays().sendingLeaveMax == .seconds(2))
+        let isFree = Mutex(false)
         let answers = Mutex(0)
         let pager = ScriptedReceiver { _ in
-            usleep(300_000)
+            while !isFree.withLock({ $0 }) { usleep(1000) }
             answers.withLock { $0 += 1 }
             return AttemptResult(.delivered, status: 200)
         }
         let paging = try PagingKeeper(directory, ["oncall": pager])
         let number = paging.drill("oncall")
         #expect(isTrueSoon { pager.log.count == 1 })
-        paging.stop()
+        paging.stop(release: { isFree.withLock { $0 = true } })
         #expect(answers.withLock { $0 } == 1)
         let store = try KeeperStore(path: directory.store)
         #expect(try store.journal.notices.fate(of: number)?.targets.map(\.outcome) == [.delivered])

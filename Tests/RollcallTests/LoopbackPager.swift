@@ -93,8 +93,8 @@ final class PagerDoor: @unchecked Sendable {
         func sending(process: Int) -> Sending
         /// A request is at a point; false if the process that sent it is dead by now.
         func pass(_ point: LoopbackPager.Point, of sending: Sending) -> Bool
-        /// An event arrived whole; what is done with it.
-        func answer(_ event: LoopbackPager.PagerEvent, process: Int) -> LoopbackPager.Answer
+        /// An event arrived whole; what is done with it, nil if its process is dead by now.
+        func answer(_ event: LoopbackPager.PagerEvent, process: Int) -> LoopbackPager.Answer?
     }
 
     /// An attempt of a message, and whose it is.
@@ -137,7 +137,7 @@ final class PagerDoor: @unchecked Sendable {
             while true {
                 let connection = accept(self.listener, nil, nil)
                 guard connection >= 0 else { return }
-                var patience = timeval(tv_sec: 5, tv_usec: 0)
+                var patience = timeval(tv_sec: 30, tv_usec: 0)
                 setsockopt(
                     connection, SOL_SOCKET, SO_RCVTIMEO, &patience,
                     socklen_t(MemoryLayout<timeval>.size))
@@ -157,14 +157,16 @@ final class PagerDoor: @unchecked Sendable {
         let sending = place.sending(process: process)
         guard place.pass(.connected, of: sending) else { return }
         var first: UInt8 = 0
-        guard recv(connection, &first, 1, 0) == 1, place.pass(.firstByte, of: sending),
+        guard untilUninterrupted({ recv(connection, &first, 1, 0) }) == 1,
+            place.pass(.firstByte, of: sending),
             let event = event(connection, first)
         else { return }
-        let answer = place.answer(event, process: process)
-        guard place.pass(.lastByte, of: sending) else { return }
+        guard let answer = place.answer(event, process: process),
+            place.pass(.lastByte, of: sending)
+        else { return }
         guard let lines = answer.lines else {
             var byte: UInt8 = 0
-            if answer != .lost { _ = recv(connection, &byte, 1, 0) }
+            if answer != .lost { _ = untilUninterrupted { recv(connection, &byte, 1, 0) } }
             return
         }
         send(connection, lines.status)
@@ -194,7 +196,7 @@ final class PagerDoor: @unchecked Sendable {
                         LoopbackPager.PagerEvent.self, from: Data(body))
                 }
             }
-            let count = recv(connection, &part, part.count, 0)
+            let count = untilUninterrupted { recv(connection, &part, part.count, 0) }
             if count <= 0 { return nil }
             bytes += part[..<count]
         }

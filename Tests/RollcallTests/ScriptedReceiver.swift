@@ -76,6 +76,7 @@ final class PagingKeeper {
         ways.times.retryMin = Milliseconds(2)
         ways.times.retryMax = Milliseconds(10)
         ways.times.refusedEvery = Milliseconds(200)
+        ways.sendingLeaveMax = .seconds(20)
         keeper = try Keeper(
             path: directory.store, policy: policy,
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, edge: edge, ways: ways,
@@ -99,7 +100,7 @@ final class PagingKeeper {
     }
 
     /// What became of a notice by its end, or by the end of our patience.
-    func fate(of notice: Int64, patience: Milliseconds = Milliseconds(4000)) -> NoticeFate? {
+    func fate(of notice: Int64, patience: Milliseconds = .seconds(20)) -> NoticeFate? {
         let answers = Mutex<[NoticeFate?]>([])
         keeper.waitForNotice(notice, patience: patience) { fate in
             answers.withLock { $0.append(fate) }
@@ -108,9 +109,17 @@ final class PagingKeeper {
         return answers.withLock { $0.first ?? nil }
     }
 
-    func stop() {
+    /// Stops. Once the keeper has heard of it, and goes on because something is being sent, `release`
+    /// lets that come back.
+    func stop(release: (() -> Void)? = nil) {
         let done = ReplyCounter()
         keeper.stop { done.add("done") }
+        if let release {
+            let answers = ReplyCounter()
+            keeper.ask { _ in answers.add("it goes on") }
+            #expect(isTrueSoon { !answers.all.isEmpty })
+            release()
+        }
         #expect(isTrueSoon { !done.all.isEmpty })
     }
 }

@@ -122,7 +122,7 @@ import Testing
         let answers = Mutex<[Int]>([])
         for _ in 0..<HistoryDesk.waitingMax {
             desk.ask({ response in answers.withLock { $0.append(response.status) } }) { _ in
-                _ = gate.takeAll(waiting: 2000)
+                _ = gate.takeAll(waiting: 30_000)
                 gate.put(1)
                 return .json([])
             }

@@ -75,7 +75,7 @@ struct AlertHistory {
     ) throws(StoreError) -> HTTPResponse {
         var history = AlertHistory(query: query, work: work)
         try history.walk()
-        return .json(AlertJSON.bytes(try history.tree(present)))
+        return try history.response(present)
     }
 
     private init(query: AlertHistoryQuery, work: HistoryWork) {
@@ -172,8 +172,11 @@ struct AlertHistory {
 
     // MARK: - The answer
 
-    private func tree(_ present: HistoryPresent) throws(StoreError) -> JSONTree {
-        let names = names(present)
+    private func response(_ present: HistoryPresent) throws(StoreError) -> HTTPResponse {
+        // An answer without them would say that an alert was about nobody.
+        guard let names = names(present) else {
+            return Router.unavailable("the keeper does not answer")
+        }
         var incidents: [JSONTree] = []
         for incident in found {
             if let report = incident.report {
@@ -181,18 +184,19 @@ struct AlertHistory {
             }
         }
         let last = found.last?.report?.incident
-        return [
+        let body: JSONTree = [
             "as_of": AlertJSON.time(present.watch.wallNow), "incidents": .list(incidents),
             "next": hasMore ? last.map { .text("\($0)") } ?? nil : nil,
             "truncated": .boolean(isTruncated),
         ]
+        return .json(AlertJSON.bytes(body))
     }
 
-    /// Ids by people's numbers, of those who are not erased.
-    private func names(_ present: HistoryPresent) -> [Int: [UInt8]] {
+    /// Ids by people's numbers, of those who are not erased; nil if the keeper does not answer.
+    private func names(_ present: HistoryPresent) -> [Int: [UInt8]]? {
         let people = Set(found.flatMap { $0.report?.facts.people ?? [] })
             .filter { !present.erased.contains(Int64($0 + 1)) }.sorted()
-        let ids = work.ids(of: people.map { Int64($0 + 1) }) ?? []
+        guard let ids = work.ids(of: people.map { Int64($0 + 1) }) else { return nil }
         var names: [Int: [UInt8]] = [:]
         for (person, id) in zip(people, ids) where !id.isEmpty { names[person] = id }
         return names

@@ -18,6 +18,10 @@ package struct HistoryLimits: Sendable {
     var groups = 10_000
     /// How long one question is worked at.
     var time = Duration.seconds(2)
+    /// How long a question waits before it gets a 503: the listener's watchdog would come next.
+    var patience = Duration.seconds(3)
+    /// How long the keeper is waited for: it answers between two turns.
+    var keeperPatience = Milliseconds.seconds(1)
 
     /// The limits of the product.
     package init() {}
@@ -53,9 +57,6 @@ struct HistoryWork {
     /// True once the question has had its time.
     var isOver: Bool { ContinuousClock.now >= end }
 
-    /// How long the keeper is waited for: it answers between two turns.
-    private static let keeperPatience: Int64 = 1000
-
     /// The ids of people by their numbers + 1, empty for those who were erased; nil if the keeper
     /// does not answer. A thousand of them are some 100 µs of the keeper's.
     func ids(of responders: [Int64]) -> [[UInt8]]? {
@@ -68,7 +69,7 @@ struct HistoryWork {
                     return (0..<roster.count).contains(number) ? Array(roster.id(number)) : []
                 })
         }
-        return answers.takeAll(waiting: Self.keeperPatience).first
+        return answers.takeAll(waiting: limits.keeperPatience.count).first
     }
 }
 
@@ -79,8 +80,6 @@ struct HistoryWork {
 final class HistoryDesk: @unchecked Sendable {
     /// Questions that wait at most; beyond it 503.
     static let waitingMax = 16
-    /// How long a question waits before it gets a 503: the listener's watchdog would come next.
-    static let patience = Duration.seconds(3)
     /// After so long without a question the connection and its memory are given back.
     private static let idleMax: Int64 = 60_000
 
@@ -118,7 +117,7 @@ final class HistoryDesk: @unchecked Sendable {
             waiting.subtract(1, ordering: .relaxed)
             return answer(Router.unavailable("too many questions of history are waiting"))
         }
-        messages.put(.question(question, until: ContinuousClock.now + Self.patience, answer))
+        messages.put(.question(question, until: ContinuousClock.now + limits.patience, answer))
     }
 
     // MARK: - The thread

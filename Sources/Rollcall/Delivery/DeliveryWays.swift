@@ -18,6 +18,8 @@ package struct DeliveryWays: Sendable {
         return { caller.send($0, to: $1, target: $2, now: $3) }
     }
     package var times = OutboxTimes()
+    /// How long a stop leaves what is being sent to come back.
+    package var sendingLeaveMax = Milliseconds.seconds(2)
 
     /// Nobody can be reached.
     package init() {}

@@ -61,6 +61,9 @@ package final class Admission: Sendable {
     /// Writes refused for our own reasons so far.
     package var refused: Int { state.withLock { $0.refused } }
 
+    /// Writes that wait.
+    package var waiting: Int { state.withLock { $0.all.writes } }
+
     /// Refuses early what `enter` would refuse whatever its size; takes no place.
     package func look(_ source: [UInt8]) throws(Refusal) {
         let refusal = state.withLock { judge(source, bytes: Self.writeBytes, &$0) }

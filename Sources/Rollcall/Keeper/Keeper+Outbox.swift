@@ -11,8 +11,6 @@ import RollcallCore
 extension Keeper {
     /// Notices that are waited for at once, at most.
     static let noticeWaitsMax = 16
-    /// Milliseconds that a stop leaves what is being sent to come back.
-    static let sendingLeaveMax: Int64 = 2000
 
     /// What of a turn comes from the outbox: reports of couriers, and messages at their end, which
     /// the engine learns of in the same turn.

@@ -219,7 +219,7 @@ package final class Keeper: @unchecked Sendable {
             case .report(let report): reports.append(report)
             case .noticeWait(let new): wait(new)
             case .stop(let done):
-                let until = clock.elapsed + Self.sendingLeaveMax
+                let until = clock.elapsed + ways.sendingLeaveMax.count
                 stopping = ((stopping?.done ?? []) + [done], stopping?.until ?? until)
             case .write, .question: break
             }
