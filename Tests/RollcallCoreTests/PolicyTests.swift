@@ -319,8 +319,8 @@ import Testing
 
 extension Policy {
     /// The policy that a `policy` line names: `on_duty 60/90/180`, `on_mission 15/30/60`, `low_power
-    /// 2`, `ios 2`, `android 2`, `observe`, `forget 1d`, alerts as in `AlertRules.set`; the rest is
-    /// default.
+    /// 2`, `ios 2`, `android 2`, `observe`, `forget 1d`, alerts as in `AlertRules.set`, nudges as in
+    /// `NudgeRules.set`; the rest is default.
     @Sendable static func of(_ body: [UInt8]) throws -> Policy {
         var policy = Policy()
         var words = Words(String(decoding: body, as: UTF8.self).dropFirst().dropLast())
@@ -334,7 +334,8 @@ extension Policy {
                 }
             }
             if AlertRules.names.contains(word) { try policy.alerts.set(word, words.some()) }
-            guard !["observe", "forget", "min_active", "covers"].contains(word),
+            if word == "nudges" { try policy.nudges.set(words.some()) }
+            guard !["observe", "forget", "min_active", "covers", "nudges"].contains(word),
                 !AlertRules.names.contains(word)
             else { continue }
             let numbers = try words.some().split(separator: "/").compactMap { Double($0) }

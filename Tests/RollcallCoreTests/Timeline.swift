@@ -15,17 +15,19 @@ import Testing
 /// EXPECTED is `41 online [from X] [by ORIGIN]`, `41 not expected`, `blind REASON [ended] [since
 /// TIME]` or `41 #5 late`; with `gaps` also `41 gap open|judged|closed [CAUSE]` and
 /// `41 verdict VERDICT [after CAUSE]`, without the evidence; with `alerts` also
-/// `alert NAME [LABEL=VALUE] STATE VALUE`. What is left out is the usual: the last
-/// status or cause, the origin that the status most often has, the line's time. Source: house style
-/// 23.
+/// `alert NAME [LABEL=VALUE] STATE VALUE`; with `nudges` `41 nudged` or `41 held because REASON`,
+/// and no statuses. What is left out is the usual: the last status or cause, the origin that the
+/// status most often has, the line's time. Source: house style 23.
 @discardableResult
 func timeline(
     _ text: String, updates: Bool = false, gaps: Bool = false, alerts: Bool = false,
-    sourceLocation: SourceLocation = #_sourceLocation
+    nudges: Bool = false, sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> Engine {
     var script = Script()
     if gaps { script.kinds.append("gap") }
-    if alerts { script.kinds = ["alert"] }
+    if alerts || nudges {
+        script.kinds = (alerts ? ["alert"] : []) + (nudges ? ["nudge"] : [])
+    }
     for line in text.split(separator: "\n") { try script.read(line) }
     let (decided, engine, all) = try script.replay(script.lines, updates: updates)
     if let difference = Script.difference(expected: script.expected, decided: decided) {
@@ -190,6 +192,8 @@ struct Script {
         }
         if who == "alert" { return try expectAlert(&words) }
         if words.take("gap") || words.take("verdict") { return try expectGap(who, part) }
+        if words.take("nudged") { return try expectNudge(who, "send", &words) }
+        if words.take("held") { return try expectNudge(who, "hold", &words) }
         var status = try words.some().uppercased()
         if status.hasPrefix("#") {
             let outcome = #""outcome":"\#(try words.some())""#
@@ -237,6 +241,18 @@ struct Script {
             "alert",
             #""alertname":"\#(name)","state":"\#(word)","labels":{\#(label)},"#
                 + #""value":\#(try words.some())"#)
+    }
+
+    private mutating func expectNudge(
+        _ who: Substring, _ decision: String, _ words: inout Words
+    ) throws {
+        var reason = ""
+        if decision == "hold" {
+            try words.demand("because")
+            reason = ",\"reason\":\"\(try words.some())\""
+        }
+        guard words.isEmpty else { throw TimelineError(message: "what is expected of \(who)?") }
+        print("nudge", #""responder_id":"\#(who)","decision":"\#(decision)""# + reason)
     }
 
     private mutating func print(_ kind: String, _ members: String) {
@@ -330,6 +346,11 @@ private struct Clauses {
             body.append("\"telemetry\":{\(said.joined(separator: ","))}")
         case "battery": body.append("\"battery_level\":\(try words.some())")
         case "in": set("region", String(try words.some()))
+        case "circle", "circles":
+            let names = try words.some().split(separator: ",").map { "\"\($0)\"" }
+            body.append("\"circles\":[\(names.joined(separator: ","))]")
+        case "uncircled": body.append("\"circles\":[]")
+        case "token": set("push_token", String(try words.some()))
         case "cached": isCached = true
         case "install": set("install_id", String(try words.some()))
         case "through": source = try words.some()
