@@ -119,7 +119,6 @@ package struct Replay {
                 return .items(ItemList(), source: line.source)
             }
             return .roster(roster.items, source: line.source, line.terms)
-        case "start": return .start()
         case "stop": return .stop
         case "end", "outcome": return nil
         // Writes all the same: beats of their source, and counted against the refused (B1, B2).
@@ -167,6 +166,7 @@ package struct Replay {
         case "refused":
             guard let count = body.count else { throw fault("body has no count") }
             return .refused(count: count)
+        case "start": return .start(isRestored: body.isRestored)
         case "turn":
             return .turn(lateness: body.lateMilliseconds.map { Milliseconds($0) })
         default: throw fault("unknown kind \"\(line.kind)\"")

@@ -51,6 +51,7 @@ package struct ReplayBody {
     package var lateMilliseconds: Int64?
     package var state: String?
     package var count: Int?
+    package var isRestored = false
 
     /// Reads `bytes[range]`, an object; without a range there is nothing to read.
     package init(_ bytes: Span<UInt8>, _ range: Range<Int>?) throws(JSONError) {
@@ -87,6 +88,9 @@ package struct ReplayBody {
                 lateMilliseconds = Int64(exactly: value.rounded())
             }
             if name == "count" { count = Int(exactly: value.rounded()) }
+        case UInt8(ascii: "t"):
+            try cursor.skipValue(bytes)
+            if name == "restored" { isRestored = true }
         default: try cursor.skipValue(bytes)
         }
     }
