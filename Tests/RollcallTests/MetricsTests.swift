@@ -450,6 +450,9 @@ private let expectedPage = #"""
     429 0, 503 0
     …_total{route="gaps",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 503 0
     …_total{route="dark",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 503 0
+    …_total{route="nudges",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 503 0
+    …_total{route="wakes",code…} 200 0, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, \#
+    429 0, 503 0
     …_total{route="alerts",code…} 200 0, 400 0, 401 0, 403 0, 503 0
     …_total{route="silences",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 409 0, 422 0, 503 0
     …_total{route="drills",code…} 200 0, 202 0, 400 0, 401 0, 403 0, 404 0, 422 0, 503 0
@@ -469,7 +472,7 @@ private let expectedPage = #"""
     …_count{route…} batches 1
     …_sum{route…} batches 0.000123
     …_bucket{route="transitions",le…} none
-    … 14 more like it
+    … 16 more like it
     …_bucket{route="other",le…} 0.0001 0, 0.00025 0, 0.0005 0, 0.001 0, 0.0025 0, 0.005 0, \#
     0.01 0, 0.02 0, 0.05 0, 0.1 0, 0.25 0, 0.5 0, 1.0 0, 2.5 0, 5.0 0, +Inf 1
     …_count{route…} other 1
