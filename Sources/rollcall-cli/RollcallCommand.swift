@@ -11,8 +11,8 @@ struct RollcallCommand: ParsableCommand {
         version: BuildInformation.text,
         subcommands: [
             ServeCommand.self, CheckCommand.self, ConfigCommand.self, ReplayCommand.self,
-            ManifestCommand.self, GapsCommand.self, ExplainCommand.self, SilenceCommand.self,
-            DrillCommand.self,
+            ManifestCommand.self, GapsCommand.self, ExplainCommand.self, NudgesCommand.self,
+            SilenceCommand.self, DrillCommand.self,
         ]
     )
 }

@@ -231,7 +231,7 @@ class DocumentTests(OpenAPITestCase):
                         answer = self.ask(
                             server, method, path, status, example, {"Content-Type": kind}).json()
                         count += 1
-                        if path in ("/v1/drill", "/v1/silences"):
+                        if path in ("/v1/drill", "/v1/silences", "/v1/wakes"):
                             continue
                         self.assertEqual(answer["accepted"] + answer.get("duplicates", 0), 1)
                         self.assertEqual(answer.get("problems", []), [])
@@ -247,6 +247,7 @@ class TourTests(OpenAPITestCase):
         self.tour_heartbeats(server)
         self.tour_people(server)
         self.tour_history(server)
+        self.tour_nudges(server)
         self.tour_alerts()
         self.tour_operation(server)
         self.tour_bad_heads(server)
@@ -375,6 +376,28 @@ class TourTests(OpenAPITestCase):
             self.ask(short, "GET", f"{target}?colour=red", 400)
         for target in ("/v1/gaps?responder=x", "/v1/dark?responder=x", "/v1/responders/x/timeline"):
             self.ask(short, "GET", target, 404)
+
+    def tour_nudges(self, server):
+        body = {"circle": "c-1", "viewer": "p1"}
+        self.ask(server, "POST", "/v1/responders", 200, [
+            {"responder_id": name, "circles": ["c-1"]} for name in ("p1", "p2", "p3")])
+        self.ask(server, "POST", "/v1/responders", 200, {
+            "responder_id": "p3", "sharing": "paused"})
+        woken = self.ask(server, "POST", "/v1/wakes?source=pod-1", 200, body).json()["decisions"]
+        self.assertEqual({one["decision"] for one in woken}, {"wake", "skip"})
+        self.ask(server, "POST", "/v1/wakes", 422, {"circle": "c-1"})
+        self.ask(server, "POST", "/v1/wakes", 400, "{")
+        self.ask(server, "POST", "/v1/wakes", 413, b" " * ((8 << 20) + 1))
+        self.ask(server, "POST", "/v1/wakes", 415, "{}", {"Content-Type": "text/plain"})
+        self.ask(server, "GET", "/v1/responders/p2/timeline", 200)
+        for name in ("p1", "p3"):
+            self.ask(server, "GET", f"/v1/responders/{name}/nudge", 200)
+        self.ask(server, "GET", "/v1/responders/p1/nudge?x=1", 400)
+        self.ask(server, "GET", "/v1/responders/stranger/nudge", 404)
+        for query in ("", "?limit=1&decision=hold", "?responder_id=p1&decision=dry_run"):
+            self.ask(server, "GET", f"/v1/nudges{query}", 200)
+        self.ask(server, "GET", "/v1/nudges?decision=maybe", 400)
+        self.ask(server, "GET", "/v1/nudges?responder_id=stranger", 404)
 
     def tour_alerts(self):
         hole = socket.create_server(("127.0.0.1", 0))

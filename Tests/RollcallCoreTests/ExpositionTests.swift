@@ -26,6 +26,41 @@ import Testing
         return lines("rollcall_responders{", text) + "\n" + lines("rollcall_regions_folded", text)
     }
 
+    // MARK: - Nudges
+
+    @Test func `nudges, wakes and pushes are counted by why and by what became of them`() throws {
+        var policy = Policy()
+        policy.nudges.mode = .live
+        policy.nudges.sink = .expo
+        var engine = Engine(policy: policy)
+        let at = Self.start.milliseconds
+        try post(
+            .batch,
+            #"""
+            [{"responder_id":"a","platform":"ios","updates":[{"sequence":1,"captured_at":\#(at)}]},
+             {"responder_id":"b","updates":[{"sequence":1,"captured_at":\#(at)}]}]
+            """#, to: &engine)
+        try post(.responder, #"{"responder_id":"a","push_token":"t"}"#, to: &engine, at: 1)
+        engine.advance(to: Self.start + .seconds(4 * 3600 + 1801))
+        let end = PushEnd(number: 1, person: 0, kind: .nudge, outcome: .delivered)
+        _ = engine.fold(.pushed(end), at: Self.start + .seconds(4 * 3600 + 1801))
+        let call = WakeCall.circle(Array("nobody's".utf8), viewer: Array("a".utf8))
+        _ = engine.fold(.wake(call, source: []), at: Self.start + .seconds(4 * 3600 + 1801))
+        var page = Exposition(format: .text)
+        page.append(engine)
+        let counted = text(page.finish()).split(separator: "\n").filter { line in
+            !line.hasSuffix(" 0")
+                && ["nudge", "wakes", "pushes"].contains { line.hasPrefix("rollcall_\($0)") }
+        }
+        #expect(
+            counted == [
+                #"rollcall_nudges_total{decision="send",reason="due"} 1"#,
+                #"rollcall_nudges_total{decision="hold",reason="no_token"} 1"#,
+                #"rollcall_nudge_outcomes_total{outcome="silent",platform="ios"} 1"#,
+                #"rollcall_pushes_total{kind="nudge",outcome="delivered"} 1"#,
+            ])
+    }
+
     // MARK: - Formats
 
     /// One family of each kind, with all that needs escapes.

@@ -109,6 +109,37 @@ import Testing
             ])
     }
 
+    @Test func `nudges are told with why, why not, and what followed`() throws {
+        let facts = #""cause":"app_suspended","stale_seconds":14400"#
+        func event(_ members: String, kind: String = "nudge") -> String {
+            #""at":"2026-11-21T03:00:00Z","kind":"\#(kind)",\#(members)"#
+        }
+        let text = try Self.story([
+            event(#""decision":"send",\#(facts)"#), event(#""followed":"located""#),
+            event(#""decision":"dry_run",\#(facts)"#),
+            event(
+                #""decision":"hold","reason":"throttled","until":"2026-11-21T05:00:00Z",\#(facts)"#),
+            event(#""decision":"hold","reason":"rain\u0007""#), event(#""followed":"unseen""#),
+            event(#""decision":"shout""#), event(#""push":7"#, kind: "wake"),
+        ])
+        #expect(
+            text == """
+                2026-11-21
+                03:00:00  Nudged: their location was 4h old (suspected: app_suspended).
+                03:00:00  What followed the nudge: a location came after it.
+                03:00:00  To be nudged, in a dry run: their location was 4h old (suspected:
+                          app_suspended). Nothing was sent.
+                03:00:00  Not nudged: they were nudged within the interval, or nudges are
+                          frozen, until 05:00:00. Their location was 4h old (suspected:
+                          app_suspended).
+                03:00:00  Not nudged: rain\\u{7}. Their location was too old.
+                03:00:00  What followed the nudge: nothing was seen within half an hour, but we
+                          were blind for a part of it.
+                03:00:00  Nudge, shout: this rollcall does not know what that is.
+                03:00:00  Their phone was to be woken: somebody looked at their circle.
+                """)
+    }
+
     @Test func `every cause says what it rests on`() throws {
         let at = "2026-11-21T03:00:00Z"
         let lines = GapCause.allCases.map {

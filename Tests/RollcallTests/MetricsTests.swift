@@ -329,6 +329,26 @@ private let expectedPage = #"""
     # HELP rollcall_responders_flapping Responders that change between ONLINE and OFFLINE too often, \#
     by region.
     …{region…} default 0, Köln \"Süd\" \\ 1\nWest 0, other 0
+    # TYPE rollcall_nudges counter
+    # HELP rollcall_nudges Decisions about people whose location was too old, by why.
+    …_total{decision="send",reason…} due 0
+    …_total{decision="dry_run",reason…} due 0
+    …_total{decision="hold",reason…} solo 0, no_token 0, throttled 0, rate 0, blind 0
+    # TYPE rollcall_nudge_outcomes counter
+    # HELP rollcall_nudge_outcomes What followed nudges within half an hour.
+    …_total{outcome="located",platform…} unknown 0, ios 0, android 0, other 0
+    … 3 more like it
+    # TYPE rollcall_wakes counter
+    # HELP rollcall_wakes Decisions about phones of circles that somebody looked at, by why.
+    …_total{decision="wake",reason…} asked 0
+    …_total{decision="skip",reason…} off_duty 0, paused 0, fresh 0, woken 0, low_power 0, \#
+    no_token 0
+    # TYPE rollcall_pushes counter
+    # HELP rollcall_pushes Pushes that came to their end, by kind and what became of them.
+    …_total{kind="nudge",outcome…} delivered 0, unknown 0, expired 0, failed 0, unregistered 0, \#
+    dropped 0, removed 0
+    …_total{kind="wake",outcome…} delivered 0, unknown 0, expired 0, failed 0, unregistered 0, \#
+    dropped 0, removed 0
     # TYPE rollcall_location_update_delay_seconds histogram
     # UNIT rollcall_location_update_delay_seconds seconds
     # HELP rollcall_location_update_delay_seconds Time from capture to receipt by the backend.
@@ -430,6 +450,9 @@ private let expectedPage = #"""
     429 0, 503 0
     …_total{route="gaps",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 503 0
     …_total{route="dark",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 503 0
+    …_total{route="nudges",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 503 0
+    …_total{route="wakes",code…} 200 0, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, \#
+    429 0, 503 0
     …_total{route="alerts",code…} 200 0, 400 0, 401 0, 403 0, 503 0
     …_total{route="silences",code…} 200 0, 400 0, 401 0, 403 0, 404 0, 409 0, 422 0, 503 0
     …_total{route="drills",code…} 200 0, 202 0, 400 0, 401 0, 403 0, 404 0, 422 0, 503 0
@@ -449,7 +472,7 @@ private let expectedPage = #"""
     …_count{route…} batches 1
     …_sum{route…} batches 0.000123
     …_bucket{route="transitions",le…} none
-    … 14 more like it
+    … 16 more like it
     …_bucket{route="other",le…} 0.0001 0, 0.00025 0, 0.0005 0, 0.001 0, 0.0025 0, 0.005 0, \#
     0.01 0, 0.02 0, 0.05 0, 0.1 0, 0.25 0, 0.5 0, 1.0 0, 2.5 0, 5.0 0, +Inf 1
     …_count{route…} other 1

@@ -41,12 +41,15 @@ import Testing
         #expect(Target("/v1/responders/r%2F17")?.id == Array("r/17".utf8))
         #expect(Target("/v1/responders/r%2F17/timeline")?.id == Array("r/17".utf8))
         #expect(Target("/v1/responders/timeline")?.resource == .responder)
+        #expect(Target("/v1/responders/r%2F17/nudge")?.id == Array("r/17".utf8))
+        #expect(Target("/v1/responders/nudge")?.resource == .responder)
         for path in ["/v1/erasures/7", "/v1/silences/7", "/v1/drill/7"] {
             #expect(Target(path)?.number == 7)
         }
         for path in [
             "", "/v1", "/v1/batches/", "/v1/responders/", "/v1/responders/a/b",
-            "/v1/responders//timeline",
+            "/v1/responders//timeline", "/v1/responders//nudge", "/v1/responders/a/nudge/",
+            "/v1/nudges/", "/v1/wakes/",
             "/v1/gaps/", "/v1/erasures/", "/v1/silences/", "/v1/silences/x", "/v1/drill/",
             "/v1/alerts/", "/v1/alerts/7",
 

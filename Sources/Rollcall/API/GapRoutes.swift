@@ -147,7 +147,8 @@ extension Router {
         }
     }
 
-    private static var nobody: HTTPResponse {
+    /// What is answered of an id that nobody has.
+    static var nobody: HTTPResponse {
         .problem(404, "Not Found", detail: "nobody has this id")
     }
 }

@@ -12,6 +12,8 @@ package struct HistoryLimits: Sendable {
     /// A person's decisions looked at for a page of their gaps, and rows and decisions for a page
     /// of a timeline.
     var eventsLookedAt = 20_000
+    /// Entries of the nudge ledger looked at for one page, and for what followed its first.
+    var nudgesListed = 100_000
     /// Rows of dark time summed up for one table.
     var darkSummed = 1_000_000
     /// Rows of one table.

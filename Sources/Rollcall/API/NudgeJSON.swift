@@ -1,14 +1,33 @@
 import RollcallCore
 
-/// An entry of the nudge ledger as JSON. Source: design §7 N8.
+/// Nudges as JSON. Source: design §7 N8.
 enum NudgeJSON {
+    /// What was decided, as entries of the ledger are asked for.
+    enum Choice: CaseIterable, Sendable {
+        case send, hold, dryRun
+
+        /// The word in queries and answers.
+        var word: StaticString {
+            switch self {
+            case .send: "send"
+            case .hold: "hold"
+            case .dryRun: "dry_run"
+            }
+        }
+
+        /// Nil for what is no decision.
+        init?(_ report: NudgeReport) {
+            switch report.kind {
+            case .send: self = report.isDryRun ? .dryRun : .send
+            case .hold: self = .hold
+            case .followed: return nil
+            }
+        }
+    }
+
     /// Appends the members of a report behind others.
     static func appendMembers(_ report: NudgeReport, to body: inout [UInt8]) {
-        switch report.kind {
-        case .send: ResponderJSON.word("decision", report.isDryRun ? "dry_run" : "send", to: &body)
-        case .hold: ResponderJSON.word("decision", "hold", to: &body)
-        case .followed: break
-        }
+        if let choice = Choice(report) { ResponderJSON.word("decision", choice.word, to: &body) }
         if let reason = report.reason { ResponderJSON.word("reason", reason.word, to: &body) }
         if let until = report.until { ResponderJSON.time("until", until, to: &body) }
         if let outcome = report.outcome { ResponderJSON.word("followed", outcome.word, to: &body) }
@@ -19,5 +38,37 @@ enum NudgeJSON {
         if report.facts.lastLocationAt > .distantPast {
             ResponderJSON.time("last_location_at", report.facts.lastLocationAt, to: &body)
         }
+    }
+
+    /// Whether a person would be nudged now.
+    static func answer(_ number: Int, _ engine: Engine, _ standing: NudgeStanding) -> JSONTree {
+        let found = engine.nudgeAnswer(number)
+        let now = engine.watch.wallNow
+        let isNudged = found.isStale && found.reasons.isEmpty
+        let isHeld = !found.reasons.isEmpty && standing.mode != .disabled
+        let head: JSONTree = [
+            "responder_id": AlertJSON.text(engine.roster.id(number).map { $0 }),
+            "nudge": .boolean(isNudged),
+            "decision": isNudged ? "send" : isHeld ? "hold" : "none",
+            "reasons": .list(found.reasons.map { AlertJSON.word($0.word) }),
+            "text": .text(NudgeWords.answer(found, standing, now: now)),
+            "stale_seconds": found.stale.map { .integer(max(0, $0.count / 1000)) } ?? nil,
+            "stale_after_seconds": .integer(found.limit.count / 1000),
+            "last_location_at": AlertJSON.time(found.facts.lastLocationAt),
+            "last_nudged_at": found.lastAt.map { AlertJSON.time($0) } ?? nil,
+            "earliest_at": found.earliestByTime.map { AlertJSON.time($0) } ?? nil,
+            "cause": found.stale == nil ? nil : AlertJSON.word(found.facts.cause.word),
+        ]
+        return head.with(standing.tree).with(["as_of": AlertJSON.time(now)])
+    }
+
+    /// What became of a push; null without one.
+    static func push(_ fate: PushFate?) -> JSONTree {
+        guard let fate else { return nil }
+        return [
+            "state": AlertJSON.word(fate.state.word), "attempts": .integer(Int64(fate.attempts)),
+            "outcome": fate.outcome.map { AlertJSON.word($0.word) } ?? nil,
+            "finished_at": fate.finishedAt.map { AlertJSON.time($0) } ?? nil,
+        ]
     }
 }

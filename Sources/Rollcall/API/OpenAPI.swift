@@ -37,7 +37,7 @@ enum OpenAPI {
                 "requestBodies": requestBodies,
                 "headers": headers,
                 "responses": responses,
-                "schemas": told.with(answered).with(history).with(alerts),
+                "schemas": told.with(answered).with(history).with(alerts).with(nudges),
             ],
         ]
     }

@@ -263,7 +263,8 @@ extension OpenAPI {
             ])
     }
 
-    private static func event(
+    /// One kind of event.
+    static func event(
         _ kind: StaticString, _ description: String, _ required: [String], _ members: JSONTree
     ) -> JSONTree {
         let head: JSONTree = ["at": instant, "kind": ["const": .text("\(kind)")]]
@@ -301,6 +302,7 @@ extension OpenAPI {
                 event(
                     "server", "The server's own transition.", ["from", "to", "told_at"],
                     ["from": schema("Status"), "to": schema("Status"), "told_at": instant]),
+                nudgeEvent, wakeEvent,
             ]
         ]
     }

@@ -42,7 +42,8 @@ extension OpenAPI {
             ("limit", inQuery("limit", "People in the answer at most.", limit)),
         ]
         return .object(
-            (fixed + historyParameters + alertParameters).map { .init(name: $0.0, value: $0.1) })
+            (fixed + historyParameters + alertParameters + nudgeParameters)
+                .map { .init(name: $0.0, value: $0.1) })
     }
 
     static func inQuery(
@@ -73,6 +74,7 @@ extension OpenAPI {
             "Heartbeat": one("Heartbeat", Samples.heartbeat),
             "SilenceRequest": one("SilenceRequest", Samples.silenceRequest),
             "DrillRequest": one("DrillRequest", Samples.drillRequest),
+            "WakeRequest": one("WakeRequest", Samples.wakeRequest),
         ]
     }
 

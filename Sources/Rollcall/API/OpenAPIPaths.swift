@@ -10,8 +10,11 @@ extension OpenAPI {
         case .responders: ["get": getResponders, "post": postResponders, "put": putResponders]
         case .responder: responder
         case .timeline: timeline
+        case .nudge: nudge
         case .gaps: ["get": getGaps]
         case .dark: ["get": getDark]
+        case .nudges: ["get": getNudges]
+        case .wakes: ["post": postWake]
         case .alerts: ["get": getAlerts]
         case .alertHistory: ["get": getAlertHistory]
         case .silences: ["get": getSilences, "post": postSilence]

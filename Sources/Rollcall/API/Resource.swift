@@ -10,8 +10,11 @@ enum Resource: CaseIterable, Sendable {
     case responders
     case responder
     case timeline
+    case nudge
     case gaps
     case dark
+    case nudges
+    case wakes
     case alerts
     case alertHistory
     case silences
@@ -36,8 +39,11 @@ enum Resource: CaseIterable, Sendable {
         case .responders: "/v1/responders"
         case .responder: "\(Self.responderPrefix){id}"
         case .timeline: "\(Self.responderPrefix){id}\(Self.timelineSuffix)"
+        case .nudge: "\(Self.responderPrefix){id}\(Self.nudgeSuffix)"
         case .gaps: "/v1/gaps"
         case .dark: "/v1/dark"
+        case .nudges: "/v1/nudges"
+        case .wakes: "/v1/wakes"
         case .alerts: "/v1/alerts"
         case .alertHistory: "/v1/alerts/history"
         case .silences: "/v1/silences"
@@ -59,14 +65,14 @@ enum Resource: CaseIterable, Sendable {
     /// What can be done with it; `HEAD` goes wherever `GET` does.
     var methods: [String] {
         switch self {
-        case .batches, .transitions, .reload, .drills: ["POST"]
+        case .batches, .transitions, .wakes, .reload, .drills: ["POST"]
         case .silences: ["GET", "POST"]
         case .silence: ["GET", "DELETE"]
         case .responders: ["GET", "POST", "PUT"]
         case .responder: ["GET", "DELETE"]
         case .heartbeat: ["POST", "DELETE"]
-        case .timeline, .gaps, .dark, .alerts, .alertHistory, .drill, .erasure, .status, .metrics,
-            .healthy, .ready, .openAPI, .page:
+        case .timeline, .nudge, .gaps, .dark, .nudges, .alerts, .alertHistory, .drill, .erasure,
+            .status, .metrics, .healthy, .ready, .openAPI, .page:
             ["GET"]
         }
     }
@@ -76,9 +82,11 @@ enum Resource: CaseIterable, Sendable {
         switch self {
         case .batches: .batches
         case .transitions: .transitions
-        case .responders, .responder, .timeline: .responders
+        case .responders, .responder, .timeline, .nudge: .responders
         case .gaps: .gaps
         case .dark: .dark
+        case .nudges: .nudges
+        case .wakes: .wakes
         case .alerts, .alertHistory: .alerts
         case .silences, .silence: .silences
         case .drills, .drill: .drills
@@ -95,6 +103,7 @@ enum Resource: CaseIterable, Sendable {
 
     static let responderPrefix = "/v1/responders/"
     static let timelineSuffix = "/timeline"
+    static let nudgeSuffix = "/nudge"
     static let erasurePrefix = "/v1/erasures/"
     static let silencePrefix = "/v1/silences/"
     static let drillPrefix = "/v1/drill/"
@@ -104,7 +113,7 @@ enum Resource: CaseIterable, Sendable {
 struct Target: Equatable, Sendable {
     /// What it names.
     let resource: Resource
-    /// Of a responder, and of a timeline: the id.
+    /// Of a responder, and of what is below one: the id.
     private(set) var id: [UInt8] = []
     /// Of an erasure, a silence or a drill: its number.
     private(set) var number: Int64 = 0
@@ -116,10 +125,11 @@ struct Target: Equatable, Sendable {
         } else if let id = Self.responderID(path) {
             resource = .responder
             self.id = id
-        } else if path.hasSuffix(Resource.timelineSuffix),
-            let id = Self.responderID(String(path.dropLast(Resource.timelineSuffix.count)))
-        {
+        } else if let id = Self.responderID(path, before: Resource.timelineSuffix) {
             resource = .timeline
+            self.id = id
+        } else if let id = Self.responderID(path, before: Resource.nudgeSuffix) {
+            resource = .nudge
             self.id = id
         } else {
             for resource in [Resource.erasure, .silence, .drill] {
@@ -137,6 +147,10 @@ struct Target: Equatable, Sendable {
         let fixed = Resource.allCases.filter { !$0.path.contains("{") }
         return Dictionary(uniqueKeysWithValues: fixed.map { ($0.path, $0) })
     }()
+
+    private static func responderID(_ path: String, before suffix: String) -> [UInt8]? {
+        path.hasSuffix(suffix) ? responderID(String(path.dropLast(suffix.count))) : nil
+    }
 
     private static func responderID(_ path: String) -> [UInt8]? {
         guard path.hasPrefix(Resource.responderPrefix) else { return nil }

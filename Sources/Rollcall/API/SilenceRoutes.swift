@@ -288,10 +288,7 @@ extension Router {
         do {
             event = try make(try JSONTree(reading: request.body))
         } catch let error as JSONError {
-            return answer(
-                .problem(
-                    400, "Bad Request",
-                    detail: "not JSON: \(error.message) at byte \(error.offset)"), InputFigures())
+            return answer(Self.notJSON(error), InputFigures())
         } catch let error as BodyFault {
             return answer(Self.unprocessable(error.detail), InputFigures())
         } catch {
@@ -300,15 +297,22 @@ extension Router {
         write(event, request, answer, then: then)
     }
 
-    /// Hands over an event and goes on with `then` after its commit.
+    /// What is answered to a body that is no JSON.
+    static func notJSON(_ error: JSONError) -> HTTPResponse {
+        .problem(
+            400, "Bad Request", detail: "not JSON: \(error.message) at byte \(error.offset)")
+    }
+
+    /// Hands over an event and goes on with `then` after its commit. With a `source` it has to do
+    /// with that source's share of what waits.
     func write(
         _ event: Event, _ request: HTTPRequest, _ answer: @escaping Answer,
-        then: @escaping @Sendable (Receipt) -> Void
+        by source: [UInt8]? = nil, then: @escaping @Sendable (Receipt) -> Void
     ) {
         let place: Admission.Place
         do throws(Admission.Refusal) {
             place = try admission.enter(
-                holder(request), bytes: request.body.count, isShared: false)
+                source ?? holder(request), bytes: request.body.count, isShared: source != nil)
         } catch {
             return answer(Self.refusal(error), InputFigures())
         }

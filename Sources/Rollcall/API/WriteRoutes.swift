@@ -177,9 +177,7 @@ extension Router {
 
     private static func refusal(_ error: ScanError) -> HTTPResponse {
         switch error {
-        case .notJSON(let error):
-            .problem(
-                400, "Bad Request", detail: "not JSON: \(error.message) at byte \(error.offset)")
+        case .notJSON(let error): notJSON(error)
         case .tooManyItems(let limit):
             .problem(
                 413, "Content Too Large", detail: "more than \(limit) items: send them in parts")

@@ -45,6 +45,8 @@ struct ExplanationStory {
         case "blind": return blind(event, place)
         case "told": return told(event)
         case "server": return server(event)
+        case "nudge": return NudgeStory(event: event, style: style).nudge
+        case "wake": return NudgeStory(event: event, style: style).wake
         case let kind:
             let word = kind.map { ConsoleText.safe($0) } ?? GapListing.missing
             return "\(word): this rollcall does not know what that is."

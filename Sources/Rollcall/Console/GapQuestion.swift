@@ -68,7 +68,8 @@ package struct GapQuestion: Sendable {
         }
     }
 
-    private static func word(
+    /// One of `words`, or nil.
+    static func word(
         _ flag: String, _ value: String?, _ words: [String]
     ) throws(QuestionError) -> String? {
         guard let value else { return nil }

@@ -60,15 +60,19 @@ final class HistoryReader {
     let journal: JournalReader
     /// What became of notices.
     let notices: NoticeReader
+    /// What became of pushes.
+    let pushes: PushReader
     private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gap: Statement
     private let wordsAfter, regionsAfter, timesAfter: Statement
     private let darkOfDay, dark, turn, lastTurn, blind, alerts: Statement
+    private let nudgesBefore, nudgesFrom: Statement
 
     /// Opens the store at `path`, which a `Journal` has made.
     init(path: String) throws(StoreError) {
         journal = try JournalReader(path: path)
         let connection = journal.connection
         notices = try NoticeReader(connection)
+        pushes = try PushReader(connection)
         gapsAt = try Statement(connection, Self.gapsAt)
         gapsBefore = try Statement(connection, Self.gapsBefore)
         openGapsAt = try Statement(connection, Self.openGapsAt)
@@ -85,6 +89,8 @@ final class HistoryReader {
         lastTurn = try Statement(connection, "SELECT max(number) FROM turns")
         blind = try Statement(connection, Self.blind)
         alerts = try Statement(connection, Self.alerts)
+        nudgesBefore = try Statement(connection, Self.nudgesBefore)
+        nudgesFrom = try Statement(connection, Self.nudgesFrom)
     }
 
     // MARK: - Gaps
@@ -204,6 +210,37 @@ final class HistoryReader {
         }
     }
 
+    // MARK: - Nudges
+
+    /// Reads entries of the nudge ledger, the newest first, before `id`, and moves it on; true once
+    /// there are no more. `take` says whether to go on behind the one it is given.
+    func nudgeDecisions(
+        before id: inout Int64, take: (DecisionRow) -> Bool
+    ) throws(StoreError) -> Bool {
+        var moved = id
+        defer { id = moved }
+        nudgesBefore.bind(id, at: 1)
+        return try piece(nudgesBefore) {
+            let row = DecisionRow(nudgesBefore)
+            moved = row.id
+            return take(row)
+        }
+    }
+
+    /// The same from `id` on, the oldest first.
+    func nudgeDecisions(
+        from id: inout Int64, take: (DecisionRow) -> Bool
+    ) throws(StoreError) -> Bool {
+        var moved = id
+        defer { id = moved }
+        nudgesFrom.bind(id, at: 1)
+        return try piece(nudgesFrom) {
+            let row = DecisionRow(nudgesFrom)
+            moved = row.id &+ 1
+            return take(row)
+        }
+    }
+
     /// Steps through a statement until `take` says no or the piece has lasted long enough, and calls
     /// `stopping` at that row; true at the statement's end.
     private func piece(
@@ -267,6 +304,13 @@ extension HistoryReader {
     fileprivate static let alerts: StaticString = """
         SELECT * FROM decisions INDEXED BY blind_decisions
         WHERE responder = 0 AND kind BETWEEN 4 AND 6 AND id < ?1 ORDER BY id DESC
+        """
+    // 7 is the nudge ledger. `nudge_decisions` holds these alone; SQLite takes it by itself.
+    fileprivate static let nudgesBefore: StaticString = """
+        SELECT * FROM decisions WHERE kind = 7 AND id < ?1 ORDER BY id DESC
+        """
+    fileprivate static let nudgesFrom: StaticString = """
+        SELECT * FROM decisions WHERE kind = 7 AND id >= ?1 ORDER BY id
         """
 }
 

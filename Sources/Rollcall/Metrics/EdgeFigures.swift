@@ -20,6 +20,10 @@ package final class EdgeFigures: Sendable {
         case gaps
         /// `/v1/dark`.
         case dark
+        /// `/v1/nudges`.
+        case nudges
+        /// `/v1/wakes`.
+        case wakes
         /// `/v1/alerts` and what is below it.
         case alerts
         /// `/v1/silences` and what is below it.
@@ -52,6 +56,8 @@ package final class EdgeFigures: Sendable {
             case .heartbeat: "heartbeat"
             case .gaps: "gaps"
             case .dark: "dark"
+            case .nudges: "nudges"
+            case .wakes: "wakes"
             case .alerts: "alerts"
             case .silences: "silences"
             case .drills: "drills"
@@ -70,11 +76,11 @@ package final class EdgeFigures: Sendable {
         /// scrape. Others appear when they happen.
         fileprivate var expectedCodes: [Int] {
             switch self {
-            case .batches, .transitions, .heartbeat:
+            case .batches, .transitions, .heartbeat, .wakes:
                 [200, 400, 401, 403, 408, 413, 415, 422, 429, 503]
             case .responders: [200, 202, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503]
             case .status, .metrics, .openAPI, .page: [200, 401, 403, 503]
-            case .gaps, .dark: [200, 400, 401, 403, 404, 503]
+            case .gaps, .dark, .nudges: [200, 400, 401, 403, 404, 503]
             case .alerts: [200, 400, 401, 403, 503]
             case .silences: [200, 400, 401, 403, 404, 409, 422, 503]
             case .drills: [200, 202, 400, 401, 403, 404, 422, 503]

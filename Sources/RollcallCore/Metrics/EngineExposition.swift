@@ -19,6 +19,7 @@ extension Exposition {
         appendGaps(engine.counters.gaps)
         appendDark(engine, regions)
         appendAlerts(engine, regions, storeAlarm)
+        appendNudges(engine.counters.nudges)
         appendDelays(engine.counters)
         appendAges(engine)
         appendServer(engine.counters)

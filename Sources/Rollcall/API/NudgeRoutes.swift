@@ -1,0 +1,74 @@
+import RollcallCore
+
+/// The routes about nudges. Source: design §7 N8, §9.
+extension Router {
+    /// Answers `GET /v1/nudges`: who was nudged, who was not and why.
+    func showNudges(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        let query: NudgeQuery
+        do throws(ParameterError) {
+            query = try NudgeQuery(request.query)
+        } catch {
+            return answer(.refusal(error), InputFigures())
+        }
+        keeper.ask { [history, keeper] view in
+            let person = query.responder.flatMap { HistoryPerson($0, view.engine.roster) }
+            guard query.responder == nil || person != nil else {
+                return answer(Self.nobody, InputFigures())
+            }
+            let present = HistoryPresent(view)
+            let standing = NudgeStanding(view.engine, store: keeper.store.number)
+            history.ask({ answer($0, InputFigures()) }) { (work) throws(StoreError) in
+                try NudgeLedger.answer(query, person, present, standing, work)
+            }
+        }
+    }
+
+    /// Answers `GET /v1/responders/{id}/nudge`: would this person be nudged now?
+    func showNudge(_ id: [UInt8], _ request: HTTPRequest, _ answer: @escaping Answer) {
+        guard request.query.isEmpty else {
+            return answer(.refusal(ParameterError(detail: "unknown parameter")), InputFigures())
+        }
+        keeper.ask { [keeper] view in
+            guard let number = view.engine.roster.number(of: id) else {
+                return answer(Self.nobody, InputFigures())
+            }
+            let standing = NudgeStanding(view.engine, store: keeper.store.number)
+            let tree = NudgeJSON.answer(number, view.engine, standing)
+            answer(.json(AlertJSON.bytes(tree)), InputFigures())
+        }
+    }
+}
+
+/// How nudges stand at this moment.
+struct NudgeStanding: Equatable, Sendable {
+    let mode: NudgeRules.Mode
+    let sink: NudgeRules.Sink
+    /// Nil unless they are frozen (N2).
+    let frozenUntil: Timestamp?
+    let isWatching: Bool
+    /// The store's number, which stands in the ids of pushes.
+    let store: UInt64
+
+    init(_ engine: Engine, store: UInt64) {
+        mode = engine.policy.nudges.mode
+        sink = engine.policy.nudges.sink
+        let until = engine.nudges.frozenUntil
+        frozenUntil = until > engine.watch.wallNow ? until : nil
+        isWatching = !engine.watch.isBlind
+        self.store = store
+    }
+
+    /// As members of an answer.
+    var tree: JSONTree {
+        [
+            "mode": AlertJSON.word(mode.word), "sink": AlertJSON.word(sink.word),
+            "frozen_until": frozenUntil.map { AlertJSON.time($0) } ?? nil,
+            "watching": .boolean(isWatching),
+        ]
+    }
+
+    /// The id under which the sink knows a push.
+    func id(_ kind: PushKind, _ number: Int64) -> String {
+        "\(kind.word)_\(PageDraft.hexadecimal(store))_\(number)"
+    }
+}

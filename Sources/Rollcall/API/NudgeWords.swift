@@ -1,0 +1,114 @@
+import RollcallCore
+
+/// What nudges are told by in plain words. Source: design §7 N8.
+enum NudgeWords {
+    /// What followed a nudge, and when that was known.
+    struct Followed: Equatable {
+        let outcome: NudgeOutcome
+        let at: Timestamp
+    }
+
+    /// Why somebody is not nudged.
+    static func reason(_ reason: NudgeReason) -> String {
+        switch reason {
+        case .offDuty: "they are not expected to share"
+        case .paused: "they paused sharing"
+        case .solo: "nobody else of their circles is active"
+        case .noToken: "nobody told where a push would reach them"
+        case .throttled: "they were nudged within the interval, or nudges are frozen"
+        case .rate: "so many are nudged that they wait for their turn"
+        case .blind: "we cannot see, or could not until lately"
+        }
+    }
+
+    /// What followed a nudge; `later` is the time in between.
+    static func outcome(_ outcome: NudgeOutcome, later: Milliseconds?) -> String {
+        switch outcome {
+        case .located:
+            "a location came \(later.map { "\(ConsoleStyle.span($0)) later" } ?? "after it")"
+        case .contact: "contact came within half an hour, but no newer location"
+        case .silent: "nothing came within half an hour"
+        case .unseen: "nothing was seen within half an hour, but we were blind for a part of it"
+        }
+    }
+
+    // MARK: - The ledger
+
+    /// An entry of the ledger, which was decided `at` that time.
+    static func entry(
+        _ report: NudgeReport, at: Timestamp, _ push: PushFate?, _ followed: Followed?
+    ) -> String {
+        if report.kind == .hold {
+            let reason = report.reason.map { Self.reason($0) } ?? "nobody knows why"
+            let rest = report.until.map { "; for \(ConsoleStyle.span($0 - at)) more" } ?? ""
+            return "not nudged: \(reason)\(rest)"
+        }
+        if report.isDryRun { return "to be nudged; a dry run, so nothing was sent" }
+        let rest = followed.map { "; \(outcome($0.outcome, later: $0.at - at))" } ?? ""
+        return sent(push) + rest
+    }
+
+    private static func sent(_ push: PushFate?) -> String {
+        switch (push?.state, push?.outcome) {
+        case (_, .unknown): "nudged, but nobody knows whether the push arrived"
+        case (_, .expired): "to be nudged, but the push was refused until it was too late"
+        case (_, .failed): "to be nudged, but the push could not be delivered"
+        case (_, .unregistered): "to be nudged, but the phone has no such app any more"
+        case (_, .dropped): "to be nudged, but it was not wanted any more before the push went out"
+        case (_, .removed): "to be nudged, but the settings know no sink any more"
+        case (.waiting, nil), (.sending, nil): "to be nudged; the push is on its way"
+        case (_, .delivered), (.ticketed, nil), (.over, nil), (nil, nil): "nudged"
+        }
+    }
+
+    // MARK: - Now
+
+    /// Whether somebody would be nudged now, and if not, why not and when at the earliest.
+    static func answer(
+        _ answer: NudgeAnswer, _ standing: NudgeStanding, now: Timestamp
+    ) -> String {
+        if standing.mode == .disabled { return "not nudged: nudges are disabled" }
+        if let reason = answer.reasons.first(where: { $0 <= .paused }) {
+            return "not nudged: \(Self.reason(reason))"
+        }
+        guard let stale = answer.stale else {
+            return "not nudged: no location of theirs is known yet"
+        }
+        guard answer.isStale else {
+            return "not nudged: their location is \(ConsoleStyle.span(stale)) old, and is too old "
+                + "from \(ConsoleStyle.span(answer.limit)) on\(rest(answer, now))"
+        }
+        guard !answer.reasons.isEmpty else {
+            return standing.mode == .live
+                ? "to be nudged now" : "to be nudged now; a dry run, so nothing is sent"
+        }
+        let reasons = answer.reasons.map { reason in
+            reason == .throttled ? throttled(answer, standing, now) : Self.reason(reason)
+        }
+        return "not nudged now: \(reasons.joined(separator: "; "))\(rest(answer, now))"
+    }
+
+    private static func throttled(
+        _ answer: NudgeAnswer, _ standing: NudgeStanding, _ now: Timestamp
+    ) -> String {
+        // Who was never nudged can only be held by the freeze.
+        if let last = answer.lastAt, standing.frozenUntil == nil {
+            return "they were nudged \(ConsoleStyle.span(now - last)) ago"
+        }
+        return standing.frozenUntil == nil
+            ? Self.reason(.throttled)
+            : "nudges are frozen, because the clock stepped or the store is an older one"
+    }
+
+    private static func rest(_ answer: NudgeAnswer, _ now: Timestamp) -> String {
+        guard let earliest = answer.earliestByTime, earliest > now else { return "" }
+        return "; in \(ConsoleStyle.span(earliest - now)) at the earliest"
+    }
+}
+
+extension NudgeAnswer {
+    /// `earliest`, but nil where something else than time must change first.
+    var earliestByTime: Timestamp? {
+        reasons.contains(.solo) || reasons.contains(.noToken) ? nil : earliest
+    }
+}

@@ -1,0 +1,73 @@
+import RollcallCore
+
+/// A question for the nudge ledger, as `rollcall nudges` asks it.
+package struct NudgeQuestion: Sendable {
+    /// Entries that are fetched without a `limit`.
+    package static let limitStandard = 100
+    /// Entries that are fetched at most.
+    package static let limitMax = 100_000
+
+    /// What was said on the command line; nil where nothing was.
+    package struct Options: Sendable {
+        package var id: String?
+        package var decision: String?
+        package var limit: Int?
+        /// The server's own JSON instead of a table.
+        package var isJSON = false
+
+        package init() {}
+    }
+
+    private let id: String?
+    private let filter: [(String, String)]
+    private let limit: Int
+    private let isJSON: Bool
+
+    /// Reads the options.
+    package init(_ options: Options) throws(QuestionError) {
+        if let id = options.id, !(1...ItemScanner.nameBytesMax).contains(id.utf8.count) {
+            throw .wrongOption("ID: 1 to \(ItemScanner.nameBytesMax) bytes expected")
+        }
+        id = options.id
+        let words = NudgeJSON.Choice.allCases.map { "\($0.word)" }
+        let choice = try GapQuestion.word("--decision", options.decision, words)
+        filter = [("responder_id", options.id), ("decision", choice)]
+            .compactMap { name, value in value.map { (name, $0) } }
+        limit = options.limit ?? Self.limitStandard
+        isJSON = options.isJSON
+        guard (1...Self.limitMax).contains(limit) else {
+            throw .wrongOption("--limit: 1 to \(Self.limitMax) expected (\(limit))")
+        }
+    }
+
+    /// Asks, and returns what is to be printed.
+    package func answer(
+        from server: ServerQuestions, style: ConsoleStyle
+    ) throws(QuestionError) -> String {
+        let now = try id.map { (id) throws(QuestionError) in try self.now(id, server) }
+        let (entries, isWhole, rest) = try server.pages(
+            "/v1/nudges", filter, list: "nudges", count: limit)
+        if isJSON {
+            var members = now.map { [JSONTree.Member(name: "now", value: $0)] } ?? []
+            members.append(JSONTree.Member(name: "nudges", value: .list(entries)))
+            members.append(JSONTree.Member(name: "truncated", value: .boolean(!isWhole)))
+            return JSONTree.object(members + rest).printed
+        }
+        return NudgeListing(
+            entries, isWhole: isWhole, standing: .object(rest), now: now
+        ).text(style)
+    }
+
+    /// Whether one person would be nudged now.
+    private func now(
+        _ id: String, _ server: ServerQuestions
+    ) throws(QuestionError) -> JSONTree {
+        do throws(QuestionError) {
+            return try server.ask("/v1/responders/\(ServerQuestions.escaped(id))/nudge")
+        } catch .refused(_, 404, _, _) {
+            throw .nobody(server: server.server, id: id)
+        } catch {
+            throw error
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import ArgumentParser
+import Rollcall
+
+/// `rollcall nudges`: who was asked to open their app, and who was not and why.
+struct NudgesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "nudges",
+        abstract: "List who was nudged, who was not and why, and what followed.",
+        discussion: """
+            Asks a running server. With an ID it says first whether this person would be nudged \
+            now; if not, why not, and when at the earliest.
+            """
+    )
+
+    @Argument(help: "Only this responder.")
+    var id: String?
+
+    @Option(help: "Only send, hold or dry_run.")
+    var decision: String?
+
+    @Option(help: "So many, the newest. (default: \(NudgeQuestion.limitStandard))")
+    var limit: Int?
+
+    @OptionGroup var server: ServerOptions
+
+    func run() throws {
+        var options = NudgeQuestion.Options()
+        options.id = id
+        options.decision = decision
+        options.limit = limit
+        options.isJSON = server.json
+        try server.print { (server, style, _) throws(QuestionError) in
+            try NudgeQuestion(options).answer(from: server, style: style)
+        }
+    }
+}
