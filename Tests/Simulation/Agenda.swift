@@ -79,6 +79,8 @@ enum Happening {
     case storeWorks
     /// Something happens exactly at a deadline of this phone.
     case edge(phone: Int)
+    /// Something happens that nudges depend on.
+    case nudging
     /// Phones report together while everything is well.
     case slot
     /// The backends tell the truth about everybody.

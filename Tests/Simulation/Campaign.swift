@@ -33,9 +33,10 @@ struct Campaign: Sendable {
             for mark in truth.marks { marks[mark, default: 0] += 1 }
             let folder = goesThroughStore ? options.storeFolder : nil
             do throws(Failure) {
-                let decided = try Self.judge(story, truth, folder: folder)
-                decisions += decided.count
-                for mark in Set(decided.compactMap(\.mark)) { marks[mark, default: 0] += 1 }
+                let trial = try Self.judge(story, truth, folder: folder)
+                decisions += trial.decided.count
+                let met = trial.marks.union(trial.decided.compactMap(\.mark))
+                for mark in met { marks[mark, default: 0] += 1 }
             } catch {
                 failed.append(Self.explain(story, error, options))
             }
@@ -58,14 +59,14 @@ struct Campaign: Sendable {
     /// not judged, without `folder` it goes through no store.
     private static func judge(
         _ story: Story, _ truth: WorldTruth?, folder: String?
-    ) throws(Failure) -> [StoryDecision] {
+    ) throws(Failure) -> Trial {
         let trial = try Trial.run(story)
         if let truth { try Ending(truth: truth).judge(trial, after: story.lines.count) }
         try Metamorphosis(
             story: story, events: trial.events, decided: trial.decided, people: trial.people
         ).check()
         if let folder { try StoreTrial.run(story, folder: folder) }
-        return trial.decided
+        return trial
     }
 
     /// Shrinks a failing story to what fails by the same check, and writes it down. What only the
@@ -93,8 +94,9 @@ struct Campaign: Sendable {
 }
 
 extension StoryDecision {
-    /// The situation that an alert's line shows: it too must be met.
+    /// The situation that an alert's or a nudge's line shows: it too must be met.
     fileprivate var mark: String? {
+        if case .nudge(_, _, _, let reason?) = self { return "not nudged because \(reason)" }
         guard case .alert(_, let name, let state, let labels, let value) = self else { return nil }
         let label = labels.split(separator: "\"").dropFirst().first.map { " of a \($0)" } ?? ""
         let isUnstaffed = name == "NoOnlineResponders" && value == "0"

@@ -28,6 +28,7 @@ struct DecisionStream {
     private var factorMin = 1.0
     private var gaps = GapStream()
     private var alerts = AlertStream()
+    private var nudges = NudgeStream()
     /// Walls before and after a step are not compared.
     private var hasStepped = false
 
@@ -41,12 +42,14 @@ struct DecisionStream {
             hasStepped = true
             gaps.step(step)
             alerts.step(step)
+            nudges.step()
         case .policy(let policy):
             note(policy)
             grace = nil
         case .erase(let id):
             statuses[id] = nil
             gaps.forget(id)
+            nudges.forget(id)
         default: break
         }
     }
@@ -73,6 +76,11 @@ struct DecisionStream {
             let line = AlertStream.Line(
                 at: at, name: name, state: state, labels: labels, value: value)
             try alerts.take(line, isBlind: !open.isEmpty, statuses)
+        case .nudge(let at, let id, let decision, let reason):
+            let line = NudgeStream.Line(
+                at: at, responderID: id, decision: decision, reason: reason)
+            let status = statuses[id] ?? "NOT_EXPECTED"
+            try nudges.take(line, isBlind: !open.isEmpty, status: status)
         case .update: break
         }
     }
@@ -145,5 +153,6 @@ struct DecisionStream {
         offlineMin = min(
             offlineMin, policy.onDuty.offlineAfter, policy.onMission.offlineAfter)
         alerts.note(policy.alerts)
+        nudges.note(policy.nudges)
     }
 }

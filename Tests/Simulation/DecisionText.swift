@@ -18,6 +18,9 @@ extension StoryDecision {
         case .alert(let at, let name, let state, let labels, let value):
             begin(at, "alert") + ",\"alertname\":\"\(name)\",\"state\":\"\(state)\""
                 + ",\"labels\":\(labels),\"value\":\(value)}"
+        case .nudge(let at, let id, let decision, let reason):
+            begin(at, "nudge") + ",\"responder_id\":\(quoted(id)),\"decision\":\"\(decision)\""
+                + (reason.map { ",\"reason\":\"\($0)\"" } ?? "") + "}"
         case .update(let at, let id, let sequence, let outcome):
             begin(at, "update") + ",\"responder_id\":\(quoted(id)),\"sequence\":\(sequence)"
                 + ",\"outcome\":\"\(outcome)\"}"

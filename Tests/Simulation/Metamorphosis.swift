@@ -103,7 +103,7 @@ struct Metamorphosis {
         other += engine.finish()
         // Nor is anybody's gap another one, whose line comes first may change; nor an alert, which
         // is judged after all (L12).
-        for pick in [gaps, alerts] {
+        for pick in [gaps, alerts, nudges] {
             guard let (a, b) = firstDifference(pick(other), pick(decided)) else { continue }
             throw Failure(line: story.lines.count, check: "INV-31", detail: "\(a), was \(b)")
         }
@@ -124,6 +124,10 @@ struct Metamorphosis {
 
     private func alerts(_ decided: [StoryDecision]) -> [String] {
         decided.compactMap { if case .alert = $0 { $0.text } else { nil } }
+    }
+
+    private func nudges(_ decided: [StoryDecision]) -> [String] {
+        decided.compactMap { if case .nudge = $0 { $0.text } else { nil } }
     }
 
     private func firstDifference(_ a: [String], _ b: [String]) -> (String, String)? {
@@ -201,7 +205,8 @@ extension StoryDecision {
             "\(id) \(state) \(suspected) \(verdict.map(Self.withoutCaptures) ?? "")"
         case .alert(_, let name, let state, let labels, let value):
             "\(name) \(state) \(labels) \(value)"
-        case .update: nil
+        // Throttles read the wall (N2).
+        case .nudge, .update: nil
         }
     }
 

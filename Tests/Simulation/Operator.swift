@@ -109,6 +109,7 @@ extension World {
         switch dice.number(0...5) {
         case 0:
             new = .drawn(&dice, faults, expectedMin: expectedMin)
+            new.nudges = policy.nudges
             mark("policy drawn anew")
         case 1, 2:
             let tenths: Int64 = dice.pick([3, 5, 7, 9])
@@ -141,6 +142,7 @@ extension World {
         // Twice as long again and again would never end.
         for profile in [new.onDuty, new.onMission] where profile.offlineAfter > 900_000 {
             new = StoryPolicy()
+            new.nudges = policy.nudges
         }
         if faults.usesWholeSeconds {
             new.onDuty.roundToSeconds()

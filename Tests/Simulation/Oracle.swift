@@ -3,7 +3,7 @@
 ///
 /// It keeps raw facts on the monotonic clock (contacts, told times, blind windows) and after every
 /// step looks at everybody again: no queue of deadlines, nothing remembered that could be derived.
-/// Source: design §2–§6, fine print F1–F30.
+/// Source: design §2–§7, fine print F1–F34.
 struct Oracle {
     /// Milliseconds on the monotonic clock, which counts on from the first line's wall. Source: T1.
     typealias Instant = Int64
@@ -58,6 +58,14 @@ struct Oracle {
     var isFeedStalled = false
     /// Alerts that are pending or firing. Source: A1.
     var alerts: [AlertID: Alert] = [:]
+    /// When a nudge was decided within the last second. Source: N10.
+    var nudgesSent: [Instant] = []
+    /// Nudges are frozen until then. Source: N2.
+    var frozenUntil: Wall?
+    /// When we last saw again after a blind episode of 15 s or more. Source: F31.
+    var sawAgainAt: Instant?
+    /// Rare situations that were met.
+    var marks: Set<String> = []
     /// Whether a batch, a fact or a roster ever came. Source: F29.
     var hasInput = false
     /// What the present step has decided so far.

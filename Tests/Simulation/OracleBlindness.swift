@@ -44,6 +44,7 @@ extension Oracle {
         let index = windows.firstIndex { $0.since > since.instant } ?? windows.endIndex
         windows.insert(window, at: index)
         setBackDeadlines(to: since.instant)
+        setBackNudges()
     }
 
     /// Opens and ends windows by what holds at this instant: begins before ends, each by reason; at
@@ -104,10 +105,10 @@ extension Oracle {
     /// After 15 s or more of blindness, the deadlines of everybody expected who is not OFFLINE
     /// start anew, at most three times in 30 min. Source: B5, F7.
     private mutating func grantGrace() {
+        guard now - episodeStart() >= Self.graceBlindMin else { return }
+        sawAgainAt = now
         let recent = graces.filter { now - $0 < Self.gracesWindow }
-        guard now - episodeStart() >= Self.graceBlindMin, recent.count < Self.gracesMax else {
-            return
-        }
+        guard recent.count < Self.gracesMax else { return }
         graces.append(now)
         for index in everybody.indices {
             guard let status = everybody[index].status, status != .offline else { continue }

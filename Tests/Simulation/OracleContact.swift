@@ -19,6 +19,7 @@ extension Oracle {
         learnDuty(item.dutyState, inBatch: mention, of: index)
         learnSharing(item.sharing, until: nil, mention, of: index)
         learnRegion(item.region, mention, of: index)
+        learnCircles(item.circles, mention, of: index)
         learnPlatform(item.platform, mention, of: index)
         learnBattery(item.battery, mention, of: index)
         if learnTelemetry(item.telemetry, mention, of: index) { heard.telemetry = item.telemetry }
@@ -43,6 +44,7 @@ extension Oracle {
             case .accepted:
                 updateCounts.accepted += 1
                 isRepeat = false
+                locate(update, of: item, index)
                 heard.updates.append(
                     HeardUpdate(
                         sequence: update.sequence, install: install,

@@ -21,8 +21,11 @@ extension Oracle {
         learnDuty(item.dutyState, byBackend: mention, of: index)
         learnSharing(item.sharing, until: item.pausedUntil, mention, of: index)
         learnRegion(item.region, mention, of: index)
+        learnCircles(item.circles, mention, of: index)
         learnPlatform(item.platform, mention, of: index)
+        learnToken(item.pushToken, of: index)
         reconsider(index, before: old)
+        lookAtNudges(about: index)
     }
 
     /// Takes a roster or a part of one, unless it would retire too many; who is in no part is
@@ -50,6 +53,7 @@ extension Oracle {
         for index in everybody.indices where !named.contains(everybody[index].name) {
             if everybody[index].retiredAt == nil { everybody[index].retiredAt = now }
             reconsider(index)
+            lookAtNudges(about: index)
         }
     }
 
@@ -91,6 +95,7 @@ extension Oracle {
         // Whoever is named again is somebody new to a roster that is still coming.
         for index in rosters.indices { rosters[index].named.remove(name) }
         erased.insert(name)
+        lookAtNudges()
     }
 
     /// Takes a duty state that a batch told: the backend's wins for 60 s. Source: F15.
@@ -134,6 +139,13 @@ extension Oracle {
         guard let region, isNews(mention, after: everybody[index].regionTold) else { return }
         everybody[index].regionTold = mention
         everybody[index].region = region
+    }
+
+    /// Takes the circles, as a whole. Source: F15, F33.
+    mutating func learnCircles(_ circles: [String]?, _ mention: Mention, of index: Int) {
+        guard let circles, isNews(mention, after: everybody[index].circlesTold) else { return }
+        everybody[index].circlesTold = mention
+        everybody[index].circles = Set(circles)
     }
 
     /// Takes the battery. Source: F15.

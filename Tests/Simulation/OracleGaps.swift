@@ -82,7 +82,8 @@ extension Oracle {
     }
 
     private static let verdictAfter: Span = 120_000
-    private static let skewMax: Span = 2_000
+    /// `captured_at` may be this far ahead. Source: I6.
+    static let skewMax: Span = 2_000
     private static let emptyBattery = 500
     private static let depthsMin = 3
 

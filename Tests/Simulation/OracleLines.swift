@@ -4,13 +4,19 @@ extension Oracle {
         switch line.event {
         case .batch(let items):
             noteWrite(from: line.source)
-            let taken = items.map { takeBatch($0) }
+            let taken = items.map { item in
+                defer { lookAtNudges(about: index(of: Name(item.responderID))) }
+                return takeBatch(item)
+            }
             guard taken.contains(true) else { return }
             hasInput = true
             noteBatches()
         case .transition(let items):
             noteWrite(from: line.source)
-            for item in items { takeTransition(item) }
+            for item in items {
+                takeTransition(item)
+                lookAtNudges(about: index(of: Name(item.responderID)))
+            }
         case .responder(let items):
             noteWrite(from: line.source)
             hasInput = true
@@ -25,11 +31,14 @@ extension Oracle {
             takeHeartbeat(everySeconds: everySeconds, from: line.source)
         case .refused(let count): takeRefusals(count)
         case .store(let isFailing): takeStore(isFailing: isFailing)
-        case .policy(let policy): takePolicy(policy)
+        case .policy(let policy):
+            let areJudged = policy.nudges != self.policy.nudges
+            takePolicy(policy)
+            lookAtAllNudges(areJudged: areJudged)
         case .start: start()
         case .stop: isStopped = true
         case .turn: takeTurn(line.event)
-        case .clock: break
+        case .clock(let step): freezeNudges(step: step)
         }
     }
 

@@ -115,6 +115,10 @@ extension Oracle {
         var batteryTold: Mention?
         /// Where they work.
         var region = "default"
+        /// Whom they are there with.
+        var circles: Set<String> = []
+        /// The newest mention of the circles.
+        var circlesTold: Mention?
         /// The newest mention of the region.
         var regionTold: Mention?
         /// When a roster left them out; nil if it did not or they came back. Source: F17.
@@ -156,6 +160,8 @@ extension Oracle {
         var comeback: Comeback?
         /// What was received from their phones.
         var phones = Phones()
+        /// Whether and why they are nudged.
+        var nudging = Nudging()
 
         /// Somebody of whom nothing is known but the id.
         init(responderID: String) {

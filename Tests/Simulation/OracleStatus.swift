@@ -6,6 +6,7 @@ extension Oracle {
             everybody[index].isPaused = false
             everybody[index].pausedUntil = nil
             reconsider(index)
+            lookAtNudges(about: index)
         }
     }
 
@@ -34,6 +35,7 @@ extension Oracle {
             }
             everybody[index].isForgotten = true
             expectNoMore(index, by: .deadline)
+            lookAtNudges(about: index)
         }
     }
 

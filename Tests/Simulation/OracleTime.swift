@@ -66,6 +66,7 @@ extension Oracle {
             deliverVerdicts()
         }
         judgeAlerts()
+        judgeNudges()
     }
 
     /// The next instant at which something may fall due without a line: the least of all that lie
@@ -79,6 +80,7 @@ extension Oracle {
         for source in sources { consider(source.nextInstant) }
         for write in writes { consider(write.at.instant + Self.overloadWindow) }
         for instant in alertInstants() { consider(instant) }
+        for instant in nudgeInstants() { consider(instant) }
         if isBlind { return next }
         if let stall = stallInstant() { consider(stall) }
         let offset = now - watched(now)

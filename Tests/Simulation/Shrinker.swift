@@ -61,7 +61,17 @@ struct Shrinker {
                 }
             }
         case .transition(let items): _ = shrink(items, place, &story) { .transition($0) }
-        case .responder(let items): _ = shrink(items, place, &story) { .responder($0) }
+        case .responder(let items):
+            let left = shrink(items, place, &story) { .responder($0) }
+            for (index, item) in left.enumerated() {
+                for variant in item.simpler {
+                    guard case .responder(var now) = story.lines[place].event else { return }
+                    now[index] = variant
+                    var other = story
+                    other.lines[place].event = .responder(now)
+                    _ = attempt(other, &story)
+                }
+            }
         case .roster(let items, let note):
             _ = shrink(items, place, &story) { .roster($0, note) }
         default: break
@@ -107,6 +117,24 @@ extension BatchItem {
         vary { $0.region = nil }
         vary { $0.installID = nil }
         vary { $0.receivedAt = nil }
+        return variants
+    }
+}
+
+extension FactItem {
+    /// The same with one thing less, each.
+    fileprivate var simpler: [FactItem] {
+        var variants: [FactItem] = []
+        func vary(_ change: (inout FactItem) -> Void) {
+            var item = self
+            change(&item)
+            variants.append(item)
+        }
+        vary { $0.circles = nil }
+        vary { $0.region = nil }
+        vary { $0.platform = nil }
+        vary { $0.pushToken = nil }
+        vary { $0.at = nil }
         return variants
     }
 }

@@ -110,6 +110,7 @@ struct FactItem {
     var sharing: String?
     var pausedUntil: Int64?
     var platform: String?
+    var pushToken: String?
     var at: Int64?
 }
 
@@ -137,6 +138,7 @@ struct StoryPolicy: Equatable {
     /// Regions that must always be staffed.
     var coverage: [String] = []
     var alerts = StoryAlerts()
+    var nudges = StoryNudges()
 }
 
 /// What a step is expected to print, or printed. Source: design §9.
@@ -148,6 +150,8 @@ enum StoryDecision: Equatable {
     case gap(at: Int64, responderID: String, state: String, suspected: String, verdict: String?)
     /// `state`: `pending`, `firing`, `resolved`, `inactive`; labels and value as JSON.
     case alert(at: Int64, name: String, state: String, labels: String, value: String)
+    /// `decision`: `send`, `hold`, which has a reason.
+    case nudge(at: Int64, responderID: String, decision: String, reason: String?)
     /// `outcome`: `accepted`, `duplicate`, `late`.
     case update(at: Int64, responderID: String, sequence: Int64, outcome: String)
 }

@@ -116,7 +116,13 @@ extension StoryDecision {
                 suspected: "\(report.suspected.word)",
                 verdict: report.verdict.map { "\($0.word)" })
         case .alert(_, let report) where !report.key.name.isReplayed: return nil
-        case .notice, .mute, .nudge, .wake: return nil
+        case .notice, .mute, .wake: return nil
+        case .nudge(_, _, let report) where report.kind == .followed: return nil
+        case .nudge(let at, let number, let report):
+            self = .nudge(
+                at: at.milliseconds, responderID: name(number),
+                decision: report.kind == .send ? "send" : "hold",
+                reason: report.reason.map { "\($0.word)" })
         case .alert(let at, let report):
             self = .alert(
                 at: at.milliseconds, name: "\(report.key.name.word)",
@@ -202,6 +208,32 @@ extension Policy {
         feedStallAfter = Milliseconds(story.feedStallAfter)
         coverageRegions = story.coverage.map { Array($0.utf8) }
         alerts = AlertRules(story.alerts)
+        nudges = NudgeRules(story.nudges)
+    }
+}
+
+extension NudgeRules {
+    /// The rules of a story.
+    init(_ story: StoryNudges) {
+        self.init()
+        switch story.mode {
+        case .disabled: mode = .disabled
+        case .dryRun: mode = .dryRun
+        case .live: mode = .live
+        }
+        switch story.sink {
+        case .none: sink = .none
+        case .webhook: sink = .webhook
+        case .expo: sink = .expo
+        }
+        staleAfter.standard = Milliseconds(story.staleAfter)
+        staleAfter.onDuty = story.staleOnDuty.map { Milliseconds($0) }
+        staleAfter.onMission = story.staleOnMission.map { Milliseconds($0) }
+        staleAfter.ios = story.staleOfIOS.map { Milliseconds($0) }
+        staleAfter.android = story.staleOfAndroid.map { Milliseconds($0) }
+        minInterval = Milliseconds(story.minInterval)
+        ratePerSecond = story.rate
+        company = story.needsCircle ? .circle : .circleOrRegion
     }
 }
 

@@ -138,6 +138,7 @@ extension FactItem {
         if let sharing { members.append(JSON.member("sharing", sharing)) }
         if let pausedUntil { members.append("\"paused_until\":" + JSON.time(pausedUntil)) }
         if let platform { members.append(JSON.member("platform", platform)) }
+        if let pushToken { members.append(JSON.member("push_token", pushToken)) }
         if let at { members.append("\"at\":" + JSON.time(at)) }
         return JSON.object(members)
     }
@@ -152,6 +153,7 @@ extension StoryPolicy {
             let regions = JSON.array(coverage.map(JSON.string))
             others.append("\"coverage\":" + JSON.object(["\"regions\":" + regions]))
         }
+        if nudges != StoryNudges() { others.append("\"nudges\":" + nudges.json()) }
         if alerts != StoryAlerts() { others.append("\"alerts\":" + alerts.json()) }
         let first = [
             "\"liveness\":"

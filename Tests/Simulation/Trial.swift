@@ -51,6 +51,9 @@ struct Trial {
         return trial
     }
 
+    /// Rare situations that the oracle met.
+    var marks: Set<String> { oracle.marks }
+
     /// Everybody at the end.
     var people: [StoryPerson] { engine.people() }
 

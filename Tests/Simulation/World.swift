@@ -12,6 +12,8 @@ struct World {
     let seed: UInt64
     /// The only source of chance.
     var dice: Dice
+    /// Chance for what nudges depend on: nothing else is another thing because of them.
+    var nudgeDice: Dice
     /// Which faults there are.
     var faults: WorldFaults
     /// The settings in force.
@@ -56,6 +58,7 @@ struct World {
     init(seed: UInt64) {
         self.seed = seed
         dice = Dice(seed: seed)
+        nudgeDice = Dice(seed: seed ^ 0x4E_0D6E)
         faults = WorldFaults(&dice)
     }
 
@@ -93,6 +96,7 @@ struct World {
         let size = dice.pick([1, 1, 2, 3, 3, 4, 5, 6, 8, 12, 20, 24, 30])
         expectedMin = max(1000, Int64(size) * 400)
         policy = .drawn(&dice, faults, expectedMin: expectedMin)
+        if nudgeDice.chance(850) { policy.nudges = drawnNudges(policy) }
         firstPolicy = policy
         factorSeen = policy.factorMax
         wallStart = Self.wallStartBase + dice.number(-3_600_000...3_600_000)
@@ -108,6 +112,7 @@ struct World {
         }
         if dice.chance(300) { emit(.start) }
         beginBeating()
+        beginNudging()
         for fault in Fault.allCases where fault.strikes && faults.has(fault) {
             let span = max(1, faultsEnd / (faults.rate * fault.weight + 1))
             plan(.strike(fault), in: dice.number(0...span * 2))
@@ -139,6 +144,7 @@ struct World {
         case .resume: resume()
         case .storeWorks: storeWorks()
         case .edge(let phone): edge(phone)
+        case .nudging: changeNudges()
         case .slot: reportTogether()
         case .truth: tellTruth()
         case .end: end()
