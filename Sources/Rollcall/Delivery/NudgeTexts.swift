@@ -124,8 +124,9 @@ package struct NudgeTexts: Equatable, Sendable {
 
     /// What came from outside could hold anything; phones show a line's end as they like.
     private static func plain(_ text: String) -> String {
+        let breaks: Set<Unicode.GeneralCategory> = [.control, .lineSeparator, .paragraphSeparator]
         let scalars = text.unicodeScalars.map { scalar in
-            scalar.properties.generalCategory == .control ? " " : scalar
+            breaks.contains(scalar.properties.generalCategory) ? " " : scalar
         }
         return String(String.UnicodeScalarView(scalars))
     }
