@@ -1,0 +1,159 @@
+import RollcallCore
+
+/// Hands pushes to their sink, one request at a time.
+///
+/// It blocks its thread for ten seconds a request at most and belongs to one thread at a time, as
+/// `HTTPCaller` does. Source: design §7 N7.
+package final class PushCaller {
+    /// Bytes of a webhook's answer at most. Nothing of it is read.
+    static let answerBytesMax = 64 << 10
+    /// Bytes of Expo's answer at most: a hundred errors with their words are many.
+    static let expoBytesMax = 1 << 20
+    /// Requests that one call may take to find out which message Expo does not like.
+    static let requestsMax = 16
+    /// Whole requests are refused with these for one message's sake.
+    private static let blamed = [400, 413, 422]
+
+    private let library: Result<CurlLibrary, CurlMissing>
+    private let patience: Milliseconds
+    /// With the authorities of the sink that was called last.
+    private var caller: (authorities: Authorities, caller: HTTPCaller)?
+
+    /// A caller without connections; `patience` is how long it waits for a whole answer.
+    package init(
+        library: Result<CurlLibrary, CurlMissing> = CurlLibrary.shared,
+        patience: Milliseconds = ReceiverCaller.timeout
+    ) {
+        self.library = library
+        self.patience = patience
+    }
+
+    /// Hands pushes to the sink: to `expo` in one request, if Expo likes all of them. The results
+    /// are in the same order, and as many. `now` is the wall's time.
+    package func send(
+        _ pushes: [PushDraft], to sink: PushSink, now: Timestamp
+    ) -> [PushResult] {
+        switch sink.kind {
+        case .webhook: return pushes.map { send($0, to: sink, now: now) }
+        case .expo:
+            precondition(pushes.count <= ExpoPush.messagesMax, "too many messages in one request")
+            return sendToExpo(pushes, sink, now)
+        }
+    }
+
+    /// Asks Expo whether the phones' systems took what it gave `tickets` for, in one request. That
+    /// may be asked as often as one likes.
+    package func receipts(
+        _ tickets: [[UInt8]], from sink: PushSink, now: Timestamp
+    ) -> PushReceipts {
+        precondition(tickets.count <= ExpoPush.ticketsMax, "too many tickets in one request")
+        guard sink.kind == .expo else {
+            return PushReceipts(verdicts: nil, error: "only Expo gives receipts")
+        }
+        if tickets.isEmpty { return PushReceipts(verdicts: []) }
+        var call = call(
+            ExpoPush.receiptsURL(sink), ExpoPush.bytes(tickets: tickets), sink,
+            answerBytesMax: Self.expoBytesMax)
+        call.mayBeSentTwice = true
+        do throws(HTTPCallError) {
+            let answer = try httpCaller(sink.authorities).answer(to: call)
+            return PushVerdicts.receipts(answer, for: tickets, of: sink, now: now)
+        } catch {
+            return PushReceipts(verdicts: nil, error: "\(error)")
+        }
+    }
+
+    // MARK: - A webhook
+
+    private func send(_ push: PushDraft, to sink: PushSink, now: Timestamp) -> PushResult {
+        let body = WebhookPush.bytes(push, sink.texts)
+        var call = call(sink.url, body, sink, answerBytesMax: Self.answerBytesMax)
+        call.headers += SigningKey.fields(
+            id: push.id, now: now, body: body, keys: sink.signingKeys)
+        do throws(HTTPCallError) {
+            let answer = try httpCaller(sink.authorities).answer(to: call)
+            return PushVerdicts.judge(answer, of: sink, now: now)
+        } catch {
+            return PushVerdicts.judge(error, of: sink)
+        }
+    }
+
+    // MARK: - Expo
+
+    private func sendToExpo(
+        _ pushes: [PushDraft], _ sink: PushSink, _ now: Timestamp
+    ) -> [PushResult] {
+        var results = pushes.map { push in
+            push.token.map { token in
+                ExpoPush.isToken(token)
+                    ? PushResult(.refused(retryAfter: nil), error: "not sent yet")
+                    : PushResult(.unregistered, error: "its push token is none of Expo's")
+            } ?? PushResult(.refused(retryAfter: nil), error: "nobody told its push token")
+        }
+        var groups = [results.indices.filter { Self.hasExpoToken(pushes[$0]) }]
+        for _ in 0..<Self.requestsMax {
+            guard let group = groups.popLast(), !group.isEmpty else { break }
+            let answers = ask(group.map { pushes[$0] }, sink, now)
+            for (place, answer) in zip(group, answers) { results[place] = answer }
+            guard Self.isBlamed(answers), group.count > 1 else {
+                // One message is found, or all went out: the others may go on.
+                if answers[0].status == 200 || Self.isBlamed(answers) { continue }
+                break
+            }
+            // One message must not hold up the others: each half by itself.
+            let half = group.count / 2
+            groups += [Array(group[half...]), Array(group[..<half])]
+        }
+        return results
+    }
+
+    private static func hasExpoToken(_ push: PushDraft) -> Bool {
+        push.token.map(ExpoPush.isToken) ?? false
+    }
+
+    /// True if the request was refused as a whole, for what was in it.
+    private static func isBlamed(_ answers: [PushResult]) -> Bool {
+        answers.first?.status.map { blamed.contains($0) } ?? false
+    }
+
+    private func ask(
+        _ pushes: [PushDraft], _ sink: PushSink, _ now: Timestamp
+    ) -> [PushResult] {
+        let call = call(
+            ExpoPush.sendURL(sink), ExpoPush.bytes(pushes, sink), sink,
+            answerBytesMax: Self.expoBytesMax)
+        do throws(HTTPCallError) {
+            let answer = try httpCaller(sink.authorities).answer(to: call)
+            return PushVerdicts.judge(answer, to: pushes, of: sink, now: now)
+        } catch {
+            let result = PushVerdicts.judge(error, of: sink)
+            return pushes.map { _ in result }
+        }
+    }
+
+    // MARK: - Requests
+
+    private func call(
+        _ url: String, _ body: [UInt8], _ sink: PushSink, answerBytesMax: Int
+    ) -> HTTPCall {
+        var call = HTTPCall(.post, url)
+        call.headers = [("Content-Type", "application/json"), ("Accept", "application/json")]
+        if let bearer = sink.bearer {
+            let token = String(decoding: bearer.bytes, as: UTF8.self)
+            call.headers.append(("Authorization", "Bearer \(token)"))
+        }
+        call.body = body
+        call.connectTimeout = ReceiverCaller.connectTimeout
+        call.timeout = patience
+        call.answerBytesMax = answerBytesMax
+        call.mayBeSentTwice = false
+        return call
+    }
+
+    private func httpCaller(_ authorities: Authorities) throws(HTTPCallError) -> HTTPCaller {
+        if let caller, caller.authorities == authorities { return caller.caller }
+        let made = try HTTPCaller(library: library, authorities: authorities)
+        caller = (authorities, made)
+        return made
+    }
+}

@@ -1,0 +1,121 @@
+import RollcallCore
+
+/// What follows from an answer to a push, or from there being none. A push that may have gone out is
+/// never sent again: one missed nudge is better than a double one. Source: design §7 N7.
+///
+/// | | |
+/// |---|---|
+/// | 2xx (of Expo: by its tickets) | delivered |
+/// | 307, 308, 4xx but 408, 503 | refused: nothing went out |
+/// | nothing can have reached the sink | refused |
+/// | 408, other 3xx and 5xx, no whole answer | unknown |
+enum PushVerdicts {
+    /// Letters of a secret at least: shorter ones would blot out words.
+    private static let secretMin = 8
+
+    /// What the answer of a backend of one's own means.
+    static func judge(_ answer: HTTPCallAnswer, of sink: PushSink, now: Timestamp) -> PushResult {
+        let status = answer.status
+        if (200...299).contains(status) { return PushResult(.delivered, status: status) }
+        return PushResult(
+            verdict(of: status, wait(answer, now: now)), status: status,
+            error: words(sink, status))
+    }
+
+    /// What it means that no whole answer came.
+    static func judge(_ error: HTTPCallError, of sink: PushSink) -> PushResult {
+        guard let status = error.status else {
+            return PushResult(
+                error.mayHaveArrived ? .unknown : .refused(retryAfter: nil), error: "\(error)")
+        }
+        // The status line says it all; but of Expo, whose tickets are in the rest.
+        if sink.kind == .webhook, (200...299).contains(status) {
+            return PushResult(.delivered, status: status)
+        }
+        return PushResult(verdict(of: status, nil), status: status, error: "\(error)")
+    }
+
+    /// What Expo's answer to `pushes` means for each of them.
+    static func judge(
+        _ answer: HTTPCallAnswer, to pushes: [PushDraft], of sink: PushSink, now: Timestamp
+    ) -> [PushResult] {
+        let status = answer.status
+        let expo = ExpoAnswer(answer.body)
+        func all(_ verdict: PushVerdict, _ words: String) -> [PushResult] {
+            let shown = hidden(words, pushes, sink)
+            return pushes.map { _ in PushResult(verdict, status: status, error: shown) }
+        }
+        guard status == 200 else {
+            // What a gateway says in Expo's name is not shown.
+            let verdict = verdict(of: status, wait(answer, now: now))
+            return all(verdict, Self.words(sink, status, expo.refusal))
+        }
+        if let tickets = expo.tickets(pushes.count) {
+            return tickets.map { ticket in
+                PushResult(
+                    ticket.verdict, status: status,
+                    error: ticket.words.map {
+                        hidden("\(sink.place): \($0)", pushes, sink)
+                    })
+            }
+        }
+        if let refusal = expo.refusal {
+            return all(
+                .refused(retryAfter: wait(answer, now: now)), Self.words(sink, status, refusal))
+        }
+        return all(.unknown, Self.words(sink, status, "not a ticket for each message"))
+    }
+
+    /// What Expo's answer to the question for receipts means.
+    static func receipts(
+        _ answer: HTTPCallAnswer, for tickets: [[UInt8]], of sink: PushSink, now: Timestamp
+    ) -> PushReceipts {
+        let expo = ExpoAnswer(answer.body)
+        guard answer.status == 200, let receipts = expo.receipts(tickets) else {
+            let reason = answer.status == 200 ? "no receipts" : nil
+            let words = words(sink, answer.status, expo.refusal ?? reason)
+            return PushReceipts(
+                verdicts: nil, retryAfter: wait(answer, now: now),
+                error: hidden(words, [], sink))
+        }
+        let errors = receipts.errors.joined(separator: ", ")
+        return PushReceipts(
+            verdicts: receipts.verdicts,
+            error: errors.isEmpty ? nil : hidden("\(sink.place): \(errors)", [], sink))
+    }
+
+    // MARK: - Parts
+
+    private static func verdict(of status: Int, _ wait: Milliseconds?) -> PushVerdict {
+        switch status {
+        // 408 may come from somebody in between who has passed it on. 301 to 303 may be a form's
+        // way of saying thanks.
+        case 408: .unknown
+        case 307, 308, 400...499, 503: .refused(retryAfter: wait)
+        default: .unknown
+        }
+    }
+
+    private static func wait(_ answer: HTTPCallAnswer, now: Timestamp) -> Milliseconds? {
+        answer.retryAfter.flatMap { RetryAfter.span($0, now: now) }
+    }
+
+    private static func words(_ sink: PushSink, _ status: Int, _ words: String? = nil) -> String {
+        let isRedirect = (300...399).contains(status)
+        let more = isRedirect ? "redirects are not followed" : words
+        return "\(sink.place): answered \(status)" + (more.map { ": \($0)" } ?? "")
+    }
+
+    /// `text` on one line, without what must not be shown: Expo repeats tokens.
+    private static func hidden(_ text: String, _ pushes: [PushDraft], _ sink: PushSink) -> String {
+        let plain = text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }
+        var line = String(String.UnicodeScalarView(plain))
+        for token in pushes.compactMap(\.token) {
+            line.replace(String(decoding: token, as: UTF8.self), with: "<token>")
+        }
+        if let bearer = sink.bearer, bearer.bytes.count >= secretMin {
+            line.replace(String(decoding: bearer.bytes, as: UTF8.self), with: "<secret>")
+        }
+        return line
+    }
+}
