@@ -16,8 +16,12 @@ package struct Configuration: Equatable, Sendable {
     package var receivers = [ReceiverAddress.standard]
     /// The switch that others watch us by.
     package var alivePing = AlivePingSettings()
+    /// How nudges are meant to go, as it is written; nil if that follows from the sink (N10).
+    package var nudgeMode: NudgeRules.Mode?
     /// Who carries pushes to phones; nil for nobody, and where secrets decide nothing.
     package var pushSink: PushSink?
+    /// What nudges say.
+    package var nudgeTexts = NudgeTexts()
     /// Items and depth of a body.
     package var scanLimits = ScanLimits()
     /// Bytes of a body at most.
@@ -31,24 +35,17 @@ package struct Configuration: Equatable, Sendable {
 
     /// Reads a configuration file's text.
     ///
-    /// Errors: `ConfigurationError` with the line, the setting and what to do. `ignoringSections`
-    /// lets top-level sections pass unread that this version does not know how to use: a replay
-    /// may carry a whole tree (fine print F5).
-    package init(
-        yaml: String, ignoringSections: Set<String> = []
-    ) throws(ConfigurationError) {
+    /// Errors: `ConfigurationError` with the line, the setting and what to do.
+    package init(yaml: String) throws(ConfigurationError) {
         var sources = SettingSources()
         sources.opensSecrets = false
-        try self.init(yaml: yaml, sources: &sources, ignoringSections: ignoringSections)
+        try self.init(yaml: yaml, sources: &sources)
     }
 
     /// Reads a configuration file's text and what wins over it; `sources` then also tell what was
     /// asked for. Errors: as above, with the variable or flag where that gave the value.
-    init(
-        yaml: String, sources: inout SettingSources, ignoringSections: Set<String> = []
-    ) throws(ConfigurationError) {
+    init(yaml: String, sources: inout SettingSources) throws(ConfigurationError) {
         var tree = try ConfigurationTree(yaml: yaml, sources: sources)
-        for section in ignoringSections { tree.drop(section) }
         try tree.section("web") { (web) throws(ConfigurationError) in
             try web.text("listen_address", &listenAddress)
             if HTTPListener.isLoopback(listenAddress) == nil {
@@ -84,9 +81,10 @@ package struct Configuration: Equatable, Sendable {
         try tree.section("alive_ping") { (ping) throws(ConfigurationError) in
             try alivePing.read(&ping)
         }
-        for section in Self.laterSections.sorted() {
-            try tree.refuse(
-                section, "not known to this version (\(BuildInformation.version)): take it out")
+        try tree.section("nudges") { (nudges) throws(ConfigurationError) in
+            let read = try NudgeSettings(&nudges)
+            (policy.nudges, nudgeMode) = (read.rules, read.mode)
+            (pushSink, nudgeTexts) = (read.sink, read.texts)
         }
         try tree.finish()
         sources = tree.sources
@@ -95,9 +93,6 @@ package struct Configuration: Equatable, Sendable {
     private static let retentionRange =
         Milliseconds(86_400_000)...Milliseconds(3650 * 86_400_000)
     private static let storageRange = (64 << 20)...(16 << 40)
-
-    /// Sections of design §11 that later versions read.
-    package static let laterSections: Set<String> = ["nudges"]
 
     /// The core knows no receivers of itself: somebody must be told.
     private static var standardPolicy: Policy {

@@ -110,6 +110,24 @@ struct ConfigurationTree {
         for warning in within.warnings.dropFirst(sources.warnings.count) { sources.warn(warning) }
     }
 
+    /// Reads a mapping below this one that only the file can give, like `section`.
+    mutating func part(
+        _ key: String, _ body: (inout ConfigurationTree) throws(ConfigurationError) -> Void
+    ) throws(ConfigurationError) {
+        let node = takeFromFile(key)
+        var below = line
+        if node != nil, case .file(let line) = origin(of: key) { below = line }
+        var within = sources
+        within.flags = [:]
+        within.variables = [:]
+        var tree = try ConfigurationTree(node, path: full(key), line: below, sources: within)
+        try body(&tree)
+        try tree.finish()
+        for warning in tree.sources.warnings.dropFirst(sources.warnings.count) {
+            sources.warn(warning)
+        }
+    }
+
     /// Refuses a key that nobody asked for, with the nearest one that somebody did.
     func finish() throws(ConfigurationError) {
         guard let key = entries.keys.min() else { return }
@@ -118,14 +136,11 @@ struct ConfigurationTree {
             message: "\(full(key)): unknown setting\(Spelling.hint(for: key, among: known))")
     }
 
+    /// True if the file has a mapping under this key, and nobody read it yet.
+    func isMapping(_ key: String) -> Bool { entries[key]?.mapping != nil }
+
     /// True if the file has this key, and nobody read it yet.
     func has(_ key: String) -> Bool { entries[key] != nil }
-
-    /// Refuses a key by name if it is there.
-    func refuse(_ key: String, _ message: String) throws(ConfigurationError) {
-        guard entries[key] != nil else { return }
-        throw ConfigurationError(origin: origin(of: key), message: "\(full(key)): \(message)")
-    }
 
     // MARK: - Values
 
@@ -178,6 +193,24 @@ struct ConfigurationTree {
                 throw fault(key, "must be true or false", node.string ?? "")
             }
             value = text == "true"
+        }
+    }
+
+    /// So many a second: `5/s`.
+    mutating func rate(
+        _ key: String, in range: ClosedRange<Int>, _ value: inout Int
+    ) throws(ConfigurationError) {
+        for (node, origin) in candidates(key) {
+            origins[key] = origin
+            let text = node.string ?? ""
+            guard let count = SettingText.quantity(text, [("/s", 1)]), range.contains(Int(count))
+            else {
+                throw fault(
+                    key,
+                    "must be a rate such as 5/s, from \(range.lowerBound)/s to "
+                        + "\(range.upperBound)/s", text)
+            }
+            value = Int(count)
         }
     }
 

@@ -60,10 +60,7 @@ package struct ReplayFile {
     private func makeReplay() throws(InputFileError) -> Replay {
         guard let configurationPath else {
             return Replay(policy: Policy(), reportsUpdates: reportsUpdates) { body in
-                try Configuration(
-                    yaml: String(decoding: body, as: UTF8.self),
-                    ignoringSections: Configuration.laterSections
-                ).policy
+                try Configuration(yaml: String(decoding: body, as: UTF8.self)).policy
             }
         }
         return Replay(

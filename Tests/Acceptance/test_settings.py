@@ -382,7 +382,7 @@ class CheckTests(RollcallTestCase):
 
     def test_a_wrong_file_gets_the_message_of_serve_and_64(self):
         path = os.path.join(self.directory, "wrong.yml")
-        for text in ("a: b: c\n", "storage: {retention: 1h}\n", "nudges: {}\n",
+        for text in ("a: b: c\n", "storage: {retention: 1h}\n", "nudges: {mode: live}\n",
                      "web: {listen_address: localhost}\n"):
             with self.subTest(text):
                 with open(path, "w", encoding="utf-8") as file:

@@ -35,6 +35,10 @@ import Testing
         }
         strange.policy.alerts = Self.strangeAlerts
         strange.alivePing.every = .seconds(61)
+        strange.policy.nudges = Self.strangeNudges
+        strange.nudgeMode = .disabled
+        strange.nudgeTexts.fallback.body = "\"{stale}\": #"
+        strange.nudgeTexts.written[.lowPower] = NudgeTexts.Text(title: "Köln", body: "yes")
         return strange
     }
 
@@ -64,6 +68,21 @@ import Testing
         return alerts
     }
 
+    private static var strangeNudges: NudgeRules {
+        var nudges = NudgeRules()
+        nudges.mode = .disabled
+        nudges.staleAfter.standard = .seconds(61)
+        nudges.staleAfter.onDuty = .seconds(1)
+        nudges.staleAfter.onMission = .seconds(86_400)
+        nudges.staleAfter.ios = Milliseconds(1001)
+        nudges.staleAfter.android = .seconds(366 * 86_400)
+        nudges.minInterval = .seconds(1)
+        nudges.timeToLive = .seconds(28 * 86_400)
+        nudges.ratePerSecond = 600
+        nudges.company = .circle
+        return nudges
+    }
+
     private static func label(_ name: String, _ value: String) -> Label {
         Label(Array(name.utf8), Array(value.utf8))
     }
@@ -79,7 +98,9 @@ import Testing
         #expect(try Configuration(yaml: SettingsFile.text(strange)) == strange)
         let same = Setting.all.filter { $0.value(strange) == $0.value(Configuration()) }
         // Not written out: a file of them would be a file of secrets.
-        let secret = ["web.tokens", "receivers", "alive_ping.url", "alive_ping.url_file"]
+        let secret = [
+            "web.tokens", "receivers", "alive_ping.url", "alive_ping.url_file", "nudges.sink",
+        ]
         #expect(same.map(\.key) == secret)
     }
 
@@ -158,6 +179,9 @@ import Testing
                 "TelemetryFeedDown (critical) fires at once when a source that beats is missing, or "
                     + "the whole feed is.",
                 "Alerts go to the log and nowhere else.",
+                "Somebody whose location is older than 4 h is asked to open the app, at most every "
+                    + "6 h, if somebody else of their circles, or without circles of their region, "
+                    + "is active. Dry run: nothing is sent.",
                 "A reload changes all but web.listen_address, web.metrics_listen_address, "
                     + "storage.path, storage.size, limits.body, limits.connections: these need a restart.",
             ])

@@ -41,8 +41,8 @@ import Testing
             ("storage: 5", "line 1: storage: a mapping is expected"),
             ("storage:\n  path: a\n  path: b", "line 2: named twice in one mapping: path"),
             (
-                "nudges:\n  {stale_after: 4h}",
-                "line 1: nudges: not known to this version (0.1.0): take it out"
+                "nudges:\n  sink:\n    expo: {chanel: a}",
+                "line 3: nudges.sink.expo.chanel: unknown setting, did you mean \"channel\"?"
             ),
             (
                 "feed: {min_active: many}",

@@ -14,7 +14,7 @@ extension Configuration {
             let names = policy.coverageRegions.map { String(decoding: $0, as: UTF8.self) }
             sentences.append("Must always be staffed: \(names.joined(separator: ", ")).")
         }
-        sentences += alertWords + tellingWords
+        sentences += alertWords + tellingWords + nudgeWords
         sentences.append(changing)
         return sentences
     }

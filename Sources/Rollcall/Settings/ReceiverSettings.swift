@@ -216,7 +216,7 @@ extension ConfigurationTree {
     }
 
     /// Reads a secret that is sent in a header field or beside other values.
-    fileprivate mutating func visibleSecret(
+    mutating func visibleSecret(
         _ key: String
     ) throws(ConfigurationError) -> Secret? {
         var secret: Secret?
@@ -228,7 +228,7 @@ extension ConfigurationTree {
     }
 
     /// Reads `secret`, or several under `secrets` while one is replaced by another.
-    fileprivate mutating func signingKeys() throws(ConfigurationError) -> [SigningKey] {
+    mutating func signingKeys() throws(ConfigurationError) -> [SigningKey] {
         var keys: [SigningKey] = []
         if let key = try signingKey() { keys.append(key) }
         let hasOne = !keys.isEmpty
@@ -263,7 +263,7 @@ extension ConfigurationTree {
     }
 
     /// Reads the name of a file of certificate authorities.
-    fileprivate mutating func authorities(_ key: String) throws(ConfigurationError) -> String? {
+    mutating func authorities(_ key: String) throws(ConfigurationError) -> String? {
         guard let node = takeFromFile(key), node.null == nil else { return nil }
         guard let name = node.string, !name.isEmpty else {
             throw fault(key, "must name a file", "")

@@ -34,6 +34,7 @@ package struct Setting: Sendable {
     /// All settings, in the order of the file.
     package static let all: [Setting] =
         web + storage + liveness + feed + limits + coverage + alerts + receivers
+        + nudges
 
     private static let web = [
         Setting(

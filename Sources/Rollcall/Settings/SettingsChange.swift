@@ -43,6 +43,11 @@ package struct SettingsChange: Equatable, Sendable {
         if !changed.contains(where: { $0.key.hasPrefix(Self.receivers) }) {
             hide(Self.receivers, "addresses and secrets", new.receivers != running.receivers)
         }
+        var (sink, old) = (new.pushSink, running.pushSink)
+        // What it says has a setting of its own.
+        sink?.texts = NudgeTexts()
+        old?.texts = NudgeTexts()
+        hide("nudges.sink", "an address and secrets", sink != old)
         hide("alive_ping.url", "an address", new.alivePing.url != running.alivePing.url)
     }
 

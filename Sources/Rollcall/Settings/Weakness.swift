@@ -16,7 +16,7 @@ extension Configuration {
         doorWeaknesses + storeWeaknesses
             + Self.weaknesses(of: policy.onDuty, "liveness.on_duty")
             + Self.weaknesses(of: policy.onMission, "liveness.on_mission")
-            + livenessWeaknesses + alertWeaknesses + receiverWeaknesses
+            + livenessWeaknesses + alertWeaknesses + receiverWeaknesses + nudgeWeaknesses
     }
 
     private static let day = Milliseconds.seconds(86_400)
