@@ -179,7 +179,7 @@ class RestoreTests(NudgeTestCase):
         server.stop()
         shutil.copy(f"{self.directory}/older.db", server.store)
         server.start()
-        self.assertIn("nudges are frozen", server.log())
+        self.assertIn("nobody is nudged for an interval", server.log())
         self.assertIn("frozen_until", server.get("/v1/nudges").json())
         # Blind since the copy was made: first the time to come back, then the freeze.
         time.sleep(6)
