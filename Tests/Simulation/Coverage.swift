@@ -48,8 +48,19 @@ enum Coverage {
         "the server says that it went",
     ]
 
+    private static let nudgeSituations = [
+        "a step that freezes nothing", "a step that freezes nudges", "an old location",
+        "changes that nudges depend on in blindness", "circles changed", "company comes or goes",
+        "not nudged because blind", "not nudged because no_token", "not nudged because rate",
+        "not nudged because solo", "not nudged because throttled", "nudge mode changed",
+        "nudge rules changed", "nudged after blind", "nudged after no_token", "nudged after rate",
+        "nudged after solo", "nudged after throttled", "nudged again", "nudged at once",
+        "nudged for another silence", "nudges frozen", "nudges switched on or off",
+        "push token told", "somebody is left alone",
+    ]
+
     private static let situations =
-        gapSituations + alertSituations + [
+        gapSituations + alertSituations + nudgeSituations + [
             "all backends cut off", "an old install speaks again", "app killed",
             "back-off at its longest", "backend clock skewed", "backend cut off",
             "background throttling", "backlog", "backlog in parts", "backlog newest first",

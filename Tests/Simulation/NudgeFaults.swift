@@ -103,7 +103,7 @@ extension World {
             1000, 59_999, 60_000, 60_001, 120_000, 600_000, -1000, -60_001, -600_000,
         ])
         emit(.clock(stepMilliseconds: step))
-        mark(step > 60_000 ? "a step that freezes nudges" : "a step that does not")
+        mark(step > 60_000 ? "a step that freezes nudges" : "a step that freezes nothing")
     }
 
     /// Nothing is stored for a while, in which something changes (F32).

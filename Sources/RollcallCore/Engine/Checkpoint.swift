@@ -111,7 +111,11 @@ package struct CheckpointReader {
     }
 
     /// The engine; nil if no slice came or one was damaged.
-    package func finish() -> Engine? { isDamaged ? nil : engine }
+    package func finish() -> Engine? {
+        guard !isDamaged, var engine else { return nil }
+        engine.sortRow()
+        return engine
+    }
 }
 
 extension Engine {

@@ -14,51 +14,69 @@ extension Engine {
     }
 
     /// A person may have changed: they count where they are now, and whoever is no longer alone, or
-    /// is now, is judged again.
+    /// is now, is judged again. Where they stay nobody gains or loses company.
     mutating func followCrowds(from before: Responder, _ person: Responder, _ number: Int) {
-        guard
-            before.isActive != person.isActive || before.circles != person.circles
-                || before.region != person.region
-        else { return }
-        leaveCrowds(before, number, keepsCircles: before.circles == person.circles)
-        joinCrowds(person, number, keepsCircles: before.circles == person.circles)
-    }
-
-    /// A person belongs to their circles and their region.
-    mutating func joinCrowds(_ person: Responder, _ number: Int, keepsCircles: Bool = false) {
-        if !keepsCircles {
-            for name in CircleNames.names(circles[person.circles]) {
-                let circle = circles.number(of: CircleNames.pack([name]))
-                circles.use(circle)
-                crowds.join(number, circle: circle)
-            }
+        let isOther = before.isActive != person.isActive
+        if isOther || before.region != person.region {
+            if before.isActive { follow(crowds.count(number, region: before.region, -1)) }
+            if person.isActive { follow(crowds.count(number, region: person.region, 1)) }
         }
-        if person.isActive { countInCrowds(person, number, 1) }
+        guard isOther || before.circles != person.circles else { return }
+        let old = circleNumbers(of: before.circles)
+        if before.circles != person.circles { name(person.circles, number) }
+        let new = circleNumbers(of: person.circles)
+        for circle in old where before.isActive && !(person.isActive && new.contains(circle)) {
+            follow(crowds.count(number, circle: circle, -1))
+        }
+        for circle in new where person.isActive && !(before.isActive && old.contains(circle)) {
+            follow(crowds.count(number, circle: circle, 1))
+        }
+        if before.circles != person.circles { leave(old, number) }
     }
 
-    /// A person belongs to them no longer.
-    mutating func leaveCrowds(_ person: Responder, _ number: Int, keepsCircles: Bool = false) {
-        if person.isActive { countInCrowds(person, number, -1) }
-        if keepsCircles { return }
+    /// Puts somebody back where they were. Nobody's company changes by it.
+    mutating func joinCrowds(_ person: Responder, _ number: Int) {
+        name(person.circles, number)
+        guard person.isActive else { return }
+        _ = crowds.count(number, region: person.region, 1)
         for circle in circleNumbers(of: person.circles) {
-            circles.leave(circle)
+            _ = crowds.count(number, circle: circle, 1)
+        }
+    }
+
+    /// A person is nowhere any more.
+    mutating func leaveCrowds(_ person: Responder, _ number: Int) {
+        let circles = circleNumbers(of: person.circles)
+        if person.isActive {
+            follow(crowds.count(number, region: person.region, -1))
+            for circle in circles { follow(crowds.count(number, circle: circle, -1)) }
+        }
+        leave(circles, number)
+    }
+
+    private mutating func name(_ set: UInt32, _ number: Int) {
+        for name in CircleNames.names(circles[set]) {
+            let circle = circles.number(of: CircleNames.pack([name]))
+            circles.use(circle)
+            crowds.join(number, circle: circle)
+        }
+    }
+
+    private mutating func leave(_ circles: [UInt32], _ number: Int) {
+        for circle in circles {
+            self.circles.leave(circle)
             crowds.leave(number, circle: circle)
         }
     }
 
-    private mutating func countInCrowds(_ person: Responder, _ number: Int, _ step: Int) {
-        var changed = [crowds.count(number, region: person.region, step)]
-        for circle in circleNumbers(of: person.circles) {
-            changed.append(crowds.count(number, circle: circle, step))
-        }
-        for other in changed.compactMap({ $0 })
-        where (0..<roster.count).contains(other) && roster[other].isStale {
-            nudges.toJudge.append(UInt32(other))
-        }
+    /// Somebody who was alone is not any more, or the reverse.
+    private mutating func follow(_ other: Int?) {
+        guard let other, (0..<roster.count).contains(other), roster[other].isStale else { return }
+        nudges.toJudge.append(UInt32(other))
     }
 
     /// The circles of a set, by their numbers: each stands in the table as a set of one.
-    private func circleNumbers(of set: UInt32) -> [UInt32] {
+    func circleNumbers(of set: UInt32) -> [UInt32] {
         if set == 0 { return [] }
         return CircleNames.names(circles[set]).compactMap { circles.known(CircleNames.pack([$0])) }
     }

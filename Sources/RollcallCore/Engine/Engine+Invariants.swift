@@ -5,6 +5,7 @@ extension Engine {
         var broken: [String] = []
         for number in 0..<roster.count { examine(number, &broken) }
         examineTally(&broken)
+        examineNudges(&broken)
         examineBounds(&broken)
         return broken
     }
@@ -48,6 +49,53 @@ extension Engine {
         same(tally.notExpected, anew.notExpected, "people not expected")
         for (field, (a, b)) in zip(tally.telemetry, anew.telemetry).enumerated() {
             same(a, b, "telemetry \(Telemetry.fields[field].name)")
+        }
+    }
+
+    /// Crowds kept as people change equal crowds made anew; what is remembered of nudges fits those
+    /// whom it is about (N1, N3, N10).
+    private func examineNudges(_ broken: inout [String]) {
+        var regionCounts: [UInt32: Int] = [:]
+        var circleCounts: [UInt32: Int] = [:]
+        for number in 0..<roster.count where roster[number].idCount > 0 {
+            let person = roster[number]
+            let name = String(decoding: roster.id(number), as: UTF8.self)
+            func expect(_ holds: Bool, _ what: String) {
+                if !holds { broken.append("\(name): \(what)") }
+            }
+            expect(
+                !person.isStale || staleFrom(person) <= watch.watchedNow,
+                "who is held to be stale is due")
+            expect(nudgeStates[number] == nil || person.hasNudges, "nudges are known of")
+            let state = nudgeStates[number] ?? NudgeState()
+            let row = nudges.row.count { $0 == UInt32(number) }
+            expect(row == (state.isInRow ? 1 : 0), "who waits stands in the row once")
+            expect(
+                state.reason != .rate || !person.isStale || state.isInRow
+                    || policy.nudges.mode == .disabled, "who is held by the rate waits")
+            let own = circleNumbers(of: person.circles)
+            for circle in own {
+                let members = crowds.members(of: circle)
+                expect(members.count { $0 == UInt32(number) } == 1, "a circle knows its members")
+            }
+            guard person.isActive else { continue }
+            regionCounts[person.region, default: 0] += 1
+            for circle in own { circleCounts[circle, default: 0] += 1 }
+        }
+        for (region, count) in regionCounts where crowds.active(inRegion: region) != count {
+            broken.append("region \(region): \(count) active")
+        }
+        for (circle, count) in circleCounts where crowds.active(inCircle: circle) != count {
+            broken.append("circle \(circle): \(count) active")
+        }
+        if crowds.activeInRegions != regionCounts.values.reduce(0, +)
+            || crowds.activeInCircles != circleCounts.values.reduce(0, +)
+        {
+            broken.append("crowds of nobody")
+        }
+        let pairs = zip(nudges.row, nudges.row.dropFirst())
+        if !pairs.allSatisfy({ roster.precedes(Int($1), Int($0)) }) {
+            broken.append("the row ends with the first by id")
         }
     }
 

@@ -31,11 +31,17 @@ extension Engine {
                 nudges.toJudge.append(UInt32(number))
             }
             person.isStale = true
-        } else if person.isStale {
+        } else if person.isStale || person.hasNudges && isNews(from: before, person) {
             person.isStale = false
             nudgeStates[number]?.reason = nil
             if nudgeStates[number]?.isEmpty ?? false { nudgeStates[number] = nil }
         }
+    }
+
+    /// Who is due no longer because watched time was set back is still held, until they are told to
+    /// be located or not expected.
+    private func isNews(from before: Responder, _ person: Responder) -> Bool {
+        !person.isActive || person.lastLocation > before.lastLocation
     }
 
     /// What a newer location, or contact, says about the last nudge.
@@ -125,7 +131,7 @@ extension Engine {
     }
 
     /// The first by id is taken first, from the end.
-    private mutating func sortRow() { nudges.row.sort { roster.precedes(Int($1), Int($0)) } }
+    mutating func sortRow() { nudges.row.sort { roster.precedes(Int($1), Int($0)) } }
 
     // MARK: - One person
 
@@ -273,7 +279,7 @@ extension Engine {
     mutating func restore(_ state: NudgeState, _ person: Responder, _ number: Int) {
         nudgeStates[number] = state
         let entry = UInt32(number)
-        // By number; they are put in order before the first is taken.
+        // By number; `sortRow` puts them in order once all are back.
         if state.isInRow { nudges.row.append(entry) }
         if state.isInBlind { nudges.blind.append(entry) }
         if state.reason == .blind, !watch.isBlind {

@@ -141,9 +141,12 @@ extension Engine {
         changeAlertRules()
         counters.notifications.keep(only: policy.receivers)
         followReceivers()
-        guard policy.nudges != old.nudges else { return }
+        let isOther = policy.nudges != old.nudges
         for number in 0..<roster.count where roster[number].isStale {
-            nudges.toJudge.append(UInt32(number))
+            // By an offline threshold too, which may be another, some are held (F31).
+            if isOther || nudgeStates[number]?.reason == .blind {
+                nudges.toJudge.append(UInt32(number))
+            }
         }
     }
 }

@@ -35,6 +35,12 @@ struct CircleCrowds: Sendable {
         Int(region) < regions.count ? Int(regions[Int(region)].count) : 0
     }
 
+    /// Active people of all regions; each counts once.
+    var activeInRegions: Int { regions.reduce(0) { $0 + Int($1.count) } }
+
+    /// Active people of all circles; each counts once a circle.
+    var activeInCircles: Int { circles.reduce(0) { $0 + Int($1.count) } }
+
     // MARK: - Changes
 
     /// Somebody names a circle.
