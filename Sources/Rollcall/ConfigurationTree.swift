@@ -136,8 +136,8 @@ struct ConfigurationTree {
             message: "\(full(key)): unknown setting\(Spelling.hint(for: key, among: known))")
     }
 
-    /// True if the file has a mapping under this key, and nobody read it yet.
-    func isMapping(_ key: String) -> Bool { entries[key]?.mapping != nil }
+    /// True if the file has a mapping under this key that says something, and nobody read it yet.
+    func isMapping(_ key: String) -> Bool { entries[key]?.mapping?.isEmpty == false }
 
     /// True if the file has this key, and nobody read it yet.
     func has(_ key: String) -> Bool { entries[key] != nil }

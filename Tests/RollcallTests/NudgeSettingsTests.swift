@@ -110,6 +110,11 @@ import Testing
                     + "366d (4)"
             ),
             (
+                "stale_after: {}",
+                "stale_after must be a duration such as 1500ms, 90s, 15m, 4h or 30d, from 1s to "
+                    + "366d"
+            ),
+            (
                 "stale_after: {on_mision: 1h}",
                 "stale_after.on_mision: unknown setting, did you mean \"on_mission\"?"
             ),
