@@ -40,6 +40,15 @@ package struct NudgeDesk: Sendable {
     /// Nudges are frozen for an interval.
     mutating func freeze(until: Timestamp) { frozenUntil = max(frozenUntil, until) }
 
+    /// Nobody waits for anything: whoever is due is judged anew.
+    mutating func forgetQueues() {
+        sends = []
+        (toJudge, row, blind) = ([], [], [])
+        throttles = DeadlineQueue()
+        graces = DeadlineQueue()
+        followed = DeadlineQueue()
+    }
+
     mutating func clampInstants(to now: WatchedTime) { sawAgainAt = min(sawAgainAt, now) }
 
     /// How many may be nudged now.
