@@ -16,6 +16,8 @@ package struct Configuration: Equatable, Sendable {
     package var receivers = [ReceiverAddress.standard]
     /// The switch that others watch us by.
     package var alivePing = AlivePingSettings()
+    /// Who carries pushes to phones; nil for nobody, and where secrets decide nothing.
+    package var pushSink: PushSink?
     /// Items and depth of a body.
     package var scanLimits = ScanLimits()
     /// Bytes of a body at most.

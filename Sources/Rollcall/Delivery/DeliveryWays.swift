@@ -20,6 +20,15 @@ package struct DeliveryWays: Sendable {
     package var times = OutboxTimes()
     /// How long a stop leaves what is being sent to come back.
     package var sendingLeaveMax = Milliseconds.seconds(2)
+    /// Who carries pushes to phones now; nil if the settings name nobody.
+    package var pushSink: @Sendable () -> PushSink? = { nil }
+    /// Makes what sends pushes, on the thread that it belongs to.
+    package var makePushCaller: @Sendable (Logger) -> PushCalls = { _ in
+        let caller = PushCaller()
+        return PushCalls(
+            send: { caller.send($0, to: $1, now: $2) },
+            receipts: { caller.receipts($0, from: $1, now: $2) })
+    }
 
     /// Nobody can be reached.
     package init() {}
@@ -28,5 +37,6 @@ package struct DeliveryWays: Sendable {
     package init(_ book: ReceiverBook) {
         address = { book.address(of: $0) }
         externalURL = { book.externalURL }
+        pushSink = { book.pushSink }
     }
 }

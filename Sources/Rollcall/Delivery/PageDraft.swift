@@ -104,7 +104,7 @@ struct PageDraft: Sendable {
     }
 
     /// 16 digits.
-    private static func hexadecimal(_ number: UInt64) -> String {
+    static func hexadecimal(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }

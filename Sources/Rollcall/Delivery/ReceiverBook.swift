@@ -1,13 +1,14 @@
 import RollcallCore
 import Synchronization
 
-/// How those who are told of alerts are reached, as the settings say now: a reload changes it while
+/// How those who are told of alerts are reached, and phones, as the settings say now: a reload changes it while
 /// messages are on their way, and each attempt looks anew.
 package final class ReceiverBook: Sendable {
     private struct Page: Sendable {
         var addresses: [[UInt8]: ReceiverAddress] = [:]
         var alivePing = AlivePingSettings()
         var externalURL = ""
+        var pushSink: PushSink?
 
         init(_ configuration: Configuration) {
             for address in configuration.receivers {
@@ -15,6 +16,7 @@ package final class ReceiverBook: Sendable {
             }
             alivePing = configuration.alivePing
             externalURL = configuration.doors.externalURL?.text ?? ""
+            pushSink = configuration.pushSink
         }
     }
 
@@ -36,6 +38,9 @@ package final class ReceiverBook: Sendable {
 
     /// Whom we tell that the watch works.
     package var alivePing: AlivePingSettings { page.withLock { $0.alivePing } }
+
+    /// Who carries pushes to phones; nil if the settings name nobody.
+    package var pushSink: PushSink? { page.withLock { $0.pushSink } }
 
     /// Where people reach us, for links; empty if that is not known.
     package var externalURL: String { page.withLock { $0.externalURL } }

@@ -1,0 +1,49 @@
+import RollcallCore
+
+/// Who carries pushes to phones, and how it is reached: made of the settings, never journaled,
+/// never shown. What decides about it is `NudgeRules.Sink`. Source: design §7 N7.
+package struct PushSink: Equatable, Sendable {
+    /// How it is talked to.
+    package enum Kind: Sendable {
+        /// A backend of one's own, which knows the phones' tokens.
+        case webhook
+        /// Expo's push service, which is told the token.
+        case expo
+
+        /// What the engine has to know of it.
+        package var rule: NudgeRules.Sink { self == .webhook ? .webhook : .expo }
+    }
+
+    /// Where Expo's push service is.
+    package static let expoURL = "https://exp.host"
+    /// The notification channel that Expo makes on Android if the app makes none.
+    package static let channelStandard = "default"
+
+    package var kind: Kind
+    /// Of `webhook` the whole URL, of `expo` where its paths begin. Any part may be secret.
+    package var url: String
+    /// Of `webhook`: as a receiver's.
+    package var signingKeys: [SigningKey] = []
+    /// What is sent as `Authorization: Bearer …`; of `expo` its access token.
+    package var bearer: Secret?
+    /// Of `expo`: the notification channel on Android. One that the app does not have is not shown.
+    package var channel = Self.channelStandard
+    /// Who may vouch for the server.
+    package var authorities = Authorities()
+    /// What the pushes say.
+    package var texts = NudgeTexts()
+
+    /// A sink at `url`, without secrets.
+    package init(_ kind: Kind, url: String) {
+        self.kind = kind
+        self.url = url
+    }
+
+    /// Where it is, as far as that may be shown: scheme, host and port.
+    var place: String { Destination(url: url)?.text ?? "" }
+}
+
+extension PushSink: CustomStringConvertible, CustomReflectable {
+    package var description: String { "\(kind.rule.word) \(place)" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
