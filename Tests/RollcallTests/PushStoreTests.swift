@@ -10,7 +10,7 @@ import Testing
     private let directory = TemporaryDirectory()
 
     private func decide(
-        _ number: Int64, person: Int = 0, _ kind: PushKind = .nudge, _ box: inout PushBox,
+        _ number: Int64, person: Int = 0, kind: PushKind = .nudge, _ box: inout PushBox,
         at instant: Int64
     ) {
         var facts = NudgeFacts()
@@ -49,7 +49,7 @@ import Testing
         decide(1, person: 4, &box, at: 1000)
         try commit(&box, journal)
         send(&box, .ticketed(Array("ticket".utf8)), at: 1000)
-        decide(2, .wake, &box, at: 2000)
+        decide(2, kind: .wake, &box, at: 2000)
         send(&box, .refused(retryAfter: nil), at: 2000)
         decide(3, person: 1, &box, at: 3000)
         send(&box, .delivered, at: 3000)

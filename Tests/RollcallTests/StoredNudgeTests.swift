@@ -7,6 +7,10 @@ import Testing
 @Suite struct StoredNudgeTests {
     private static let began: Int64 = 1_795_230_000_000
     private static let hour: Int64 = 3600
+    /// Seconds between two turns.
+    private static let step: Int64 = 900
+    /// The last turn of the store.
+    private static let last = 4 * hour + step
 
     private let directory = TemporaryDirectory()
 
@@ -59,9 +63,9 @@ import Testing
             store, &engine, seconds: 0, number: number,
             [.start(), .policy(policy), try batch(["a", "b"], at: 0, captured: 0)])
         var told: [Int] = []
-        for seconds in stride(from: Int64(5), through: 4 * Self.hour + 60, by: 5) {
+        for seconds in stride(from: Self.step, through: Self.last, by: Int64.Stride(Self.step)) {
             number += 1
-            let isLate = seconds > 4 * Self.hour + 30
+            let isLate = seconds == Self.last
             let events = try [
                 batch(["a"], at: seconds),
                 batch(["b"], at: seconds, captured: isLate ? seconds : nil),
@@ -96,29 +100,29 @@ import Testing
         #expect(engine.nudgeAnswer(0).lastAt == before.nudgeAnswer(0).lastAt)
         #expect(engine.nudgeAnswer(1).lastAt == nil)
         #expect(engine.counters.nudges.sent == 1)
-        let last = 4 * Self.hour + 60
         var number = try #require(try store.journal.lastTurn()).number
         var told: [Int] = []
         var pushes: [Int64] = []
         var at: [Int64] = []
-        for seconds in stride(from: last + 5, through: last + 7 * Self.hour, by: 5) {
+        for seconds in stride(
+            from: Self.last + Self.step, through: Self.last + 7 * Self.hour, by: Int64.Stride(Self.step))
+        {
             number += 1
             let decisions = try run(
                 store, &engine, seconds: seconds, number: number,
                 [try batch(["a", "b"], at: seconds)])
             for decision in decisions {
-                guard case .nudge(_, let person, let report) = decision, report.kind == .send else {
-                    continue
-                }
+                guard case .nudge(let time, let person, let report) = decision,
+                    report.kind == .send
+                else { continue }
                 told.append(person)
                 pushes.append(report.number)
-                at.append(seconds)
+                at.append((time.milliseconds - Self.began) / 1000)
             }
         }
         // The second 4 h after its new location, the first 6 h after its nudge.
         #expect(told == [1, 0])
-        #expect(at.first.map { $0 < last + 4 * Self.hour } == true)
-        #expect(at.last.map { $0 >= 10 * Self.hour } == true)
+        #expect(at == [Self.last + 4 * Self.hour, 10 * Self.hour])
         #expect(pushes == [2, 3])
         try store.journal.close()
     }

@@ -374,6 +374,9 @@ package struct PushBox: Equatable, Sendable {
         return changes
     }
 
+    /// True if something is to be stored.
+    package var hasChanges: Bool { !changed.isEmpty }
+
     /// Pushes that the sink has not taken yet.
     package var pendingCount: Int { open.count }
 
