@@ -59,7 +59,7 @@ import Testing
     @Test func `version 1: it is migrated once, written on, and read again`() throws {
         let path = try unpack(1)
         var store = try KeeperStore(path: path)
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 4)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 5)
         var engine = try store.recover().engine
         let turn = try #require(try store.journal.lastTurn())
         let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
@@ -83,7 +83,7 @@ import Testing
     @Test func `version 2: erasures and people are there; gaps begin with the next silence`() throws
     {
         let store = try KeeperStore(path: try unpack(2))
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 4)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 5)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 2)
         #expect(recovered.rows > 0)
@@ -120,7 +120,7 @@ import Testing
     {
         let path = try unpack(3)
         var store = try KeeperStore(path: path)
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 4)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 5)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 3)
         #expect(recovered.rows > 0)
@@ -135,6 +135,28 @@ import Testing
         try store.journal.close()
         store = try KeeperStore(path: path)
         #expect(store.number == number)
+        try store.journal.close()
+    }
+
+    @Test func `version 4: what is on its way stays so, nobody was nudged, and nobody is again`()
+        throws
+    {
+        let store = try KeeperStore(path: try unpack(4))
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 5)
+        let recovered = try store.recover()
+        #expect(recovered.checkpoint?.engineVersion == 4)
+        #expect(recovered.rows > 0)
+        let engine = recovered.engine
+        let ids = (0..<engine.roster.count).map { text(engine.roster.id($0)) }
+        #expect(ids == (0..<7).map { "r-\($0)" } + ["", "late-1"])
+        let circles = text(engine.circles[engine.roster[1].circles])
+        #expect(engine.pushToken(1).map { text($0) } == "ExponentPushToken[golden]")
+        #expect(circles.contains("alpha"))
+        #expect(try store.journal.messages().contains { !$0.state.isFinished })
+        #expect(try store.journal.pushes() == [])
+        #expect(try store.journal.pushClaims() == 0)
+        #expect(engine.counters.nudges == NudgeCounters())
+        #expect(engine.brokenInvariants() == [])
         try store.journal.close()
     }
 }

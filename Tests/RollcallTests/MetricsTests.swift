@@ -507,6 +507,9 @@ private let expectedPage = #"""
     # HELP rollcall_notification_latency_seconds Time from a decision until its receiver took \#
     the message.
     …_bucket{receiver="oncall",le…} none
+    # TYPE rollcall_pushes_pending gauge
+    # HELP rollcall_pushes_pending Pushes to phones that the sink has not taken yet.
+    … 0
     # TYPE rollcall_alive_pings counter
     # HELP rollcall_alive_pings Pings to alive_ping.url that were due.
     …_total{outcome…} sent 0, failed 0, withheld 0

@@ -11,7 +11,9 @@ import Testing
     ]
     /// What building and running leave behind, and `.gitignore` names.
     private static let leftBehind = ["Package.resolved"]
-    private static let leftEndings = [".db", ".db-wal", ".db-shm", ".db.lock", ".sqlite"]
+    private static let leftEndings = [
+        ".db", ".db-wal", ".db-shm", ".db.lock", ".db.epoch", ".sqlite",
+    ]
     private static let linesMax = 400
     /// A file of one of these names has no idea in it yet.
     private static let ideasMissing = ["Utils", "Utilities", "Helper", "Manager", "Common", "Misc"]

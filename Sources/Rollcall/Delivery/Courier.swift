@@ -1,4 +1,3 @@
-import Glibc
 import Logging
 import RollcallCore
 
@@ -24,8 +23,6 @@ final class Courier: Sendable {
 
     /// Milliseconds of sleep without anything to do.
     private static let idleWait: Int64 = 3_600_000
-    /// Bytes of the thread's stack: TLS needs a part of it.
-    private static let stackBytes = 1 << 20
 
     private let lane: LaneKey
     private let ways: DeliveryWays
@@ -45,21 +42,7 @@ final class Courier: Sendable {
     }
 
     /// Starts the thread; false if the system has none left.
-    func start() -> Bool {
-        let box = Unmanaged.passRetained(self)
-        var thread = pthread_t()
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setstacksize(&attributes, Self.stackBytes)
-        let result = pthread_create(&thread, &attributes, runCourier, box.toOpaque())
-        pthread_attr_destroy(&attributes)
-        guard result == 0 else {
-            box.release()
-            return false
-        }
-        pthread_detach(thread)
-        return true
-    }
+    func start() -> Bool { DeliveryThread.start { self.run() } }
 
     /// Hands over a message. The outbox has one under way to each address.
     func carry(_ draft: PageDraft, attempt: Int) { mailbox.put(.carry(draft, attempt: attempt)) }
@@ -67,7 +50,7 @@ final class Courier: Sendable {
     /// Ends the thread after what it is at.
     func close() { mailbox.put(.close) }
 
-    fileprivate func run() {
+    private func run() {
         let send = ways.makeSend(log)
         while true {
             for message in mailbox.takeAll(waiting: Self.idleWait) {
@@ -96,11 +79,4 @@ final class Courier: Sendable {
                 beganAt: clock.wall,
                 took: Milliseconds(ClockReading.now().elapsed - clock.elapsed)))
     }
-}
-
-/// A courier's thread. Not a closure: one written inside a type could be isolated to an actor.
-private func runCourier(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let box else { return nil }
-    Unmanaged<Courier>.fromOpaque(box).takeRetainedValue().run()
-    return nil
 }

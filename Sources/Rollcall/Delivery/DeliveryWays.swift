@@ -18,6 +18,7 @@ package struct DeliveryWays: Sendable {
         return { caller.send($0, to: $1, target: $2, now: $3) }
     }
     package var times = OutboxTimes()
+    package var pushTimes = PushTimes()
     /// How long a stop leaves what is being sent to come back.
     package var sendingLeaveMax = Milliseconds.seconds(2)
     /// Who carries pushes to phones now; nil if the settings name nobody.

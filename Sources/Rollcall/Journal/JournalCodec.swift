@@ -53,8 +53,13 @@ package struct PendingTurn {
     /// What changed in the outbox, and attempts that began or ended.
     package var outbox = OutboxChanges()
     package var attempts: [AttemptRow] = []
+    /// What changed of pushes.
+    package var pushes = PushChanges()
+    /// Attempts to send a push that this store ever began; nil if none begins here.
+    package var pushClaims: Int64?
     /// What may go out once all this is committed.
     package var sendings: [OutboxSending] = []
+    package var pushSendings: [PushSending] = []
     package private(set) var turn = Turn(
         number: 0, nowMilliseconds: 0, wallMilliseconds: 0, firstRow: 1, lastRow: 0,
         engineVersion: Engine.version)
@@ -82,6 +87,7 @@ package struct PendingTurn {
     var storedBytes: Int {
         bytes.count + 40 * rows.count + 200 * decisions.count + 60 * dark.count
             + 1000 * outbox.added.count + 200 * (outbox.changed.count + attempts.count)
+            + 200 * (pushes.added.count + pushes.changed.count)
     }
 
     /// Takes over what `engine` decided and booked.
@@ -92,7 +98,7 @@ package struct PendingTurn {
 
     /// True if there is nothing to be kept but the sign of life.
     var isEmpty: Bool {
-        rows.isEmpty && decisions.isEmpty && outbox.isEmpty && attempts.isEmpty
+        rows.isEmpty && decisions.isEmpty && outbox.isEmpty && attempts.isEmpty && pushes.isEmpty
     }
 
     package init() {}

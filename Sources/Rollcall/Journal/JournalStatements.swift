@@ -32,6 +32,10 @@ final class JournalStatements {
     let insertMessage, updateMessage, aliveMessages, messagesAfter, deleteMessage: Statement
     /// See `insertMessage`.
     let putAttempt, deleteAttempts: Statement
+    /// Pushes.
+    let insertPush, updatePush, alivePushes, pushesAfter, deletePush, deletePushesOf: Statement
+    /// See `insertPush`.
+    let lastPush: Statement
 
     private var all: [Statement] = []
 
@@ -143,6 +147,16 @@ final class JournalStatements {
         deleteMessage = try prepare("DELETE FROM outbox WHERE notice = ? AND target = ?")
         putAttempt = try prepare("INSERT OR REPLACE INTO attempts VALUES(?, ?, ?, ?, ?, ?, ?)")
         deleteAttempts = try prepare("DELETE FROM attempts WHERE notice = ? AND target = ?")
+        insertPush = try prepare(
+            "INSERT INTO pushes VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        updatePush = try prepare(JournalSchema.updatePush)
+        alivePushes = try prepare(
+            "SELECT * FROM pushes INDEXED BY pushes_alive WHERE state < 3 ORDER BY number")
+        pushesAfter = try prepare(JournalSchema.pushesAfter)
+        deletePush = try prepare("DELETE FROM pushes WHERE number = ?")
+        deletePushesOf = try prepare(
+            "DELETE FROM pushes WHERE responder = ? ORDER BY number LIMIT ?")
+        lastPush = try prepare("SELECT max(number) FROM pushes")
         self.all = all
     }
 

@@ -106,6 +106,11 @@ struct DecisionCode {
         }
     }
 
+    /// True for the kinds of which a store's ledgers are made (J4).
+    static func isOfLedger(_ kind: UInt8) -> Bool {
+        kind == alert || kind == notice || kind == nudge || kind == wake
+    }
+
     /// True if `row` stores the same decision.
     func equals(_ row: DecisionRow) -> Bool {
         row.kind == kind && row.responder == responder && row.atMilliseconds == at.milliseconds

@@ -2,12 +2,13 @@ import RollcallCore
 
 /// Removes erased people from the store, a piece a turn (design §3, DELETE /v1/responders/{id}).
 ///
-///     waiting ── a checkpoint without them is complete ──► rows ──► dark time ──► alerts
-///                                                    done ◄── log ◄── older checkpoints ◄──┘
+///     waiting ── a checkpoint without them is complete ──► rows ──► dark time ──► pushes ──► alerts
+///                                                       done ◄── log ◄── older checkpoints ◄──┘
 ///
 /// * waiting: a restart would still need their rows, to fold again what came after the checkpoint.
 /// * rows: their rows, decisions and gaps are removed, walking back.
 /// * dark time: their rows of it are removed, day by day.
+/// * pushes: what became of pushes to them is removed.
 /// * alerts: decisions and messages about alerts lose the names of regions that nobody has any more.
 /// * older checkpoints: those that still hold them are written anew, slice by slice.
 /// * log: what the write-ahead log still holds is moved into the file and cut off.
@@ -18,6 +19,8 @@ struct ErasureWriter {
     private static let rowsATurn = 200
     /// Days of dark time looked at a turn.
     private static let daysATurn = 200
+    /// Pushes removed a turn.
+    private static let pushesATurn: Int64 = 1000
     /// Decisions and messages about alerts looked at a turn.
     static let alertsATurn: Int64 = 1000
     /// Slices of older checkpoints looked at a turn.
@@ -26,6 +29,7 @@ struct ErasureWriter {
     private enum Stage {
         case rows
         case dark(left: [Int64], after: Int64)
+        case pushes(left: [Int64])
         case decisions(after: Int64)
         case messages(after: MessagePlace)
         case checkpoints([EngineCheckpoint], slice: Int64)
@@ -100,6 +104,7 @@ struct ErasureWriter {
         switch stage {
         case .rows: try removeRows(journal)
         case .dark(let left, let day): try removeDark(left, after: day, journal)
+        case .pushes(let left): try removePushes(left, journal)
         case .decisions(let last):
             let next = try journal.forgetRegions(
                 engine, through: turn, after: last, limit: Self.alertsATurn)
@@ -133,20 +138,35 @@ struct ErasureWriter {
             guard let erasure = erasures[number] else { continue }
             try journal.removeGap(erasure.gap, of: erasure.responder)
         }
-        let people = current.compactMap { erasures[$0]?.responder }.filter { $0 > 0 }
-        stage = .dark(left: people, after: .min)
+        stage = .dark(left: peopleOfCurrent, after: .min)
+    }
+
+    /// Numbers + 1 of those that are being removed.
+    private var peopleOfCurrent: [Int64] {
+        current.compactMap { erasures[$0]?.responder }.filter { $0 > 0 }
     }
 
     private mutating func removeDark(
         _ left: [Int64], after day: Int64, _ journal: Journal
     ) throws(StoreError) {
         guard let responder = left.first else {
-            stage = .decisions(after: 0)
+            stage = .pushes(left: peopleOfCurrent)
             return
         }
         let next = try journal.removeDark(of: responder, after: day, limit: Self.daysATurn)
         let rest = Array(left.dropFirst())
         stage = next.map { .dark(left: left, after: $0) } ?? .dark(left: rest, after: .min)
+    }
+
+    private mutating func removePushes(
+        _ left: [Int64], _ journal: Journal
+    ) throws(StoreError) {
+        guard let responder = left.first else {
+            stage = .decisions(after: 0)
+            return
+        }
+        let isLeft = try journal.removePushes(of: responder, limit: Self.pushesATurn)
+        if !isLeft { stage = .pushes(left: Array(left.dropFirst())) }
     }
 
     private mutating func findCheckpoints(_ journal: Journal) throws(StoreError) {

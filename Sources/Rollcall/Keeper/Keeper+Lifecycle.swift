@@ -3,28 +3,34 @@ import RollcallCore
 
 /// How a keeper's life begins and ends.
 extension Keeper {
-    /// The first turn: `start`, the settings if they are new, a wall that went back meanwhile.
+    /// The first turn: `start`, the settings if they are new, a wall that stepped meanwhile. It
+    /// cannot be told from time that passes how far it went forward, unless the epoch file does.
     func begin(policy: Policy, isNew: Bool) throws(StoreError) {
         let clock = ClockReading.now()
         let last = engine.watch.now
         let away = clock.wall.milliseconds - engine.watch.wall(last).milliseconds
+        let epoch = try beginPushes(clock)
+        let passed = away - epoch.step.count
         let now =
             isNew
-            ? RunningTime(milliseconds: clock.wall.milliseconds) : last + Milliseconds(max(1, away))
+            ? RunningTime(milliseconds: clock.wall.milliseconds)
+            : last + Milliseconds(max(1, passed))
         origin = (now.milliseconds, clock.elapsed)
         refusalsSeen = refusals()
         var pending = PendingTurn()
-        _ = pending.fold(.start(), into: &engine, at: now)
+        _ = pending.fold(.start(isRestored: epoch.isRestored), into: &engine, at: now)
         if isNew || engine.policy != policy {
             _ = pending.fold(.policy(policy), into: &engine, at: now)
         }
-        if away < 0 && !isNew {
-            let step = clock.wall.milliseconds - engine.watch.wall(now).milliseconds
+        let step = clock.wall.milliseconds - engine.watch.wall(now).milliseconds
+        if !isNew, away < 0 || epoch.step.count > 0 {
             _ = pending.fold(.clock(step: Milliseconds(step)), into: &engine, at: now)
         }
         judge(&pending, at: now, sends: false)
+        if epoch.isRestored { pending.pushClaims = pushClaims }
         number(&pending)
         try store.commit([pending])
+        tellEpoch(epoch, clock)
         lastTurnElapsed = clock.elapsed
         beginAlarm(now, clock)
         figures.journalOldestAt = try store.journal.firstTurn().map {
@@ -35,6 +41,7 @@ extension Keeper {
     /// An orderly stop leaves a checkpoint, so that the next start has no tail (J4).
     func close() {
         dismissCouriers()
+        dismissPushCouriers()
         do throws(StoreError) {
             guard kept.isEmpty else {
                 log.error(
@@ -50,6 +57,7 @@ extension Keeper {
                 chores.checkpoints.wrote()
             }
             try store.journal.close()
+            _ = leaveEpoch(ClockReading.now())
         } catch {
             log.error("the last checkpoint failed", metadata: ["error": "\(error)"])
             try? store.journal.rollback()

@@ -92,6 +92,7 @@ extension Keeper {
             }
         }
         pending.outbox = outbox.takeChanges()
+        judgePushes(&pending, at: now, sends: sends)
     }
 
     /// Hands over what a commit says was begun.

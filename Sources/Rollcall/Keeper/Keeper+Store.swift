@@ -125,7 +125,7 @@ extension Keeper {
             switch message {
             case .write(_, let reply): reply(.unavailable("the store does not take commits"))
             case .question(let question): questions.append(question)
-            case .report, .noticeWait, .stop: break
+            case .report, .pushReport, .noticeWait, .stop: break
             }
         }
         while let first = kept.first {
@@ -134,6 +134,7 @@ extension Keeper {
                 chores.erasures.add(first.erasures)
                 kept.removeFirst()
                 send(first.sendings)
+                sendPushes(first.pushSendings)
             } catch {
                 guard case .recoverable = error.disposition else { return end(error) }
                 break

@@ -16,6 +16,7 @@ enum KeeperMessage: Sendable {
     case write(Event, reply: @Sendable (WriteOutcome) -> Void)
     case question(@Sendable (KeeperView) -> Void)
     case report(CourierReport)
+    case pushReport(PushReport)
     case noticeWait(NoticeWait)
     case stop(@Sendable () -> Void)
 }
@@ -71,6 +72,14 @@ package final class Keeper: @unchecked Sendable {
     /// What couriers brought and no turn has taken yet.
     var reports: [CourierReport] = []
     var noticeWaits: [NoticeWait] = []
+    var pushes: PushBox
+    var pushCouriers: [PushLane: PushCourier] = [:]
+    var pushReports: [PushReport] = []
+    /// Attempts to send a push that the store ever claimed.
+    var pushClaims: Int64 = 0
+    let epoch: EpochFile
+    var hasEpochFailed = false
+    var hasWallStepped = false
     /// Once it is to stop: whom to tell, and how long what is being sent is waited for.
     private var stopping: (done: [@Sendable () -> Void], until: Int64)?
     /// Turns whose commit failed, kept whole (J6).
@@ -113,6 +122,8 @@ package final class Keeper: @unchecked Sendable {
         outbox = Outbox(
             store: store.number, messages: try store.journal.messages(), now: engine.watch.now,
             times: ways.times)
+        pushes = PushBox(store: store.number)
+        epoch = EpochFile(storePath: store.journal.connection.path)
         alarm = StoreAlarm(now: engine.watch.now, wall: ClockReading.now().wall)
         figures = StoreFigures(version: BuildInformation.version)
         figures.refoldDifferences = recovered.differences
@@ -191,7 +202,7 @@ package final class Keeper: @unchecked Sendable {
             let clock = present()
             take(messages, clock)
             let isLast =
-                stopping.map { !kept.isEmpty || !outbox.isSending || $0.until <= clock.elapsed }
+                stopping.map { !kept.isEmpty || !isSending || $0.until <= clock.elapsed }
                 ?? false
             if kept.isEmpty {
                 turn(messages, clock, lateBy: clock.elapsed - plan, isLast: isLast)
@@ -217,6 +228,7 @@ package final class Keeper: @unchecked Sendable {
             case .report(let report) where report.notice == PageDraft.alarmNumber:
                 takeAlarm(report)
             case .report(let report): reports.append(report)
+            case .pushReport(let report): pushReports.append(report)
             case .noticeWait(let new): wait(new)
             case .stop(let done):
                 let until = clock.elapsed + ways.sendingLeaveMax.count
@@ -231,16 +243,19 @@ package final class Keeper: @unchecked Sendable {
         let now = ClockReading.now().elapsed
         let patience = noticeWaits.map(\.until).min() ?? .max
         if !kept.isEmpty { return min(now + Self.retryEvery, patience) }
-        if chores.isBusy || !reports.isEmpty { return now }
+        if chores.isBusy || !reports.isEmpty || !pushReports.isEmpty { return now }
         let isStopping = stopping != nil
-        if isStopping, !outbox.isSending { return now }
-        let first = isStopping ? engine.nextInstant() : min(engine.nextInstant(), outbox.due())
+        if isStopping, !isSending { return now }
+        let next = engine.nextInstant()
+        let first = isStopping ? next : min(next, outbox.due(), pushes.due())
         let due = first.milliseconds - origin.running + origin.elapsed
         let sleep = chores.erasures.wantsLogCut ? Self.logCutEvery : Self.sleepMax
         return min(
             due, lastTurnElapsed + Engine.turnEvery.count, now + sleep, patience,
             stopping?.until ?? .max)
     }
+
+    private var isSending: Bool { outbox.isSending || pushes.isSending }
 
     func running(_ clock: ClockReading) -> RunningTime {
         RunningTime(milliseconds: origin.running + clock.elapsed - origin.elapsed)
@@ -265,6 +280,7 @@ package final class Keeper: @unchecked Sendable {
         var pending = PendingTurn()
         observe(clock, now, lateBy: lateBy, &pending)
         takeReports(at: now, &pending)
+        takePushes(at: now, &pending)
         var replies: [(reply: @Sendable (WriteOutcome) -> Void, receipt: Receipt)] = []
         var questions: [@Sendable (KeeperView) -> Void] = []
         for message in messages {
@@ -272,11 +288,12 @@ package final class Keeper: @unchecked Sendable {
             case .write(let event, let reply):
                 replies.append((reply, pending.fold(event, into: &engine, at: now)))
             case .question(let question): questions.append(question)
-            case .report, .noticeWait, .stop: break
+            case .report, .pushReport, .noticeWait, .stop: break
             }
         }
         if isLast { _ = pending.fold(.stop, into: &engine, at: now) }
-        let isDue = min(engine.nextInstant(), outbox.due()) <= now
+        let isDue =
+            min(engine.nextInstant(), outbox.due(), pushes.due()) <= now || pushes.hasChanges
         let isSignOfLife = clock.elapsed - lastTurnElapsed >= Engine.turnEvery.count
         if !pending.isEmpty || isDue || isSignOfLife || chores.isBusy {
             judge(&pending, at: now, sends: stopping == nil)
@@ -286,10 +303,12 @@ package final class Keeper: @unchecked Sendable {
                 }
                 return answer(questions, at: now)
             }
+            tendEpoch()
             edge.turned(after: ContinuousClock.now - began)
         }
         for (reply, receipt) in replies { reply(.committed(receipt)) }
         send(pending.sendings)
+        sendPushes(pending.pushSendings)
         answer(questions, at: now)
         tendLog()
     }
@@ -307,6 +326,7 @@ package final class Keeper: @unchecked Sendable {
         let step = clock.wall.milliseconds - now.milliseconds - engine.watch.wallOffset.count
         if abs(step) >= Self.wallStepFrom {
             log.warning("the wall clock stepped", metadata: ["step_ms": "\(step)"])
+            hasWallStepped = true
             _ = pending.fold(.clock(step: Milliseconds(step)), into: &engine, at: now)
         }
         let refused = refusals()
@@ -335,6 +355,7 @@ package final class Keeper: @unchecked Sendable {
         figures.alarm = alarm
         figures.erasuresPending = chores.erasures.pendingCount
         figures.messagesPending = outbox.pending
+        figures.pushesPending = pushes.pendingCount
         return figures
     }
 }

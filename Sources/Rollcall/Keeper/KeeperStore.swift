@@ -87,6 +87,8 @@ package struct KeeperStore {
         for erasure in pending.erasures { try journal.put(erasure) }
         try journal.write(pending.outbox)
         for attempt in pending.attempts { try journal.put(attempt) }
+        try journal.write(pending.pushes)
+        if let claims = pending.pushClaims { try journal.set(pushClaims: claims) }
         try journal.write(turn: pending.turn)
     }
 
@@ -151,6 +153,7 @@ package struct KeeperStore {
         var rows = 0
         var isSameVersion = true
         let alerts = engine.alertLedger
+        let nudges = engine.nudgeLedger
         try journal.replayTail(afterTurn: after) { (row) throws(StoreError) in
             guard replay.take(row) else {
                 throw .damaged("journal row \(row.id) of kind \(row.kind) makes no sense")
@@ -173,7 +176,7 @@ package struct KeeperStore {
         var differences = 0
         var told: [Decision] = []
         try journal.replayDecisions(afterTurn: after) { row in
-            if !isSameVersion, row.kind == DecisionCode.alert || row.kind == DecisionCode.notice {
+            if !isSameVersion, DecisionCode.isOfLedger(row.kind) {
                 DecisionCode.decision(row).map { told.append($0) }
             }
             let isSame =
@@ -185,7 +188,11 @@ package struct KeeperStore {
         }
         engine.note(storedGap: try journal.lastGap())
         // Other rules may decide otherwise: the store is right, and there is nothing to tell (J4).
-        if !isSameVersion { engine.take(alerts, stored: told) }
+        if !isSameVersion {
+            engine.take(alerts, stored: told)
+            engine.take(nudges, stored: told)
+        }
+        engine.note(storedPush: try journal.lastPush())
         recovered.differences = isSameVersion ? differences + max(0, again.count - stored) : 0
         recovered.rows = rows
         recovered.engine = engine

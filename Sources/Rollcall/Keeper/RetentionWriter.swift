@@ -18,6 +18,8 @@ struct RetentionWriter {
     private var lastGap: Int64 = 0
     /// The notice up to which messages that are over are cut.
     private var lastNotice: Int64 = 0
+    /// The push up to which those that are over are cut.
+    private var lastPush: Int64 = 0
     private var lastLook: Int64?
     private var isWarned = false
 
@@ -71,6 +73,10 @@ struct RetentionWriter {
             isLeft = try journal.cutOutbox(
                 before: time, after: &lastNotice, limit: Self.rowsATurn)
         }
+        if !isLeft {
+            let time = Timestamp(milliseconds: turn.wallMilliseconds)
+            isLeft = try journal.cutPushes(before: time, after: &lastPush, limit: Self.rowsATurn)
+        }
         if !isLeft { isLeft = try journal.cut(through: turn, limit: Self.rowsATurn) }
         if !isLeft { isLeft = try journal.pruneCheckpoints(slicesMax: 1) }
         if !isLeft {
@@ -79,8 +85,8 @@ struct RetentionWriter {
         }
     }
 
-    /// A transaction failed: gaps and messages may be there again that were passed by.
-    mutating func abandon() { (lastGap, lastNotice) = (0, 0) }
+    /// A transaction failed: gaps, messages and pushes may be there again that were passed by.
+    mutating func abandon() { (lastGap, lastNotice, lastPush) = (0, 0, 0) }
 
     /// Once in a process' life, so that the log says it without being full of it.
     private mutating func warn(_ message: Logger.Message, _ first: Turn, _ clock: ClockReading) {

@@ -196,9 +196,10 @@ package final class EdgeFigures: Sendable {
     // MARK: - Exposition
 
     /// Appends all families of the edges, as they are at one instant. `receivers` are those that the
-    /// settings know, `pending` is how many messages wait for each.
+    /// settings know, `pending` is how many messages wait for each, `pushes` how many pushes do.
     package func append(
-        to page: inout Exposition, receivers: [[UInt8]] = [], pending: [[UInt8]: Int] = [:]
+        to page: inout Exposition, receivers: [[UInt8]] = [], pending: [[UInt8]: Int] = [:],
+        pushes: Int = 0
     ) {
         // Written from a copy: the lock is held for as long as some arrays take to be retained.
         let state = state.withLock { $0 }
@@ -216,6 +217,9 @@ package final class EdgeFigures: Sendable {
             "Time from a deadline to the commit of its change.")
         page.histogram(state.lateness)
         state.delivery.append(to: &page, of: receivers, pending: pending)
+        page.family(
+            "rollcall_pushes_pending", .gauge, "Pushes to phones that the sink has not taken yet.")
+        page.sample(Quantity(pushes))
         page.family("rollcall_alive_pings", .counter, "Pings to alive_ping.url that were due.")
         for outcome in AlivePing.Outcome.allCases {
             page.sample(

@@ -17,6 +17,8 @@ package struct StoreFigures: Equatable, Sendable {
     package var erasuresPending = 0
     /// Messages that wait, by receiver.
     package var messagesPending: [[UInt8]: Int] = [:]
+    /// Pushes that the sink has not taken yet.
+    package var pushesPending = 0
     /// What is told of its failing.
     package var alarm: StoreAlarm?
 
@@ -63,7 +65,7 @@ package enum MetricsPage {
         store.append(to: &page)
         edge.append(
             to: &page, receivers: engine.policy.receivers.map(\.name),
-            pending: store.messagesPending)
+            pending: store.messagesPending, pushes: store.pushesPending)
         process?.append(to: &page)
         return page.finish()
     }

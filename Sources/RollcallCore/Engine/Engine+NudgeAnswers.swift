@@ -19,6 +19,9 @@ package struct NudgeAnswer: Equatable, Sendable {
 }
 
 extension Engine {
+    /// Where somebody's phone is reached, as it was told; nil if nobody did (E11).
+    package func pushToken(_ number: Int) -> [UInt8]? { pushTokens[number] }
+
     /// Whether somebody would be nudged now; if not, why not, and when at the earliest.
     package func nudgeAnswer(_ number: Int) -> NudgeAnswer {
         let person = roster[number]

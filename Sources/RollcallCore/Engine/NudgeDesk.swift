@@ -3,7 +3,7 @@ package struct NudgeDesk: Sendable {
     /// How long what follows a nudge is looked at (N8).
     static let followedFor = Milliseconds.seconds(30 * 60)
     /// A forward step of the wall beyond this freezes nudges (N2).
-    static let stepMax = Milliseconds.seconds(60)
+    package static let stepMax = Milliseconds.seconds(60)
 
     /// The number that the next push gets, nudge or wake.
     var nextPush: Int64 = 1
@@ -39,6 +39,15 @@ package struct NudgeDesk: Sendable {
 
     /// Nudges are frozen for an interval.
     mutating func freeze(until: Timestamp) { frozenUntil = max(frozenUntil, until) }
+
+    /// Nobody waits for anything: whoever is due is judged anew.
+    mutating func forgetQueues() {
+        sends = []
+        (toJudge, row, blind) = ([], [], [])
+        throttles = DeadlineQueue()
+        graces = DeadlineQueue()
+        followed = DeadlineQueue()
+    }
 
     mutating func clampInstants(to now: WatchedTime) { sawAgainAt = min(sawAgainAt, now) }
 

@@ -48,6 +48,12 @@ package struct NudgeCounters: Equatable, Sendable {
 
     mutating func note(_ end: PushEnd) { pushes[Self.place(end.kind, end.outcome)] += 1 }
 
+    /// Goes on from other counters in what is decided; what was told to us stays (J4).
+    mutating func goOn(from other: NudgeCounters) {
+        (sent, dryRuns) = (other.sent, other.dryRuns)
+        (holds, outcomes) = (other.holds, other.outcomes)
+    }
+
     private static func place(_ outcome: NudgeOutcome, _ platform: Platform) -> Int {
         Int(outcome.rawValue) * Platform.allCases.count + Int(platform.rawValue)
     }

@@ -18,6 +18,8 @@ package struct Responder: Sendable {
     /// True once a contact counted since becoming active (L5, F19).
     package var isHeard = false
     package var nudgeSound: UInt8 = 0
+    /// True only for those who said `silent` (N5).
+    package var isNudgedSilently: Bool { nudgeSound == 1 }
     /// Ten-thousandths of a full battery; −1 not told.
     package var battery: Int16 = -1
     package var osVersion: UInt16 = 0

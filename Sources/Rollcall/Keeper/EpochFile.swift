@@ -1,0 +1,154 @@
+import Glibc
+import RollcallCore
+
+/// A file beside the store that tells a store which was restored from an older copy: one that does
+/// not know of pushes that were sent (N2). It also tells by how much the wall stepped while we were
+/// down.
+///
+/// It is never newer than the store but when the store is a copy: it is written after the commit
+/// that claims a push, and before that push goes out.
+struct EpochFile: Sendable {
+    /// What stands in it.
+    struct Page: Equatable, Sendable {
+        /// The store's number.
+        var store: UInt64
+        /// Attempts to send a push that a commit of the store ever claimed.
+        var claims: Int64
+        var reading: Reading
+    }
+
+    /// The machine's clocks at one instant.
+    struct Reading: Equatable, Sendable {
+        var wall: Timestamp
+        /// Milliseconds since the machine was started, suspended or not.
+        var elapsed: Int64
+        /// Which start that was; empty if the system does not tell.
+        var boot: String
+    }
+
+    /// What a start learns from it.
+    struct Verdict: Equatable, Sendable {
+        /// True if pushes may have gone out that the store does not know of.
+        var isRestored = false
+        /// By how much the wall stepped forward since; 0 if by little, or if that cannot be known.
+        var step = Milliseconds(0)
+    }
+
+    /// More than it ever holds.
+    private static let bytesMax = 1024
+
+    let path: String
+
+    /// The file of the store at `path`.
+    init(storePath path: String) { self.path = path + ".epoch" }
+
+    // MARK: - What it tells
+
+    /// What follows from a page, nil if there is none that can be read, for a store of number
+    /// `store` that knows of so many claims.
+    static func verdict(
+        _ page: Page?, store: UInt64, claims: Int64, _ now: Reading
+    ) -> Verdict {
+        guard let page else { return Verdict(isRestored: claims > 0) }
+        var verdict = Verdict(isRestored: page.store != store || page.claims > claims)
+        if page.reading.boot == now.boot, !now.boot.isEmpty {
+            let step = (now.wall - page.reading.wall).count &- (now.elapsed &- page.reading.elapsed)
+            if step > NudgeDesk.stepMax.count { verdict.step = Milliseconds(step) }
+        }
+        return verdict
+    }
+
+    // MARK: - The file
+
+    /// What it holds; nil if there is none, or it makes no sense.
+    func page() -> Page? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let bytes = [UInt8](unsafeUninitializedCapacity: Self.bytesMax) { buffer, count in
+            count = max(0, read(descriptor, buffer.baseAddress, buffer.count))
+        }
+        return Page(text: String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// Puts a page in its place, durable when it returns. Errors: `file`.
+    func write(_ page: Page) throws(StoreError) {
+        let directory = try StoreDirectory(storePath: path)
+        let new = path + ".new"
+        let descriptor = open(
+            new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw .file(call: "open", path: new, errno: errno) }
+        defer { close(descriptor) }
+        let bytes = Array(page.text.utf8)
+        let written = Glibc.write(descriptor, bytes, bytes.count)
+        guard written == bytes.count else {
+            throw .file(call: "write", path: new, errno: written < 0 ? errno : ENOSPC)
+        }
+        guard fchmod(descriptor, 0o600) == 0, fsync(descriptor) == 0 else {
+            throw .file(call: "fsync", path: new, errno: errno)
+        }
+        guard rename(new, path) == 0 else {
+            throw .file(call: "rename", path: path, errno: errno)
+        }
+        try directory.sync()
+    }
+}
+
+extension EpochFile.Reading {
+    /// The clocks as they were read, of this start of the machine.
+    init(_ clock: ClockReading) {
+        wall = clock.wall
+        elapsed = clock.elapsed
+        boot = Self.present
+    }
+
+    /// Read once: it does not change while we run.
+    private static let present: String = {
+        let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        let bytes = [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
+            count = max(0, read(descriptor, buffer.baseAddress, buffer.count))
+        }
+        return String(decoding: bytes.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
+    }()
+}
+
+extension EpochFile.Page {
+    /// The first line: what it is.
+    private static let title = "rollcall epoch 1"
+
+    /// As it stands in the file, a name and a value a line.
+    var text: String {
+        """
+        \(Self.title)
+        store \(String(store, radix: 16))
+        claims \(claims)
+        wall_ms \(reading.wall.milliseconds)
+        elapsed_ms \(reading.elapsed)
+        boot \(reading.boot)
+
+        """
+    }
+
+    /// The page of a text; nil if it makes no sense.
+    init?(text: String) {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count == 7, lines[0] == Self.title, lines[6].isEmpty else { return nil }
+        func value(_ place: Int, _ name: String) -> Substring? {
+            lines[place].hasPrefix(name + " ") ? lines[place].dropFirst(name.utf8.count + 1) : nil
+        }
+        guard let store = value(1, "store").flatMap({ UInt64($0, radix: 16) }),
+            let claims = value(2, "claims").flatMap({ Int64($0) }), claims >= 0,
+            let wall = value(3, "wall_ms").flatMap({ Int64($0) }),
+            let elapsed = value(4, "elapsed_ms").flatMap({ Int64($0) }),
+            let boot = value(5, "boot"),
+            (0...RFC3339.millisecondsMax).contains(wall),
+            (0...RFC3339.millisecondsMax).contains(elapsed)
+        else { return nil }
+        self.init(
+            store: store, claims: claims,
+            reading: EpochFile.Reading(
+                wall: Timestamp(milliseconds: wall), elapsed: elapsed, boot: String(boot)))
+    }
+}

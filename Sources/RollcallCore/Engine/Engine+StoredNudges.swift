@@ -1,0 +1,119 @@
+/// What a store knows of nudges, where today's rules would have decided otherwise. Source: design
+/// §1 J4, §7 N2.
+extension Engine {
+    /// Who was nudged, and what was counted, at one turn.
+    package struct NudgeLedger: Sendable {
+        fileprivate let states: SideTable<NudgeState>
+        fileprivate let nextPush: Int64
+        fileprivate let counters: NudgeCounters
+    }
+
+    /// The ledger now.
+    package var nudgeLedger: NudgeLedger {
+        NudgeLedger(states: nudgeStates, nextPush: nudges.nextPush, counters: counters.nudges)
+    }
+
+    /// See `note(storedDecision:of:)`: the next push comes behind number `number`.
+    package mutating func note(storedPush number: Int64) {
+        nudges.nextPush = max(nudges.nextPush, number + 1)
+    }
+
+    /// Goes on from `ledger` and what was stored since, in its order, instead of what was decided
+    /// again: whoever was nudged is not nudged again, and whoever was not may be.
+    ///
+    /// What was told to us are events, not decisions: freezes, dead tokens and contact stand as they
+    /// were folded again.
+    package mutating func take(_ ledger: NudgeLedger, stored: [Decision]) {
+        nudges.nextPush = ledger.nextPush
+        counters.nudges.goOn(from: ledger.counters)
+        nudges.forgetQueues()
+        // In place of what was decided again stands what was known then.
+        var numbers: [Int] = []
+        nudgeStates.forEach { number, _ in numbers.append(number) }
+        for number in numbers { goBack(number, to: ledger.states[number] ?? NudgeState()) }
+        ledger.states.forEach { number, state in
+            if nudgeStates[number] == nil { goBack(number, to: state) }
+        }
+        for decision in stored {
+            switch decision {
+            case .nudge(let at, let number, let report): take(report, at: at, number)
+            case .wake(let at, let number, let push):
+                note(storedPush: push)
+                guard isKnown(number) else { continue }
+                woken[number] = max(woken[number] ?? .distantPast, wasRunning(at))
+            default: break
+            }
+        }
+        judgeAllAgain()
+    }
+
+    private func isKnown(_ number: Int) -> Bool {
+        (0..<roster.count).contains(number) && roster[number].idCount > 0
+    }
+
+    /// The running instant of a wall time.
+    private func wasRunning(_ time: Timestamp) -> RunningTime { watch.now - (watch.wallNow - time) }
+
+    /// Puts what was known of somebody in the place of what was decided again.
+    private mutating func goBack(_ number: Int, to then: NudgeState) {
+        guard isKnown(number) else { return }
+        var state = then
+        let now = nudgeStates[number] ?? NudgeState()
+        state.deadToken = now.deadToken
+        // A switch that was armed since stays so; one that was only spent again was not.
+        func isArmed(_ then: NudgeState.Throttle, _ now: NudgeState.Throttle) -> Bool {
+            then.isArmed || now.isArmed || now.sentAt != then.sentAt
+        }
+        state.live.isArmed = isArmed(then.live, now.live)
+        state.dryRun.isArmed = isArmed(then.dryRun, now.dryRun)
+        if state.followed != 0 {
+            state.hasContact = then.hasContact || roster[number].lastContact > then.followedFrom
+        }
+        if !roster[number].isStale { state.reason = nil }
+        // Who waits for what is found out anew.
+        state.isInRow = false
+        state.isInBlind = false
+        state.waitsUntil = nil
+        nudgeStates[number] = state.isEmpty ? nil : state
+        roster[number].hasNudges = roster[number].hasNudges || !state.isEmpty
+    }
+
+    private mutating func take(_ report: NudgeReport, at: Timestamp, _ number: Int) {
+        counters.nudges.note(report)
+        note(storedPush: report.number)
+        guard isKnown(number) else { return }
+        var state = nudgeStates[number] ?? NudgeState()
+        let person = roster[number]
+        switch report.kind {
+        case .hold: state.reason = person.isStale ? report.reason : nil
+        case .followed: if state.followed == report.number { state.followed = 0 }
+        case .send:
+            let isArmed = person.lastLocationAt > report.facts.lastLocationAt
+            let throttle = NudgeState.Throttle(sentAt: at, isArmed: isArmed)
+            state.reason = nil
+            if report.isDryRun {
+                state.dryRun = throttle
+            } else {
+                state.live = throttle
+                state.followed = report.number
+                state.followedFrom = watch.told(at)
+                state.followedUntil = wasRunning(at) + NudgeDesk.followedFor
+                state.hasContact = person.lastContact > state.followedFrom
+                state.platform = report.facts.platform
+            }
+        }
+        nudgeStates[number] = state
+        roster[number].hasNudges = true
+    }
+
+    /// Whoever is due is judged at the next instant, and what followed is waited for.
+    private mutating func judgeAllAgain() {
+        nudgeStates.forEach { number, state in
+            guard state.followed != 0 else { return }
+            nudges.followed.push(.init(at: state.followedUntil, number: UInt32(number)))
+        }
+        for number in 0..<roster.count where roster[number].isStale {
+            nudges.toJudge.append(UInt32(number))
+        }
+    }
+}

@@ -1,0 +1,389 @@
+/// What is on its way to phones: which push is sent next, when, and what becomes of it.
+///
+/// A value without clock, threads and rows, like the outbox, and its opposite in one thing: what
+/// may have gone out is never sent again, since one missed nudge is better than a double one (N7).
+/// The keeper writes down what it changes, and sends only what is written.
+///
+/// Every end is handed over by `settle`, in the turn in which its row is written.
+package struct PushBox: Equatable, Sendable {
+    /// Pushes that wait, at most. Beyond it the oldest expire, wakes before nudges.
+    package static let waitingMax = 10_000
+    /// Tickets whose receipts are waited for, at most. Beyond it the oldest are never asked for.
+    package static let ticketsMax = 100_000
+    /// Pushes in one call to Expo: "an array of up to 100 messages".
+    package static let expoMessagesMax = 100
+    /// Receipts in one call to Expo: "IDs must contain no more than 300 ids" is its answer beyond.
+    package static let expoReceiptsMax = 300
+    /// Calls to a webhook at once, of one kind: each carries one push.
+    package static let webhookLanes = 4
+
+    /// The store's number: what jitter is made of.
+    package let store: UInt64
+    package let times: PushTimes
+    let waitingMax: Int
+    let ticketsMax: Int
+    /// Whom the settings name.
+    package private(set) var sink = NudgeRules.Sink.none
+    /// What waits or is being sent, by number.
+    private(set) var open: [PushMessage] = []
+    /// What receipts are waited for.
+    private(set) var tickets = PushTickets()
+    /// What is over, with its outcome, and not handed over yet.
+    private var ending: [PushMessage] = []
+    /// What is under way, by number.
+    private var busy: [PushLane: [Int64]] = [:]
+    /// Calls in a row of which nothing was taken.
+    private var failures = 0
+    /// Until then only what was never tried is sent.
+    private var pausedUntil = RunningTime.distantPast
+    /// Until then nothing is.
+    private var closedUntil = RunningTime.distantPast
+    private var changed: [Int64: PushMessage] = [:]
+    /// Those of them that the store does not have.
+    private var added: Set<Int64> = []
+    /// The result of `due`, until something changes.
+    private var dueKnown: RunningTime?
+
+    /// A box of `messages` as the store keeps them, at a start. In a store that was restored even
+    /// what waits may have been sent, by whoever went on with it before (N2).
+    package init(
+        store: UInt64, messages: [PushMessage] = [], isRestored: Bool = false,
+        times: PushTimes = PushTimes(), waitingMax: Int = Self.waitingMax,
+        ticketsMax: Int = Self.ticketsMax
+    ) {
+        self.store = store
+        self.times = times
+        self.waitingMax = waitingMax
+        self.ticketsMax = ticketsMax
+        for message in messages {
+            switch message.state {
+            case .waiting where !isRestored: open.append(message)
+            case .waiting, .sending: end(message, .unknown)
+            case .ticketed: tickets.restore(message)
+            case .over: break
+            }
+        }
+        open.sort { $0.number < $1.number }
+    }
+
+    // MARK: - What is decided
+
+    /// Takes the sink of the settings. Without one nothing waits any longer, and only the one that
+    /// gave a ticket knows what became of it.
+    package mutating func follow(_ sink: NudgeRules.Sink) {
+        guard sink != self.sink else { return }
+        self.sink = sink
+        dueKnown = nil
+        // What another one refused, or whether it answers, says nothing about this one.
+        failures = 0
+        (pausedUntil, closedUntil) = (.distantPast, .distantPast)
+        tickets.forgetFailures()
+    }
+
+    /// Takes a push that is decided now.
+    package mutating func decide(_ message: PushMessage) {
+        let place = open.lastIndex { $0.number < message.number }
+        open.insert(message, at: place.map { $0 + 1 } ?? 0)
+        added.insert(message.number)
+        note(message)
+    }
+
+    // MARK: - What is due
+
+    /// When `settle` or `begin` next has something to do.
+    package mutating func due() -> RunningTime {
+        if let dueKnown { return dueKnown }
+        var due = tickets.due(isFree: lane(.receipts) != nil)
+        let tickets = tickets.waiting.count
+        if !ending.isEmpty || waitingCount > waitingMax || tickets > ticketsMax
+            || (sink != .expo && tickets > 0)
+        {
+            due = .distantPast
+        }
+        let isFree = PushKind.allCases.map { lane(.pushes($0)) != nil }
+        for place in open.indices where open[place].state == .waiting {
+            due = min(due, sink == .none ? .distantPast : open[place].until)
+            if isFree[Int(open[place].kind.rawValue)] { due = min(due, ready(open[place])) }
+        }
+        dueKnown = due
+        return due
+    }
+
+    /// When a push may be sent. What was never tried does not wait for a sink that fails to come
+    /// back: it may be there again.
+    private func ready(_ message: PushMessage) -> RunningTime {
+        message.attempts == 0
+            ? max(message.next, closedUntil) : max(message.next, pausedUntil, closedUntil)
+    }
+
+    /// Ends what has nothing more to wait for, and hands over all that is over: to be told the
+    /// engine in the turn in which the changes are written.
+    package mutating func settle(now: RunningTime, wall: Timestamp) -> [PushEnd] {
+        guard due() <= now else { return [] }
+        dueKnown = nil
+        endWaiting(now: now)
+        for message in tickets.giveUp(now: now, countMax: ticketsMax, all: sink != .expo) {
+            end(message, .unknown)
+        }
+        defer { ending = [] }
+        return ending.map { message in
+            var message = message
+            message.state = .over
+            message.ticket = []
+            message.finishedAt = wall
+            note(message)
+            return PushEnd(
+                number: message.number, person: message.person, kind: message.kind,
+                outcome: message.outcome ?? .unknown, token: message.token)
+        }
+    }
+
+    private mutating func endWaiting(now: RunningTime) {
+        var excess = waitingCount - waitingMax
+        var victims: Set<Int64> = []
+        for kind in [PushKind.wake, .nudge] where excess > 0 {
+            for message in open where message.kind == kind && message.state == .waiting {
+                guard excess > 0 else { break }
+                victims.insert(message.number)
+                excess -= 1
+            }
+        }
+        var left: [PushMessage] = []
+        left.reserveCapacity(open.count)
+        for message in open {
+            if message.state != .waiting {
+                left.append(message)
+            } else if sink == .none {
+                end(message, .removed)
+            } else if message.until <= now || victims.contains(message.number) {
+                end(message, .expired)
+            } else {
+                left.append(message)
+            }
+        }
+        open = left
+    }
+
+    private mutating func end(_ message: PushMessage, _ outcome: PushOutcome) {
+        var message = message
+        message.outcome = outcome
+        ending.append(message)
+        dueKnown = nil
+    }
+
+    // MARK: - What is sent
+
+    /// Begins what is due, as far as somebody is free to carry it. To be stored before it is sent.
+    /// What is not wanted any more comes to its end in the next turn.
+    package mutating func begin(
+        now: RunningTime, isWanted: (PushMessage) -> Bool
+    ) -> [PushSending] {
+        guard sink != .none, due() <= now else { return [] }
+        dueKnown = nil
+        var sendings: [PushSending] = []
+        // A wake is worth nothing a minute later.
+        for kind in [PushKind.wake, .nudge] {
+            while let lane = lane(.pushes(kind)) {
+                let messages = claim(kind, now: now, isWanted)
+                if messages.isEmpty { break }
+                busy[lane] = messages.map(\.number)
+                sendings.append(PushSending(lane: lane, sink: sink, messages: messages))
+            }
+        }
+        if let lane = lane(.receipts) {
+            let messages = tickets.begin(now: now)
+            guard !messages.isEmpty else { return sendings }
+            busy[lane] = messages.map(\.number)
+            sendings.append(PushSending(lane: lane, sink: sink, messages: messages))
+        }
+        return sendings
+    }
+
+    /// A lane that nothing is under way in; nil without one. Expo takes many in a call, and few
+    /// calls at once.
+    private func lane(_ load: PushLane.Load) -> PushLane? {
+        let count: Int
+        switch (sink, load) {
+        case (.none, _), (.webhook, .receipts): count = 0
+        case (.webhook, .pushes): count = Self.webhookLanes
+        case (.expo, _): count = 1
+        }
+        return (0..<count).lazy.map { PushLane(load, place: $0) }.first { busy[$0] == nil }
+    }
+
+    /// The next pushes of one call: what was never tried first, by their numbers.
+    private mutating func claim(
+        _ kind: PushKind, now: RunningTime, _ isWanted: (PushMessage) -> Bool
+    ) -> [PushMessage] {
+        let room = sink == .expo ? Self.expoMessagesMax : 1
+        var places: [Int] = []
+        var unwanted: Set<Int64> = []
+        for isFirst in [true, false] {
+            for place in open.indices where places.count < room {
+                let message = open[place]
+                guard message.kind == kind, message.state == .waiting,
+                    (message.attempts == 0) == isFirst, ready(message) <= now,
+                    message.until > now
+                else { continue }
+                if isWanted(message) {
+                    places.append(place)
+                } else {
+                    unwanted.insert(message.number)
+                }
+            }
+        }
+        let claimed = places.map { place in
+            open[place].state = .sending
+            open[place].attempts += 1
+            note(open[place])
+            return open[place]
+        }
+        for message in open where unwanted.contains(message.number) { end(message, .dropped) }
+        if !unwanted.isEmpty { open.removeAll { unwanted.contains($0.number) } }
+        return claimed
+    }
+
+    // MARK: - What came of it
+
+    /// Notes what a call came to. Whatever it does not tell of is not known.
+    package mutating func end(_ lane: PushLane, _ attempts: [PushAttempt], now: RunningTime) {
+        guard let numbers = busy.removeValue(forKey: lane) else { return }
+        dueKnown = nil
+        var told: [Int64: PushAttempt] = [:]
+        for attempt in attempts { told[attempt.number] = attempt }
+        var isTaken = false
+        var isUnknown = false
+        var wish: Milliseconds?
+        for number in numbers {
+            guard let place = open.firstIndex(where: { $0.number == number }) else { continue }
+            let attempt = told[number] ?? PushAttempt(number, .unknown)
+            open[place].token = attempt.token
+            switch attempt.verdict {
+            case .delivered: finish(place, .delivered)
+            case .unregistered: finish(place, .unregistered)
+            case .ticketed(let ticket): waitForReceipt(place, ticket, now: now)
+            case .unknown:
+                finish(place, .unknown)
+                isUnknown = true
+                continue
+            case .refused(let retryAfter):
+                if let retryAfter { wish = max(wish ?? retryAfter, retryAfter) }
+                refuse(place, retryAfter, now: now)
+                continue
+            }
+            isTaken = true
+        }
+        leaveAlone(isTaken: isTaken, isUnknown: isUnknown, wish, seed: numbers.first, now: now)
+    }
+
+    /// Does a sink that fails the favour of some rest. One of which nobody knows what it does with
+    /// a push gets none for a while: each would be lost.
+    private mutating func leaveAlone(
+        isTaken: Bool, isUnknown: Bool, _ wish: Milliseconds?, seed: Int64?, now: RunningTime
+    ) {
+        failures = isTaken ? 0 : failures + 1
+        if isTaken { (pausedUntil, closedUntil) = (.distantPast, .distantPast) }
+        if !isTaken {
+            let rest = times.attempts.retry(
+                after: failures, seed: jitter(seed ?? 0, UInt64(failures)))
+            pausedUntil = now + rest
+            if isUnknown { closedUntil = max(closedUntil, now + rest) }
+        }
+        if let wish {
+            closedUntil = max(closedUntil, now + min(wish, times.attempts.retryAfterMax))
+        }
+    }
+
+    private func jitter(_ number: Int64, _ salt: UInt64) -> UInt64 {
+        OutboxTimes.mixed(OutboxTimes.mixed(store ^ UInt64(bitPattern: number)) ^ salt)
+    }
+
+    private mutating func finish(_ place: Int, _ outcome: PushOutcome) {
+        end(open.remove(at: place), outcome)
+    }
+
+    private mutating func refuse(_ place: Int, _ retryAfter: Milliseconds?, now: RunningTime) {
+        open[place].state = .waiting
+        let attempts = open[place].attempts
+        let wait = times.attempts.retry(
+            after: attempts, seed: jitter(open[place].number, ~UInt64(attempts)))
+        let wish = min(retryAfter ?? Milliseconds(0), times.attempts.retryAfterMax)
+        open[place].next = now + max(wait, wish)
+        note(open[place])
+    }
+
+    private mutating func waitForReceipt(_ place: Int, _ ticket: [UInt8], now: RunningTime) {
+        // Without a ticket nobody can ever ask.
+        if ticket.isEmpty { return finish(place, .unknown) }
+        var message = open.remove(at: place)
+        message.state = .ticketed
+        message.ticket = ticket
+        message.next = now + times.receiptEvery
+        message.until = now + times.receiptFor
+        tickets.keep(message)
+        note(message)
+    }
+
+    /// Notes what the question for receipts came to, in the order of the tickets; nil if it could
+    /// not be asked, or was not answered as it should: it does no harm to ask again.
+    package mutating func take(
+        _ receipts: [ReceiptVerdict]?, in lane: PushLane, retryAfter: Milliseconds? = nil,
+        now: RunningTime
+    ) {
+        guard busy.removeValue(forKey: lane) != nil else { return }
+        dueKnown = nil
+        let seed = jitter(0, UInt64(bitPattern: now.milliseconds))
+        let told = tickets.take(receipts, now: now) { failures in
+            let wish = min(retryAfter ?? Milliseconds(0), times.attempts.retryAfterMax)
+            return max(times.attempts.retry(after: failures, seed: seed), wish)
+        }
+        for (message, receipt) in told ?? [] {
+            switch receipt {
+            case .delivered: end(message, .delivered)
+            case .unregistered: end(message, .unregistered)
+            case .failed: end(message, .failed)
+            case .notReady:
+                var message = message
+                message.next = now + times.receiptEvery
+                tickets.keep(message)
+                note(message)
+            }
+        }
+    }
+
+    // MARK: - Bookkeeping
+
+    private mutating func note(_ message: PushMessage) {
+        dueKnown = nil
+        changed[message.number] = message
+    }
+
+    /// Takes what is to be stored, by number.
+    package mutating func takeChanges() -> PushChanges {
+        guard !changed.isEmpty else { return PushChanges() }
+        var changes = PushChanges()
+        for (number, message) in changed.sorted(by: { $0.key < $1.key }) {
+            if added.contains(number) {
+                changes.added.append(message)
+            } else {
+                changes.changed.append(message)
+            }
+        }
+        changed = [:]
+        added = []
+        return changes
+    }
+
+    /// True if something is to be stored.
+    package var hasChanges: Bool { !changed.isEmpty }
+
+    /// Pushes that the sink has not taken yet.
+    package var pendingCount: Int { open.count }
+
+    /// True while a push is being sent.
+    package var isSending: Bool { busy.keys.contains { $0.load != .receipts } }
+
+    private var waitingCount: Int {
+        open.count - busy.reduce(0) { $0 + ($1.key.load == .receipts ? 0 : $1.value.count) }
+    }
+}
