@@ -44,7 +44,7 @@ package struct PushDraft: Sendable {
     /// `nudge_<store>_<number>`, the same over retries: a sink can tell a repetition by it.
     package var id: String { "\(kind.word)_\(PageDraft.hexadecimal(store))_\(number)" }
 
-    /// `timeToLive` in whole seconds. A second is the least: to a push service nothing may mean
-    /// "now or never", or as long as it likes.
-    var secondsToLive: Int64 { max(1, timeToLive.count / 1000) }
+    /// `timeToLive` in whole seconds, one begun counting as one. A second is the least: to a push
+    /// service nothing may mean "now or never", or as long as it likes.
+    var secondsToLive: Int64 { max(1, (timeToLive.count + 999) / 1000) }
 }
