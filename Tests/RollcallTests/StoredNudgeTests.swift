@@ -104,9 +104,8 @@ import Testing
         var told: [Int] = []
         var pushes: [Int64] = []
         var at: [Int64] = []
-        for seconds in stride(
-            from: Self.last + Self.step, through: Self.last + 7 * Self.hour, by: Int64.Stride(Self.step))
-        {
+        let end = Self.last + 7 * Self.hour
+        for seconds in stride(from: Self.last + Self.step, through: end, by: Int(Self.step)) {
             number += 1
             let decisions = try run(
                 store, &engine, seconds: seconds, number: number,

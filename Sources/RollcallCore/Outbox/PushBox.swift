@@ -161,7 +161,7 @@ package struct PushBox: Equatable, Sendable {
                 left.append(message)
             }
         }
-        open = left
+        self.open = left
     }
 
     private mutating func end(_ message: PushMessage, _ outcome: PushOutcome) {
