@@ -212,8 +212,13 @@ import Testing
         #expect(words(story.engine, 0) == "not nudged now: \(frozen); in 6h at the earliest")
         #expect(NudgeStanding(story.engine, store: 7).frozenUntil != nil)
         var policy = Self.policy
+        policy.nudges.mode = .dryRun
+        try story.turn(at: 40_000, [.policy(policy)])
+        try story.turn(at: 40_060)
+        let dry = "they would have been nudged 1m ago, in a dry run; in 5h 59m at the earliest"
+        #expect(words(story.engine, 0) == "not nudged now: \(dry)")
         policy.nudges.mode = .disabled
-        try story.turn(at: 16_400, [.policy(policy)])
+        try story.turn(at: 40_100, [.policy(policy)])
         #expect(words(story.engine, 0) == "not nudged: nudges are disabled")
         #expect(words(story.engine, 2) == "not nudged: nudges are disabled")
     }
