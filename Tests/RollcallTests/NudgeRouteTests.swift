@@ -239,9 +239,9 @@ import Testing
                 "to be nudged, but it was not wanted any more before the push went out"
             ),
             (.over, .removed, "to be nudged, but the settings know no sink any more"),
-        ] as [(PushFate.State?, PushOutcome?, String)])
+        ] as [(PushMessage.State?, PushOutcome?, String)])
     func `each end of a push has words of its own`(
-        state: PushFate.State?, outcome: PushOutcome?, text: String
+        state: PushMessage.State?, outcome: PushOutcome?, text: String
     ) {
         let fate = state.map { PushFate(state: $0, attempts: 1, outcome: outcome) }
         let at = Timestamp(milliseconds: HistoryStory.began)
@@ -257,7 +257,6 @@ import Testing
         directory.write("pushes.db", "")
         let connection = try SQLiteConnection(
             path: directory.path + "/pushes.db", access: .readWrite)
-        #expect(try PushReader(connection).fate(of: 1) == nil)
         try connection.run(
             """
             CREATE TABLE pushes(
