@@ -119,6 +119,7 @@ import Testing
             event(#""decision":"dry_run",\#(facts)"#),
             event(
                 #""decision":"hold","reason":"throttled","until":"2026-11-21T05:00:00Z",\#(facts)"#),
+            event(#""decision":"hold","reason":"solo","cause":"unexplained","stale_seconds":60"#),
             event(#""decision":"hold","reason":"rain\u0007""#), event(#""followed":"unseen""#),
             event(#""decision":"shout""#), event(#""push":7"#, kind: "wake"),
         ])
@@ -132,6 +133,8 @@ import Testing
                 03:00:00  Not nudged: they were nudged within the interval, or nudges are
                           frozen, until 05:00:00. Their location was 4h old (suspected:
                           app_suspended).
+                03:00:00  Not nudged: nobody else of their circles is active. Their location was
+                          1m old.
                 03:00:00  Not nudged: rain\\u{7}. Their location was too old.
                 03:00:00  What followed the nudge: nothing was seen within half an hour, but we
                           were blind for a part of it.

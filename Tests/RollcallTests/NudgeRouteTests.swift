@@ -212,8 +212,13 @@ import Testing
         #expect(words(story.engine, 0) == "not nudged now: \(frozen); in 6h at the earliest")
         #expect(NudgeStanding(story.engine, store: 7).frozenUntil != nil)
         var policy = Self.policy
+        policy.nudges.mode = .dryRun
+        try story.turn(at: 40_000, [.policy(policy)])
+        try story.turn(at: 40_060)
+        let dry = "they would have been nudged 1m ago, in a dry run; in 5h 59m at the earliest"
+        #expect(words(story.engine, 0) == "not nudged now: \(dry)")
         policy.nudges.mode = .disabled
-        try story.turn(at: 16_400, [.policy(policy)])
+        try story.turn(at: 40_100, [.policy(policy)])
         #expect(words(story.engine, 0) == "not nudged: nudges are disabled")
         #expect(words(story.engine, 2) == "not nudged: nudges are disabled")
     }
@@ -234,9 +239,9 @@ import Testing
                 "to be nudged, but it was not wanted any more before the push went out"
             ),
             (.over, .removed, "to be nudged, but the settings know no sink any more"),
-        ] as [(PushFate.State?, PushOutcome?, String)])
+        ] as [(PushMessage.State?, PushOutcome?, String)])
     func `each end of a push has words of its own`(
-        state: PushFate.State?, outcome: PushOutcome?, text: String
+        state: PushMessage.State?, outcome: PushOutcome?, text: String
     ) {
         let fate = state.map { PushFate(state: $0, attempts: 1, outcome: outcome) }
         let at = Timestamp(milliseconds: HistoryStory.began)
@@ -252,7 +257,6 @@ import Testing
         directory.write("pushes.db", "")
         let connection = try SQLiteConnection(
             path: directory.path + "/pushes.db", access: .readWrite)
-        #expect(try PushReader(connection).fate(of: 1) == nil)
         try connection.run(
             """
             CREATE TABLE pushes(

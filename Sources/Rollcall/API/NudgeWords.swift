@@ -93,7 +93,9 @@ enum NudgeWords {
     ) -> String {
         // Who was never nudged can only be held by the freeze.
         if let last = answer.lastAt, standing.frozenUntil == nil {
-            return "they were nudged \(ConsoleStyle.span(now - last)) ago"
+            let ago = "\(ConsoleStyle.span(now - last)) ago"
+            return standing.mode == .live
+                ? "they were nudged \(ago)" : "they would have been nudged \(ago), in a dry run"
         }
         return standing.frozenUntil == nil
             ? Self.reason(.throttled)

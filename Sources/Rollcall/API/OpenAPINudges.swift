@@ -122,7 +122,7 @@ extension OpenAPI {
 
     private static var push: JSONTree {
         let members: JSONTree = [
-            "state": words(PushFate.State.allCases.map(\.word)), "attempts": count,
+            "state": words(PushMessage.State.allCases.map(\.word)), "attempts": count,
             "outcome": described(
                 "Null until it is over.", orNull(words(PushOutcome.allCases.map(\.word)))),
             "finished_at": instantOrNever,

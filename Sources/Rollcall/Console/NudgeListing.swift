@@ -50,7 +50,9 @@ struct NudgeListing {
             now[name]?.instant.map { "\(style.time($0, beside: asOf)) \(style.zone($0))" }
         }
         if let at = moment("last_location_at") { text += " Last location \(at)." }
-        if let at = moment("last_nudged_at") { text += " Last nudged \(at)." }
+        if now["mode"]?.text != "dry_run", let at = moment("last_nudged_at") {
+            text += " Last nudged \(at)."
+        }
         if now["nudge"]?.isTrue != true, let at = moment("earliest_at") {
             text += " Not before \(at)."
         }

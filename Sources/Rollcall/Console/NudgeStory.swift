@@ -38,7 +38,8 @@ struct NudgeStory {
 
     private var location: String {
         let span = event["stale_seconds"]?.seconds.map { ConsoleStyle.span($0) }
-        let cause = event["cause"]?.shown.map { " (suspected: \($0))" } ?? ""
+        let suspected = event["cause"]?.shown.flatMap { $0 == "unexplained" ? nil : $0 }
+        let cause = suspected.map { " (suspected: \($0))" } ?? ""
         return "their location was \(span.map { "\($0) old" } ?? "too old")\(cause)"
     }
 }

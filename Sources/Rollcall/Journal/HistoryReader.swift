@@ -305,12 +305,14 @@ extension HistoryReader {
         SELECT * FROM decisions INDEXED BY blind_decisions
         WHERE responder = 0 AND kind BETWEEN 4 AND 6 AND id < ?1 ORDER BY id DESC
         """
-    // 7 is the nudge ledger. `nudge_decisions` holds these alone; SQLite takes it by itself.
+    // 7 is the nudge ledger, which has an index of its own.
     fileprivate static let nudgesBefore: StaticString = """
-        SELECT * FROM decisions WHERE kind = 7 AND id < ?1 ORDER BY id DESC
+        SELECT * FROM decisions INDEXED BY nudge_decisions
+        WHERE kind = 7 AND id < ?1 ORDER BY id DESC
         """
     fileprivate static let nudgesFrom: StaticString = """
-        SELECT * FROM decisions WHERE kind = 7 AND id >= ?1 ORDER BY id
+        SELECT * FROM decisions INDEXED BY nudge_decisions
+        WHERE kind = 7 AND id >= ?1 ORDER BY id
         """
 }
 

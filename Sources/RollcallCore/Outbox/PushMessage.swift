@@ -17,6 +17,16 @@ package struct PushMessage: Equatable, Sendable {
         /// The sink took it, and tells under its ticket what became of it, from `next` on.
         case ticketed = 2
         case over = 3
+
+        /// The word in answers.
+        package var word: StaticString {
+            switch self {
+            case .waiting: "waiting"
+            case .sending: "sending"
+            case .ticketed: "ticketed"
+            case .over: "over"
+            }
+        }
     }
 
     package let number: Int64
