@@ -62,10 +62,10 @@ import Testing
             """
             0s      policy nudges stale=10m
             0s      41 reports with 1 circles home
-            9m50s   source beats every 10s
+            9m55s   source beats every 4s
             10m     → 41 held because solo
-            10m20s  source beats every 10s
-            10m21s  source beats every 0s
+            10m6s   source beats every 4s
+            10m7s   source beats every 0s
             14m     41 is told circles home,work
             """, nudges: true)
     }

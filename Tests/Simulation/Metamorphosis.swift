@@ -102,7 +102,8 @@ struct Metamorphosis {
         }
         other += engine.finish()
         // Nor is anybody's gap another one, whose line comes first may change; nor an alert, which
-        // is judged after all (L12).
+        // is judged after all (L12), nor a nudge. Who comes and goes within a request may leave
+        // somebody alone for a moment: while blind such people are held anew (F32).
         for pick in [gaps, alerts, nudges] {
             guard let (a, b) = firstDifference(pick(other), pick(decided)) else { continue }
             throw Failure(line: story.lines.count, check: "INV-31", detail: "\(a), was \(b)")
@@ -126,8 +127,9 @@ struct Metamorphosis {
         decided.compactMap { if case .alert = $0 { $0.text } else { nil } }
     }
 
+    /// Who is nudged when.
     private func nudges(_ decided: [StoryDecision]) -> [String] {
-        decided.compactMap { if case .nudge = $0 { $0.text } else { nil } }
+        decided.compactMap { if case .nudge(_, _, "send", _) = $0 { $0.text } else { nil } }
     }
 
     private func firstDifference(_ a: [String], _ b: [String]) -> (String, String)? {

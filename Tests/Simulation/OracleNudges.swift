@@ -213,14 +213,13 @@ extension Oracle {
 
     /// Whether what holds a nudge back does so still.
     private func isStillHeld(_ index: Int, room: Int) -> Bool {
-        if isSpent(index) { return true }
-        return switch everybody[index].nudging.reason {
+        switch everybody[index].nudging.reason {
         case "blind": isBlindTo(index)
         case "solo": !hasCompany(index)
         case "no_token": lacksToken(index)
         case "throttled": throttledUntil(index) > wall
         case "rate": room <= 0
-        default: false
+        default: isSpent(index)
         }
     }
 
