@@ -78,7 +78,7 @@ import Testing
         #expect(Self.expo([push]).contains(#""sound":null,"priority":"high""#))
     }
 
-    @Test(arguments: [(3_599_999, 3599), (1999, 1), (999, 1), (0, 1), (-5, 1)] as [(Int64, Int64)])
+    @Test(arguments: [(3_599_999, 3600), (1999, 2), (999, 1), (0, 1), (-5, 1)] as [(Int64, Int64)])
     func `what is left of a push is at least a second`(left: Int64, seconds: Int64) {
         let push = PushSamples.draft(timeToLive: Milliseconds(left))
         #expect(Self.webhook(push).contains("\"ttl_seconds\":\(seconds),"))

@@ -56,7 +56,7 @@ enum NudgeJSON {
             "stale_after_seconds": .integer(found.limit.count / 1000),
             "last_location_at": AlertJSON.time(found.facts.lastLocationAt),
             "last_nudged_at": found.lastAt.map { AlertJSON.time($0) } ?? nil,
-            "earliest_at": found.earliestByTime.map { AlertJSON.time($0) } ?? nil,
+            "earliest_at": found.earliest.map { AlertJSON.time($0) } ?? nil,
             "cause": found.stale == nil ? nil : AlertJSON.word(found.facts.cause.word),
         ]
         return head.with(standing.tree).with(["as_of": AlertJSON.time(now)])

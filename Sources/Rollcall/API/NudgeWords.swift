@@ -103,14 +103,7 @@ enum NudgeWords {
     }
 
     private static func rest(_ answer: NudgeAnswer, _ now: Timestamp) -> String {
-        guard let earliest = answer.earliestByTime, earliest > now else { return "" }
+        guard let earliest = answer.earliest, earliest > now else { return "" }
         return "; in \(ConsoleStyle.span(earliest - now)) at the earliest"
-    }
-}
-
-extension NudgeAnswer {
-    /// `earliest`, but nil where something else than time must change first.
-    var earliestByTime: Timestamp? {
-        reasons.contains(.solo) || reasons.contains(.noToken) ? nil : earliest
     }
 }

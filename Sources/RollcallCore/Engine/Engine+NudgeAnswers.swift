@@ -47,6 +47,10 @@ extension Engine {
             if state.isInRow { answer.reasons.append(.rate) }
             if isBlindToNudges(person) { answer.reasons.append(.blind) }
         }
+        // These end by what somebody tells, not by time.
+        guard !answer.reasons.contains(.solo), !answer.reasons.contains(.noToken) else {
+            return answer
+        }
         let seen = max(since, seesAgainFrom(person), watch.watchedNow)
         answer.earliest = max(watch.wallNow + (seen - watch.watchedNow), free)
         return answer
