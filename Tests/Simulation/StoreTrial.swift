@@ -3,7 +3,7 @@ import Rollcall
 import RollcallCore
 
 /// A story through the real journal, with crashes at any turn: what comes back is what was
-/// committed. Source: design §1 J2, J3.
+/// committed, and what is pushed to phones is pushed once. Source: design §1 J2, J3, §7 N7.
 struct StoreTrial {
     private let path: String
     private var store: KeeperStore
@@ -12,6 +12,8 @@ struct StoreTrial {
     private var committed: Engine
     private var turn: Int64 = 0
     private var dice: Dice
+    private var pushes: PushBox
+    private var gateway = PushGateway()
 
     /// Runs `story` in a store of its own below `folder`. Errors: the first restart that came back
     /// to something else, or a store that failed.
@@ -42,12 +44,13 @@ struct StoreTrial {
         engine = Engine(policy: Policy(story.policy))
         committed = engine
         dice = Dice(seed: story.seed ^ 0x570_2E)
+        pushes = PushBox(store: store.number)
         // As the keeper does in a new store: settings are an event too.
         var pending = PendingTurn()
         let now = RunningTime(milliseconds: (story.instants.first ?? 1) - 1)
         _ = pending.fold(.start(), into: &engine, at: now)
         _ = pending.fold(.policy(engine.policy), into: &engine, at: now)
-        try commit(&pending, now)
+        _ = try commit(&pending, now)
     }
 
     /// Folds one instant's lines, commits or crashes before, now and then cuts a checkpoint.
@@ -56,22 +59,58 @@ struct StoreTrial {
     ) throws(StoreError) -> String? {
         var pending = PendingTurn()
         let now = max(instant, engine.openInstant)
+        for answer in gateway.takeAnswers() {
+            pushes.end(answer.lane, answer.attempts, now: now)
+        }
+        for end in pushes.settle(now: now, wall: engine.watch.wall(now)) {
+            _ = pending.fold(.pushed(end), into: &engine, at: now)
+        }
         for line in lines { _ = pending.fold(Event(line), into: &engine, at: now) }
         if dice.chance(15) { return try restart() }
-        try commit(&pending, now)
+        let sendings = try commit(&pending, now)
+        // Killed with everything claimed and nothing sent.
+        if dice.chance(15) { return try restart() }
+        for sending in sendings {
+            if let fault = gateway.take(sending, &dice) { return fault }
+        }
         if dice.chance(30) { try checkpoint() }
         return dice.chance(30) ? try restart() : nil
     }
 
     private mutating func commit(
         _ pending: inout PendingTurn, _ now: RunningTime
-    ) throws(StoreError) {
+    ) throws(StoreError) -> [PushSending] {
         engine.advance(to: now)
         pending.take(from: &engine)
+        let sendings = judgePushes(&pending, now)
         turn += 1
         pending.close(number: turn, engine)
         try store.commit([pending])
         committed = engine
+        gateway.commit(pending.decisions)
+        return sendings
+    }
+
+    /// As the keeper does: what was decided is put into the box, and what is due is claimed.
+    private mutating func judgePushes(
+        _ pending: inout PendingTurn, _ now: RunningTime
+    ) -> [PushSending] {
+        let rules = engine.policy.nudges
+        pushes.follow(rules.sink)
+        for decision in pending.decisions {
+            guard case .nudge(let at, let number, let report) = decision.decision,
+                report.kind == .send, !report.isDryRun
+            else { continue }
+            pushes.decide(
+                PushMessage(
+                    number: report.number, kind: .nudge, person: number, decidedAt: at, now: now,
+                    life: rules.timeToLive, facts: report.facts))
+        }
+        let sendings = pushes.begin(now: now) { [roster = engine.roster] in
+            roster[$0.person].isActive
+        }
+        pending.pushes = pushes.takeChanges()
+        return sendings
     }
 
     private func checkpoint() throws(StoreError) {
@@ -104,6 +143,8 @@ struct StoreTrial {
         if recovered.lastTurn?.number != turn { return "another turn is the last" }
         if state(recovered.engine) != state(committed) { return "another state came back" }
         engine = recovered.engine
+        gateway.forgetAnswers()
+        pushes = PushBox(store: store.number, messages: try store.journal.pushes())
         return nil
     }
 

@@ -3,7 +3,7 @@ import RollcallCore
 /// Pushes in the store (design §7 N2, N7): neither ids nor tokens of people.
 extension Journal {
     /// Pushes that are not over, by number.
-    func pushes() throws(StoreError) -> [PushMessage] {
+    package func pushes() throws(StoreError) -> [PushMessage] {
         let select = statements.alivePushes
         defer { select.reset() }
         var messages: [PushMessage] = []
