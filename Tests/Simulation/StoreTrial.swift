@@ -19,7 +19,9 @@ struct StoreTrial {
     /// to something else, or a store that failed.
     static func run(_ story: Story, folder: String) throws(Failure) {
         let path = "\(folder)/\(story.seed).db"
-        defer { for end in ["", "-wal", "-shm", ".lock"] { unlink(path + end) } }
+        // A campaign that was killed may have left one.
+        remove(path)
+        defer { remove(path) }
         var place = 0
         do throws(StoreError) {
             var trial = try StoreTrial(story, path: path)
@@ -36,6 +38,10 @@ struct StoreTrial {
         } catch {
             throw Failure(line: place, check: "J3, INV-01, INV-14", detail: "\(error)")
         }
+    }
+
+    private static func remove(_ path: String) {
+        for end in ["", "-wal", "-shm", ".lock"] { unlink(path + end) }
     }
 
     private init(_ story: Story, path: String) throws(StoreError) {
@@ -68,10 +74,14 @@ struct StoreTrial {
         for line in lines { _ = pending.fold(Event(line), into: &engine, at: now) }
         if dice.chance(15) { return try restart() }
         let sendings = try commit(&pending, now)
-        // Killed with everything claimed and nothing sent.
-        if dice.chance(15) { return try restart() }
-        for sending in sendings {
-            if let fault = gateway.take(sending, &dice) { return fault }
+        if !sendings.isEmpty {
+            // Killed with everything claimed and nothing sent.
+            if dice.chance(250) { return try restart() }
+            for sending in sendings {
+                if let fault = gateway.take(sending, &dice) { return fault }
+            }
+            // Killed before any answer is stored.
+            if dice.chance(250) { return try restart() }
         }
         if dice.chance(30) { try checkpoint() }
         return dice.chance(30) ? try restart() : nil
@@ -145,6 +155,7 @@ struct StoreTrial {
         engine = recovered.engine
         gateway.forgetAnswers()
         pushes = PushBox(store: store.number, messages: try store.journal.pushes())
+        pushes.follow(engine.policy.nudges.sink)
         return nil
     }
 
