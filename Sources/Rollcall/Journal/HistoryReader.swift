@@ -200,14 +200,7 @@ final class HistoryReader {
     func alertDecisions(
         before id: inout Int64, take: (DecisionRow) -> Bool
     ) throws(StoreError) -> Bool {
-        var moved = id
-        defer { id = moved }
-        alerts.bind(id, at: 1)
-        return try piece(alerts) {
-            let row = DecisionRow(alerts)
-            moved = row.id
-            return take(row)
-        }
+        try decisions(alerts, &id, take)
     }
 
     // MARK: - Nudges
@@ -217,26 +210,27 @@ final class HistoryReader {
     func nudgeDecisions(
         before id: inout Int64, take: (DecisionRow) -> Bool
     ) throws(StoreError) -> Bool {
-        var moved = id
-        defer { id = moved }
-        nudgesBefore.bind(id, at: 1)
-        return try piece(nudgesBefore) {
-            let row = DecisionRow(nudgesBefore)
-            moved = row.id
-            return take(row)
-        }
+        try decisions(nudgesBefore, &id, take)
     }
 
     /// The same from `id` on, the oldest first.
     func nudgeDecisions(
         from id: inout Int64, take: (DecisionRow) -> Bool
     ) throws(StoreError) -> Bool {
+        try decisions(nudgesFrom, &id, beyond: 1, take)
+    }
+
+    /// Steps through the decisions that `select` finds from `id` on, and moves it to `beyond` the
+    /// last one; true once there are no more.
+    private func decisions(
+        _ select: Statement, _ id: inout Int64, beyond: Int64 = 0, _ take: (DecisionRow) -> Bool
+    ) throws(StoreError) -> Bool {
         var moved = id
         defer { id = moved }
-        nudgesFrom.bind(id, at: 1)
-        return try piece(nudgesFrom) {
-            let row = DecisionRow(nudgesFrom)
-            moved = row.id &+ 1
+        select.bind(id, at: 1)
+        return try piece(select) {
+            let row = DecisionRow(select)
+            moved = row.id &+ beyond
             return take(row)
         }
     }

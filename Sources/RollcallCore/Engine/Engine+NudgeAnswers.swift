@@ -26,7 +26,7 @@ extension Engine {
     package func nudgeAnswer(_ number: Int) -> NudgeAnswer {
         let person = roster[number]
         let state = nudgeStates[number] ?? NudgeState()
-        let throttle = policy.nudges.mode == .live ? state.live : state.dryRun
+        let throttle = state.throttle(in: policy.nudges.mode)
         var answer = NudgeAnswer()
         answer.limit = policy.nudges.staleAfter.limit(person)
         answer.lastAt = throttle.sentAt > .distantPast ? throttle.sentAt : nil

@@ -141,7 +141,7 @@ extension Engine {
         guard person.isStale, staleFrom(person) <= watch.watchedNow else { return }
         let rules = policy.nudges
         var state = nudgeStates[number] ?? NudgeState()
-        let throttle = rules.mode == .live ? state.live : state.dryRun
+        let throttle = state.throttle(in: rules.mode)
         let free = throttledUntil(throttle)
         let isThrottled = free > watch.wallNow
         // It fired, and fires again after the interval; until then nothing is due (F31).
@@ -368,7 +368,7 @@ extension Engine {
             if dead == hash { return }
             nudgeStates[number]?.deadToken = 0
         }
-        pushTokens[number] = token.isEmpty ? nil : token
+        pushTokens[number] = token
         if person.isStale { nudges.toJudge.append(UInt32(number)) }
     }
 }

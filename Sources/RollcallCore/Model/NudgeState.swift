@@ -44,6 +44,9 @@ struct NudgeState: Equatable, Sendable {
     /// True if nothing is to be remembered.
     var isEmpty: Bool { self == NudgeState() }
 
+    /// The throttle that holds in a mode.
+    func throttle(in mode: NudgeRules.Mode) -> Throttle { mode == .live ? live : dryRun }
+
     mutating func clampInstants(to now: WatchedTime) { followedFrom = min(followedFrom, now) }
 
     mutating func code(_ archive: inout Archive) {
