@@ -24,23 +24,9 @@ package struct ReplayFile {
     /// decided before the wrong line has been printed by then.
     package func run() throws(InputFileError) {
         var replay = try makeReplay()
-        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        if descriptor < 0 { throw .cannotRead(path: path, errno: errno) }
-        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
-        var rest: [UInt8] = []
+        var input = try ReplayInput(path: path)
         var output: [UInt8] = []
-        while true {
-            let chunk = try InputFile.chunk(descriptor, path: path)
-            rest.append(contentsOf: chunk)
-            var start = 0
-            while let end = rest[start...].firstIndex(of: 0x0A) {
-                try fold(Array(rest[start..<end]), &replay, &output)
-                start = end + 1
-            }
-            rest.removeFirst(start)
-            if chunk.isEmpty { break }
-        }
-        if !rest.isEmpty { try fold(rest, &replay, &output) }
+        while let line = try input.next() { try fold(line, &replay, &output) }
         replay.finish(to: &output)
         try StandardOutput.write(&output)
     }
