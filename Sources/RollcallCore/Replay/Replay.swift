@@ -31,7 +31,8 @@ package struct ReplayRun: Sendable {
             self.engine.reportsUpdates = reportsUpdates
             last = instant
             if let fixed { _ = self.engine.fold(.policy(fixed), at: instant) }
-        case .event(.policy, let instant) where fixed != nil: take(.event(nil, at: instant), decided)
+        case .event(.policy, let instant) where fixed != nil:
+            take(.event(nil, at: instant), decided)
         case .event(let event, let instant):
             close(before: instant, decided)
             if case .erase = event {
