@@ -81,6 +81,9 @@ package struct Replay {
     private var reader: ReplayReader
     private var run: ReplayRun
 
+    /// The engine as of the last line.
+    package var engine: Engine { run.engine }
+
     /// A replay under `policy`. `decodePolicy` reads the body of `policy` lines; nil ignores them.
     package init(
         policy: Policy, reportsUpdates: Bool = false,
