@@ -72,12 +72,9 @@ import Testing
         try tell(1_010_000, [(99, 1_010_000)])
         let end = "{\"at\":\(Script.zero + 1_020_000),\"kind\":\"end\"}"
         try replay.fold(Array(end.utf8), to: &output)
-        guard let engine = Mirror(reflecting: replay).descendant("engine") as? Engine else {
-            throw TimelineError(message: "a replay without an engine")
-        }
         let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")
         let verdict = lines.last { $0.contains("\"state\":\"verdict\"") }
-        let dark = Platform.allCases.reduce(0) { $0 + engine.dark(.location, region: nil, $1) }
+        let dark = Platform.allCases.reduce(0) { $0 + replay.engine.dark(.location, region: nil, $1) }
         return (verdict.map(String.init) ?? "", dark)
     }
 
