@@ -49,6 +49,12 @@ package struct AlertBoard: Sendable {
         isAllDirty = true
     }
 
+    /// True if something changed that alerts are judged by, or a timer expired.
+    @inline(__always)
+    func isDue(_ now: WatchedTime) -> Bool {
+        isAllDirty || !dirtyRegions.isEmpty || nextTimer <= now
+    }
+
     /// A judging begins.
     mutating func beginJudging() { hasChanged = false }
 

@@ -5,21 +5,24 @@ extension Engine {
     /// Judges what may have changed, once an instant (L12), then tells whoever must be told; while
     /// blind only what is about the watch itself (B4, F9).
     mutating func settleAlerts() {
-        var changes = AlertChanges()
         alerts.beginJudging()
-        if !watch.isBlind {
-            settleFlapping()
-            judgePeople(&changes)
-        }
+        if !watch.isBlind { settleFlapping() }
+        let judgesPeople = !watch.isBlind && alerts.isDue(watch.watchedNow)
+        // Most instants change nothing that somebody is told of.
+        guard judgesPeople || judgesWatch || desk.isDue(watch.now) else { return }
+        var changes = AlertChanges()
+        if judgesPeople { judgePeople(&changes) }
         // Last by name as well.
-        judgeWatch(&changes)
+        if judgesWatch { judgeWatch(&changes) }
         describe(&changes)
         for report in changes.reports { decisions.append(.alert(at: watch.wallNow, report)) }
         settleNotices(changes.ended)
     }
 
     /// When time alone next changes an alert that is judged in running time.
-    var nextRunningAlert: RunningTime { alerts.nextRunningTimer(policy.alerts) }
+    var nextRunningAlert: RunningTime {
+        alerts.ofTheWatch > 0 ? alerts.nextRunningTimer(policy.alerts) : .distantFuture
+    }
 
     /// What one judging changed.
     private struct AlertChanges {
@@ -91,16 +94,16 @@ extension Engine {
 
     // MARK: - The watch itself
 
+    /// True if there is something to be said of the watch itself, or was.
+    private var judgesWatch: Bool {
+        feed.isAnyMissing || watch.open[Int(BlindReason.overload.rawValue)] != nil
+            || stall.isSuspected || desk.wantsWatchdog || alerts.ofTheWatch > 0
+    }
+
     /// One alert a missing source, one if all are, one if a feed without sources is suspected
     /// (F11); one if writes are refused (B1); and the watchdog, if somebody asked for it (A5).
     private mutating func judgeWatch(_ changes: inout AlertChanges) {
         let isOverloaded = watch.open[Int(BlindReason.overload.rawValue)] != nil
-        let isMissing = feed.sources.contains { $0.downSince != nil }
-        // Most instants have none of it.
-        guard
-            isMissing || isOverloaded || stall.isSuspected || desk.wantsWatchdog
-                || alerts.ofTheWatch > 0
-        else { return }
         let now = watch.now.milliseconds
         let missing = feed.sources.filter { $0.downSince != nil }
         let figures = AlertFigures(count: missing.count, total: feed.sources.count)
@@ -135,7 +138,6 @@ extension Engine {
     private mutating func judgePeople(_ changes: inout AlertChanges) {
         let dirty = alerts.takeDirty()
         let expired = alerts.takeExpired(watch.watchedNow)
-        guard dirty.isAll || !dirty.regions.isEmpty || !expired.isEmpty else { return }
         var keys = Set(expired)
         keys.insert(.init(name: .highOfflineRate, subject: .all))
         for region in dirty.isAll ? Set(0..<UInt32(regions.names.count)) : dirty.regions {

@@ -46,7 +46,7 @@ extension Engine {
     }
 
     /// True if nothing changed that decides since when somebody is dark, and for whom it counts.
-    private func isAsDark(_ a: Responder, _ b: Responder) -> Bool {
+    func isAsDark(_ a: Responder, _ b: Responder) -> Bool {
         a.lastContact == b.lastContact && a.activeSince == b.activeSince && a.duty == b.duty
             && a.factor == b.factor && a.region == b.region && a.platform == b.platform
     }

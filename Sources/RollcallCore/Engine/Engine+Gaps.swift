@@ -98,7 +98,7 @@ extension Engine {
 
     /// The feed is suspected: what opened since its last batch is put down to it (B3, F25).
     mutating func settleStall() {
-        guard stall.instant(policy, feed) <= watch.now else { return }
+        guard nextStall <= watch.now else { return }
         stall.begin(group: massGaps.takeGroup())
         var silent: [Int] = []
         gaps.forEach { number, gap in
@@ -106,6 +106,16 @@ extension Engine {
         }
         let company = Company(active: tally.active, fleet: tally.active)
         for number in silent.sorted(by: roster.precedes) { judgeAgain(number, company) }
+    }
+
+    /// When the feed is to be suspected if no batch comes (B3).
+    var nextStall: RunningTime {
+        guard feed.sources.isEmpty, let lastBatch = stall.awaited(from: policy.feedMinActive)
+        else { return .distantFuture }
+        let spacing = stall.spacing(
+            onDuty: policy.onDuty.expected, onMission: policy.onMission.expected,
+            most: policy.onDuty.offlineAfter)
+        return lastBatch + max(policy.feedStallAfter, spacing)
     }
 
     /// What was told last of the gap of person `number` that is open or waits for its verdict; nil
@@ -249,6 +259,7 @@ extension Engine {
             _ = verdicts.popFirst()
             if gaps[Int(first.number)]?.due == first.at { due.append(Int(first.number)) }
         }
+        guard !due.isEmpty else { return }
         for number in due.sorted(by: roster.precedes) {
             deliverVerdict(number)
             roster[number].hasGap = false

@@ -76,17 +76,20 @@ extension Engine {
         let received = min(item.toldAt ?? watch.wallNow, watch.wallNow)
         let instant = watch.told(received)
         var person = roster[number]
-        tally.remove(person, now: now)
+        let before = person
+        let isQuiet = isQuiet(item, list.bytes.span, person, number, instant)
+        if !isQuiet { tally.remove(person, now: now) }
         defer {
-            tally.add(person, now: now)
+            if isQuiet {
+                followQuietly(from: before, &person)
+            } else {
+                followDark(from: before, &person, number)
+                followNudges(from: before, &person, number)
+                alerts.follow(from: before, to: person)
+                tally.add(person, now: now)
+            }
             arm(&person, number)
             roster[number] = person
-        }
-        let before = person
-        defer {
-            followDark(from: before, &person, number)
-            followNudges(from: before, &person, number)
-            alerts.follow(from: before, to: person)
         }
         let ledger = item.installID == nil ? nil : ledgers[number]
         let heights = person.hasGap ? heights(person, number) : nil
@@ -271,11 +274,11 @@ extension Engine {
             person.sharingAt = instant
         }
         if let range = item.region, isNews(.region, person.regionAt) {
-            regions.give(Array(bytes[range.indices]), to: &person.region)
+            regions.give(bytes, range, to: &person.region)
             person.regionAt = instant
         }
         if let range = item.circles, isNews(.circles, person.circlesAt) {
-            circles.give(Array(bytes[range.indices]), to: &person.circles)
+            circles.give(bytes, range, to: &person.circles)
             person.circlesAt = instant
         }
         if let platform = item.platform, isNews(.platform, person.platformAt) {
@@ -284,10 +287,10 @@ extension Engine {
         }
         if item.osVersion != nil || item.appVersion != nil, isNews(.versions, person.versionsAt) {
             if let range = item.osVersion {
-                versions.give(Array(bytes[range.indices]), to: &person.osVersion)
+                versions.give(bytes, range, to: &person.osVersion)
             }
             if let range = item.appVersion {
-                versions.give(Array(bytes[range.indices]), to: &person.appVersion)
+                versions.give(bytes, range, to: &person.appVersion)
             }
             person.versionsAt = instant
         }

@@ -204,6 +204,7 @@ extension Engine {
                 late.append(number)
             }
         }
+        guard !late.isEmpty || !lost.isEmpty else { return }
         for number in late.sorted(by: roster.precedes) {
             edit(number) { engine, person in engine.passDeadlines(&person, number, now) }
         }

@@ -75,6 +75,7 @@ extension Engine {
         if !watch.isBlind, let grace = nudges.graces.first {
             next = min(next, watch.running(grace.at))
         }
+        if nudges.row.isEmpty { return next }
         return min(next, nudges.nextTurn(policy.nudges, watch.now))
     }
 

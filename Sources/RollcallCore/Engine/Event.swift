@@ -85,7 +85,7 @@ package struct Receipt: Equatable, Sendable {
     /// Items that the engine does not take, by their index in the list.
     package var rejected: [(item: Int, fault: ItemFault)] = []
     /// Updates by outcome.
-    package var updates = [0, 0, 0]
+    package var updates: InlineArray<3, Int> = [0, 0, 0]
     /// What is to be journaled of the event; empty for a refused one.
     package var rows: [Row] = []
     /// Whom a roster retired, if it was taken and no more parts follow.
@@ -108,7 +108,8 @@ package struct Receipt: Equatable, Sendable {
     package init() {}
 
     package static func == (a: Receipt, b: Receipt) -> Bool {
-        a.accepted == b.accepted && a.duplicates == b.duplicates && a.updates == b.updates
+        a.accepted == b.accepted && a.duplicates == b.duplicates
+            && a.updates.indices.allSatisfy { a.updates[$0] == b.updates[$0] }
             && a.rows == b.rows && a.rejected.elementsEqual(b.rejected, by: ==)
             && a.retired == b.retired && a.rosterFault == b.rosterFault
             && a.erasure == b.erasure && a.silence == b.silence

@@ -31,6 +31,9 @@ package struct Feed: Sendable {
         !sources.isEmpty && sources.allSatisfy { $0.downSince != nil }
     }
 
+    /// True if one of them does not.
+    var isAnyMissing: Bool { sources.contains { $0.downSince != nil } }
+
     /// The last beat of any source.
     var lastBeat: RunningTime { sources.map(\.lastBeat).max() ?? .distantPast }
 
@@ -63,7 +66,9 @@ package struct Feed: Sendable {
 
     /// A write of a source: a beat if the source is declared.
     mutating func wrote(_ name: [UInt8], now: RunningTime) {
-        guard let index = sources.firstIndex(where: { $0.name == name }) else { return }
+        guard !sources.isEmpty, let index = sources.firstIndex(where: { $0.name == name }) else {
+            return
+        }
         revive(index, now)
         resumeDisarming(now)
     }
@@ -152,7 +157,7 @@ struct WriteWindow: Sendable {
     }
 
     mutating func add(taken: Int = 0, refused: Int = 0, now: RunningTime) {
-        if let last = live.last, last.at == now {
+        if first < slots.count, slots[slots.count - 1].at == now {
             slots[slots.count - 1].taken += taken
             slots[slots.count - 1].refused += refused
         } else {

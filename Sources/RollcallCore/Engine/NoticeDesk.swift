@@ -98,7 +98,15 @@ package struct NoticeDesk: Sendable {
     }
 
     /// When the next silence ends.
-    var nextEnd: RunningTime { silences.map(\.ends).min() ?? .distantFuture }
+    var nextEnd: RunningTime {
+        silences.isEmpty ? .distantFuture : silences.map(\.ends).min() ?? .distantFuture
+    }
+
+    /// True if somebody may have to be told now, or a silence may be over.
+    @inline(__always)
+    func isDue(_ now: RunningTime) -> Bool {
+        isDirty || nextRepeat <= now || !silences.isEmpty || !pastSilences.isEmpty
+    }
 
     /// The first silence that mutes an alert with `labels`.
     package func silence(of labels: [Label]) -> Silence? {

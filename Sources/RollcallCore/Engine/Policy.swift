@@ -52,10 +52,13 @@ package struct Policy: Equatable, Sendable {
 
     package init() {}
 
-    /// The profile of a duty state; ON_DUTY's for those who are not on.
+    /// The profile of a duty state; ON_DUTY's for those who are not on. Inlined like what follows: a
+    /// call copies all of the settings, with every batch.
+    @inline(__always)
     package func profile(_ duty: DutyState) -> Profile { duty == .onMission ? onMission : onDuty }
 
     /// The thresholds of a person by their duty state and the factor in force (L4, F4, F19).
+    @inline(__always)
     package func thresholds(
         _ person: Responder
     ) -> (degraded: Milliseconds, offline: Milliseconds) {
@@ -68,6 +71,7 @@ package struct Policy: Equatable, Sendable {
     }
 
     /// The product of the factors that fit what a phone last said of itself (L4).
+    @inline(__always)
     func factor(_ person: Responder) -> Double {
         let factor = person.telemetry.isLowPower ? lowPowerFactor : 1.0
         switch person.platform {

@@ -32,19 +32,19 @@ package struct Stall: Sendable {
     /// A source was declared: from now on it is known, not suspected.
     mutating func end() { isSuspected = false }
 
-    /// When the feed is to be suspected if no batch comes.
-    func instant(_ policy: Policy, _ feed: Feed) -> RunningTime {
-        guard let lastBatch, !isSuspected, feed.sources.isEmpty, online >= policy.feedMinActive
-        else { return .distantFuture }
-        return lastBatch + max(policy.feedStallAfter, spacing(policy))
+    /// The last batch, if enough were ONLINE then to miss the next one.
+    @inline(__always)
+    func awaited(from minActive: Int) -> RunningTime? {
+        !isSuspected && online >= minActive ? lastBatch : nil
     }
 
     /// Twelve times the mean spacing of batches that the profiles promise, without factors.
-    private func spacing(_ policy: Policy) -> Milliseconds {
+    func spacing(
+        onDuty expected: Milliseconds, onMission: Milliseconds, most limit: Milliseconds
+    ) -> Milliseconds {
         let rate =
-            Double(onDuty) / Double(policy.onDuty.expected.count)
-            + Double(onMission) / Double(policy.onMission.expected.count)
-        let limit = policy.onDuty.offlineAfter
+            Double(onDuty) / Double(expected.count)
+            + Double(self.onMission) / Double(onMission.count)
         guard rate > 0, let spacing = Int64(exactly: (12 / rate).rounded()) else { return limit }
         return min(Milliseconds(spacing), limit)
     }

@@ -57,6 +57,12 @@ package struct Tally: Sendable {
 
     mutating func remove(_ person: Responder, now: WatchedTime) { change(person, by: -1, now) }
 
+    /// An active person of whom nothing else changed was located anew.
+    mutating func move(from before: WatchedTime, to after: WatchedTime, now: WatchedTime) {
+        if before > .distantPast { ages.remove(before, now: now) }
+        if after > .distantPast { ages.add(after, now: now) }
+    }
+
     private mutating func change(_ person: Responder, by step: Int, _ now: WatchedTime) {
         guard person.isActive else {
             if let reason = person.notExpected { notExpected[Int(reason.rawValue)] += step }

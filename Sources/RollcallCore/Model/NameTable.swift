@@ -44,8 +44,26 @@ package struct NameTable: Sendable {
 
     // MARK: - Who has them
 
+    /// True if the name of a number is `bytes[range]`.
+    func isName(_ number: UInt32, _ bytes: Span<UInt8>, _ range: ByteRange) -> Bool {
+        let known = names[Int(number)]
+        let start = Int(range.offset)
+        guard known.count == Int(range.count) else { return false }
+        for index in known.indices where known[index] != bytes[start + index] { return false }
+        return true
+    }
+
+    /// Gives somebody the name `bytes[range]` instead of the one whose number they have.
+    mutating func give(
+        _ bytes: [UInt8], _ range: ByteRange, to number: inout some FixedWidthInteger
+    ) {
+        // Mostly it is the same.
+        if isName(UInt32(truncatingIfNeeded: number), bytes.span, range) { return }
+        give(Array(bytes[range.indices]), to: &number)
+    }
+
     /// Gives somebody `name` instead of the one whose number they have.
-    mutating func give(_ name: [UInt8], to number: inout some FixedWidthInteger) {
+    private mutating func give(_ name: [UInt8], to number: inout some FixedWidthInteger) {
         let new = self.number(of: name)
         guard new != number else { return }
         leave(UInt32(truncatingIfNeeded: number))

@@ -67,6 +67,7 @@ package struct NudgeRules: Equatable, Sendable {
         package init() {}
 
         /// The smallest that applies to a person.
+        @inline(__always)
         func limit(_ person: Responder) -> Milliseconds {
             var limit = standard
             let duty = person.duty == .onMission ? onMission : onDuty
