@@ -11,6 +11,7 @@ struct RollcallCommand: ParsableCommand {
         version: BuildInformation.text,
         subcommands: [
             ServeCommand.self, CheckCommand.self, ConfigCommand.self, ReplayCommand.self,
+            TuneCommand.self,
             ManifestCommand.self, GapsCommand.self, ExplainCommand.self, NudgesCommand.self,
             SilenceCommand.self, DrillCommand.self,
         ]

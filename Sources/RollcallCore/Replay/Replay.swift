@@ -11,15 +11,23 @@ package struct ReplayRun: Sendable {
     package private(set) var engine: Engine
     /// What decides whatever the steps say; nil for what they say.
     private let fixed: Policy?
+    /// What becomes of the policies that the steps say; nil for nothing.
+    private let adapt: (@Sendable (Policy) -> Policy)?
     private var last: RunningTime?
     private var isEnded = false
 
     /// A run that decides by `policy`, from end to end if `isFixed`, else until the steps say
-    /// otherwise. With `reportsUpdates` it also tells what became of every update.
-    package init(policy: Policy, isFixed: Bool = false, reportsUpdates: Bool = false) {
+    /// otherwise. With `reportsUpdates` it also tells what became of every update. Each policy, this
+    /// one too, decides as `adapting` makes it: some settings are others, whatever the steps say.
+    package init(
+        policy: Policy, isFixed: Bool = false, reportsUpdates: Bool = false,
+        adapting adapt: (@Sendable (Policy) -> Policy)? = nil
+    ) {
+        let policy = adapt?(policy) ?? policy
         engine = Engine(policy: policy)
         engine.reportsUpdates = reportsUpdates
         fixed = isFixed ? policy : nil
+        self.adapt = adapt
     }
 
     /// Takes a step and hands over what was decided by it, and before it.
@@ -30,10 +38,13 @@ package struct ReplayRun: Sendable {
             self.engine = engine
             self.engine.reportsUpdates = reportsUpdates
             last = instant
-            if let fixed { _ = self.engine.fold(.policy(fixed), at: instant) }
+            if let decisive = fixed ?? adapt?(engine.policy), decisive != engine.policy {
+                _ = self.engine.fold(.policy(decisive), at: instant)
+            }
         case .event(.policy, let instant) where fixed != nil:
             take(.event(nil, at: instant), decided)
-        case .event(let event, let instant):
+        case .event(let told, let instant):
+            let event = adapted(told)
             close(before: instant, decided)
             if case .erase = event {
                 // What was decided before must be told while the name is known.
@@ -54,6 +65,11 @@ package struct ReplayRun: Sendable {
         if !isEnded, last != nil { engine.settle() }
         drain(decided)
         isEnded = true
+    }
+
+    private func adapted(_ event: Event?) -> Event? {
+        guard let adapt, case .policy(let policy) = event else { return event }
+        return .policy(adapt(policy))
     }
 
     private mutating func close(

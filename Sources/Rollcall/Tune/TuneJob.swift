@@ -1,0 +1,230 @@
+import Glibc
+import RollcallCore
+
+/// Reads a history once and folds it with every setting of a sweep.
+package struct TuneJob {
+    /// Where the history is, and what is tried.
+    package struct Options: Sendable {
+        /// A file, a store, or `-` for standard input.
+        package var path: String
+        /// Settings to begin with; nil for those of the file.
+        package var configurationPath: String?
+        /// See `TuneSweep`.
+        package var wishes: [String] = []
+        package var isGrid = false
+        /// An OFFLINE that is over within this span was a false alarm.
+        package var healsWithin = Milliseconds.seconds(300)
+        package var weights = TuneWeights()
+        /// Threads that fold; as many as processors.
+        package var threads = Int(sysconf(CInt(_SC_NPROCESSORS_ONLN)))
+        /// Steps that are folded at a time: so many that what a candidate touches is warm, so few that
+        /// two chunks of them are little memory.
+        package var chunkSteps = 16_384
+
+        /// The history at `path`.
+        package init(path: String) { self.path = path }
+    }
+
+    private let options: Options
+    /// Settings of a file, which decide whatever the history says.
+    private let fixed: Policy?
+
+    /// A job as asked for. Errors: `TuneError.input` for a file of settings that is wrong.
+    package init(_ options: Options) throws(TuneError) {
+        self.options = options
+        fixed = try Self.settings(options.configurationPath)
+    }
+
+    private static func settings(_ path: String?) throws(TuneError) -> Policy? {
+        guard let path else { return nil }
+        do throws(InputFileError) {
+            return try InputFile.configuration(path).policy
+        } catch {
+            throw .input(error)
+        }
+    }
+
+    /// Reads and folds until the history ends; tells standard error how far it is.
+    package func run() throws(TuneError) -> TuneResult {
+        var history = TuneHistory(try Self.open(options.path), isFixed: fixed != nil)
+        var steps = try history.next(options.chunkSteps)
+        let base = fixed ?? Self.policy(of: steps) ?? Policy()
+        let sweep = try TuneSweep(
+            base: base, wishes: options.wishes, isGrid: options.isGrid,
+            platforms: Self.platforms(of: steps))
+        let runs = sweep.candidates.enumerated().map { place, candidate in
+            TuneRun(
+                policy: fixed ?? Policy(), isFixed: fixed != nil,
+                healsWithin: options.healsWithin,
+                adapting: place == 0 ? nil : candidate.adapt)
+        }
+        let crew = try TuneCrew(runs, threadCount: min(options.threads, runs.count))
+        defer { crew.dismiss() }
+        var progress = ProgressLine(total: history.byteCount, unit: "bytes")
+        defer { progress.finish() }
+        var stepCount = 0
+        var isLast = false
+        repeat {
+            stepCount += steps.count
+            isLast = steps.count < options.chunkSteps
+            crew.fold(steps, isLast: isLast)
+            steps = []
+            // What is wrong with the next lines is told when the threads are not in the midst of these.
+            let next = Result { () throws(TuneError) in
+                isLast ? [] : try history.next(options.chunkSteps)
+            }
+            crew.wait()
+            TuneRun.compare(crew.runs, isOver: isLast)
+            progress.update(done: history.bytesRead, note: "\(runs.count) settings")
+            steps = try next.get()
+        } while !isLast
+        if stepCount == 0 {
+            throw .usage("\(options.path): no event in it, so there is nothing to tune")
+        }
+        return TuneResult(
+            sweep: sweep, base: base, isFixed: fixed != nil, runs: Array(crew.runs),
+            options: options, events: stepCount)
+    }
+
+    private static func open(_ path: String) throws(TuneError) -> ReplayInput {
+        do throws(InputFileError) {
+            return try ReplayInput(path: path)
+        } catch {
+            throw .input(error)
+        }
+    }
+
+    // MARK: - The beginning
+
+    /// The settings that the history begins with; nil if it does not say so.
+    private static func policy(of steps: [ReplayStep]) -> Policy? {
+        var found: Policy?
+        for step in steps {
+            switch step {
+            case .state(let engine, _): found = engine.policy
+            case .event(.policy(let policy), _): found = policy
+            // Settings that come later are a change.
+            case .event(.items, _) where found != nil: return found
+            case .event, .end: break
+            }
+        }
+        return found
+    }
+
+    /// The platforms of the people that the first chunk is about.
+    private static func platforms(of steps: [ReplayStep]) -> Set<Platform> {
+        var found: Set<Platform> = []
+        for step in steps {
+            switch step {
+            case .state(let engine, _):
+                for number in 0..<engine.roster.count {
+                    found.insert(engine.roster[number].platform)
+                }
+            case .event(.items(let list, _), _), .event(.roster(let list, _, _), _):
+                for index in 0..<list.count {
+                    if let platform = list.item(index)?.platform { found.insert(platform) }
+                }
+            case .event, .end: break
+            }
+            if found.isSuperset(of: [.ios, .android]) { break }
+        }
+        return found
+    }
+}
+
+/// The steps of a history, some thousand at a time.
+private struct TuneHistory: ~Copyable {
+    private var input: ReplayInput
+    private var reader: ReplayReader
+
+    /// The lines of `input`; `policy` lines are ignored if settings are fixed.
+    init(_ input: consuming ReplayInput, isFixed: Bool) {
+        self.input = input
+        reader =
+            isFixed
+            ? ReplayReader()
+            : ReplayReader { try Configuration(yaml: String(decoding: $0, as: UTF8.self)).policy }
+    }
+
+    var byteCount: Int64? { input.byteCount }
+    var bytesRead: Int64 { input.bytesRead }
+
+    /// So many steps; fewer at the end.
+    mutating func next(_ count: Int) throws(TuneError) -> [ReplayStep] {
+        var steps: [ReplayStep] = []
+        steps.reserveCapacity(count)
+        while steps.count < count, let step = try nextStep() {
+            if let step { steps.append(step) }
+        }
+        return steps
+    }
+
+    /// What the next line asks for, which may be nothing; nil at the end.
+    private mutating func nextStep() throws(TuneError) -> ReplayStep?? {
+        do throws(InputFileError) {
+            guard let bytes = try input.next() else { return nil }
+            do throws(ReplayError) {
+                return .some(try reader.read(bytes))
+            } catch {
+                throw InputFileError.wrongLine(error)
+            }
+        } catch {
+            throw .input(error)
+        }
+    }
+}
+
+/// What came out of a sweep.
+package struct TuneResult: Sendable {
+    package let sweep: TuneSweep
+    /// The settings that the history begins with.
+    package let base: Policy
+    /// True if settings from a file decided, whatever the history says.
+    package let isFixed: Bool
+    /// By candidate.
+    package let outcomes: [TuneOutcome]
+    /// From the first instant to the last.
+    package let span: Milliseconds
+    /// Policies that the history brought.
+    package let policies: Int
+    /// Lines that were folded.
+    package let events: Int
+    package let healsWithin: Milliseconds
+    package let weights: TuneWeights
+
+    /// The result of `runs` that are over, the present settings' first.
+    init(
+        sweep: TuneSweep, base: Policy, isFixed: Bool, runs: [TuneRun], options: TuneJob.Options,
+        events: Int
+    ) {
+        self.sweep = sweep
+        self.base = base
+        self.isFixed = isFixed
+        outcomes = runs.map { TuneOutcome($0) }
+        span = runs[0].tally.span
+        policies = runs[0].policies
+        healsWithin = options.healsWithin
+        weights = options.weights
+        self.events = events
+    }
+
+    /// How much of the history we could see.
+    package var watched: Milliseconds { outcomes[0].watched }
+
+    /// How much of it we could not.
+    package var unobserved: Milliseconds { Milliseconds(max(0, span.count - watched.count)) }
+
+    /// The advice about each axis.
+    package var advice: [TuneAdvice] {
+        sweep.axes.map { axis in
+            TuneAdvice.about(axis.places, of: outcomes, weights, isJudged: axis.isJudged)
+        }
+    }
+
+    /// What is to be changed, by all advice together.
+    package var changes: [TuneCandidate.Change] {
+        advice.flatMap { advice -> [TuneCandidate.Change] in
+            if case .take(let place, _) = advice { sweep.candidates[place].changes } else { [] }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+/// What things cost that a setting brings about, in units of one false alarm.
+package struct TuneWeights: Equatable, Sendable {
+    /// An OFFLINE that heals by itself.
+    package var falseAlarm = 1.0
+    /// A page that is over as soon; a minute by which a page comes later counts as much.
+    package var page = 5.0
+    /// A minute from the last contact to OFFLINE in a long silence.
+    package var lateMinute = 1.0
+    /// A long silence that never becomes OFFLINE, or a page that never comes.
+    package var missed = 60.0
+
+    package init() {}
+}
+
+/// One setting when the history is over, as far as advice depends on it.
+package struct TuneOutcome: Equatable, Sendable {
+    package var counts: TuneCounts
+    package var figures: TuneComparison.Figures
+    package var watched: Milliseconds
+    /// See `Policy.longestOnDuty`.
+    package var longestOnDuty: Milliseconds
+    /// See `TuneRun.isMisfit`.
+    package var isMisfit = false
+
+    /// An outcome of what a run counted.
+    package init(
+        counts: TuneCounts, figures: TuneComparison.Figures, watched: Milliseconds,
+        longestOnDuty: Milliseconds, isMisfit: Bool = false
+    ) {
+        self.counts = counts
+        self.figures = figures
+        self.watched = watched
+        self.longestOnDuty = longestOnDuty
+        self.isMisfit = isMisfit
+    }
+
+    /// The outcome of a run that is over.
+    package init(_ run: TuneRun) {
+        self.init(
+            counts: run.tally.counts, figures: run.figures, watched: run.tally.watched,
+            longestOnDuty: run.policy.longestOnDuty, isMisfit: run.isMisfit)
+    }
+
+    /// Days that we could see.
+    package var days: Double { Double(watched.count) / 86_400_000 }
+
+    /// A count as so many a day; 0 of nothing seen.
+    package func daily(_ count: Int) -> Double { days > 0 ? Double(count) / days : 0 }
+
+    /// What it costs in a day.
+    package func cost(_ weights: TuneWeights) -> Double {
+        guard days > 0 else { return 0 }
+        let silences =
+            weights.falseAlarm * Double(counts.all.healed)
+            + weights.lateMinute * Double(figures.undetected.count) / 60_000
+            + weights.missed * Double(figures.missed)
+        let pages =
+            weights.page * Double(counts.allPages.short)
+            + weights.page * Double(figures.laterPages.count) / 60_000
+            + weights.missed * Double(figures.missedPages)
+        return (silences + pages) / days
+    }
+}
+
+/// Why a setting is never advised, however cheap it is.
+package enum TuneObjection: Equatable, Sendable {
+    /// In a policy of the history it makes no sense.
+    case misfit
+    /// So many more long silences never become OFFLINE.
+    case misses(Int)
+    /// So many pages that lasted never come.
+    case missesPages(Int)
+    /// Somebody on duty may be silent for so long before they are OFFLINE.
+    case slow(Milliseconds)
+}
+
+/// Why the present setting is to be kept.
+package enum TuneKeep: Equatable, Sendable {
+    /// Less was watched than `TuneAdvice.watchedMin`.
+    case short(Milliseconds)
+    /// Fewer silences and pages than `TuneAdvice.eventsMin`.
+    case few(Int)
+    /// Every other one costs more.
+    case best
+    /// The best other one saves only this share of the cost.
+    case small(Double)
+    /// There are cheaper ones; the cheapest of them is refused for this.
+    case refused(Int, TuneObjection)
+    /// Nothing that is counted tells whether it is better.
+    case unjudged
+}
+
+/// What to do about one setting, or several that are changed together.
+package enum TuneAdvice: Equatable, Sendable {
+    case keep(TuneKeep)
+    /// Take the setting at this place; it saves this share of the cost.
+    case take(Int, saves: Double)
+
+    /// The memo: detect unreachable responders within 2 to 3 minutes.
+    package static let onDutyMax = Milliseconds.seconds(180)
+    /// Days have a shape: less than most of one says nothing about the rest.
+    package static let watchedMin = Milliseconds.seconds(20 * 3600)
+    /// Less than so many false alarms, long silences and pages is chance.
+    package static let eventsMin = 20
+    /// A change is work and a risk of its own: it must save at least this share.
+    package static let savesMin = 0.05
+
+    /// Advice about the settings at `places` of `outcomes`, of which the first is the present one.
+    ///
+    /// The cheapest wins, if nothing speaks against it, it saves enough, and enough was seen.
+    package static func about(
+        _ places: [Int], of outcomes: [TuneOutcome], _ weights: TuneWeights, isJudged: Bool = true
+    ) -> TuneAdvice {
+        let present = outcomes[0]
+        if !isJudged { return .keep(.unjudged) }
+        if present.watched < watchedMin { return .keep(.short(present.watched)) }
+        let events =
+            present.counts.all.healed + present.figures.long + present.counts.allPages.fired
+        if events < eventsMin { return .keep(.few(events)) }
+        let cost = present.cost(weights)
+        let cheaper =
+            places.map { ($0, outcomes[$0].cost(weights)) }.filter { $0.1 < cost }
+            .sorted { ($0.1, $0.0) < ($1.1, $1.0) }
+        guard let cheapest = cheaper.first else { return .keep(.best) }
+        let sound = cheaper.first { objection(to: outcomes[$0.0], present) == nil }
+        guard let sound else {
+            let objection = objection(to: outcomes[cheapest.0], present)
+            return .keep(objection.map { .refused(cheapest.0, $0) } ?? .best)
+        }
+        let saves = (cost - sound.1) / cost
+        return saves < savesMin ? .keep(.small(saves)) : .take(sound.0, saves: saves)
+    }
+
+    /// What speaks against a setting, whatever it costs; nil for nothing.
+    package static func objection(
+        to outcome: TuneOutcome, _ present: TuneOutcome
+    ) -> TuneObjection? {
+        if outcome.isMisfit { return .misfit }
+        let missed = outcome.figures.missed - present.figures.missed
+        if missed > 0 { return .misses(missed) }
+        if outcome.figures.missedPages > 0 { return .missesPages(outcome.figures.missedPages) }
+        if outcome.longestOnDuty > max(onDutyMax, present.longestOnDuty) {
+            return .slow(outcome.longestOnDuty)
+        }
+        return nil
+    }
+}

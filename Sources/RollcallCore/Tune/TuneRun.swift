@@ -1,0 +1,93 @@
+/// One setting: the very engine that runs live, and the count of what it decides.
+package struct TuneRun: Sendable {
+    private var run: ReplayRun
+    package private(set) var tally: TuneTally
+    private var comparison: TuneComparison
+    private let healsWithin: Milliseconds
+    /// True once the steps brought a policy in which these settings make no sense.
+    package private(set) var isMisfit = false
+    /// Policies that the steps brought.
+    package private(set) var policies = 0
+
+    /// A run under what `adapting` makes of `policy` and, unless `isFixed`, of what the steps say.
+    package init(
+        policy: Policy, isFixed: Bool, healsWithin: Milliseconds,
+        adapting: (@Sendable (Policy) -> Policy)? = nil
+    ) {
+        run = ReplayRun(policy: policy, isFixed: isFixed, adapting: adapting)
+        tally = TuneTally(healsWithin: healsWithin)
+        comparison = TuneComparison(healsWithin: healsWithin)
+        self.healsWithin = healsWithin
+    }
+
+    /// The settings that decide now.
+    package var policy: Policy { run.engine.policy }
+
+    /// What the comparison with the present settings says.
+    package var figures: TuneComparison.Figures { comparison.figures }
+
+    /// Takes some steps.
+    package mutating func take(_ steps: [ReplayStep]) {
+        // Taken out meanwhile, so that run and tally can change side by side.
+        var tally = TuneTally(healsWithin: healsWithin)
+        swap(&tally, &self.tally)
+        for step in steps {
+            if case .state(let engine, _) = step { tally.begin(engine) }
+            run.take(step) { decision, engine in tally.take(decision, engine) }
+            if !hasBegun {
+                hasBegun = true
+                tally.begin(run.engine)
+            }
+            switch step {
+            case .state: isMisfit = isMisfit || !policy.isInOrder
+            case .event(.policy, _):
+                policies += 1
+                isMisfit = isMisfit || !policy.isInOrder
+            case .event, .end: break
+            }
+        }
+        swap(&tally, &self.tally)
+    }
+
+    private var hasBegun = false
+
+    /// The history is over.
+    package mutating func finish() {
+        var tally = TuneTally(healsWithin: healsWithin)
+        swap(&tally, &self.tally)
+        run.finish { decision, engine in tally.take(decision, engine) }
+        tally.finish(run.engine)
+        swap(&tally, &self.tally)
+    }
+
+    /// All runs have taken the same steps: each is held against the first, which is the present
+    /// settings'.
+    package static func compare(_ runs: UnsafeMutableBufferPointer<TuneRun>, isOver: Bool) {
+        guard !runs.isEmpty else { return }
+        let silences = runs[0].tally.takeEnded()
+        for index in runs.indices {
+            let ended = index == 0 ? silences : runs[index].tally.takeEnded()
+            runs[index].comparison.compare(
+                runs[index].tally, ended, silences: silences, of: runs[0].tally)
+            if isOver {
+                runs[index].comparison.finish(runs[index].tally, present: runs[0].tally)
+            }
+        }
+    }
+}
+
+extension Policy {
+    /// True if each profile expects sooner than it calls late, and that sooner than OFFLINE.
+    package var isInOrder: Bool {
+        [onDuty, onMission].allSatisfy { profile in
+            profile.expected <= profile.degradedAfter
+                && profile.degradedAfter < profile.offlineAfter
+        }
+    }
+
+    /// The longest that somebody on duty can be silent before they are OFFLINE.
+    package var longestOnDuty: Milliseconds {
+        onDuty.offlineAfter.scaled(
+            by: max(1, lowPowerFactor) * max(1, iosFactor, androidFactor))
+    }
+}
