@@ -29,7 +29,8 @@ package struct ReplayRun: Sendable {
             let reportsUpdates = self.engine.reportsUpdates
             self.engine = engine
             self.engine.reportsUpdates = reportsUpdates
-            last = instant
+            // It is closed already.
+            last = nil
             if let fixed { _ = self.engine.fold(.policy(fixed), at: instant) }
         case .event(.policy, let instant) where fixed != nil:
             take(.event(nil, at: instant), decided)
@@ -42,8 +43,13 @@ package struct ReplayRun: Sendable {
             }
             if let event { _ = engine.fold(event, at: instant) } else { engine.arrive(at: instant) }
         case .end(let instant, let advances):
+            let isOpen = last == instant
             close(before: instant, decided)
-            if advances { engine.advance(to: instant) }
+            if advances {
+                engine.advance(to: instant)
+            } else if isOpen {
+                engine.settle()
+            }
             isEnded = true
         }
         drain(decided)
