@@ -86,9 +86,17 @@ package enum InputFileError: Error, CustomStringConvertible {
     /// It can be read and is still not what was asked for.
     case unusable(path: String, String)
     case cannotWrite(errno: CInt)
+    case cannotWriteFile(path: String, errno: CInt)
+    /// A store, where lines were to be read from one.
+    case export(ExportError)
     case wrongLine(ReplayError)
     /// `path` is nil where there is no file but flags and variables.
     case wrongConfiguration(path: String?, ConfigurationError)
+
+    /// The exit code: 75 if the same works a little later (sysexits.h EX_TEMPFAIL), else 64.
+    package var exitCode: CInt {
+        if case .export(let error) = self, error.isTemporary { 75 } else { 64 }
+    }
 
     package var description: String {
         switch self {
@@ -97,6 +105,9 @@ package enum InputFileError: Error, CustomStringConvertible {
         case .unusable(let path, let reason):
             "\(path == "-" ? "standard input" : path): \(reason)"
         case .cannotWrite(let code): "standard output: \(String(cString: strerror(code)))"
+        case .cannotWriteFile(let path, let code):
+            "\(path): cannot be written: \(String(cString: strerror(code)))"
+        case .export(let error): "\(error)"
         case .wrongLine(let error): "line \(error.line): \(error.message)"
         case .wrongConfiguration(let path?, let error) where error.origin.rank == 0:
             "\(path == "-" ? "standard input" : path): \(error)"

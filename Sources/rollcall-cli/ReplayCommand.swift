@@ -9,11 +9,13 @@ struct ReplayCommand: ParsableCommand {
         abstract: "Fold a file of events in virtual time and print each decision as a line.",
         discussion: """
             FILE holds lines {"at":T,"kind":K,"source"?:S,"body":…} in time order; - reads standard \
-            input. With --config.file its settings decide and `policy` lines are ignored.
+            input; a store is read as `rollcall export` writes it. With --config.file its settings \
+            decide and `policy` lines are ignored. With --verify nothing is printed but whether \
+            that was decided which the export says, or where it first differs.
             """
     )
 
-    @Argument(help: "The events, NDJSON; - for standard input.")
+    @Argument(help: "The events, NDJSON, or a store; - for standard input.")
     var file: String
 
     @Option(name: .customLong("config.file"), help: "Settings to decide by: what if.")
@@ -22,7 +24,23 @@ struct ReplayCommand: ParsableCommand {
     @Flag(help: "Also print what became of every update.")
     var updates = false
 
+    @Flag(help: "Compare with what had been decided; 1 if something differs.")
+    var verify = false
+
+    func validate() throws {
+        if verify, configurationFile != nil || updates {
+            throw ValidationError(
+                "--verify compares what was decided: it takes neither --config.file nor --updates")
+        }
+    }
+
     func run() throws {
+        if verify {
+            let (report, isSame) = try orExit { try VerifyFile(path: file).run() }
+            print(report, terminator: "")
+            if !isSame { throw ExitCode(1) }
+            return
+        }
         let replay = ReplayFile(
             path: file, configurationPath: configurationFile, reportsUpdates: updates)
         try orExit { try replay.run() }

@@ -11,18 +11,22 @@ struct RollcallCommand: ParsableCommand {
         version: BuildInformation.text,
         subcommands: [
             ServeCommand.self, CheckCommand.self, ConfigCommand.self, ReplayCommand.self,
-            TuneCommand.self,
-            ManifestCommand.self, GapsCommand.self, ExplainCommand.self, NudgesCommand.self,
+            ExportCommand.self, TuneCommand.self, ManifestCommand.self, GapsCommand.self,
+            ExplainCommand.self, NudgesCommand.self,
             SilenceCommand.self, DrillCommand.self,
         ]
     )
 }
 
-/// Runs `body`; if it throws, says why on standard error and ends with 64 (sysexits.h EX_USAGE).
-/// The arguments were well-formed, so their usage is not what the reader needs.
+/// Runs `body`; if it throws, says why on standard error and ends with the code of an input's error,
+/// else with 64 (sysexits.h EX_USAGE). The arguments were well-formed, so their usage is not what the
+/// reader needs.
 func orExit<Value>(_ body: () throws -> Value) throws -> Value {
     do {
         return try body()
+    } catch let error as InputFileError {
+        complain("\(error)")
+        throw ExitCode(error.exitCode)
     } catch {
         complain("\(error)")
         throw ExitCode(64)

@@ -14,6 +14,8 @@ struct StoreTrial {
     private var dice: Dice
     private var pushes: PushBox
     private var gateway = PushGateway()
+    /// Walls at which checkpoints were cut.
+    private var cuts: [Timestamp] = []
 
     /// Runs `story` in a store of its own below `folder`. Errors: the first restart that came back
     /// to something else, or a store that failed.
@@ -35,6 +37,7 @@ struct StoreTrial {
                 }
             }
             try trial.store.journal.close()
+            if let detail = trial.verify() { throw .damaged(detail) }
         } catch {
             throw Failure(line: place, check: "J3, INV-01, INV-14", detail: "\(error)")
         }
@@ -123,11 +126,13 @@ struct StoreTrial {
         return sendings
     }
 
-    private func checkpoint() throws(StoreError) {
+    private mutating func checkpoint() throws(StoreError) {
         let cut = Checkpoint(engine)
         try store.journal.begin()
         try store.journal.beginCheckpoint(
-            turn: turn, engineVersion: Engine.version, wallMilliseconds: 0)
+            turn: turn, engineVersion: Engine.version,
+            wallMilliseconds: engine.watch.wallNow.milliseconds)
+        cuts.append(engine.watch.wallNow)
         for index in 0..<cut.sliceCount {
             let slice = cut.slice(index)
             var failure: StoreError?
@@ -156,6 +161,20 @@ struct StoreTrial {
         gateway.forgetAnswers()
         pushes = PushBox(store: store.number, messages: try store.journal.pushes())
         pushes.follow(engine.policy.nudges.sink)
+        return nil
+    }
+
+    /// What an export decides in a replay is what the store says, from the beginning as from
+    /// checkpoints (design §9); what differs, in words.
+    private func verify() -> String? {
+        for since in [nil] + cuts.suffix(2).map({ Optional($0) }) {
+            do throws(InputFileError) {
+                let (report, isSame) = try VerifyFile(path: path, since: since).run()
+                if !isSame { return "export since \(since.map { RFC3339.string($0) } ?? "ever"): \(report)" }
+            } catch {
+                return "export: \(error)"
+            }
+        }
         return nil
     }
 

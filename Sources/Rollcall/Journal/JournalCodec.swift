@@ -270,6 +270,13 @@ struct JournalReplay {
         return true
     }
 
+    /// Hands over the events that are whole by now.
+    mutating func takeClosed() -> [(event: Event, row: Int64)] {
+        if events.isEmpty { return [] }
+        defer { events = [] }
+        return events
+    }
+
     /// Ends the turn and hands over its events.
     mutating func finish() -> [(event: Event, row: Int64)] {
         close()

@@ -59,17 +59,22 @@ package struct ReplayFile {
 enum StandardOutput {
     /// Writes and empties `bytes`.
     static func write(_ bytes: inout [UInt8]) throws(InputFileError) {
-        var failure: CInt = 0
-        bytes.withUnsafeBytes { buffer in
-            var at = 0
-            while at < buffer.count, failure == 0 {
-                let count = Glibc.write(
-                    STDOUT_FILENO, buffer.baseAddress.map { $0 + at }, buffer.count - at)
-                if count < 0 && errno != EINTR { failure = errno }
-                at += max(0, count)
-            }
-        }
+        let failure = write(bytes, to: STDOUT_FILENO)
         bytes.removeAll(keepingCapacity: true)
         if failure != 0 { throw .cannotWrite(errno: failure) }
+    }
+
+    /// Writes all of `bytes`; returns the system's error number, 0 for none.
+    static func write(_ bytes: [UInt8], to descriptor: CInt) -> CInt {
+        bytes.withUnsafeBytes { buffer in
+            var at = 0
+            while at < buffer.count {
+                let count = Glibc.write(
+                    descriptor, buffer.baseAddress.map { $0 + at }, buffer.count - at)
+                if count < 0 && errno != EINTR { return errno }
+                at += max(0, count)
+            }
+            return 0
+        }
     }
 }

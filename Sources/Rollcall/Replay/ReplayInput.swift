@@ -1,22 +1,37 @@
 import Glibc
 import RollcallCore
 
-/// The lines of a replay, from a file or standard input.
+/// The lines of a replay, from a file, standard input or a store, which is read as `rollcall export`
+/// writes it.
 package struct ReplayInput: ~Copyable {
     private let path: String
+    /// -1 for a store.
     private let descriptor: CInt
-    /// Bytes of the file; nil if nobody knows before its end.
+    private var export: StoreExport?
+    /// Bytes of the file; nil if nobody knows before its end. Of a store, its size.
     package let byteCount: Int64?
-    /// Bytes read so far.
+    /// Bytes read so far. Of a store, the part of its size that its turns read so far are of all.
     package private(set) var bytesRead: Int64 = 0
     private var buffer: [UInt8] = []
     /// Where the next line begins in it.
     private var start = 0
     private var isAtEnd = false
 
-    /// Opens the file at `path`; `-` is standard input. Errors: `cannotRead`.
-    package init(path: String) throws(InputFileError) {
+    /// Opens the file at `path`; `-` is standard input. `since` is where a store's lines begin, as
+    /// `rollcall export` has it. Errors: `cannotRead`, `export`.
+    package init(path: String, since: Timestamp? = nil) throws(InputFileError) {
         self.path = path
+        if path != "-", ExportReader.isDatabase(path) {
+            descriptor = -1
+            do throws(ExportError) {
+                let export = try StoreExport(path: path, since: since)
+                byteCount = try export.byteCount()
+                self.export = export
+            } catch {
+                throw .export(error)
+            }
+            return
+        }
         descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         if descriptor < 0 { throw .cannotRead(path: path, errno: errno) }
         var status = stat()
@@ -24,9 +39,9 @@ package struct ReplayInput: ~Copyable {
         byteCount = isFile ? Int64(status.st_size) : nil
     }
 
-    deinit { if descriptor != STDIN_FILENO { close(descriptor) } }
+    deinit { if descriptor > STDIN_FILENO { close(descriptor) } }
 
-    /// The next line without its line feed; nil at the end. Errors: `cannotRead`.
+    /// The next line without its line feed; nil at the end. Errors: `cannotRead`, `export`.
     package mutating func next() throws(InputFileError) -> [UInt8]? {
         var searched = start
         while true {
@@ -40,13 +55,28 @@ package struct ReplayInput: ~Copyable {
                 defer { start = buffer.count }
                 return Array(buffer[start...])
             }
-            let chunk = try InputFile.chunk(descriptor, path: path)
+            let chunk = try chunk()
             isAtEnd = chunk.isEmpty
-            bytesRead += Int64(chunk.count)
-            buffer.removeFirst(start)
             searched -= start
+            if start > 0 { buffer.removeFirst(start) }
             start = 0
             buffer.append(contentsOf: chunk)
+        }
+    }
+
+    /// The next bytes; none at the end.
+    private mutating func chunk() throws(InputFileError) -> [UInt8] {
+        guard export != nil else {
+            let chunk = try InputFile.chunk(descriptor, path: path)
+            bytesRead += Int64(chunk.count)
+            return chunk
+        }
+        do throws(ExportError) {
+            let chunk = try export?.chunk() ?? []
+            bytesRead = Int64(Double(byteCount ?? 0) * (export?.progress ?? 1))
+            return chunk
+        } catch {
+            throw .export(error)
         }
     }
 

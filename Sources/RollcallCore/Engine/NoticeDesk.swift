@@ -56,6 +56,16 @@ package struct NoticeDesk: Sendable {
 
     // MARK: - Silences
 
+    /// Forgets who silenced something, and what they said: for a state that leaves the house.
+    mutating func forgetAuthors() {
+        for index in silences.indices {
+            (silences[index].author, silences[index].comment) = ([], [])
+        }
+        for index in pastSilences.indices {
+            (pastSilences[index].author, pastSilences[index].comment) = ([], [])
+        }
+    }
+
     /// Takes a silence that begins now; its number, or why not.
     mutating func begin(
         _ silence: Silence, _ watch: Watch

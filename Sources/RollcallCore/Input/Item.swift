@@ -278,17 +278,8 @@ enum ItemReader {
             guard let tag = ItemTag(rawValue: bytes[at]) else { return nil }
             at += 1
             if tag == .telemetry {
-                guard at + 3 <= end else { return nil }
                 var telemetry = Telemetry()
-                telemetry.permissionStatus = bytes[at] & 0xF
-                telemetry.locationServices = bytes[at] >> 4
-                telemetry.powerMode = bytes[at + 1] & 0xF
-                telemetry.appState = bytes[at + 1] >> 4
-                telemetry.networkType = bytes[at + 2]
-                at += 3
-                guard let depth = Varint.read(bytes, &at, end) else { return nil }
-                telemetry.queueDepth = UInt32(truncatingIfNeeded: depth)
-                guard telemetry.isLegal else { return nil }
+                guard Self.telemetry(bytes, &at, end, &telemetry) else { return nil }
                 item.telemetry = telemetry
                 continue
             }
@@ -296,6 +287,22 @@ enum ItemReader {
             guard set(tag, value, &item, &at, end) else { return nil }
         }
         return item
+    }
+
+    /// Reads what stands behind the tag of telemetry; false if it is damaged.
+    static func telemetry(
+        _ bytes: Span<UInt8>, _ at: inout Int, _ end: Int, _ telemetry: inout Telemetry
+    ) -> Bool {
+        guard at + 3 <= end else { return false }
+        telemetry.permissionStatus = bytes[at] & 0xF
+        telemetry.locationServices = bytes[at] >> 4
+        telemetry.powerMode = bytes[at + 1] & 0xF
+        telemetry.appState = bytes[at + 1] >> 4
+        telemetry.networkType = bytes[at + 2]
+        at += 3
+        guard let depth = Varint.read(bytes, &at, end) else { return false }
+        telemetry.queueDepth = UInt32(truncatingIfNeeded: depth)
+        return telemetry.isLegal
     }
 
     private static func set(

@@ -5,13 +5,20 @@ package enum DecisionLine {
     package static func append(
         _ decision: Decision, _ engine: Engine, to output: inout [UInt8]
     ) {
+        append(decision, id: { engine.roster.id($0) }, to: &output)
+    }
+
+    /// The same of people whose ids `id` knows by their numbers.
+    package static func append(
+        _ decision: Decision, id: (Int) -> ArraySlice<UInt8>, to output: inout [UInt8]
+    ) {
         switch decision {
         case .notice, .mute, .wake: return
         case .nudge(_, _, let report) where report.kind == .followed: return
         case .alert(_, let report) where !report.key.name.isReplayed: return
         case .status(let at, let number, let from, let to, let origin):
             begin(at, "status", &output)
-            responder(number, engine, &output)
+            responder(id(number), &output)
             text(",\"from\":", &output)
             JSONWriter.word(from?.word ?? "NOT_EXPECTED", to: &output)
             text(",\"to\":", &output)
@@ -20,11 +27,11 @@ package enum DecisionLine {
             JSONWriter.word(origin.word, to: &output)
         case .gap(let at, let number, let report):
             begin(at, "gap", &output)
-            responder(number, engine, &output)
+            responder(id(number), &output)
             GapEvidence.appendMembers(report, to: &output)
         case .nudge(let at, let number, let report):
             begin(at, "nudge", &output)
-            responder(number, engine, &output)
+            responder(id(number), &output)
             text(
                 report.kind == .send ? ",\"decision\":\"send\"" : ",\"decision\":\"hold\"",
                 &output)
@@ -45,7 +52,7 @@ package enum DecisionLine {
             JSONWriter.word(reason.word, to: &output)
         case .update(let at, let number, let sequence, let outcome):
             begin(at, "update", &output)
-            responder(number, engine, &output)
+            responder(id(number), &output)
             text(",\"sequence\":", &output)
             JSONWriter.integer(sequence, to: &output)
             text(",\"outcome\":", &output)
@@ -61,9 +68,9 @@ package enum DecisionLine {
         JSONWriter.word(kind, to: &output)
     }
 
-    private static func responder(_ number: Int, _ engine: Engine, _ output: inout [UInt8]) {
+    private static func responder(_ id: ArraySlice<UInt8>, _ output: inout [UInt8]) {
         text(",\"responder_id\":", &output)
-        JSONWriter.string(engine.roster.id(number), to: &output)
+        JSONWriter.string(id, to: &output)
     }
 
     private static func text(_ text: StaticString, _ output: inout [UInt8]) {

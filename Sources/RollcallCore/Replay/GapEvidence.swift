@@ -107,13 +107,25 @@ struct ObjectWriter {
     }
 
     mutating func integers(_ name: StaticString, _ values: [Int64]) {
+        array(name, values) { JSONWriter.integer($0, to: &$1) }
+    }
+
+    mutating func array<Value>(
+        _ name: StaticString, _ values: [Value], _ body: (Value, inout [UInt8]) -> Void
+    ) {
         key(name)
         bytes.append(UInt8(ascii: "["))
         for (index, value) in values.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            JSONWriter.integer(value, to: &bytes)
+            body(value, &bytes)
         }
         bytes.append(UInt8(ascii: "]"))
+    }
+
+    /// A value that is JSON already.
+    mutating func json(_ name: StaticString, _ value: [UInt8]) {
+        key(name)
+        bytes.append(contentsOf: value)
     }
 
     /// A number of ten-thousandths, without trailing zeros.

@@ -37,8 +37,10 @@ package struct ReplayRun: Sendable {
             let reportsUpdates = self.engine.reportsUpdates
             self.engine = engine
             self.engine.reportsUpdates = reportsUpdates
-            last = instant
+            // It is closed already, but for other settings.
+            last = nil
             if let decisive = fixed ?? adapt?(engine.policy), decisive != engine.policy {
+                last = instant
                 _ = self.engine.fold(.policy(decisive), at: instant)
             }
         case .event(.policy, let instant) where fixed != nil:
@@ -53,8 +55,13 @@ package struct ReplayRun: Sendable {
             }
             if let event { _ = engine.fold(event, at: instant) } else { engine.arrive(at: instant) }
         case .end(let instant, let advances):
+            let isOpen = last == instant
             close(before: instant, decided)
-            if advances { engine.advance(to: instant) }
+            if advances {
+                engine.advance(to: instant)
+            } else if isOpen {
+                engine.settle()
+            }
             isEnded = true
         }
         drain(decided)

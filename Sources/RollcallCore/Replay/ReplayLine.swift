@@ -5,6 +5,8 @@ struct ReplayLine {
     /// Who sent it; `default` without one (fine print F10).
     var source = Array("default".utf8)
     var terms = RosterTerms()
+    /// What is left of items about people who were erased, and where it stands among the others.
+    var erased: [(index: Int, enrols: Bool)] = []
     /// Where the body stands in the line.
     var body: Range<Int>?
 
@@ -28,6 +30,8 @@ struct ReplayLine {
             } else if name == "more" {
                 terms.hasMore = cursor.peek(bytes) == UInt8(ascii: "t")
                 try cursor.skipValue(bytes)
+            } else if name == "erased" {
+                erased = try Self.erased(&cursor, bytes)
             } else if name == "body" {
                 _ = cursor.peek(bytes)
                 let start = cursor.position
@@ -39,6 +43,35 @@ struct ReplayLine {
             more = try cursor.hasNext(closing: UInt8(ascii: "}"), bytes)
         }
         try cursor.finish(bytes)
+    }
+
+    private static func erased(
+        _ cursor: inout JSONCursor, _ bytes: Span<UInt8>
+    ) throws(JSONError) -> [(index: Int, enrols: Bool)] {
+        var erased: [(index: Int, enrols: Bool)] = []
+        try cursor.open(UInt8(ascii: "["), bytes)
+        var more = try cursor.hasFirst(closing: UInt8(ascii: "]"), bytes)
+        while more {
+            erased.append((-1, false))
+            try cursor.open(UInt8(ascii: "{"), bytes)
+            var hasMember = try cursor.hasFirst(closing: UInt8(ascii: "}"), bytes)
+            while hasMember {
+                let name = ShortWord(try cursor.key(bytes), bytes)
+                let next = cursor.peek(bytes)
+                if name == "index", next != UInt8(ascii: "\"") {
+                    let index = JSONText.natural(bytes, try cursor.number(bytes)) ?? -1
+                    erased[erased.count - 1].index = Int(index)
+                } else {
+                    if name == "enrols", next == UInt8(ascii: "t") {
+                        erased[erased.count - 1].enrols = true
+                    }
+                    try cursor.skipValue(bytes)
+                }
+                hasMember = try cursor.hasNext(closing: UInt8(ascii: "}"), bytes)
+            }
+            more = try cursor.hasNext(closing: UInt8(ascii: "]"), bytes)
+        }
+        return erased
     }
 }
 
@@ -52,6 +85,17 @@ package struct ReplayBody {
     package var state: String?
     package var count: Int?
     package var isRestored = false
+    /// Of a push that came to its end (`outcome`).
+    var push: Int64?
+    var kind: String?
+    var outcome: String?
+    /// Hashes, of a token and of an erased id.
+    var token: [UInt8]?
+    var hash: [UInt8]?
+    /// Somebody's number.
+    var person: Int?
+    /// People's numbers.
+    var people: [Int]?
 
     /// Reads `bytes[range]`, an object; without a range there is nothing to read.
     package init(_ bytes: Span<UInt8>, _ range: Range<Int>?) throws(JSONError) {
@@ -75,11 +119,16 @@ package struct ReplayBody {
             let value = JSONText.decoded(try cursor.string(bytes), bytes)
             if name == "source" { source = value }
             if name == "responder_id" { responderID = value }
-            if name == "state" {
-                state = String(decoding: value, as: UTF8.self)
-            }
+            if name == "state" { state = String(decoding: value, as: UTF8.self) }
+            if name == "kind" { kind = String(decoding: value, as: UTF8.self) }
+            if name == "outcome" { outcome = String(decoding: value, as: UTF8.self) }
+            if name == "token" { token = value }
+            if name == "hash" { hash = value }
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            let value = JSONText.double(bytes, try cursor.number(bytes)) ?? .infinity
+            let number = try cursor.number(bytes)
+            if name == "push" { push = JSONText.natural(bytes, number) }
+            if name == "person" { person = JSONText.natural(bytes, number).map { Int($0) } }
+            let value = JSONText.double(bytes, number) ?? .infinity
             if name == "every_seconds" { everySeconds = value }
             if name == "step_ms" {
                 stepMilliseconds = Int64(exactly: value.rounded())
@@ -91,7 +140,22 @@ package struct ReplayBody {
         case UInt8(ascii: "t"):
             try cursor.skipValue(bytes)
             if name == "restored" { isRestored = true }
+        case UInt8(ascii: "[") where name == "people": people = try Self.numbers(&cursor, bytes)
         default: try cursor.skipValue(bytes)
         }
+    }
+
+    private static func numbers(
+        _ cursor: inout JSONCursor, _ bytes: Span<UInt8>
+    ) throws(JSONError) -> [Int] {
+        var numbers: [Int] = []
+        try cursor.open(UInt8(ascii: "["), bytes)
+        var more = try cursor.hasFirst(closing: UInt8(ascii: "]"), bytes)
+        while more {
+            _ = cursor.peek(bytes)
+            numbers.append(Int(JSONText.natural(bytes, try cursor.number(bytes)) ?? -1))
+            more = try cursor.hasNext(closing: UInt8(ascii: "]"), bytes)
+        }
+        return numbers
     }
 }

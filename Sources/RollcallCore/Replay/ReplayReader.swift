@@ -27,6 +27,10 @@ package struct ReplayReader {
     private var line = 0
     private var last: RunningTime?
     private var steps = Milliseconds(0)
+    /// What the line that was read last says of a turn; nil if it was another kind of line.
+    private(set) var turn: TurnLine?
+    /// True once something is left out because somebody was erased.
+    private(set) var hasErased = false
 
     /// A reader; `decodePolicy` reads the body of `policy` lines, nil ignores them.
     package init(decodePolicy: (([UInt8]) throws -> Policy)? = nil) {
@@ -46,10 +50,19 @@ package struct ReplayReader {
         }
         guard let at = parsed.at else { throw fault("\"at\" is missing or no time") }
         if state == .ended { throw fault("a line after \"end\"") }
-        if state == .stopped, parsed.kind != "start", parsed.kind != "end" {
-            throw fault("a line between \"stop\" and \"start\"")
-        }
+        turn = nil
+        if parsed.kind == "state" { return try begin(parsed, bytes) }
+        if parsed.kind == "turn" { turn = try turn(parsed, bytes) }
+        if state == .stopped { return try afterStop(parsed, at, bytes) }
+        return try step(parsed, at, bytes)
+    }
+
+    private mutating func step(
+        _ parsed: ReplayLine, _ at: Timestamp, _ bytes: [UInt8]
+    ) throws(ReplayError) -> ReplayStep {
         let event = try event(parsed, bytes)
+        if case .erase = event { hasErased = true }
+        hasErased = hasErased || !parsed.erased.isEmpty
         if case .clock(let step) = event { steps.count &+= step.count }
         let told = RunningTime(milliseconds: at.milliseconds &- steps.count)
         let instant = last.map { max($0, told) } ?? told
@@ -62,6 +75,55 @@ package struct ReplayReader {
         return .event(event, at: instant)
     }
 
+    /// A clean stop was seen: only `start` and `end` may follow, and what the last turn tells of
+    /// itself.
+    private mutating func afterStop(
+        _ parsed: ReplayLine, _ at: Timestamp, _ bytes: [UInt8]
+    ) throws(ReplayError) -> ReplayStep {
+        if let last, turn?.decided != nil, at.milliseconds &- steps.count <= last.milliseconds {
+            return .event(nil, at: last)
+        }
+        guard parsed.kind == "start" || parsed.kind == "end" else {
+            throw fault("a line between \"stop\" and \"start\"")
+        }
+        return try step(parsed, at, bytes)
+    }
+
+    /// The state that everything begins with.
+    private mutating func begin(
+        _ parsed: ReplayLine, _ bytes: [UInt8]
+    ) throws(ReplayError) -> ReplayStep {
+        guard last == nil else { throw fault("\"state\" must be the first line") }
+        guard let body = parsed.body else { throw fault("\"body\" is missing") }
+        let engine: Engine
+        do throws(StateLine.Fault) {
+            engine = try StateLine.engine(bytes.span, body)
+        } catch {
+            switch error {
+            case .notJSON(let error): throw fault("body: \(error.message)")
+            case .newer(let version):
+                throw fault(
+                    "state: written by engine version \(version); this one knows "
+                        + "\(Engine.version): a newer rollcall is needed")
+            case .damaged: throw fault("state: it cannot be read: cut off, or changed")
+            }
+        }
+        last = engine.watch.now
+        steps = engine.watch.wallOffset
+        return .state(engine, at: engine.watch.now)
+    }
+
+    private func turn(
+        _ parsed: ReplayLine, _ bytes: [UInt8]
+    ) throws(ReplayError) -> TurnLine? {
+        guard let body = parsed.body else { return nil }
+        do throws(JSONError) {
+            return try TurnLine(bytes.span, body)
+        } catch {
+            throw fault("body: \(error.message)")
+        }
+    }
+
     private func fault(_ message: String) -> ReplayError {
         ReplayError(line: line, message: message)
     }
@@ -71,24 +133,20 @@ package struct ReplayReader {
     /// The event of a line; nil if the line changes nothing.
     private func event(_ line: ReplayLine, _ bytes: [UInt8]) throws(ReplayError) -> Event? {
         switch line.kind {
-        case "batch":
-            return .items(try scan(.batch, line, bytes).items, source: line.source)
-        case "transition":
-            return .items(try scan(.transition, line, bytes).items, source: line.source)
-        case "responder":
-            return .items(try scan(.responder, line, bytes).items, source: line.source)
+        case "batch": return .items(try items(.batch, line, bytes), source: line.source)
+        case "transition": return .items(try items(.transition, line, bytes), source: line.source)
+        case "responder": return .items(try items(.responder, line, bytes), source: line.source)
         case "roster":
             let roster = try scan(.rosterEntry, line, bytes)
+            let items = try with(line.erased, roster.items)
             // One of which nothing can be read says nothing about anybody.
-            guard roster.items.count > 0 || roster.itemCount == 0 else {
+            guard items.count > 0 || roster.itemCount == 0 else {
                 return .items(ItemList(), source: line.source)
             }
-            return .roster(roster.items, source: line.source, line.terms)
+            return .roster(items, source: line.source, line.terms)
         case "stop": return .stop
-        case "end", "outcome": return nil
-        // Writes all the same: beats of their source, and counted against the refused (B1, B2).
-        case "wake", "silence", "drill": return .items(ItemList(), source: line.source)
-        case "state": throw fault("\"state\" lines cannot be read yet")
+        // An operator's: no sign of life of any source.
+        case "end", "silence", "drill": return nil
         case "policy":
             guard let decodePolicy else { return nil }
             do {
@@ -116,8 +174,20 @@ package struct ReplayReader {
                 source: body.source ?? line.source,
                 every: Milliseconds(Int64((every * 1000).rounded())))
         case "erase":
-            guard let id = body.responderID else { throw fault("body has no responder_id") }
-            return .erase(.id(id), source: line.source)
+            if let id = body.responderID { return .erase(.id(id), source: line.source) }
+            guard let hash = body.hash.flatMap(HexText.value) else {
+                throw fault("body has no responder_id")
+            }
+            return .erase(.number(body.person, hash: hash), source: line.source)
+        // A write all the same: a beat of its source, and counted against the refused (B1, B2).
+        case "wake":
+            guard let people = body.people else {
+                return .items(ItemList(), source: line.source)
+            }
+            return .wake(.members(people), source: line.source)
+        case "outcome": return try body.push.map { (push) throws(ReplayError) in
+            try end(push, body)
+        }
         case "clock":
             guard let step = body.stepMilliseconds else { throw fault("body has no step_ms") }
             guard step.magnitude <= Self.stepMax else { throw fault("step_ms: beyond a century") }
@@ -136,6 +206,50 @@ package struct ReplayReader {
             return .turn(lateness: body.lateMilliseconds.map { Milliseconds($0) })
         default: throw fault("unknown kind \"\(line.kind)\"")
         }
+    }
+
+    /// The end of a push.
+    private func end(_ push: Int64, _ body: ReplayBody) throws(ReplayError) -> Event {
+        guard let person = body.person,
+            let kind = PushKind.allCases.first(where: { "\($0.word)" == body.kind }),
+            let outcome = PushOutcome.allCases.first(where: { "\($0.word)" == body.outcome })
+        else { throw fault("body has no person, kind or outcome of a push") }
+        return .pushed(
+            PushEnd(
+                number: push, person: person, kind: kind, outcome: outcome,
+                token: body.token.flatMap(HexText.value) ?? 0))
+    }
+
+    private func items(
+        _ kind: ItemKind, _ line: ReplayLine, _ bytes: [UInt8]
+    ) throws(ReplayError) -> ItemList {
+        try with(line.erased, try scan(kind, line, bytes).items)
+    }
+
+    /// The items with what is left of those about people who were erased, in its places.
+    private func with(
+        _ erased: [(index: Int, enrols: Bool)], _ items: ItemList
+    ) throws(ReplayError) -> ItemList {
+        if erased.isEmpty { return items }
+        var list = ItemList()
+        var next = 0
+        func append(_ bytes: some Sequence<UInt8>) {
+            list.bytes.append(contentsOf: bytes)
+            list.ends.append(list.bytes.count)
+        }
+        for (index, enrols) in erased {
+            while list.count < index, next < items.count {
+                append(items.bytes[items.range(of: next)])
+                next += 1
+            }
+            guard list.count == index else { throw fault("erased: there is no such index") }
+            append(ItemList.nobody(isEnrolment: enrols))
+        }
+        while next < items.count {
+            append(items.bytes[items.range(of: next)])
+            next += 1
+        }
+        return list
     }
 
     private func scan(

@@ -1,0 +1,327 @@
+import CSQLite
+import Glibc
+import RollcallCore
+
+/// Reads a store's history through a read-only connection: of a server that runs, or of none.
+///
+/// Everything is read in pieces, copied and let go: no piece's transaction lasts longer than a
+/// second (design §1), so the log can be cut behind it, and ingest never waits. The store's lock is
+/// left to whoever serves.
+final class ExportReader {
+    /// What a piece may last, with the time of one row more.
+    private static let pieceMax = Duration.milliseconds(200)
+    /// Bytes of a piece's bodies, with those of one row more.
+    private static let pieceBytes = 4 << 20
+    /// Rows between looks at the clock.
+    private static let rowsALook = 64
+
+    let path: String
+    private let statements: ExportStatements
+    /// Erasures that were known at the beginning: none of them waits.
+    private var lastErasure: Int64 = 0
+
+    /// Opens the store at `path`, as `Journal` made it. Errors: also that somebody is being erased.
+    init(path given: String) throws(ExportError) {
+        let opened: (path: String, connection: SQLiteConnection, found: JournalSchema.Found)
+        do throws(StoreError) {
+            let path = try StoreFile.resolve(given)
+            let connection = try SQLiteConnection(path: path, access: .readOnly)
+            try JournalSchema.guardConnection(connection)
+            opened = (path, connection, try JournalSchema.inspect(connection))
+        } catch {
+            throw Self.explained(error, given)
+        }
+        path = opened.path
+        switch opened.found {
+        case .current: break
+        case .empty: throw .nothing(path: path, "empty: nothing was ever stored")
+        case .older(let version): throw .older(path: path, version: version)
+        }
+        do throws(StoreError) {
+            try JournalSchema.applySettings(opened.connection, access: .readOnly)
+            statements = try ExportStatements(opened.connection)
+            lastErasure = try statements.lastErasure.one()
+        } catch {
+            throw Self.explained(error, given)
+        }
+        try refuseErasing()
+    }
+
+    /// True if the file at `path` is a database: asked of SQLite itself, since to close another
+    /// descriptor of it would drop the locks of a server in this very process.
+    static func isDatabase(_ path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size >= 512
+        else { return false }
+        do throws(StoreError) {
+            let connection = try SQLiteConnection(
+                path: try StoreFile.resolve(path), access: .readOnly)
+            try JournalSchema.guardConnection(connection)
+            _ = try connection.integer("PRAGMA schema_version")
+            return true
+        } catch {
+            guard case .sqlite(let failure) = error else { return false }
+            return failure.code != SQLITE_NOTADB
+        }
+    }
+
+    /// Of a file that only a writer could recover SQLite says no more than that it cannot open it.
+    private static func explained(_ error: StoreError, _ path: String) -> ExportError {
+        guard case .sqlite(let failure) = error,
+            failure.code == SQLITE_CANTOPEN || failure.code == SQLITE_READONLY,
+            access(path, R_OK) == 0
+        else { return .store(error) }
+        return .needsRecovery(path: path)
+    }
+
+    private func read<Value>(
+        _ body: () throws(StoreError) -> Value
+    ) throws(ExportError) -> Value {
+        do throws(StoreError) { return try body() } catch { throw Self.explained(error, path) }
+    }
+
+    // MARK: - Erasures
+
+    /// What is to go is still in rows and checkpoints while somebody is being erased.
+    private func refuseErasing() throws(ExportError) {
+        let count = try read { () throws(StoreError) in try statements.erasing.one() }
+        if count > 0 { throw .erasing(path: path, people: count) }
+    }
+
+    /// Throws if somebody was erased since it was opened: their items were read.
+    func checkErasures() throws(ExportError) {
+        let last = try read { () throws(StoreError) in try statements.lastErasure.one() }
+        if last > lastErasure { throw .erased(path: path) }
+        // A repeated one may have been opened again.
+        try refuseErasing()
+    }
+
+    // MARK: - Turns
+
+    /// The number of the newest turn, 0 without any.
+    func lastTurnNumber() throws(ExportError) -> Int64 {
+        try read { () throws(StoreError) in try statements.lastTurn.one() }
+    }
+
+    /// The turn of a number, or the next one; nil behind the last.
+    func turn(notBefore number: Int64) throws(ExportError) -> Turn? {
+        try read { () throws(StoreError) in
+            statements.turnAt.bind(number, at: 1)
+            defer { statements.turnAt.reset() }
+            return try statements.turnAt.next() ? Turn(statements.turnAt) : nil
+        }
+    }
+
+    /// The last turn up to `last` whose wall is not behind `time`; nil if none is. Walls rise with
+    /// the numbers but for one that was set back.
+    func lastTurn(notAfter time: Timestamp, upTo last: Int64) throws(ExportError) -> Turn? {
+        guard let oldest = try turn(notBefore: .min) else { return nil }
+        var (low, high) = (oldest.number, last)
+        var best: Turn?
+        while low <= high {
+            let middle = low + (high - low) / 2
+            guard let turn = try turn(notBefore: middle), turn.number <= high else {
+                high = middle - 1
+                continue
+            }
+            if turn.wallMilliseconds <= time.milliseconds {
+                best = turn
+                low = turn.number + 1
+            } else {
+                high = middle - 1
+            }
+        }
+        return best
+    }
+
+    /// The next turns behind `number`, up to `last`.
+    func turns(after number: Int64, through last: Int64) throws(ExportError) -> [Turn] {
+        var found: [Turn] = []
+        let select = statements.turns
+        select.bind(number, at: 1)
+        select.bind(last, at: 2)
+        try piece(select) {
+            found.append(Turn(select))
+            return 48
+        }
+        return found
+    }
+
+    // MARK: - Rows and decisions
+
+    /// The next rows from `id` on, up to `last`.
+    func rows(from id: Int64, through last: Int64) throws(ExportError) -> ExportRows {
+        var found = ExportRows()
+        let select = statements.rows
+        select.bind(id, at: 1)
+        select.bind(last, at: 2)
+        try piece(select) {
+            let body = select.bytes(at: 4)
+            found.append(
+                id: select.integer(at: 0),
+                kind: UInt8(truncatingIfNeeded: select.integer(at: 1)),
+                responder: select.integer(at: 2), body)
+            return body.count + 32
+        }
+        return found
+    }
+
+    /// The next decisions from `id` on that a replay prints, with the number behind the last that
+    /// was looked at; none at the end of the table.
+    func decisions(
+        from id: Int64
+    ) throws(ExportError) -> (found: [StoredDecision], next: Int64) {
+        var found: [StoredDecision] = []
+        var next = id
+        var damaged: Int64?
+        let select = statements.decisions
+        select.bind(id, at: 1)
+        try piece(select) {
+            let row = DecisionRow(select)
+            next = row.id + 1
+            guard let decision = DecisionCode.decision(row) else {
+                damaged = damaged ?? row.id
+                return 0
+            }
+            found.append(StoredDecision(turn: row.turn, decision: decision))
+            return row.body.count + 64
+        }
+        if let damaged {
+            throw .damaged(path: path, "decision \(damaged) makes no sense")
+        }
+        return (found, next)
+    }
+
+    /// The first decision of a turn behind `turn`: its id, or one behind the last. The table has no
+    /// index by turn, but turns rise with ids.
+    func firstDecision(afterTurn turn: Int64) throws(ExportError) -> Int64 {
+        try read { () throws(StoreError) in
+            var (low, high) = (Int64(0), try statements.lastDecision.one() + 1)
+            while low < high {
+                let middle = low + (high - low) / 2
+                let select = statements.decisionAt
+                select.bind(middle, at: 1)
+                defer { select.reset() }
+                if try select.next(), select.integer(at: 1) <= turn {
+                    low = select.integer(at: 0) + 1
+                } else {
+                    high = middle
+                }
+            }
+            return low
+        }
+    }
+
+    /// Throws if retention may have taken away what was just read, or was to be: of `turn` and
+    /// behind it, from row `row` on.
+    ///
+    /// It cuts up to a checkpoint: first it gives up all before that one, then it takes rows from
+    /// the oldest on, then decisions.
+    func checkUncut(turn: Int64, row: Int64) throws(ExportError) {
+        let (oldestRow, oldestCheckpoint) = try read { () throws(StoreError) in
+            (try statements.oldestRow.one(), try statements.oldestCheckpoint.one())
+        }
+        if oldestRow > 0, oldestRow <= row { return }
+        if oldestCheckpoint > 0, oldestCheckpoint < turn { return }
+        throw .cut(path: path, turn: turn)
+    }
+
+    // MARK: - Checkpoints
+
+    /// All that are complete, the oldest first.
+    func checkpoints() throws(ExportError) -> [EngineCheckpoint] {
+        var found: [EngineCheckpoint] = []
+        let select = statements.checkpoints
+        try piece(select) {
+            found.append(EngineCheckpoint(select))
+            return 0
+        }
+        return found
+    }
+
+    /// The state of a checkpoint; nil if it is damaged, or was given up meanwhile.
+    func engine(of checkpoint: EngineCheckpoint) throws(ExportError) -> Engine? {
+        guard checkpoint.engineVersion <= Engine.version else { return nil }
+        var reader = CheckpointReader(version: checkpoint.engineVersion)
+        for index in 0..<max(0, checkpoint.slices) {
+            let slice = try read { () throws(StoreError) -> [UInt8]? in
+                let select = statements.slice
+                select.bind(checkpoint.turn, at: 1)
+                select.bind(index, at: 2)
+                defer { select.reset() }
+                return try select.next() ? Array(select.bytes(at: 0)) : nil
+            }
+            guard let slice else { return nil }
+            reader.take(slice)
+        }
+        return reader.finish()
+    }
+
+    // MARK: - Parts
+
+    /// Bytes of the file.
+    func byteCount() throws(ExportError) -> Int64 {
+        try read { () throws(StoreError) in
+            try statements.pageCount.one() * statements.pageSize.one()
+        }
+    }
+
+    /// Steps through a statement until its end or until the piece is large enough; `take` says how
+    /// many bytes it copied.
+    private func piece(_ select: Statement, _ take: () -> Int) throws(ExportError) {
+        try read { () throws(StoreError) in
+            defer { select.reset() }
+            let end = ContinuousClock.now + Self.pieceMax
+            var (rows, bytes) = (0, 0)
+            while try select.next() {
+                bytes += take()
+                rows += 1
+                if bytes >= Self.pieceBytes { return }
+                if rows % Self.rowsALook == 0, ContinuousClock.now >= end { return }
+            }
+        }
+    }
+}
+
+/// A decision as it was stored.
+struct StoredDecision {
+    var turn: Int64
+    var decision: Decision
+}
+
+/// Rows of the journal, copied.
+struct ExportRows {
+    private struct Row {
+        var id: Int64
+        var kind: UInt8
+        var responder: Int64
+        var body: Range<Int>
+    }
+
+    private var rows: [Row] = []
+    private var bytes: [UInt8] = []
+    private var next = 0
+
+    var isEmpty: Bool { next == rows.count }
+
+    /// The number of the next row; nil at the end.
+    var nextID: Int64? { next < rows.count ? rows[next].id : nil }
+
+    mutating func append(id: Int64, kind: UInt8, responder: Int64, _ body: UnsafeRawBufferPointer) {
+        let start = bytes.count
+        bytes.append(contentsOf: body)
+        rows.append(Row(id: id, kind: kind, responder: responder, body: start..<bytes.count))
+    }
+
+    /// Lets `take` have the next row.
+    mutating func takeNext<Value>(_ take: (JournalRow) -> Value) -> Value {
+        let row = rows[next]
+        next += 1
+        return bytes.withUnsafeBytes { bytes in
+            take(
+                JournalRow(
+                    id: row.id, kind: row.kind, responder: row.responder, previous: 0,
+                    body: UnsafeRawBufferPointer(rebasing: bytes[row.body])))
+        }
+    }
+}

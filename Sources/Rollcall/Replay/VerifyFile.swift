@@ -1,0 +1,80 @@
+import RollcallCore
+
+/// A replay that says whether what it decides is what had been decided: `rollcall replay --verify`.
+package struct VerifyFile {
+    /// Lines between looks at the clock.
+    private static let linesALook = 1000
+
+    private let path: String
+    private let since: Timestamp?
+
+    /// A check of the export, or of the store from `since` on, at `path` (`-`: standard input).
+    package init(path: String, since: Timestamp? = nil) {
+        self.path = path
+        self.since = since
+    }
+
+    /// Reads, folds and compares until the file ends or something differs. Returns what is to be
+    /// printed, and whether all was the same.
+    ///
+    /// Errors: `InputFileError` for files that cannot be read, and lines that are wrong; so is a file
+    /// that does not say what was decided.
+    package func run() throws(InputFileError) -> (report: String, isSame: Bool) {
+        var input = try ReplayInput(path: path, since: since)
+        var progress = ProgressLine(total: input.byteCount, unit: "bytes")
+        defer { progress.finish() }
+        var check = ReplayCheck { body in
+            try Configuration(yaml: String(decoding: body, as: UTF8.self)).policy
+        }
+        var lines = 0
+        while check.difference == nil, let line = try input.next() {
+            do throws(ReplayError) { try check.fold(line) } catch { throw .wrongLine(error) }
+            lines += 1
+            if lines % Self.linesALook == 0 { progress.update(done: input.bytesRead) }
+        }
+        if check.difference == nil { check.finish() }
+        guard check.hasDecided else {
+            throw .unusable(
+                path: path,
+                "no line says what was decided: only what `rollcall export` wrote can be verified")
+        }
+        return (Self.report(check), check.difference == nil)
+    }
+
+    // MARK: - Words
+
+    private static func report(_ check: ReplayCheck) -> String {
+        var text = check.difference.map { Self.text($0) } ?? ""
+        let counts = ReplayCheck.Kind.allCases.map { kind in
+            "\(check.same[kind.rawValue]) \(kind.word)"
+        }
+        let all = check.difference == nil ? "all the same" : "the same before"
+        text += "\(all): \(counts.joined(separator: ", "))\n"
+        if let span = check.span {
+            text +=
+                "from \(RFC3339.string(span.first)) to \(RFC3339.string(span.last)), "
+                + "\(check.turns) turns that tell what they decided\n"
+        }
+        if let other = check.otherRules {
+            text +=
+                "from turn \(other.turn) on other rules decided (engine version "
+                + "\(other.engineVersion), this is \(Engine.version)): what differs may come from that\n"
+        }
+        if check.hasErased {
+            text += "people were erased meanwhile: what differs may come from that\n"
+        }
+        return text
+    }
+
+    private static func text(_ difference: ReplayCheck.Difference) -> String {
+        func line(_ bytes: [UInt8]?) -> String {
+            bytes.map { ConsoleText.safe(String(decoding: $0, as: UTF8.self)) } ?? "nothing more"
+        }
+        return """
+            differs at turn \(difference.turn)
+            stored:   \(line(difference.stored))
+            replayed: \(line(difference.replayed))
+
+            """
+    }
+}

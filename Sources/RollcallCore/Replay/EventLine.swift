@@ -1,0 +1,177 @@
+/// Events as lines of a replay: what is read from a line is the event again. Source: design §9, fine
+/// print F5.
+package enum EventLine {
+    /// Appends the line of `event` and its line feed; false if a damaged item is in it. `at` is the
+    /// wall, of `clock` the one after the step; `policy` is the body of new settings.
+    ///
+    /// No secret is in it, and of silences and drills nothing but that there was one.
+    package static func append(
+        _ event: Event, at: Timestamp, policy: (Policy) -> [UInt8], to output: inout [UInt8]
+    ) -> Bool {
+        switch event {
+        case .items(let list, let source):
+            return items(list, source, RosterTerms(), isRoster: false, at, &output)
+        case .roster(let list, let source, let terms):
+            return items(list, source, terms, isRoster: true, at, &output)
+        case .erase(let person, let source): erase(person, source, at, &output)
+        case .heartbeat(let source, let every):
+            line("heartbeat", source, at, &output) { $0.seconds("every_seconds", every) }
+        case .clock(let step):
+            line("clock", nil, at, &output) { $0.integer("step_ms", step.count) }
+        case .store(let isFailing):
+            line("store", nil, at, &output) { $0.word("state", isFailing ? "failing" : "ok") }
+        case .refused(let count):
+            line("refused", nil, at, &output) { $0.integer("count", Int64(count)) }
+        case .policy(let rules):
+            begin("policy", at, &output)
+            JSONWriter.raw(",\"body\":", to: &output)
+            output += policy(rules)
+            JSONWriter.raw("}\n", to: &output)
+        case .silence: line("silence", nil, at, &output)
+        case .drill: line("drill", nil, at, &output)
+        case .outcome: line("outcome", nil, at, &output)
+        case .pushed(let end):
+            line("outcome", nil, at, &output) { body in
+                body.integer("push", end.number)
+                body.integer("person", Int64(end.person))
+                body.word("kind", end.kind.word)
+                body.word("outcome", end.outcome.word)
+                if end.token != 0 {
+                    body.text("token", HexText.bytes(ItemText.hash(ofToken: end.token)))
+                }
+            }
+        case .wake(let call, let source): wake(call, source, at, &output)
+        case .turn(let lateness):
+            line("turn", nil, at, &output) { body in
+                if let lateness { body.integer("late_ms", lateness.count) }
+            }
+        case .start(let isRestored):
+            line("start", nil, at, &output) { if isRestored { $0.flag("restored", true) } }
+        case .stop: line("stop", nil, at, &output)
+        }
+        return true
+    }
+
+    /// Appends the line that ends a replay.
+    package static func appendEnd(at: Timestamp, to output: inout [UInt8]) {
+        line("end", nil, at, &output)
+    }
+
+    // MARK: - Parts
+
+    static func begin(_ kind: StaticString, _ at: Timestamp, _ output: inout [UInt8]) {
+        JSONWriter.raw("{\"at\":\"", to: &output)
+        RFC3339.append(at, to: &output)
+        JSONWriter.raw("\",\"kind\":", to: &output)
+        JSONWriter.word(kind, to: &output)
+    }
+
+    private static func line(
+        _ kind: StaticString, _ source: [UInt8]?, _ at: Timestamp, _ output: inout [UInt8],
+        _ body: (inout ObjectWriter) -> Void = { _ in }
+    ) {
+        begin(kind, at, &output)
+        append(source, &output)
+        var object: [UInt8] = []
+        var writer = ObjectWriter(&object)
+        body(&writer)
+        writer.end()
+        // An empty one says nothing.
+        if writer.bytes.count > 2 {
+            JSONWriter.raw(",\"body\":", to: &output)
+            output += writer.bytes
+        }
+        JSONWriter.raw("}\n", to: &output)
+    }
+
+    private static func append(_ source: [UInt8]?, _ output: inout [UInt8]) {
+        guard let source, source != Array("default".utf8) else { return }
+        JSONWriter.raw(",\"source\":", to: &output)
+        JSONWriter.string(source, to: &output)
+    }
+
+    private static func items(
+        _ list: ItemList, _ source: [UInt8], _ terms: RosterTerms, isRoster: Bool,
+        _ at: Timestamp, _ output: inout [UInt8]
+    ) -> Bool {
+        let items = (0..<list.count).map { list.item($0) }
+        let kind = items.lazy.compactMap { $0?.kind }.first { $0 != .nobody } ?? .batch
+        begin(isRoster ? "roster" : kind.word, at, &output)
+        append(source, &output)
+        if terms.allowsShrink { JSONWriter.raw(",\"shrink\":\"allow\"", to: &output) }
+        if !terms.id.isEmpty {
+            JSONWriter.raw(",\"roster\":", to: &output)
+            JSONWriter.string(terms.id, to: &output)
+        }
+        if terms.hasMore { JSONWriter.raw(",\"more\":true", to: &output) }
+        erased(items, &output)
+        JSONWriter.raw(",\"body\":[", to: &output)
+        var isFirst = true
+        for index in items.indices where items[index]?.kind != .nobody {
+            if !isFirst { output.append(UInt8(ascii: ",")) }
+            isFirst = false
+            guard ItemText.append(list, index, to: &output) else { return false }
+        }
+        JSONWriter.raw("]}\n", to: &output)
+        return true
+    }
+
+    /// What is left of items about people who were erased: where they stood, and whether they took
+    /// a number.
+    private static func erased(_ items: [Item?], _ output: inout [UInt8]) {
+        var isFirst = true
+        for (index, item) in items.enumerated() {
+            guard let item, item.kind == .nobody else { continue }
+            JSONWriter.raw(isFirst ? ",\"erased\":[" : ",", to: &output)
+            isFirst = false
+            var object = ObjectWriter(&output)
+            object.integer("index", Int64(index))
+            object.flag("enrols", item.isEnrolment)
+            object.end()
+            output = object.bytes
+        }
+        if !isFirst { output.append(UInt8(ascii: "]")) }
+    }
+
+    private static func erase(
+        _ person: ErasedPerson, _ source: [UInt8], _ at: Timestamp, _ output: inout [UInt8]
+    ) {
+        line("erase", source, at, &output) { body in
+            switch person {
+            case .id(let id): body.text("responder_id", id)
+            case .number(let number, let hash):
+                if let number { body.integer("person", Int64(number)) }
+                body.text("hash", HexText.bytes(hash))
+            }
+        }
+    }
+
+    private static func wake(
+        _ call: WakeCall, _ source: [UInt8], _ at: Timestamp, _ output: inout [UInt8]
+    ) {
+        line("wake", source, at, &output) { body in
+            // The journal holds numbers only.
+            guard case .members(let members) = call else { return }
+            body.integers("people", members.map { Int64($0) })
+        }
+    }
+}
+
+extension ItemKind {
+    /// The kind of a replay's line with such items.
+    fileprivate var word: StaticString {
+        switch self {
+        case .batch, .nobody: "batch"
+        case .transition: "transition"
+        case .responder: "responder"
+        case .rosterEntry: "roster"
+        }
+    }
+}
+
+extension ObjectWriter {
+    /// A duration in seconds, with what is below one.
+    fileprivate mutating func seconds(_ name: StaticString, _ span: Milliseconds) {
+        fraction(name, span.count * 10)
+    }
+}

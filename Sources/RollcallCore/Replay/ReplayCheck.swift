@@ -1,0 +1,180 @@
+/// Replays an export and compares what is decided with what had been decided when it was lived.
+///
+/// Both are sequences of lines; they are compared in order, each as soon as both are known. The
+/// first difference ends it. Source: design §9.
+package struct ReplayCheck {
+    /// What kind a decision is.
+    package enum Kind: Int, CaseIterable, Sendable {
+        case transition = 0
+        case gap = 1
+        case alert = 2
+        case nudge = 3
+        case blind = 4
+    }
+
+    /// Where the two part.
+    package struct Difference: Equatable, Sendable {
+        /// The turn that holds the stored line, or the last one before the other; 0 before any.
+        package var turn: Int64
+        /// Nil if nothing more was stored.
+        package var stored: [UInt8]?
+        /// Nil if nothing more was decided.
+        package var replayed: [UInt8]?
+    }
+
+    /// The first turn that was decided by other rules than ours (J4).
+    package struct OtherRules: Equatable, Sendable {
+        package var turn: Int64
+        package var engineVersion: Int64
+    }
+
+    /// Lines that one side is ahead by at most: a million decisions of one instant, and as many more.
+    private static let aheadMax = 4_000_000
+
+    private var reader: ReplayReader
+    private var run: ReplayRun
+    private var stored = LineQueue()
+    private var replayed = LineQueue()
+    private var turn: Int64 = 0
+
+    /// Lines that were the same, by kind.
+    package private(set) var same = [Int](repeating: 0, count: Kind.allCases.count)
+    package private(set) var difference: Difference?
+    package private(set) var otherRules: OtherRules?
+    /// True once a line told what was decided.
+    package private(set) var hasDecided = false
+    /// The walls of the first and the last instant.
+    package private(set) var span: (first: Timestamp, last: Timestamp)?
+    /// Turns that told what they decided.
+    package private(set) var turns = 0
+
+    /// A check whose `policy` lines `decodePolicy` reads.
+    package init(decodePolicy: @escaping ([UInt8]) throws -> Policy) {
+        reader = ReplayReader(decodePolicy: decodePolicy)
+        run = ReplayRun(policy: Policy())
+    }
+
+    /// True if people were erased in the meantime: what they had a part in may be decided
+    /// otherwise without them.
+    package var hasErased: Bool { reader.hasErased }
+
+    /// Folds one line (without its line feed) and compares what can be compared.
+    package mutating func fold(_ bytes: [UInt8]) throws(ReplayError) {
+        guard difference == nil, let step = try reader.read(bytes) else { return }
+        if let line = reader.turn { take(line) }
+        take { run, decided in run.take(step, decided) }
+        let now = run.engine.watch.wallNow
+        span = (span?.first ?? now, now)
+    }
+
+    /// Closes the last line's instant: what is left on one side is a difference.
+    package mutating func finish() {
+        take { run, decided in run.finish(decided) }
+        end()
+    }
+
+    private mutating func end() {
+        guard difference == nil, !stored.isEmpty || !replayed.isEmpty else { return }
+        let line = stored.popFirst()
+        difference = Difference(
+            turn: line?.turn ?? turn, stored: line?.bytes, replayed: replayed.popFirst()?.bytes)
+    }
+
+    private mutating func take(_ line: TurnLine) {
+        if let decided = line.decided {
+            hasDecided = true
+            turns += 1
+            turn = line.number
+            for bytes in decided { stored.append(LineQueue.Line(bytes: bytes, turn: turn)) }
+        }
+        if otherRules == nil, line.engineVersion != Engine.version, line.engineVersion > 0 {
+            otherRules = OtherRules(turn: line.number, engineVersion: line.engineVersion)
+        }
+    }
+
+    private mutating func take(
+        _ body: (inout ReplayRun, (Decision, Engine) -> Void) -> Void
+    ) {
+        var lines: [LineQueue.Line] = []
+        let turn = turn
+        body(&run) { decision, engine in
+            guard let kind = Kind(decision) else { return }
+            var bytes: [UInt8] = []
+            DecisionLine.append(decision, engine, to: &bytes)
+            if bytes.isEmpty { return }
+            bytes.removeLast()
+            lines.append(LineQueue.Line(bytes: bytes, turn: turn, kind: kind))
+        }
+        for line in lines { replayed.append(line) }
+        compare()
+    }
+
+    private mutating func compare() {
+        while difference == nil, let old = stored.first, let new = replayed.first {
+            guard old.bytes == new.bytes else {
+                difference = Difference(turn: old.turn, stored: old.bytes, replayed: new.bytes)
+                return
+            }
+            if let kind = new.kind { same[kind.rawValue] += 1 }
+            _ = stored.popFirst()
+            _ = replayed.popFirst()
+        }
+        if max(stored.count, replayed.count) > Self.aheadMax { end() }
+    }
+}
+
+extension ReplayCheck.Kind {
+    /// Nil for what a replay does not print.
+    fileprivate init?(_ decision: Decision) {
+        switch decision {
+        case .status: self = .transition
+        case .gap: self = .gap
+        case .alert: self = .alert
+        case .nudge: self = .nudge
+        case .blind: self = .blind
+        case .notice, .mute, .wake, .update: return nil
+        }
+    }
+
+    /// What is counted, in words.
+    package var word: StaticString {
+        switch self {
+        case .transition: "transitions"
+        case .gap: "gap lines"
+        case .alert: "alert lines"
+        case .nudge: "nudge lines"
+        case .blind: "blind lines"
+        }
+    }
+}
+
+/// Lines that wait to be compared, first in first out.
+private struct LineQueue {
+    struct Line {
+        var bytes: [UInt8]
+        var turn: Int64
+        var kind: ReplayCheck.Kind?
+    }
+
+    private var lines: [Line] = []
+    private var start = 0
+
+    var isEmpty: Bool { start == lines.count }
+    var count: Int { lines.count - start }
+    var first: Line? { start < lines.count ? lines[start] : nil }
+
+    mutating func append(_ line: Line) { lines.append(line) }
+
+    mutating func popFirst() -> Line? {
+        guard start < lines.count else { return nil }
+        let line = lines[start]
+        lines[start].bytes = []
+        start += 1
+        // What was taken goes once it is the greater part.
+        if start > 1024, start * 2 > lines.count {
+            lines.removeFirst(start)
+            start = 0
+        }
+        return line
+    }
+}
