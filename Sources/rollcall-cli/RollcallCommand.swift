@@ -12,7 +12,7 @@ struct RollcallCommand: ParsableCommand {
         subcommands: [
             ServeCommand.self, CheckCommand.self, ConfigCommand.self, ReplayCommand.self,
             ManifestCommand.self, GapsCommand.self, ExplainCommand.self, NudgesCommand.self,
-            SilenceCommand.self, DrillCommand.self,
+            SilenceCommand.self, DrillCommand.self, SimulateCommand.self,
         ]
     )
 }
