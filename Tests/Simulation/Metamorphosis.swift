@@ -1,3 +1,4 @@
+import Rollcall
 import RollcallCore
 
 /// Changes to a story, or to how it is told, that must change nothing.

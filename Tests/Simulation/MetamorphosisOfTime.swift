@@ -1,3 +1,4 @@
+import Rollcall
 import RollcallCore
 
 /// Changes to how time passes in a story, that must change nothing.

@@ -1,3 +1,5 @@
+import Rollcall
+
 /// The settings of a world, and who changes them.
 extension StoryPolicy {
     /// Draws settings; `expectedMin` keeps a big fleet from reporting too often for one story.

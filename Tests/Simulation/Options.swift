@@ -10,10 +10,6 @@ struct Options {
           --seed N       this one only, and say what it contains
           --truth N      instead: N fleets whose silences have known causes; how often the engine's
                          suspicions and verdicts are right. --first tells where to begin
-          --write FILE   with --truth: also write the first fleet's day for `rollcall replay`, and
-                         its truth for people in FILE.truth.txt
-          --keep FILE    with --truth: also keep that day in a store that `rollcall serve` opens,
-                         moved back by whole days until it has passed
           --stores N     every N-th story also through the real journal, 0 for none (20)
           --quick        end at the first failure and do not shrink it
           --folder PATH  where failing stories go, and stores if there is no /dev/shm (TMPDIR or
@@ -34,10 +30,6 @@ struct Options {
     var asksForHelp = false
     /// How many fleets with known truth; nil for stories.
     var truths: UInt64?
-    /// Where the first of them is written.
-    var writesTo: String?
-    /// Where it is kept as a store.
-    var keepsIn: String?
 
     /// Where stores go: memory if there is some, since nothing here depends on a disk.
     var storeFolder: String { access("/dev/shm", W_OK) == 0 ? "/dev/shm" : folder }
@@ -52,13 +44,10 @@ struct Options {
                 continue
             }
             guard let value = rest.popFirst() else { return nil }
-            switch name {
-            case "--folder": self.folder = value
-            case "--write": writesTo = value
-            case "--keep": keepsIn = value
-            default: break
+            if name == "--folder" {
+                self.folder = value
+                continue
             }
-            if ["--folder", "--write", "--keep"].contains(name) { continue }
             guard let number = UInt64(value) else { return nil }
             switch name {
             case "--seeds": seeds = number

@@ -1,3 +1,5 @@
+import Rollcall
+
 /// What a phone could say of itself, and what of it reaches the backend.
 struct PhoneCondition {
     /// How much a phone tells.

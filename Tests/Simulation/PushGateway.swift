@@ -1,3 +1,4 @@
+import Rollcall
 import RollcallCore
 
 /// The phones behind a push gateway, as far as they matter: what was shown on them, and how often. It

@@ -1,3 +1,5 @@
+import Rollcall
+
 /// When alerts fire, as far as the simulation varies it. Source: design §6, §11.
 struct StoryAlerts: Equatable {
     /// What every alert has; milliseconds.

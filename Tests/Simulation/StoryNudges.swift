@@ -1,3 +1,5 @@
+import Rollcall
+
 /// Who is nudged when, as far as the simulation varies it. Source: design §7, §11.
 struct StoryNudges: Equatable {
     /// Whether nudges are decided, and sent. Source: N10.

@@ -1,22 +1,8 @@
-import Glibc
-import Rollcall
 import RollcallCore
 
 /// Lets the engine explain the silences of fleets whose truth is known, on both processors, and says
 /// how well it did; the exit code.
 func seekTruth(_ options: Options, _ seeds: UInt64) async -> CInt {
-    if let path = options.writesTo, !TruthFleet(seed: options.first).write(to: path) {
-        print("\(path) cannot be written")
-        return 1
-    }
-    if let path = options.keepsIn {
-        do throws(StoreError) {
-            try TruthStore.write(TruthFleet(seed: options.first), to: path)
-        } catch {
-            print("\(path): \(error)")
-            return 1
-        }
-    }
     let tally = await withTaskGroup(of: TruthTally.self) { group in
         for worker in 0..<2 as Range<UInt64> {
             group.addTask {
@@ -40,7 +26,7 @@ func seekTruth(_ options: Options, _ seeds: UInt64) async -> CInt {
 extension TruthTally {
     /// Draws the fleet of `seed`, lets the engine judge it and counts what came of it.
     fileprivate mutating func run(_ seed: UInt64) {
-        let fleet = TruthFleet(seed: seed)
+        var fleet = TruthFleet(seed: seed)
         do throws(ReplayError) {
             var fault: String?
             let gaps = TruthGap.read(try fleet.decide(), fault: &fault)

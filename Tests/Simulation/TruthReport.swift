@@ -1,3 +1,5 @@
+import Rollcall
+
 /// The tables and figures of a truth campaign, as text.
 struct TruthReport {
     /// What the contract wants of first suspicions and of verdicts, in hundredths of a percent.
@@ -34,7 +36,7 @@ struct TruthReport {
     private var weak: [String] {
         let tables = [("suspicion", tally.suspicions), ("verdict", tally.verdicts)]
         return tables.flatMap { name, table in
-            TruthCause.allCases.compactMap { cause in
+            FleetCause.allCases.compactMap { cause in
                 guard let grades = table.grades[cause],
                     grades.right + grades.wrong >= Self.causeLeast,
                     grades.rightPart < Self.causeMin
@@ -52,7 +54,7 @@ struct TruthReport {
         text += "\nwrong suspicions: \(listed(tally.suspicions.wrong))\n"
         text += "wrong verdicts: \(listed(tally.verdicts.wrong))\n\n"
         let short = tally.withoutGap.values.reduce(0, +)
-        let told = tally.withoutGap[.offDutyTold, default: 0]
+        let told = tally.withoutGap.filter(\.key.isToldAbsence).values.reduce(0, +)
         text += "\(tally.lines) lines, \(tally.episodes) silences, \(tally.gaps) gaps\n"
         text += "silences without a gap: \(short), of which \(told) were told beforehand "
         text += "and \(short - told) were too short\n"
@@ -92,7 +94,7 @@ struct TruthReport {
         let strange = Set(table.counts.values.flatMap(\.keys)).subtracting(words).sorted()
         let columns = words + strange
         var rows = [[""] + columns + ["right", "unknowable", "wrong"]]
-        for cause in TruthCause.allCases {
+        for cause in FleetCause.allCases {
             guard let counts = table.counts[cause], let grades = table.grades[cause] else {
                 continue
             }

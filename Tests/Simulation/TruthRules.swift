@@ -1,3 +1,5 @@
+import Rollcall
+
 /// Which words are right for a true cause.
 struct TruthWords {
     /// They name the cause.
@@ -16,7 +18,7 @@ struct TruthWords {
 /// What a guess or a verdict was worth.
 enum TruthGrade: Sendable { case right, unknowable, wrong }
 
-extension TruthEpisode {
+extension FleetEpisode {
     /// What remains to be said if a phone falls silent without a sign: what its app did last.
     private static let signless: Set<String> = ["app_suspended", "app_terminated", "unexplained"]
 
@@ -35,6 +37,8 @@ extension TruthEpisode {
         // Where the network fades, the queue grows or the listener says so; a door that falls shut
         // says nothing.
         case .tunnel, .deadZone: TruthWords(right: ["no_network"], unknowable: silent)
+        // A Wi-Fi that takes nothing looks like any other; a queue may be seen rising.
+        case .captivePortal: TruthWords(right: ["no_network"], unknowable: silent)
         // A level that is not sent, or was still high, leaves low power, if that was told.
         case .batteryDied:
             TruthWords(
@@ -42,7 +46,8 @@ extension TruthEpisode {
                 unknowable: isTold ? [] : Self.signless.union(["low_power"]))
         case .lowPower: TruthWords(right: ["low_power"], unknowable: silent)
         // Without the app's state nothing is known of it.
-        case .suspended: TruthWords(right: ["app_suspended"], unknowable: isTold ? [] : silent)
+        case .suspended, .stationary, .throttled, .doze:
+            TruthWords(right: ["app_suspended"], unknowable: silent)
         case .killedInForeground: TruthWords(right: ["app_terminated"], unknowable: silent)
         // Nobody can tell a killed app from a suspended one where it is not seen (the memo: "not
         // detectable on device"), so both are right. So for an app that crashed or was removed.
@@ -57,7 +62,7 @@ extension TruthEpisode {
         // There is no word for what the office does not know yet.
         case .offDutyToldLate: TruthWords(right: [], unknowable: Self.signless)
         // A told absence is no gap: whatever is suspected is wrong.
-        case .offDutyTold: TruthWords(right: [])
+        case .offDutyTold, .pausedTold: TruthWords(right: [])
         }
     }
 
@@ -74,15 +79,19 @@ extension TruthEpisode {
         // Both are true of a permission that was revoked in a tunnel.
         case .tunnel where twist == .permissionLost:
             TruthWords(right: ["network", "permission_denied"])
-        case .tunnel, .deadZone, .massOutage: TruthWords(right: ["network"])
+        case .tunnel, .deadZone, .captivePortal, .massOutage: TruthWords(right: ["network"])
+        // The phone collected, and the system kept it.
+        case .throttled where twist == .inBursts, .doze where twist == .inBursts:
+            TruthWords(right: ["network", "app_stopped"])
         // The system or the user stopped the app; there is no finer word for how.
-        case .suspended, .killedInBackground, .killedInForeground, .crash, .batteryDied, .lowPower:
+        case .suspended, .stationary, .throttled, .doze, .killedInBackground, .killedInForeground,
+            .crash, .batteryDied, .lowPower:
             TruthWords(right: ["app_stopped"])
         case .reinstall: TruthWords(right: ["reinstalled"])
         // An app that begins at its first sequence has stopped nothing; there is no word for it.
         case .neverStarted:
             TruthWords(right: [twist == .heardBefore ? "app_stopped" : "unexplained"])
-        case .offDutyToldLate, .offDutyTold: TruthWords(right: ["duty_ended"])
+        case .offDutyToldLate, .offDutyTold, .pausedTold: TruthWords(right: ["duty_ended"])
         }
     }
 

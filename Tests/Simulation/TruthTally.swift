@@ -1,3 +1,5 @@
+import Rollcall
+
 /// What the engine said of silences whose truth is known, counted.
 struct TruthTally: Sendable {
     /// Right, unknowable and wrong ones.
@@ -31,8 +33,8 @@ struct TruthTally: Sendable {
 
     /// One table: how often which word was said of which cause.
     struct Table: Sendable {
-        private(set) var counts: [TruthCause: [String: Int]] = [:]
-        private(set) var grades: [TruthCause: Grades] = [:]
+        private(set) var counts: [FleetCause: [String: Int]] = [:]
+        private(set) var grades: [FleetCause: Grades] = [:]
         /// Wrong ones by what was true and what was said.
         private(set) var wrong: [String: Int] = [:]
 
@@ -43,7 +45,7 @@ struct TruthTally: Sendable {
             return all
         }
 
-        mutating func add(_ word: String, _ episode: TruthEpisode, _ grade: TruthGrade) {
+        mutating func add(_ word: String, _ episode: FleetEpisode, _ grade: TruthGrade) {
             counts[episode.cause, default: [:]][word, default: 0] += 1
             grades[episode.cause, default: Grades()].add(grade)
             guard grade == .wrong else { return }
@@ -75,7 +77,7 @@ struct TruthTally: Sendable {
     /// Gaps that came back before OFFLINE.
     private(set) var mereLateness = 0
     /// Silences too short for a gap, by cause.
-    private(set) var withoutGap: [TruthCause: Int] = [:]
+    private(set) var withoutGap: [FleetCause: Int] = [:]
     /// Gaps of nobody who was silent: late reports, which never reach OFFLINE.
     private(set) var withoutEpisode = 0
     /// What must not be, in words.
@@ -86,16 +88,17 @@ struct TruthTally: Sendable {
 
     /// Holds the gaps of a fleet's day against its truth.
     mutating func take(_ fleet: TruthFleet, _ gaps: [TruthGap]) {
-        lines += fleet.lines.count
+        lines += fleet.lineCount
         self.gaps += gaps.count
         let byPerson = Dictionary(grouping: gaps, by: \.responderID)
-        var matched: [(gap: TruthGap, episode: TruthEpisode)] = []
-        for person in fleet.plan.people {
-            episodes += person.episodes.count
+        var matched: [(gap: TruthGap, episode: FleetEpisode)] = []
+        for person in fleet.people {
+            let silences = fleet.episodes[person.number]
+            episodes += silences.count
             var met: Set<Int64> = []
             var counted: Set<Int64> = []
             for gap in byPerson[person.id] ?? [] {
-                guard var episode = person.episodes.first(where: { $0.covers(gap) }) else {
+                guard var episode = silences.first(where: { $0.covers(gap) }) else {
                     withoutEpisode += 1
                     if gap.atOffline != nil {
                         faults.append("\(person.id) was not silent at \(JSON.time(gap.openedAt))")
@@ -111,7 +114,7 @@ struct TruthTally: Sendable {
                     matched.append((gap, episode))
                 }
             }
-            for episode in person.episodes where !met.contains(episode.begin) {
+            for episode in silences where !met.contains(episode.begin) {
                 withoutGap[episode.cause, default: 0] += 1
             }
         }
@@ -119,7 +122,7 @@ struct TruthTally: Sendable {
         for (gap, episode) in matched { judge(gap, episode, early.contains(gap.key)) }
     }
 
-    private mutating func judge(_ gap: TruthGap, _ episode: TruthEpisode, _ isBeforeMass: Bool) {
+    private mutating func judge(_ gap: TruthGap, _ episode: FleetEpisode, _ isBeforeMass: Bool) {
         guard let offline = gap.atOffline else {
             mereLateness += 1
             return
@@ -138,10 +141,10 @@ struct TruthTally: Sendable {
 
     /// The gaps of outages that opened before enough others of the region had.
     private func beforeMass(
-        _ fleet: TruthFleet, _ matched: [(gap: TruthGap, episode: TruthEpisode)]
+        _ fleet: TruthFleet, _ matched: [(gap: TruthGap, episode: FleetEpisode)]
     ) -> Set<String> {
         var early: Set<String> = []
-        for (number, outage) in fleet.plan.outages.enumerated() {
+        for (number, outage) in fleet.outages.enumerated() {
             let opened = matched.filter { $0.episode.outage == number }.map(\.gap)
                 .sorted { $0.openedAt < $1.openedAt }
             let unknown = opened.count < outage.enough ? opened.count : outage.enough - 1
@@ -171,7 +174,7 @@ extension TruthGap {
     fileprivate var key: String { "\(responderID) at \(JSON.time(openedAt))" }
 }
 
-extension TruthEpisode {
+extension FleetEpisode {
     /// True if `gap` fell into this silence: a report just before it may have been late, and what the
     /// phone says of its begin takes a moment.
     fileprivate func covers(_ gap: TruthGap) -> Bool {

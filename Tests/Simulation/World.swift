@@ -1,3 +1,5 @@
+import Rollcall
+
 /// A simulated fleet with everything around it: phones, backends, disk, host and operator.
 ///
 /// It runs in virtual time from one planned happening to the next and writes down what reaches

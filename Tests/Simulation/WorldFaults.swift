@@ -1,3 +1,5 @@
+import Rollcall
+
 /// What can befall a fleet. Some are faults, some are only daily life.
 enum Fault: String, CaseIterable {
     // Phones

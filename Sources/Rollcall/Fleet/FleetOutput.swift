@@ -1,0 +1,178 @@
+import Glibc
+import RollcallCore
+
+/// Why a simulated history could not be left where it was wanted.
+package enum FleetError: Error, CustomStringConvertible {
+    case exists(path: String)
+    case cannotWrite(path: String, errno: CInt)
+    case store(path: String, StoreError)
+    /// An option makes no sense.
+    case wrongOption(String)
+    /// The server that was aimed at does not take what is sent.
+    case target(String)
+
+    package var description: String {
+        switch self {
+        case .exists(let path):
+            "\(ConsoleText.safe(path)) is there already: name a new file, or remove it"
+        case .cannotWrite(let path, let code):
+            "\(ConsoleText.safe(path)): cannot be written: \(String(cString: strerror(code)))"
+        case .store(let path, let error): "\(ConsoleText.safe(path)): \(error)"
+        case .wrongOption(let text), .target(let text): text
+        }
+    }
+
+    /// 64 for wrong options and files that cannot be used, 69 for a server that does not answer.
+    package var exitCode: CInt {
+        if case .target = self { return 69 }
+        return 64
+    }
+}
+
+/// A new file that is written from beginning to end; `-` is standard output.
+struct FleetOutput: ~Copyable {
+    /// Bytes that are written at a time.
+    private static let chunkBytes = 1 << 20
+
+    private let path: String
+    private let descriptor: CInt
+    private(set) var bytesWritten = 0
+    var buffer: [UInt8] = []
+
+    /// Makes the file. Errors: `exists` for a file that holds something, `cannotWrite`.
+    init(path: String) throws(FleetError) {
+        descriptor = try Self.make(path)
+        self.path = path
+    }
+
+    private static func make(_ path: String) throws(FleetError) -> CInt {
+        if path == "-" { return STDOUT_FILENO }
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+            throw .exists(path: path)
+        }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        if descriptor < 0 { throw .cannotWrite(path: path, errno: errno) }
+        return descriptor
+    }
+
+    deinit { if descriptor != STDOUT_FILENO { close(descriptor) } }
+
+    /// Writes what waits once it is enough, or in any case at the end.
+    mutating func flush(isLast: Bool = false) throws(FleetError) {
+        guard isLast || buffer.count >= Self.chunkBytes else { return }
+        var failure: CInt = 0
+        buffer.withUnsafeBytes { bytes in
+            var at = 0
+            while at < bytes.count, failure == 0 {
+                let count = write(descriptor, bytes.baseAddress.map { $0 + at }, bytes.count - at)
+                if count < 0, errno != EINTR { failure = errno }
+                at += max(0, count)
+            }
+        }
+        bytesWritten += buffer.count
+        buffer.removeAll(keepingCapacity: true)
+        if failure != 0 { throw .cannotWrite(path: path, errno: failure) }
+    }
+}
+
+/// The truth about a fleet's silences, a line each, in the order of their beginnings.
+package struct FleetTruth: ~Copyable {
+    private var output: FleetOutput?
+    private let clock: FleetClock
+    /// Silences so far.
+    package private(set) var count = 0
+    /// The same by cause.
+    package private(set) var causes: [FleetCause: Int] = [:]
+
+    /// A truth that is written to `path`, or only counted. Errors: as the file's.
+    package init(path: String?, clock: FleetClock = .own) throws(FleetError) {
+        output = try path.map { (path) throws(FleetError) in try FleetOutput(path: path) }
+        self.clock = clock
+    }
+
+    /// Takes what `stream` knows by now.
+    package mutating func take(from stream: inout FleetStream) throws(FleetError) {
+        for silence in stream.takeSilences() {
+            count += 1
+            causes[silence.cause, default: 0] += 1
+            guard output != nil else { continue }
+            let text = Self.line(silence, stream, clock)
+            output?.buffer += text.utf8
+            try output?.flush()
+        }
+    }
+
+    /// Writes what is left.
+    package mutating func finish() throws(FleetError) { try output?.flush(isLast: true) }
+
+    /// A silence as it stands in the file, with its line feed.
+    package static func line(
+        _ silence: FleetSilence, _ stream: FleetStream, _ clock: FleetClock
+    ) -> String {
+        let person = stream.person(silence.person)
+        func time(_ at: Timestamp) -> String {
+            RFC3339.string(Timestamp(milliseconds: clock.written(at.milliseconds)))
+        }
+        return
+            "{\"responder_id\":\"\(person.id)\",\"region\":\"\(stream.plan.regions[person.region])\""
+            + ",\"platform\":\"\(person.platform.rawValue)\",\"cause\":\"\(silence.cause.rawValue)\""
+            + ",\"from\":\"\(time(silence.from))\",\"to\":\"\(time(silence.to))\""
+            + ",\"heals\":\(silence.cause.heals),\"told\":\(silence.isTold)}\n"
+    }
+}
+
+/// What came of a history that was written.
+package struct FleetHistory: Sendable {
+    package var lines = 0
+    package var batches = 0
+    package var silences = 0
+    /// Of the file; 0 for a store.
+    package var bytes = 0
+    package var causes: [FleetCause: Int] = [:]
+}
+
+/// A fleet's history as a file for `rollcall replay`.
+package enum FleetFile {
+    /// Lines between two looks at how far it is.
+    private static let glance = 4096
+
+    /// Writes the history of `settings` to `path`, and its truth. `policy` is a configuration as
+    /// JSON that decides in a replay; nil for the defaults.
+    package static func write(
+        _ settings: FleetSettings, to path: String, truth: String?, policy: String? = nil,
+        progress: inout ProgressLine
+    ) throws(FleetError) -> FleetHistory {
+        var output = try FleetOutput(path: path)
+        var told = try FleetTruth(path: truth)
+        var stream = FleetStream(settings)
+        var writer = FleetWriter(stream)
+        var history = FleetHistory()
+        writer.append(kind: "start", at: settings.start, to: &output.buffer)
+        if let policy {
+            let time = RFC3339.string(settings.start)
+            output.buffer += "{\"at\":\"\(time)\",\"kind\":\"policy\",\"body\":\(policy)}\n".utf8
+        }
+        while let line = stream.line() {
+            writer.append(line, to: &output.buffer)
+            try output.flush()
+            history.lines += 1
+            history.batches += line.batchCount
+            guard history.lines % glance == 0 else { continue }
+            try told.take(from: &stream)
+            progress.update(
+                done: (line.at - settings.start).count / FleetPlan.minute,
+                note: "\(history.lines) lines")
+        }
+        writer.append(kind: "end", at: settings.end, to: &output.buffer)
+        try output.flush(isLast: true)
+        try told.take(from: &stream)
+        try told.finish()
+        progress.finish()
+        history.lines += policy == nil ? 2 : 3
+        history.bytes = output.bytesWritten
+        history.silences = told.count
+        history.causes = told.causes
+        return history
+    }
+}

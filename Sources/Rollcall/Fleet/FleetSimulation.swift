@@ -1,0 +1,55 @@
+import RollcallCore
+
+/// What `rollcall simulate` does, and what it says at the end.
+package struct FleetSimulation: Sendable {
+    private let options: FleetOptions
+    private let truth: String?
+    private let policy: (values: Policy, text: String?)
+
+    /// Reads what decides. Errors: `wrongOption` for settings that cannot be read.
+    package init(
+        _ options: FleetOptions, truth: String?, configurationPath: String?
+    ) throws(FleetError) {
+        self.options = options
+        self.truth = truth
+        guard let configurationPath else {
+            policy = (Configuration().policy, nil)
+            return
+        }
+        do throws(InputFileError) {
+            let text = try InputFile.text(configurationPath)
+            policy = (try InputFile.configuration(configurationPath).policy, text)
+        } catch {
+            throw .wrongOption("\(error)")
+        }
+    }
+
+    /// Writes a file for `rollcall replay`; what came of it, in words.
+    package func write(file path: String) throws(FleetError) -> String {
+        let settings = try options.settings(endingAt: nil)
+        var progress = Self.progress(settings)
+        let history = try FleetFile.write(settings, to: path, truth: truth, progress: &progress)
+        return Self.words(history, settings, path == "-" ? "standard output" : path)
+    }
+
+    /// Writes a store for `rollcall serve`; what came of it, in words.
+    package func write(store path: String) throws(FleetError) -> String {
+        let settings = try options.settings(endingAt: ClockReading.now().wall)
+        var progress = Self.progress(settings)
+        let history = try FleetStore.write(
+            settings, to: path, policy: policy.values, truth: truth, progress: &progress)
+        return Self.words(history, settings, path)
+    }
+
+    private static func progress(_ settings: FleetSettings) -> ProgressLine {
+        ProgressLine(total: settings.span.count / FleetPlan.minute, unit: "minutes")
+    }
+
+    private static func words(
+        _ history: FleetHistory, _ settings: FleetSettings, _ place: String
+    ) -> String {
+        "\(ConsoleText.safe(place)): \(history.lines) lines, \(history.batches) batches of "
+            + "\(settings.responders) people, \(history.silences) silences, from "
+            + "\(RFC3339.string(settings.start)) to \(RFC3339.string(settings.end))"
+    }
+}
