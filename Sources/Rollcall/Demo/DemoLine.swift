@@ -40,7 +40,8 @@ struct DemoLine: Equatable, Sendable {
         let head =
             ConsoleText.fitted(time, 5, isRight: true) + "  "
             + ConsoleText.fitted(voice.rawValue, Self.indent - 9) + "  "
-        let isWrapped = style.isCut && style.columns >= Self.columnsMin
+        // A command is to be copied.
+        let isWrapped = style.isCut && style.columns >= Self.columnsMin && voice != .try
         let lines = isWrapped ? ConsoleText.wrapped(text, style.columns - Self.indent) : [text]
         let margin = "\n" + String(repeating: " ", count: Self.indent)
         return style.tinted(head + lines.joined(separator: margin), voice) + "\n"

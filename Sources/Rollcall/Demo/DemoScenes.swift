@@ -77,7 +77,7 @@ enum DemoScenes {
                 .expect(.followed(id, "located"), within: soon),
                 .look("{rollcall} nudges"),
                 .pause(.seconds(3)),
-            ] + verdict(id, "app_stopped"))
+            ] + verdict(id, "app_stopped") + [.look("{rollcall} explain \(id)")])
     }
 
     private static var tunnel: DemoScript.Scene {
@@ -155,9 +155,18 @@ enum DemoScenes {
     /// Each round that this divides has a mast fail.
     private static let mastEvery = 12
 
-    /// What happens in round `number`, from 1: to others each time. Verdicts come when they come.
+    /// What happens in round `number`, from 1: to others each time. In the first, who went off duty
+    /// comes back. Verdicts come when they come.
     static func round(_ number: Int, _ cast: DemoCast) -> DemoScript.Scene {
         let name = "round \(number)"
+        guard number > 1 else {
+            return DemoScript.Scene(
+                name: name, pause: rest,
+                steps: [
+                    .act(.duty(offDuty, isOn: true), "\(offDuty): is on duty again"),
+                    .expect(.status(offDuty, "ONLINE"), within: soon),
+                ])
+        }
         if number % mastEvery == 0 { return mast(cast, name: name, after: []) }
         let others = cast.everybody.filter { $0.region != region }.map(\.id)
         let id = others[number * 11 % others.count]
