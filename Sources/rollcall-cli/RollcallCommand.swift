@@ -10,10 +10,10 @@ struct RollcallCommand: ParsableCommand {
         abstract: "Who of your people can be reached now, and why not the others.",
         version: BuildInformation.text,
         subcommands: [
-            ServeCommand.self, CheckCommand.self, ConfigCommand.self, ExportCommand.self,
-            ReplayCommand.self, TuneCommand.self, SimulateCommand.self, ManifestCommand.self,
-            GapsCommand.self, ExplainCommand.self, NudgesCommand.self, SilenceCommand.self,
-            DrillCommand.self,
+            ServeCommand.self, DemoCommand.self, CheckCommand.self, ConfigCommand.self,
+            ExportCommand.self, ReplayCommand.self, TuneCommand.self, SimulateCommand.self,
+            ManifestCommand.self, GapsCommand.self, ExplainCommand.self, NudgesCommand.self,
+            SilenceCommand.self, DrillCommand.self,
         ]
     )
 }

@@ -1,0 +1,63 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Rollcall
+
+/// `rollcall demo`: a server with simulated phones, to see what it does.
+struct DemoCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "See it work in two minutes: a server, forty simulated phones, and their story.",
+        discussion: """
+            A real server on loopback, with short settings of its own (no file, no variables). What \
+            happens to phones and what Rollcall makes of it is told line by line; everything that \
+            is shown of Rollcall it answered or sent. Ctrl-C ends it and removes its store.
+            """
+    )
+
+    @Option(
+        name: .customLong("web.listen-address"),
+        help: "Where to listen, loopback only; port 0 picks a free one. (default: 127.0.0.1:10112)")
+    var listenAddress: String?
+
+    @Option(
+        name: .customLong("storage.path"),
+        help: "Keep the store, in a file that does not exist yet. (default: a folder that goes)")
+    var storagePath: String?
+
+    @Flag(help: "End with the script: 0 if all that it waits for was seen, else 1.")
+    var once = false
+
+    @Flag(help: "Print the settings that it runs with, and end.")
+    var printConfig = false
+
+    @Option(
+        name: .customLong("log.level"),
+        help: "What of the server's log to show: debug, info, warn or error. (default: warn)")
+    var logLevel: String?
+
+    func run() throws {
+        var options = Demo.Options()
+        if let listenAddress { options.listenAddress = listenAddress }
+        options.storagePath = storagePath
+        options.endsAfterScript = once
+        options.program = Demo.program(
+            CommandLine.arguments.first ?? "", here: FileManager.default.currentDirectoryPath)
+        let levelText = logLevel ?? "warn"
+        guard let level = Logger.Level(rawValue: levelText == "warn" ? "warning" : levelText) else {
+            throw ValidationError("--log.level: debug, info, warn or error expected (\(levelText))")
+        }
+        options.logLevel = level
+        do throws(Demo.Fault) {
+            let demo = try Demo(options)
+            if printConfig {
+                print(demo.settings, terminator: "")
+                return
+            }
+            Foundation.exit(try demo.run())
+        } catch {
+            complain(error.description)
+            throw ExitCode(error.exitCode)
+        }
+    }
+}
