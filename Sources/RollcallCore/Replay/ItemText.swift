@@ -45,7 +45,9 @@ enum ItemText {
             case .responderID, .region, .circles, .osVersion, .appVersion, .installID, .pushToken,
                 .transitionID:
                 guard value <= UInt64(end - at) else { return false }
-                let text = bytes.extracting(at..<(at + Int(value))).withUnsafeBufferPointer { Array($0) }
+                let text = bytes.extracting(at..<(at + Int(value))).withUnsafeBufferPointer {
+                    Array($0)
+                }
                 at += Int(value)
                 self.text(tag, text, &object)
                 return true

@@ -185,9 +185,10 @@ package struct ReplayReader {
                 return .items(ItemList(), source: line.source)
             }
             return .wake(.members(people), source: line.source)
-        case "outcome": return try body.push.map { (push) throws(ReplayError) in
-            try end(push, body)
-        }
+        case "outcome":
+            return try body.push.map { (push) throws(ReplayError) in
+                try end(push, body)
+            }
         case "clock":
             guard let step = body.stepMilliseconds else { throw fault("body has no step_ms") }
             guard step.magnitude <= Self.stepMax else { throw fault("step_ms: beyond a century") }
