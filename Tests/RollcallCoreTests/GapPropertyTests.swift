@@ -74,7 +74,9 @@ import Testing
         try replay.fold(Array(end.utf8), to: &output)
         let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")
         let verdict = lines.last { $0.contains("\"state\":\"verdict\"") }
-        let dark = Platform.allCases.reduce(0) { $0 + replay.engine.dark(.location, region: nil, $1) }
+        let dark = Platform.allCases.reduce(0) {
+            $0 + replay.engine.dark(.location, region: nil, $1)
+        }
         return (verdict.map(String.init) ?? "", dark)
     }
 

@@ -115,6 +115,9 @@ import Testing
     @Test func `what is no store of ours is told from one, and from a file of lines`() throws {
         let directory = TemporaryDirectory()
         #expect(!ExportReader.isDatabase(directory.store))
+        #expect(throws: ExportError.unreadable(path: directory.store, errno: ENOENT)) {
+            try lines(directory.store)
+        }
         try write(Array(repeating: 0x7B, count: 4000), directory.store)
         #expect(!ExportReader.isDatabase(directory.store))
         #expect(throws: ExportError.self) { try lines(directory.store) }

@@ -70,9 +70,9 @@ final class ExportReader {
 
     /// Of a file that only a writer could recover SQLite says no more than that it cannot open it.
     private static func explained(_ error: StoreError, _ path: String) -> ExportError {
+        if access(path, R_OK) != 0 { return .unreadable(path: path, errno: errno) }
         guard case .sqlite(let failure) = error,
-            failure.code == SQLITE_CANTOPEN || failure.code == SQLITE_READONLY,
-            access(path, R_OK) == 0
+            failure.code == SQLITE_CANTOPEN || failure.code == SQLITE_READONLY
         else { return .store(error) }
         return .needsRecovery(path: path)
     }
