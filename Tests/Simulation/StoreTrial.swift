@@ -32,8 +32,12 @@ struct StoreTrial {
                 let first = place
                 while place < story.lines.count, instants[place] == instants[first] { place += 1 }
                 let now = RunningTime(milliseconds: instants[first])
-                if let detail = try trial.play(story.lines[first..<place], at: now) {
-                    throw .damaged(detail)
+                // Now and then what comes at one instant is two turns.
+                let middle = trial.dice.chance(200) ? (first + place) / 2 : first
+                for part in [first..<middle, middle..<place] where !part.isEmpty {
+                    if let detail = try trial.play(story.lines[part], at: now) {
+                        throw .damaged(detail)
+                    }
                 }
             }
             try trial.store.journal.close()
@@ -169,8 +173,10 @@ struct StoreTrial {
     private func verify() -> String? {
         for since in [nil] + cuts.suffix(2).map({ Optional($0) }) {
             do throws(InputFileError) {
-                let (report, isSame) = try VerifyFile(path: path, since: since).run()
-                if !isSame { return "export since \(since.map { RFC3339.string($0) } ?? "ever"): \(report)" }
+                let file = VerifyFile(path: path, since: since, mindsErasures: false)
+                let (report, isSame) = try file.run()
+                let begin = since.map { RFC3339.string($0) } ?? "ever"
+                if !isSame { return "export since \(begin): \(report)" }
             } catch {
                 return "export: \(error)"
             }

@@ -1,7 +1,11 @@
+import Glibc
+
 /// Why a store cannot be exported, or not now.
 package enum ExportError: Error, Equatable, CustomStringConvertible {
     /// It cannot be read.
     case store(StoreError)
+    /// The system does not let us read the file, or there is none.
+    case unreadable(path: String, errno: CInt)
     /// Its tables are those of an older version.
     case older(path: String, version: Int64)
     /// Nothing of it can be read without writing beside it.
@@ -30,6 +34,8 @@ package enum ExportError: Error, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .store(let error): "\(error)"
+        case .unreadable(let path, let code):
+            "\(path): cannot be read: \(String(cString: strerror(code)))"
         case .older(let path, let version):
             "\(path) is a store of version \(version), this rollcall reads \(JournalSchema.version): "
                 + "start `rollcall serve` once on it"

@@ -19,9 +19,12 @@ final class ExportReader {
     private let statements: ExportStatements
     /// Erasures that were known at the beginning: none of them waits.
     private var lastErasure: Int64 = 0
+    private let mindsErasures: Bool
 
-    /// Opens the store at `path`, as `Journal` made it. Errors: also that somebody is being erased.
-    init(path given: String) throws(ExportError) {
+    /// Opens the store at `path`, as `Journal` made it. Errors: also that somebody is being erased,
+    /// if that is minded.
+    init(path given: String, mindsErasures: Bool) throws(ExportError) {
+        self.mindsErasures = mindsErasures
         let opened: (path: String, connection: SQLiteConnection, found: JournalSchema.Found)
         do throws(StoreError) {
             let path = try StoreFile.resolve(given)
@@ -67,9 +70,9 @@ final class ExportReader {
 
     /// Of a file that only a writer could recover SQLite says no more than that it cannot open it.
     private static func explained(_ error: StoreError, _ path: String) -> ExportError {
+        if access(path, R_OK) != 0 { return .unreadable(path: path, errno: errno) }
         guard case .sqlite(let failure) = error,
-            failure.code == SQLITE_CANTOPEN || failure.code == SQLITE_READONLY,
-            access(path, R_OK) == 0
+            failure.code == SQLITE_CANTOPEN || failure.code == SQLITE_READONLY
         else { return .store(error) }
         return .needsRecovery(path: path)
     }
@@ -84,6 +87,7 @@ final class ExportReader {
 
     /// What is to go is still in rows and checkpoints while somebody is being erased.
     private func refuseErasing() throws(ExportError) {
+        guard mindsErasures else { return }
         let count = try read { () throws(StoreError) in try statements.erasing.one() }
         if count > 0 { throw .erasing(path: path, people: count) }
     }
@@ -91,7 +95,7 @@ final class ExportReader {
     /// Throws if somebody was erased since it was opened: their items were read.
     func checkErasures() throws(ExportError) {
         let last = try read { () throws(StoreError) in try statements.lastErasure.one() }
-        if last > lastErasure { throw .erased(path: path) }
+        if last > lastErasure, mindsErasures { throw .erased(path: path) }
         // A repeated one may have been opened again.
         try refuseErasing()
     }

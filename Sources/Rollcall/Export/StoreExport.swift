@@ -39,10 +39,13 @@ struct StoreExport {
 
     /// An export of the store at `path` from the newest kept checkpoint not after `since`, else from
     /// the oldest history that there is, to the last turn not after `until`.
+    ///
+    /// While somebody is being erased, what is to go is still there: nobody may write it down, and
+    /// `mindsErasures` is false in simulations only, which know nobody.
     init(
-        path: String, since: Timestamp? = nil, until: Timestamp? = nil
+        path: String, since: Timestamp? = nil, until: Timestamp? = nil, mindsErasures: Bool = true
     ) throws(ExportError) {
-        reader = try ExportReader(path: path)
+        reader = try ExportReader(path: path, mindsErasures: mindsErasures)
         let newest = try reader.lastTurnNumber()
         guard newest > 0, let oldest = try reader.turn(notBefore: .min) else {
             throw .nothing(path: reader.path, "empty: nothing was ever stored")
@@ -196,7 +199,10 @@ struct StoreExport {
         done = turn.number
         let decided = try decided(by: turn)
         lastWall = Timestamp(milliseconds: turn.nowMilliseconds &+ offset.count)
-        guard turn.lastRow < turn.firstRow || !decided.isEmpty else { return }
+        // The last one tells that this is an export, whatever else there was.
+        guard turn.lastRow < turn.firstRow || !decided.isEmpty || turn.number == span.last else {
+            return
+        }
         TurnLine(number: turn.number, engineVersion: turn.engineVersion, decided: decided)
             .append(at: lastWall, to: &output)
     }

@@ -18,13 +18,17 @@ package struct ReplayInput: ~Copyable {
     private var isAtEnd = false
 
     /// Opens the file at `path`; `-` is standard input. `since` is where a store's lines begin, as
-    /// `rollcall export` has it. Errors: `cannotRead`, `export`.
-    package init(path: String, since: Timestamp? = nil) throws(InputFileError) {
+    /// `rollcall export` has it; `mindsErasures` is as in `StoreExport`. Errors: `cannotRead`,
+    /// `export`.
+    package init(
+        path: String, since: Timestamp? = nil, mindsErasures: Bool = true
+    ) throws(InputFileError) {
         self.path = path
         if path != "-", ExportReader.isDatabase(path) {
             descriptor = -1
             do throws(ExportError) {
-                let export = try StoreExport(path: path, since: since)
+                let export = try StoreExport(
+                    path: path, since: since, mindsErasures: mindsErasures)
                 byteCount = try export.byteCount()
                 self.export = export
             } catch {

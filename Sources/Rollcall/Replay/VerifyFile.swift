@@ -7,11 +7,14 @@ package struct VerifyFile {
 
     private let path: String
     private let since: Timestamp?
+    private let mindsErasures: Bool
 
-    /// A check of the export, or of the store from `since` on, at `path` (`-`: standard input).
-    package init(path: String, since: Timestamp? = nil) {
+    /// A check of the export, or of the store from `since` on, at `path` (`-`: standard input);
+    /// `mindsErasures` is as in `StoreExport`.
+    package init(path: String, since: Timestamp? = nil, mindsErasures: Bool = true) {
         self.path = path
         self.since = since
+        self.mindsErasures = mindsErasures
     }
 
     /// Reads, folds and compares until the file ends or something differs. Returns what is to be
@@ -20,7 +23,7 @@ package struct VerifyFile {
     /// Errors: `InputFileError` for files that cannot be read, and lines that are wrong; so is a file
     /// that does not say what was decided.
     package func run() throws(InputFileError) -> (report: String, isSame: Bool) {
-        var input = try ReplayInput(path: path, since: since)
+        var input = try ReplayInput(path: path, since: since, mindsErasures: mindsErasures)
         var progress = ProgressLine(total: input.byteCount, unit: "bytes")
         defer { progress.finish() }
         var check = ReplayCheck { body in
@@ -33,7 +36,7 @@ package struct VerifyFile {
             if lines % Self.linesALook == 0 { progress.update(done: input.bytesRead) }
         }
         if check.difference == nil { check.finish() }
-        guard check.hasDecided else {
+        guard check.isExport else {
             throw .unusable(
                 path: path,
                 "no line says what was decided: only what `rollcall export` wrote can be verified")

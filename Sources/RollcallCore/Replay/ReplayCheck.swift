@@ -41,8 +41,8 @@ package struct ReplayCheck {
     package private(set) var same = [Int](repeating: 0, count: Kind.allCases.count)
     package private(set) var difference: Difference?
     package private(set) var otherRules: OtherRules?
-    /// True once a line told what was decided.
-    package private(set) var hasDecided = false
+    /// True once a line was met that only an export has.
+    package private(set) var isExport = false
     /// The walls of the first and the last instant.
     package private(set) var span: (first: Timestamp, last: Timestamp)?
     /// Turns that told what they decided.
@@ -61,6 +61,7 @@ package struct ReplayCheck {
     /// Folds one line (without its line feed) and compares what can be compared.
     package mutating func fold(_ bytes: [UInt8]) throws(ReplayError) {
         guard difference == nil, let step = try reader.read(bytes) else { return }
+        if case .state = step { isExport = true }
         if let line = reader.turn { take(line) }
         take { run, decided in run.take(step, decided) }
         let now = run.engine.watch.wallNow
@@ -82,7 +83,7 @@ package struct ReplayCheck {
 
     private mutating func take(_ line: TurnLine) {
         if let decided = line.decided {
-            hasDecided = true
+            isExport = true
             turns += 1
             turn = line.number
             for bytes in decided { stored.append(LineQueue.Line(bytes: bytes, turn: turn)) }
