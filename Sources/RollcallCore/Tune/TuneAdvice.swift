@@ -4,9 +4,9 @@ package struct TuneWeights: Equatable, Sendable {
     package var falseAlarm = 1.0
     /// A page that is over as soon; a minute by which a page comes later counts as much.
     package var page = 5.0
-    /// A minute from the last contact to OFFLINE in a long silence.
+    /// A minute from the last contact to OFFLINE in a long gap.
     package var lateMinute = 1.0
-    /// A long silence that never becomes OFFLINE, or a page that never comes.
+    /// A long gap that never becomes OFFLINE, or a page that never comes.
     package var missed = 60.0
 
     package init() {}
@@ -50,7 +50,7 @@ package struct TuneOutcome: Equatable, Sendable {
     /// What it costs in a day.
     package func cost(_ weights: TuneWeights) -> Double {
         guard days > 0 else { return 0 }
-        let silences =
+        let gaps =
             weights.falseAlarm * Double(counts.all.healed)
             + weights.lateMinute * Double(figures.undetected.count) / 60_000
             + weights.missed * Double(figures.missed)
@@ -58,7 +58,7 @@ package struct TuneOutcome: Equatable, Sendable {
             weights.page * Double(counts.allPages.short)
             + weights.page * Double(figures.laterPages.count) / 60_000
             + weights.missed * Double(figures.missedPages)
-        return (silences + pages) / days
+        return (gaps + pages) / days
     }
 }
 
@@ -66,7 +66,7 @@ package struct TuneOutcome: Equatable, Sendable {
 package enum TuneObjection: Equatable, Sendable {
     /// In a policy of the history it makes no sense.
     case misfit
-    /// So many more long silences never become OFFLINE.
+    /// So many more long gaps never become OFFLINE.
     case misses(Int)
     /// So many pages that lasted never come.
     case missesPages(Int)
@@ -78,7 +78,7 @@ package enum TuneObjection: Equatable, Sendable {
 package enum TuneKeep: Equatable, Sendable {
     /// Less was watched than `TuneAdvice.watchedMin`.
     case short(Milliseconds)
-    /// Fewer silences and pages than `TuneAdvice.eventsMin`.
+    /// Fewer gaps and pages than `TuneAdvice.eventsMin`.
     case few(Int)
     /// Every other one costs more.
     case best
@@ -100,7 +100,7 @@ package enum TuneAdvice: Equatable, Sendable {
     package static let onDutyMax = Milliseconds.seconds(180)
     /// Days have a shape: less than most of one says nothing about the rest.
     package static let watchedMin = Milliseconds.seconds(20 * 3600)
-    /// Less than so many false alarms, long silences and pages is chance.
+    /// Less than so many false alarms, long gaps and pages is chance.
     package static let eventsMin = 20
     /// A change is work and a risk of its own: it must save at least this share.
     package static let savesMin = 0.05
