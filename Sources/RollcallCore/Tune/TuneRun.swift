@@ -32,23 +32,28 @@ package struct TuneRun: Sendable {
         // Taken out meanwhile, so that run and tally can change side by side.
         var tally = TuneTally(healsWithin: healsWithin)
         swap(&tally, &self.tally)
-        for step in steps {
-            if case .state(let engine, _) = step { tally.begin(engine) }
-            run.take(step) { decision, engine in tally.take(decision, engine) }
-            if !hasBegun {
-                hasBegun = true
-                tally.begin(run.engine)
-            }
-            switch step {
-            case .state(let engine, _): note(engine.policy)
-            case .event(.policy(let policy), _): note(policy)
-            case .event, .end: break
-            }
+        steps.withUnsafeBufferPointer { steps in
+            // By place: an element that is bound to a name is copied, and counted, for each run.
+            for place in steps.indices { take(steps[place], &tally) }
         }
         swap(&tally, &self.tally)
     }
 
     private var hasBegun = false
+
+    private mutating func take(_ step: ReplayStep, _ tally: inout TuneTally) {
+        if case .state(let engine, _) = step { tally.begin(engine) }
+        run.take(step) { decision, engine in tally.take(decision, engine) }
+        if !hasBegun {
+            hasBegun = true
+            tally.begin(run.engine)
+        }
+        switch step {
+        case .state(let engine, _): note(engine.policy)
+        case .event(.policy(let policy), _): note(policy)
+        case .event, .end: break
+        }
+    }
 
     /// The steps told a policy, and it was taken.
     private mutating func note(_ policy: Policy) {
