@@ -71,6 +71,16 @@ import Testing
                 == .keep(.refused(1, .slow(.seconds(401)))))
     }
 
+    @Test func `alerts that fire for more than half as long again are not taken`() {
+        var now = outcome(healed: 900)
+        now.counts.pages[0].firing = .seconds(1000)
+        var other = outcome(healed: 0)
+        other.counts.pages[0].firing = .seconds(1500)
+        #expect(advice(now, other) == .take(1, saves: 1))
+        other.counts.pages[0].firing = .seconds(2000)
+        #expect(advice(now, other) == .keep(.refused(1, .rings(2))))
+    }
+
     @Test func `a small gain, a short history and few events change nothing`() {
         let now = outcome(healed: 1000)
         #expect(advice(now, outcome(healed: 1001)) == .keep(.best))

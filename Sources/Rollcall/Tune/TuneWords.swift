@@ -151,6 +151,9 @@ struct TuneWords {
             "somebody on duty could be silent for \(SettingText.of(span, between: " ")) before they "
                 + "are OFFLINE; it should be no more than "
                 + SettingText.of(TuneAdvice.onDutyMax, between: " ")
+        case .rings(let times):
+            "alerts would fire for \(TuneFigure.fixed(times, 1)) times as long, and who is always "
+                + "paged is told nothing new"
         }
     }
 
@@ -180,8 +183,9 @@ struct TuneWords {
     /// The rule behind all advice.
     static let rule =
         "On each axis the value that costs least is advised, if it saves at least 5 % of the cost, "
-        + "misses no long gap and no lasting page that the present one finds, and nobody on duty "
-        + "can be silent for more than 180 s before they are OFFLINE (or for longer than now)."
+        + "misses no long gap and no lasting page that the present one finds, lets alerts fire for "
+        + "no more than 1.5 times as long, and nobody on duty can be silent for more than 180 s "
+        + "before they are OFFLINE (or for longer than now)."
 
     /// What to do with several changes.
     var togetherNote: String? {

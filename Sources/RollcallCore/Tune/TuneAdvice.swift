@@ -72,6 +72,8 @@ package enum TuneObjection: Equatable, Sendable {
     case missesPages(Int)
     /// Somebody on duty may be silent for so long before they are OFFLINE.
     case slow(Milliseconds)
+    /// Alerts fire for so many times as long: who is always paged is never told anything new.
+    case rings(Double)
 }
 
 /// Why the present setting is to be kept.
@@ -102,6 +104,8 @@ package enum TuneAdvice: Equatable, Sendable {
     package static let watchedMin = Milliseconds.seconds(20 * 3600)
     /// Less than so many false alarms, long gaps and pages is chance.
     package static let eventsMin = 20
+    /// Alerts may fire for so many times as long as now.
+    package static let firingMax = 1.5
     /// A change is work and a risk of its own: it must save at least this share.
     package static let savesMin = 0.05
 
@@ -141,6 +145,11 @@ package enum TuneAdvice: Equatable, Sendable {
         if outcome.figures.missedPages > 0 { return .missesPages(outcome.figures.missedPages) }
         if outcome.longestOnDuty > max(onDutyMax, present.longestOnDuty) {
             return .slow(outcome.longestOnDuty)
+        }
+        let firing = outcome.counts.allPages.firing.count
+        let now = present.counts.allPages.firing.count
+        if now > 0, Double(firing) > Double(now) * firingMax {
+            return .rings(Double(firing) / Double(now))
         }
         return nil
     }
