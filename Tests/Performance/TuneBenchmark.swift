@@ -97,7 +97,7 @@ struct TuneBenchmark {
     /// The most memory that this process ever had.
     private var residentBytes: Int {
         var usage = rusage()
-        getrusage(RUSAGE_SELF, &usage)
+        getrusage(RUSAGE_SELF.rawValue, &usage)
         return Int(usage.ru_maxrss) * 1024
     }
 }
@@ -111,7 +111,7 @@ extension TuneBenchmark.Report {
     var table: String {
         func row(_ name: String, _ span: Nanoseconds) -> [String] {
             [
-                name, decimal(span.seconds, 1), decimal(span.microseconds / Double(lines), 2),
+                name, decimal(span.seconds, 1), decimal(span.microseconds / Double(self.lines), 2),
                 reading.count > 0 ? decimal(span.seconds / reading.seconds, 1) : "–",
                 decimal(span.seconds / replay.seconds, 1),
             ]
