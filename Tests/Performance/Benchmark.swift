@@ -17,6 +17,11 @@ func runBenchmark(arguments: [String]) -> Int32 {
         Leftovers.removeOnSignals()
         let folder = try makeFolder(in: options.storage)
         defer { Leftovers.remove(folder: folder) }
+        if options.isTune {
+            let report = try TuneBenchmark(isShort: options.isShort, folder: folder).run()
+            print(options.isJSON ? report.json.text : report.table)
+            return 0
+        }
         let benchmark = try Benchmark(options: options, folder: folder)
         if options.fleets.isEmpty {
             let report = try benchmark.run()

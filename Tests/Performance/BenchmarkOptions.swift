@@ -16,6 +16,8 @@ struct BenchmarkOptions {
     var isProductOnly = false
     /// Sizes of the fleets to measure instead of the loads.
     var fleets: [Int] = []
+    /// Measures `rollcall tune` instead of the loads.
+    var isTune = false
     /// Where the stores are made: the disk that is measured.
     var storage = "/tmp"
 
@@ -36,6 +38,8 @@ struct BenchmarkOptions {
           --product-only      without the references, for profiling
           --fleet N           instead of the loads: a fleet of N people, 1000 to 5000000
           --fleets            fleets of 10000, 100000 and 1000000 people, one after the other
+          --tune              instead of the loads: a day of 10 000 people and the usual sweep of
+                              settings, beside reading it only and one setting; 3 GB of disk
           --storage FOLDER    where the stores are made: the disk that is measured (TMPDIR or /tmp)
           --help
         """
@@ -57,6 +61,7 @@ struct BenchmarkOptions {
             case "--storage": storage = try Self.value(of: name, &rest)
             case "--runs": runs = try Self.number(of: name, in: 1...99, &rest)
             case "--fleet": fleets = [try Self.number(of: name, in: 1000...5_000_000, &rest)]
+            case "--tune": isTune = true
             case "--fleets": fleets = FleetBenchmark.sizes
             case "--seconds":
                 let seconds = try Self.number(of: name, in: 1...60, &rest)

@@ -18,6 +18,7 @@ package struct ProgressLine {
     private var drawn: RunningTime
     private var isDrawn = false
     private var last = (done: Int64(0), note: "")
+    private var shown: Int64 = -1
 
     /// A line for `total` of a unit in the plural: `batches`; `bytes` are shown as kB, MB or GB.
     package init(total: Int64?, unit: String) {
@@ -64,7 +65,7 @@ package struct ProgressLine {
         guard isDrawn else { return }
         if isTerminal {
             write("\r\u{1B}[K")
-        } else {
+        } else if shown != last.done {
             draw(clock())
         }
         isDrawn = false
@@ -73,7 +74,7 @@ package struct ProgressLine {
     private mutating func draw(_ now: RunningTime) {
         let text = Self.text(
             done: last.done, total: total, unit: unit, note: last.note, after: now - start)
-        isDrawn = true
+        (isDrawn, shown) = (true, last.done)
         // One column stays free: a full line makes some terminals begin the next.
         write(isTerminal ? "\r\u{1B}[K" + Self.cut(text, columns - 1) : text + "\n")
     }

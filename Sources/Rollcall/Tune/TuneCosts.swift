@@ -90,7 +90,7 @@ extension TuneOutcome {
     /// Times OFFLINE of which the end is known.
     var judged: Int { counts.all.healed + counts.all.real }
 
-    /// From the last contact to OFFLINE in a long silence, on average; nil without any.
+    /// From the last contact to OFFLINE in a long gap, on average; nil without any.
     var meanDelay: Milliseconds? {
         figures.long == 0
             ? nil : Milliseconds(figures.undetected.count / Int64(figures.long))

@@ -13,7 +13,7 @@ struct TuneDocument {
             "span_seconds": Self.seconds(result.span),
             "watched_seconds": Self.seconds(result.watched),
             "unobserved_seconds": Self.seconds(hidden),
-            "policies": .integer(Int64(result.policies)),
+            "policy_changes": .integer(Int64(result.policyChanges)),
             "heals_within_seconds": Self.seconds(result.healsWithin),
             "costs": TuneCosts.json(result.weights),
             "candidates": .list(result.outcomes.indices.map(candidate)),
@@ -65,7 +65,7 @@ struct TuneDocument {
                         .init(name: $0.0, value: Self.delays(counts, $0.1))
                     }),
             ],
-            "long_silences": [
+            "long_gaps": [
                 "count": Self.count(figures.long), "missed": Self.count(figures.missed),
                 "mean_delay_seconds": Self.seconds(outcome.meanDelay),
                 "mean_later_seconds": Self.seconds(outcome.meanLater),

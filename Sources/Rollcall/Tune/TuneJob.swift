@@ -185,8 +185,8 @@ package struct TuneResult: Sendable {
     package let outcomes: [TuneOutcome]
     /// From the first instant to the last.
     package let span: Milliseconds
-    /// Policies that the history brought.
-    package let policies: Int
+    /// How often the history brought other settings.
+    package let policyChanges: Int
     /// Lines that were folded.
     package let events: Int
     package let healsWithin: Milliseconds
@@ -202,7 +202,7 @@ package struct TuneResult: Sendable {
         self.isFixed = isFixed
         outcomes = runs.map { TuneOutcome($0) }
         span = runs[0].tally.span
-        policies = runs[0].policies
+        policyChanges = runs[0].policyChanges
         healsWithin = options.healsWithin
         weights = options.weights
         self.events = events

@@ -49,7 +49,7 @@ struct TunePage {
             (TuneFigure.share(outcome.counts.all.healed, outcome.judged), "of OFFLINE healed"),
             (TuneFigure.seconds(outcome.meanDelay), "mean delay"),
             (TuneFigure.short(outcome.daily(outcome.counts.allPages.fired)), "pages a day"),
-            ("\(outcome.figures.missed)", "of \(outcome.figures.long) long silences missed"),
+            ("\(outcome.figures.missed)", "of \(outcome.figures.long) long gaps missed"),
             (TuneFigure.short(outcome.believedHours), "hours a day believed reachable"),
         ]
         let list = tiles.map { "<li><b>\(escaped($0.0))</b> <span>\(escaped($0.1))</span></li>" }
@@ -77,7 +77,9 @@ struct TunePage {
         var text = "<h2>What to do</h2>\n<ul class=\"advice\">\(items.joined(separator: "\n"))</ul>"
         if !result.changes.isEmpty {
             let yaml = TuneText.yaml(result.changes.map { ($0.key, $0.value) })
-            text += "\n<p>For the file of settings:</p>\n<pre>\(escaped(yaml))</pre>"
+            let lines = yaml.split(separator: "\n").map { escaped(String($0)) }
+            text +=
+                "\n<p>For the file of settings:</p>\n<pre>\(lines.joined(separator: "\n"))</pre>"
         }
         if let note = words.togetherNote { text += "\n<p>\(escaped(note))</p>" }
         return text + "\n<p class=\"small\">\(escaped(TuneWords.rule))</p>"
@@ -151,7 +153,9 @@ struct TunePage {
     }
 
     private static func table(_ title: String, _ headings: [String], _ rows: [String]) -> String {
-        let head = headings.map { "<th scope=\"col\">\($0)</th>" }.joined()
+        let head = headings.map { heading in
+            "<th scope=\"col\"\(heading == "setting" ? " class=\"name\"" : "")>\(heading)</th>"
+        }.joined()
         return
             "<h2>\(title)</h2>\n<div class=\"wide\" tabindex=\"0\"><table><thead><tr>\(head)</tr>"
             + "</thead><tbody>\n\(rows.joined(separator: "\n"))\n</tbody></table></div>"
@@ -181,7 +185,7 @@ struct TunePage {
         * { box-sizing: border-box }
         body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, \
         sans-serif }
-        main { max-width: 62rem; margin: 0 auto; padding: 1rem }
+        main { max-width: 72rem; margin: 0 auto; padding: 1rem }
         h1 { font-size: 1.5rem; line-height: 1.2; margin: .5rem 0 }
         h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; border-top: 1px solid var(--rule); \
         padding-top: 1rem }
@@ -222,12 +226,14 @@ struct TunePage {
         td, th { padding: .25rem .5rem; border-bottom: 1px solid var(--rule); text-align: right; \
         white-space: nowrap }
         thead th { vertical-align: bottom; white-space: normal; color: var(--faint); font-weight: 600 }
-        th[scope=row] { text-align: left; font-weight: 400 }
+        th[scope=row] { text-align: left; font-weight: 400; white-space: normal; min-width: 9rem; \
+        overflow-wrap: anywhere }
+        thead th.name { text-align: left }
         tr.now th, tr.now td { font-weight: 700 }
         tr.take th, tr.take td { color: var(--take); font-weight: 600 }
         pre { background: var(--soft); border-radius: .5rem; padding: .75rem; overflow-x: auto }
         dt { font-weight: 600 }
-        dd { margin: 0 0 .5rem; max-width: 44rem }
+        dd { margin: 0 0 .5rem; max-width: 44rem; overflow-wrap: anywhere }
         @media print { :root { --ground: #fff; --soft: #fff; --ink: #000; --faint: #444; \
         --rule: #bbb; --one: #3a6fb0; --two: #c07a1c; --take: #1f7a4a; --now: #000 } \
         body { font-size: 11px } .wide { overflow: visible } table { font-size: 8px } \

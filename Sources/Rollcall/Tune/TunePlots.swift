@@ -54,7 +54,7 @@ struct TunePlots {
         func x(_ value: Double) -> Double { left + across.share(value) * (right - left) }
         func y(_ value: Double) -> Double { bottom - down.share(value) * (bottom - top) }
         var svg = Self.begin(
-            height: 300, "False alarms a day against the mean delay of long silences")
+            height: 300, "False alarms a day against the mean delay of long gaps")
         for tick in across.ticks {
             svg += Self.line(x(tick), top, x(tick), bottom, "grid")
             svg += Self.text(
@@ -64,7 +64,7 @@ struct TunePlots {
             svg += Self.line(left, y(tick), right, y(tick), "grid")
             svg += Self.text(left - 5, y(tick) + 4, TuneFigure.axis(tick, down.step), "end")
         }
-        svg += Self.text((left + right) / 2, 294, "mean delay of long silences", "middle", "name")
+        svg += Self.text((left + right) / 2, 294, "mean delay of long gaps", "middle", "name")
         svg += "<text class=\"name\" text-anchor=\"middle\" transform=\"translate(11 "
         svg += "\(Self.n((top + bottom) / 2))) rotate(-90)\">false alarms a day</text>"
         let taken = Set(advised)

@@ -92,7 +92,7 @@ package struct TuneSweep: Sendable {
         guard TuneSetting.named(key) != nil else {
             if Setting.all.contains(where: { $0.key == key }) {
                 throw .usage(
-                    "--set \(key): decides nothing that a replay shows one value after another")
+                    "--set \(key): decides nothing that a replay could show, or is no single value")
             }
             let hint = Spelling.hint(for: key, among: TuneSetting.all.map(\.key))
             throw .usage("--set \(key): unknown setting\(hint)")

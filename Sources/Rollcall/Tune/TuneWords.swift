@@ -4,7 +4,7 @@ import RollcallCore
 struct TuneWords {
     let result: TuneResult
 
-    private var heals: String { SettingText.of(result.healsWithin, between: " ") }
+    private var heals: String { ConsoleStyle.span(result.healsWithin) }
 
     // MARK: - Definitions
 
@@ -26,16 +26,16 @@ struct TuneWords {
                     + "longer, or ended with the duty."
             ),
             (
-                "long silence",
+                "long gap",
                 "No contact for more than \(heals), found by the present settings: the same "
-                    + "silences for every setting."
+                    + "gaps for every setting."
             ),
             (
                 "delay",
-                "From the last contact to OFFLINE in a long silence, on average; of one that was "
+                "From the last contact to OFFLINE in a long gap, on average; of one that was "
                     + "missed, up to its end."
             ),
-            ("missed", "Long silences that never became OFFLINE."),
+            ("missed", "Long gaps that never became OFFLINE."),
             (
                 "p50, p90, p99, longest",
                 "The delay that so many of a setting's own OFFLINE did not exceed, false alarms "
@@ -48,7 +48,7 @@ struct TuneWords {
             ),
             (
                 "believed reachable",
-                "Person-hours in silence beyond the present degraded threshold that were shown as "
+                "Person-hours out of contact beyond the present degraded threshold that were shown as "
                     + "neither DEGRADED nor OFFLINE."
             ),
             (
@@ -77,30 +77,30 @@ struct TuneWords {
         if present.counts.unseen + present.figures.unseen > 0 {
             lines.append(
                 "Left out because we could not see for a part of them: \(present.counts.unseen) "
-                    + "times OFFLINE, \(present.figures.unseen) silences.")
+                    + "times OFFLINE, \(present.figures.unseen) gaps.")
         }
         if present.counts.censored > 0 {
             lines.append(
                 "\(present.counts.censored) times OFFLINE began less than \(heals) before the end: "
                     + "what became of them is not known.")
         }
-        if !result.isFixed, result.policies > 1 {
+        if !result.isFixed, result.policyChanges > 0 {
             lines.append(
-                "The settings changed meanwhile (\(result.policies) times told): present means as "
-                    + "they were at each time.")
+                "The settings changed meanwhile (\(result.policyChanges) times): present means as they "
+                    + "were at each time.")
         }
         return lines
     }
 
     /// What no history can tell.
     static let limits = [
-        "Nobody knows whether somebody needed the person during a silence, nor whether a page was of "
+        "Nobody knows whether somebody needed the person during a gap, nor whether a page was of "
             + "use to who got it.",
         "What people did because of a page or a nudge stays as it was: other settings would have had "
             + "other consequences.",
         "Whether a nudge helped is not judged here, so their settings are counted and nothing is "
             + "advised.",
-        "A silence that is shorter than the present degraded threshold is not in the yardstick.",
+        "A gap that is shorter than the present degraded threshold is not in the yardstick.",
     ]
 
     // MARK: - Advice
@@ -126,7 +126,7 @@ struct TuneWords {
             "the history is too short, \(ConsoleStyle.span(watched)) watched of at least "
                 + ConsoleStyle.span(TuneAdvice.watchedMin)
         case .few(let events):
-            "too little happened, \(events) false alarms, long silences and pages of at least "
+            "too little happened, \(events) false alarms, long gaps and pages of at least "
                 + "\(TuneAdvice.eventsMin)"
         case .best: "nothing that was tried costs less"
         case .small(let saves):
@@ -144,13 +144,16 @@ struct TuneWords {
         switch objection {
         case .misfit: "does not fit settings that the history brings later"
         case .misses(let count):
-            "misses \(count) long \(count == 1 ? "silence" : "silences") more than now"
+            "misses \(count) long \(count == 1 ? "gap" : "gaps") more than now"
         case .missesPages(let count):
             "misses \(count) \(count == 1 ? "page" : "pages") that lasted"
         case .slow(let span):
             "somebody on duty could be silent for \(SettingText.of(span, between: " ")) before they "
                 + "are OFFLINE; it should be no more than "
                 + SettingText.of(TuneAdvice.onDutyMax, between: " ")
+        case .rings(let times):
+            "alerts would fire for \(TuneFigure.fixed(times, 1)) times as long, and who is always "
+                + "paged is told nothing new"
         }
     }
 
@@ -164,7 +167,7 @@ struct TuneWords {
         if pages != 0 { parts.append(more(pages, "pages a day")) }
         if let later = then.meanLater, later.count != 0 {
             let span = TuneFigure.seconds(Milliseconds(abs(later.count)))
-            parts.append("long silences found \(span) \(later.count > 0 ? "later" : "sooner")")
+            parts.append("long gaps found \(span) \(later.count > 0 ? "later" : "sooner")")
         }
         return parts.joined(separator: ", ")
     }
@@ -180,8 +183,9 @@ struct TuneWords {
     /// The rule behind all advice.
     static let rule =
         "On each axis the value that costs least is advised, if it saves at least 5 % of the cost, "
-        + "misses no long silence and no lasting page that the present one finds, and nobody on duty "
-        + "can be silent for more than 180 s before they are OFFLINE (or for longer than now)."
+        + "misses no long gap and no lasting page that the present one finds, lets alerts fire for "
+        + "no more than 1.5 times as long, and nobody on duty can be silent for more than 180 s "
+        + "before they are OFFLINE (or for longer than now)."
 
     /// What to do with several changes.
     var togetherNote: String? {

@@ -15,7 +15,8 @@ package enum Event: Sendable {
     /// Writes that were answered 503 for our own reasons.
     case refused(count: Int)
     /// New settings.
-    case policy(Policy)
+    /// Indirect, or every event would be as large as a policy.
+    indirect case policy(Policy)
     /// Somebody mutes notifications, or ends that.
     case silence(SilenceChange)
     /// Somebody tests the way to the receiver of this name.

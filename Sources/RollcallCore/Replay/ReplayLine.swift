@@ -3,12 +3,15 @@ struct ReplayLine {
     var at: Timestamp?
     var kind = ""
     /// Who sent it; `default` without one (fine print F10).
-    var source = Array("default".utf8)
+    var source = Self.defaultSource
     var terms = RosterTerms()
     /// What is left of items about people who were erased, and where it stands among the others.
     var erased: [(index: Int, enrols: Bool)] = []
     /// Where the body stands in the line.
     var body: Range<Int>?
+
+    /// Shared: a day has millions of lines without a source.
+    private static let defaultSource = Array("default".utf8)
 
     init(_ bytes: Span<UInt8>) throws(JSONError) {
         var cursor = JSONCursor(range: 0..<bytes.count, depthMax: 64)
@@ -19,8 +22,7 @@ struct ReplayLine {
             if name == "at" {
                 at = try ItemScanner.time(&cursor, bytes)
             } else if name == "kind" {
-                kind = String(
-                    decoding: JSONText.decoded(try cursor.string(bytes), bytes), as: UTF8.self)
+                kind = Self.word(try cursor.string(bytes), bytes)
             } else if name == "source" {
                 source = JSONText.decoded(try cursor.string(bytes), bytes)
             } else if name == "shrink" {
@@ -72,6 +74,16 @@ struct ReplayLine {
             more = try cursor.hasNext(closing: UInt8(ascii: "]"), bytes)
         }
         return erased
+    }
+
+    /// The text of a token, without a copy of its bytes if it is written as it is meant.
+    private static func word(_ token: JSONCursor.StringToken, _ bytes: Span<UInt8>) -> String {
+        if token.isEscaped {
+            return String(decoding: JSONText.decoded(token, bytes), as: UTF8.self)
+        }
+        return bytes.extracting(token.range).withUnsafeBufferPointer {
+            String(decoding: $0, as: UTF8.self)
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 /// What a line of a replay asks for.
 package enum ReplayStep: Sendable {
     /// The watch goes on from this state.
-    case state(Engine, at: RunningTime)
+    /// Indirect, or every step of a long list would be as large as an engine.
+    indirect case state(Engine, at: RunningTime)
     /// Something arrives; nil is an instant at which nothing is folded.
     case event(Event?, at: RunningTime)
     /// The instant is closed and nothing follows. `advances` unless the watch had stopped before.

@@ -1,6 +1,6 @@
 /// A stretch in which somebody was shown as late: DEGRADED or OFFLINE without a break.
 ///
-/// Times are the wall's. A spell of the present settings is also called a silence: it is the
+/// Times are the wall's. A spell of the present settings is also called a gap: it is the
 /// yardstick that other settings are held against.
 package struct LateSpell: Equatable, Sendable {
     /// What ended it.

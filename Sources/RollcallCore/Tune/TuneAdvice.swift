@@ -4,9 +4,9 @@ package struct TuneWeights: Equatable, Sendable {
     package var falseAlarm = 1.0
     /// A page that is over as soon; a minute by which a page comes later counts as much.
     package var page = 5.0
-    /// A minute from the last contact to OFFLINE in a long silence.
+    /// A minute from the last contact to OFFLINE in a long gap.
     package var lateMinute = 1.0
-    /// A long silence that never becomes OFFLINE, or a page that never comes.
+    /// A long gap that never becomes OFFLINE, or a page that never comes.
     package var missed = 60.0
 
     package init() {}
@@ -50,7 +50,7 @@ package struct TuneOutcome: Equatable, Sendable {
     /// What it costs in a day.
     package func cost(_ weights: TuneWeights) -> Double {
         guard days > 0 else { return 0 }
-        let silences =
+        let gaps =
             weights.falseAlarm * Double(counts.all.healed)
             + weights.lateMinute * Double(figures.undetected.count) / 60_000
             + weights.missed * Double(figures.missed)
@@ -58,7 +58,7 @@ package struct TuneOutcome: Equatable, Sendable {
             weights.page * Double(counts.allPages.short)
             + weights.page * Double(figures.laterPages.count) / 60_000
             + weights.missed * Double(figures.missedPages)
-        return (silences + pages) / days
+        return (gaps + pages) / days
     }
 }
 
@@ -66,19 +66,21 @@ package struct TuneOutcome: Equatable, Sendable {
 package enum TuneObjection: Equatable, Sendable {
     /// In a policy of the history it makes no sense.
     case misfit
-    /// So many more long silences never become OFFLINE.
+    /// So many more long gaps never become OFFLINE.
     case misses(Int)
     /// So many pages that lasted never come.
     case missesPages(Int)
     /// Somebody on duty may be silent for so long before they are OFFLINE.
     case slow(Milliseconds)
+    /// Alerts fire for so many times as long: who is always paged is never told anything new.
+    case rings(Double)
 }
 
 /// Why the present setting is to be kept.
 package enum TuneKeep: Equatable, Sendable {
     /// Less was watched than `TuneAdvice.watchedMin`.
     case short(Milliseconds)
-    /// Fewer silences and pages than `TuneAdvice.eventsMin`.
+    /// Fewer gaps and pages than `TuneAdvice.eventsMin`.
     case few(Int)
     /// Every other one costs more.
     case best
@@ -100,8 +102,10 @@ package enum TuneAdvice: Equatable, Sendable {
     package static let onDutyMax = Milliseconds.seconds(180)
     /// Days have a shape: less than most of one says nothing about the rest.
     package static let watchedMin = Milliseconds.seconds(20 * 3600)
-    /// Less than so many false alarms, long silences and pages is chance.
+    /// Less than so many false alarms, long gaps and pages is chance.
     package static let eventsMin = 20
+    /// Alerts may fire for so many times as long as now.
+    package static let firingMax = 1.5
     /// A change is work and a risk of its own: it must save at least this share.
     package static let savesMin = 0.05
 
@@ -141,6 +145,11 @@ package enum TuneAdvice: Equatable, Sendable {
         if outcome.figures.missedPages > 0 { return .missesPages(outcome.figures.missedPages) }
         if outcome.longestOnDuty > max(onDutyMax, present.longestOnDuty) {
             return .slow(outcome.longestOnDuty)
+        }
+        let firing = outcome.counts.allPages.firing.count
+        let now = present.counts.allPages.firing.count
+        if now > 0, Double(firing) > Double(now) * firingMax {
+            return .rings(Double(firing) / Double(now))
         }
         return nil
     }

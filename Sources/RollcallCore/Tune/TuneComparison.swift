@@ -1,11 +1,11 @@
-/// Holds what one setting shows against the silences that the present settings found.
+/// Holds what one setting shows against the gaps that the present settings found.
 ///
-/// The yardstick does not move: it is the same silences for every setting, so that one that looks
+/// The yardstick does not move: it is the same gaps for every setting, so that one that looks
 /// away is not praised for what it does not see.
 package struct TuneComparison: Equatable, Sendable {
     /// What came out of it.
     package struct Figures: Equatable, Sendable {
-        /// Silences that lasted longer than a false alarm does.
+        /// Gaps that lasted longer than a false alarm does.
         package var long = 0
         /// Of these, those that never became OFFLINE.
         package var missed = 0
@@ -15,16 +15,16 @@ package struct TuneComparison: Equatable, Sendable {
         package var later = Milliseconds(0)
         /// From the last contact to OFFLINE, or to the end of what was missed, in all.
         package var undetected = Milliseconds(0)
-        /// Time of all silences, beyond the present degraded threshold, in which they were shown as
+        /// Time of all gaps, beyond the present degraded threshold, in which they were shown as
         /// neither DEGRADED nor OFFLINE.
         package var believed = Milliseconds(0)
-        /// Silences that are left out because we could not see for a part of them.
+        /// Gaps that are left out because we could not see for a part of them.
         package var unseen = 0
         /// Pages of the present settings that lasted longer than a false alarm does.
         package var longPages = 0
         /// Of these, those that did not fire.
         package var missedPages = 0
-        /// By how much later the others fired, in all.
+        /// By how much later the others fired, in all; what fires sooner earns nothing.
         package var laterPages = Milliseconds(0)
 
         package init() {}
@@ -32,51 +32,51 @@ package struct TuneComparison: Equatable, Sendable {
 
     private let healsWithin: Milliseconds
     package private(set) var figures = Figures()
-    /// Spells that ended and may lie in a silence that has not.
+    /// Spells that ended and may lie in a gap that has not.
     private var kept: [Int: [LateSpell]] = [:]
 
     /// See `TuneTally.init(healsWithin:)`.
     package init(healsWithin: Milliseconds) { self.healsWithin = healsWithin }
 
-    /// Both tallies have taken the same steps: judges the silences that ended in them. `ended` are the
+    /// Both tallies have taken the same steps: judges the gaps that ended in them. `ended` are the
     /// spells of `tally` that did.
     package mutating func compare(
-        _ tally: TuneTally, _ ended: [LateSpell], silences: [LateSpell], of present: TuneTally
+        _ tally: TuneTally, _ ended: [LateSpell], gaps: [LateSpell], of present: TuneTally
     ) {
         for spell in ended { kept[spell.number, default: []].append(spell) }
-        for silence in silences { judge(silence, tally) }
-        for number in Set(ended.map(\.number)).union(silences.map(\.number)) {
-            // A silence that begins later is not before the end of what has ended.
+        for gap in gaps { judge(gap, tally) }
+        for number in Set(ended.map(\.number)).union(gaps.map(\.number)) {
+            // A gap that begins later is not before the end of what has ended.
             let opened = present.open(number)?.lateAt
             kept[number]?.removeAll { spell in opened.map { spell.end <= $0 } ?? true }
             if kept[number]?.isEmpty == true { kept[number] = nil }
         }
     }
 
-    private mutating func judge(_ silence: LateSpell, _ tally: TuneTally) {
-        guard silence.ending != .policy else { return }
-        guard !silence.isBlind else {
+    private mutating func judge(_ gap: LateSpell, _ tally: TuneTally) {
+        guard gap.ending != .policy else { return }
+        guard !gap.isBlind else {
             figures.unseen += 1
             return
         }
         var covered = Milliseconds(0)
         var offlineAt: Timestamp?
-        let spells = (kept[silence.number] ?? []) + [tally.open(silence.number)].compactMap { $0 }
-        for spell in spells where spell.end > silence.lateAt && spell.lateAt < silence.end {
-            covered.count += spell.overlap(silence).count
-            if offlineAt == nil, let at = spell.offlineAt, at <= silence.end { offlineAt = at }
+        let spells = (kept[gap.number] ?? []) + [tally.open(gap.number)].compactMap { $0 }
+        for spell in spells where spell.end > gap.lateAt && spell.lateAt < gap.end {
+            covered.count += spell.overlap(gap).count
+            if offlineAt == nil, let at = spell.offlineAt, at <= gap.end { offlineAt = at }
         }
-        figures.believed.count += max(0, (silence.end - silence.lateAt).count - covered.count)
-        guard silence.isLong(healsWithin: healsWithin), let from = silence.silentFrom else {
+        figures.believed.count += max(0, (gap.end - gap.lateAt).count - covered.count)
+        guard gap.isLong(healsWithin: healsWithin), let from = gap.silentFrom else {
             return
         }
         figures.long += 1
-        figures.undetected.count += max(0, ((offlineAt ?? silence.end) - from).count)
+        figures.undetected.count += max(0, ((offlineAt ?? gap.end) - from).count)
         guard let offlineAt else {
             figures.missed += 1
             return
         }
-        guard let present = silence.offlineAt else { return }
+        guard let present = gap.offlineAt else { return }
         figures.both += 1
         figures.later.count += (offlineAt - present).count
     }
@@ -89,7 +89,7 @@ package struct TuneComparison: Equatable, Sendable {
             figures.longPages += 1
             let match = own[page.key]?.first { $0.end > page.start && $0.start < page.end }
             if let match {
-                figures.laterPages.count += (match.start - page.start).count
+                figures.laterPages.count += max(0, (match.start - page.start).count)
             } else {
                 figures.missedPages += 1
             }

@@ -6,8 +6,9 @@ package struct TuneRun: Sendable {
     private let healsWithin: Milliseconds
     /// True once the steps brought a policy in which these settings make no sense.
     package private(set) var isMisfit = false
-    /// Policies that the steps brought.
-    package private(set) var policies = 0
+    /// How often the steps brought another policy than the one before.
+    package private(set) var policyChanges = 0
+    private var told: Policy?
 
     /// A run under what `adapting` makes of `policy` and, unless `isFixed`, of what the steps say.
     package init(
@@ -31,25 +32,35 @@ package struct TuneRun: Sendable {
         // Taken out meanwhile, so that run and tally can change side by side.
         var tally = TuneTally(healsWithin: healsWithin)
         swap(&tally, &self.tally)
-        for step in steps {
-            if case .state(let engine, _) = step { tally.begin(engine) }
-            run.take(step) { decision, engine in tally.take(decision, engine) }
-            if !hasBegun {
-                hasBegun = true
-                tally.begin(run.engine)
-            }
-            switch step {
-            case .state: isMisfit = isMisfit || !policy.isInOrder
-            case .event(.policy, _):
-                policies += 1
-                isMisfit = isMisfit || !policy.isInOrder
-            case .event, .end: break
-            }
+        steps.withUnsafeBufferPointer { steps in
+            // By place: an element that is bound to a name is copied, and counted, for each run.
+            for place in steps.indices { take(steps[place], &tally) }
         }
         swap(&tally, &self.tally)
     }
 
     private var hasBegun = false
+
+    private mutating func take(_ step: ReplayStep, _ tally: inout TuneTally) {
+        if case .state(let engine, _) = step { tally.begin(engine) }
+        run.take(step) { decision, engine in tally.take(decision, engine) }
+        if !hasBegun {
+            hasBegun = true
+            tally.begin(run.engine)
+        }
+        switch step {
+        case .state(let engine, _): note(engine.policy)
+        case .event(.policy(let policy), _): note(policy)
+        case .event, .end: break
+        }
+    }
+
+    /// The steps told a policy, and it was taken.
+    private mutating func note(_ policy: Policy) {
+        if let told, told != policy { policyChanges += 1 }
+        told = policy
+        isMisfit = isMisfit || !self.policy.isInOrder
+    }
 
     /// The history is over.
     package mutating func finish() {
@@ -64,11 +75,11 @@ package struct TuneRun: Sendable {
     /// settings'.
     package static func compare(_ runs: UnsafeMutableBufferPointer<TuneRun>, isOver: Bool) {
         guard !runs.isEmpty else { return }
-        let silences = runs[0].tally.takeEnded()
+        let gaps = runs[0].tally.takeEnded()
         for index in runs.indices {
-            let ended = index == 0 ? silences : runs[index].tally.takeEnded()
+            let ended = index == 0 ? gaps : runs[index].tally.takeEnded()
             runs[index].comparison.compare(
-                runs[index].tally, ended, silences: silences, of: runs[0].tally)
+                runs[index].tally, ended, gaps: gaps, of: runs[0].tally)
             if isOver {
                 runs[index].comparison.finish(runs[index].tally, present: runs[0].tally)
             }

@@ -190,7 +190,7 @@ package struct TuneTally: Equatable, Sendable {
     package mutating func finish(_ engine: Engine) {
         begin(engine)
         let now = engine.watch.wallNow
-        // Who was erased is nobody's silence any more.
+        // Who was erased is nobody's gap any more.
         for number in people.indices
         where people[number].isLate && engine.roster[number].idCount > 0 {
             end(number, now, .data, engine)
