@@ -52,7 +52,7 @@ class ReadmeTests(RollcallTestCase):
 
     def test_every_option_is_there(self):
         for command in ("serve", "demo", "check", "replay", "manifest", "gaps", "explain", "nudges",
-                        "drill", "silence add", "silence list", "silence end"):
+                        "drill", "simulate", "silence add", "silence list", "silence end"):
             options = set(re.findall(r"--[a-z.-]+", self.run_binary(*command.split(), "--help")))
             self.assertGreater(len(options), 2)
             for option in options:
