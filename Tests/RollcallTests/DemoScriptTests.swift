@@ -22,13 +22,13 @@ import Testing
     @Test func `rounds go on without an end, and with somebody else each time`() throws {
         var story = try DemoStory(DemoScenes.script)
         _ = try story.play(secondsMax: 300)
-        for number in 1...26 {
+        for number in 1...13 {
             story.add(DemoScenes.round(number, story.cast))
             #expect(try story.play(secondsMax: 200) < 90)
             #expect(story.script.missing == [], "round \(number)")
         }
         let people = story.gaps.filter { !story.cast.people(of: DemoScenes.region).contains($0) }
-        #expect(Set(people).count > 15)
+        #expect(Set(people).count >= 10)
     }
 
     // MARK: - Waiting
