@@ -2,16 +2,18 @@ import ArgumentParser
 import Glibc
 import Rollcall
 import RollcallCore
+import Synchronization
 
 /// `rollcall simulate`: a fleet that does not exist, with phones that behave as phones do.
 struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "Make up a fleet with a known truth: a file for replay, or a store.",
+        abstract: "Make up a fleet with a known truth: as a file, as a store, or against a server.",
         discussion: """
             Phones move, sleep, lose their network, are swiped away and come back; backends buffer, \
             repeat and overtake. The same options give the same bytes. --truth tells who was silent \
-            when, and why.
+            when, and why. Against a server the fleet may live faster than the clock: then its \
+            intervals and silences shrink, and so must the server's thresholds (--print-config).
             """
     )
 
@@ -40,6 +42,24 @@ struct SimulateCommand: ParsableCommand {
     @Option(help: "Write a store that `rollcall serve` opens.")
     var store: String?
 
+    @Option(help: ArgumentHelp("Report to the server there.", valueName: "url"))
+    var target: String?
+
+    @Option(help: "With --target: so many times faster than the clock, 1x to 100x. (default: 1x)")
+    var speed = "1x"
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with a token; ROLLCALL_TOKEN_FILE or ROLLCALL_TOKEN say it too.",
+            valueName: "file"))
+    var tokenFile: String?
+
+    @Flag(help: "With --target: print what came of it as JSON.")
+    var json = false
+
+    @Flag(help: "Print settings for a server whose fleet lives at --speed, and nothing else.")
+    var printConfig = false
+
     @Option(help: "Write who was silent when, and why, as NDJSON.")
     var truth: String?
 
@@ -54,20 +74,50 @@ struct SimulateCommand: ParsableCommand {
         options.span = span
         options.seed = seed
         options.start = start
-        guard (output == nil) != (store == nil) else {
-            throw ValidationError("one of --output and --store expected")
-        }
         do throws(FleetError) {
+            if printConfig {
+                return print(
+                    FleetConfiguration.text(speed: try FleetTarget.speed(speed)), terminator: "")
+            }
+            guard [output, store, target].count(where: { $0 != nil }) == 1 else {
+                throw .wrongOption("one of --output, --store and --target expected")
+            }
             let simulation = try FleetSimulation(
                 options, truth: truth, configurationPath: configurationFile)
             if let output {
                 complain(try simulation.write(file: output))
             } else if let store {
                 complain(try simulation.write(store: store))
+            } else if let target {
+                Interrupt.watch()
+                let summary = try simulation.report(
+                    to: target, speed: speed, tokenPath: tokenFile,
+                    isInterrupted: { Interrupt.hasCome })
+                print(json ? summary.json : summary.text, terminator: "")
             }
         } catch {
             complain("\(error)")
             throw ExitCode(error.exitCode)
+        }
+    }
+}
+
+/// Whether somebody wants it to end.
+private enum Interrupt {
+    private static let flag = Atomic(false)
+
+    /// True once SIGINT or SIGTERM has come.
+    static var hasCome: Bool { flag.load(ordering: .relaxed) }
+
+    /// Takes the first SIGINT or SIGTERM for a wish; the second ends the process.
+    static func watch() {
+        // A static is made when it is first touched, which must not be in a signal's handler.
+        _ = hasCome
+        for number in [SIGINT, SIGTERM] {
+            signal(number) { number in
+                Interrupt.flag.store(true, ordering: .relaxed)
+                signal(number, SIG_DFL)
+            }
         }
     }
 }

@@ -11,13 +11,14 @@ package struct ServerAddress: Sendable {
 
     /// The server at `url`, else at `ROLLCALL_SERVER`; the token in the file at `tokenPath`, else
     /// that of `ROLLCALL_TOKEN` or in the file that `ROLLCALL_TOKEN_FILE` names.
+    /// `flag` is what a wrong `url` is blamed on.
     package init(
-        url: String?, tokenPath: String?, environment: [String: String]
+        url: String?, flag: String = "--server", tokenPath: String?, environment: [String: String]
     ) throws(QuestionError) {
         func variable(_ name: String) -> String? {
             environment[name].flatMap { $0.isEmpty ? nil : $0 }
         }
-        let name = url != nil ? "--server" : "ROLLCALL_SERVER"
+        let name = url != nil ? flag : "ROLLCALL_SERVER"
         let text = url ?? variable("ROLLCALL_SERVER") ?? Self.standard
         guard let address = ExternalURL(text) else {
             throw .wrongOption("\(name): http://HOST:PORT or https://HOST expected")

@@ -84,6 +84,8 @@ package struct FleetTruth: ~Copyable {
     package private(set) var count = 0
     /// The same by cause.
     package private(set) var causes: [FleetCause: Int] = [:]
+    /// Those that are not long over.
+    private var recent: [FleetSilence] = []
 
     /// A truth that is written to `path`, or only counted. Errors: as the file's.
     package init(path: String?, clock: FleetClock = .own) throws(FleetError) {
@@ -91,9 +93,17 @@ package struct FleetTruth: ~Copyable {
         self.clock = clock
     }
 
-    /// Takes what `stream` knows by now.
-    package mutating func take(from stream: inout FleetStream) throws(FleetError) {
-        for silence in stream.takeSilences() {
+    /// Takes what `stream` knows by now of silences that began before `limit`; if nothing follows,
+    /// `isLast`, all of it.
+    package mutating func take(
+        from stream: inout FleetStream, before limit: Timestamp = .distantFuture,
+        isLast: Bool = false
+    ) throws(FleetError) {
+        let new = stream.takeSilences(before: limit, isLast: isLast)
+        if new.isEmpty { return }
+        recent.removeAll { [now = new[0].from] in $0.to < now }
+        recent += new
+        for silence in new {
             count += 1
             causes[silence.cause, default: 0] += 1
             guard output != nil else { continue }
@@ -101,6 +111,11 @@ package struct FleetTruth: ~Copyable {
             output?.buffer += text.utf8
             try output?.flush()
         }
+    }
+
+    /// Who is silent at an instant, as far as it was taken.
+    package func silent(at now: Timestamp) -> [FleetSilence] {
+        recent.filter { $0.from <= now && now < $0.to }
     }
 
     /// Writes what is left.

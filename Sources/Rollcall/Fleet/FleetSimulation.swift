@@ -41,6 +41,27 @@ package struct FleetSimulation: Sendable {
         return Self.words(history, settings, path)
     }
 
+    /// Lets the fleet report to the server at `url` until its time is over or `isInterrupted`; what
+    /// came of it.
+    package func report(
+        to url: String, speed: String, tokenPath: String?, isInterrupted: @Sendable () -> Bool
+    ) throws(FleetError) -> FleetSummary {
+        let address: ServerAddress
+        do throws(QuestionError) {
+            address = try ServerAddress(
+                url: url, flag: "--target", tokenPath: tokenPath,
+                environment: SettingsSource.environment)
+        } catch {
+            throw .wrongOption("\(error)")
+        }
+        var options = options
+        if options.days == nil, options.span == nil { options.span = "8h" }
+        let settings = try options.settings(endingAt: nil)
+        let target = try FleetTarget(
+            settings, to: address, speed: try FleetTarget.speed(speed))
+        return try target.run(truth: truth, isInterrupted: isInterrupted)
+    }
+
     private static func progress(_ settings: FleetSettings) -> ProgressLine {
         ProgressLine(total: settings.span.count / FleetPlan.minute, unit: "minutes")
     }

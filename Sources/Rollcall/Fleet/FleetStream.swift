@@ -59,10 +59,18 @@ package struct FleetStream: Sendable {
     }
 
     /// The silences that are known by now, in the order of their beginnings; each is told once.
-    package mutating func takeSilences() -> [FleetSilence] {
-        if ready.isEmpty { return [] }
-        defer { ready = [] }
-        return ready
+    /// With `limit` only those that began before it; if nothing follows, `isLast`, all of them.
+    package mutating func takeSilences(
+        before limit: Timestamp = .distantFuture, isLast: Bool = false
+    ) -> [FleetSilence] {
+        if isLast {
+            ready += silences
+            silences = []
+        }
+        guard let first = ready.first, first.from < limit else { return [] }
+        let count = ready.prefix { $0.from < limit }.count
+        defer { ready.removeFirst(count) }
+        return Array(ready[..<count])
     }
 
     private func backend(of report: FleetReport) -> FleetBackend {

@@ -1,0 +1,148 @@
+import Glibc
+import RollcallCore
+import Synchronization
+
+/// A fleet that reports to a running server.
+///
+/// The fleet's time may run faster than the server's clock. Then everything shrinks with it, the
+/// intervals and the silences, and all times that are told: honest for a server whose thresholds are
+/// as many times shorter, and an alarm for any other.
+package struct FleetTarget: Sendable {
+    /// The fastest fleet: an interval of a mission is then 150 ms.
+    package static let speedMax: Int64 = 100
+    /// Between two looks at what is due.
+    private static let tick: UInt32 = 20_000
+    /// How long what waits is still sent after the end, or after an interrupt.
+    private static let leaveMax = (end: Int64(30_000), interrupt: Int64(3000))
+
+    private let settings: FleetSettings
+    private let address: ServerAddress
+    private let speed: Int64
+
+    /// A fleet that lives `speed` times faster than the server.
+    package init(
+        _ settings: FleetSettings, to address: ServerAddress, speed: Int64
+    ) throws(FleetError) {
+        guard (1...Self.speedMax).contains(speed) else {
+            throw .wrongOption("--speed: 1x to \(Self.speedMax)x expected")
+        }
+        self.settings = settings
+        self.address = address
+        self.speed = speed
+    }
+
+    /// Reads `60x`, or `60`. Errors: `wrongOption`.
+    package static func speed(_ text: String) throws(FleetError) -> Int64 {
+        let digits = text.hasSuffix("x") ? text.dropLast() : text[...]
+        guard let speed = Int64(digits), (1...speedMax).contains(speed) else {
+            throw .wrongOption("--speed: 1x to \(speedMax)x expected (\(ConsoleText.safe(text)))")
+        }
+        return speed
+    }
+
+    /// Lets the fleet live until its time is over or `isInterrupted`; what came of it.
+    ///
+    /// Errors: `target` for a server that refuses what it is told, files that cannot be written.
+    package func run(
+        truth: String?, isInterrupted: @Sendable () -> Bool
+    ) throws(FleetError) -> FleetSummary {
+        let base = ClockReading.now()
+        let clock = FleetClock(origin: settings.start, base: base.wall, speed: speed)
+        var stream = FleetStream(settings)
+        var writer = FleetWriter(stream, clock: clock)
+        var told = try FleetTruth(path: truth, clock: clock)
+        let lanes = FleetBackend.allCases.map { backend in
+            FleetLane(address, source: backend.name.map { "\($0)" })
+        }
+        for lane in lanes where !lane.start() {
+            throw .target("the system has no thread left")
+        }
+        defer { for lane in lanes { lane.cut() } }
+        var progress = ProgressLine(total: settings.span.count / 1000, unit: "seconds")
+        var line = stream.line()
+        while line != nil, !isInterrupted() {
+            let states = lanes.map(\.state)
+            if let fault = states.compactMap(\.fault).first { throw .target(fault) }
+            let passed = (ClockReading.now().elapsed - base.elapsed) * speed
+            let now = settings.start + Milliseconds(passed)
+            // If the server cannot keep up, or is gone, the backends keep what they heard, and when.
+            if !states.contains(where: { $0.waiting > FleetLane.waitingMax }) {
+                hand(&line, until: now, &stream, &writer, lanes)
+            }
+            try told.take(from: &stream, before: now)
+            let trouble = states.compactMap(\.trouble).first ?? ""
+            progress.update(done: min(passed, settings.span.count) / 1000, note: trouble)
+            usleep(Self.tick)
+        }
+        let wasInterrupted = line != nil
+        leave(lanes, wasInterrupted ? Self.leaveMax.interrupt : Self.leaveMax.end)
+        progress.finish()
+        if let fault = lanes.compactMap(\.state.fault).first { throw .target(fault) }
+        let passed = (ClockReading.now().elapsed - base.elapsed) * speed
+        let end = min(settings.end, settings.start + Milliseconds(passed))
+        try told.take(from: &stream, before: end, isLast: true)
+        try told.finish()
+        var tally = FleetTally()
+        for lane in lanes { tally.add(lane.state.tally) }
+        return FleetSummary(
+            tally: tally, causes: told.causes,
+            silent: told.silent(at: end).map { (stream.person($0.person).id, $0.cause) },
+            wasInterrupted: wasInterrupted)
+    }
+
+    /// Hands over everything that is due, what belongs together in one request.
+    private func hand(
+        _ line: inout FleetLine?, until now: Timestamp, _ stream: inout FleetStream,
+        _ writer: inout FleetWriter, _ lanes: [FleetLane]
+    ) {
+        var open: [FleetPost?] = lanes.map { _ in nil }
+        func close(_ place: Int) {
+            if let post = open[place] { lanes[place].put(post) }
+            open[place] = nil
+        }
+        while let next = line, next.at <= now {
+            let place = Int(next.backend.rawValue)
+            let path = Self.path(next)
+            if let post = open[place],
+                post.path != path || post.items >= FleetPost.itemsMax || next.itemKind == nil
+            {
+                close(place)
+            }
+            var post =
+                open[place]
+                ?? FleetPost(
+                    path: path, kind: next.kind, body: [], items: 0,
+                    isNDJSON: next.itemKind != nil)
+            if next.itemKind == nil {
+                writer.appendBody(next, to: &post.body)
+                post.items = 1
+            } else {
+                writer.appendItems(next, to: &post.body)
+                post.items += next.items.count
+            }
+            open[place] = post
+            line = stream.line()
+        }
+        for place in lanes.indices { close(place) }
+    }
+
+    private static func path(_ line: FleetLine) -> String {
+        switch line.itemKind {
+        case .batch: "/v1/batches"
+        case .transition: "/v1/transitions"
+        case .responder, .rosterEntry, .nobody: "/v1/responders"
+        case nil: "/v1/heartbeat"
+        }
+    }
+
+    /// Sends what waits, for a while.
+    private func leave(_ lanes: [FleetLane], _ patience: Int64) {
+        for lane in lanes { lane.close() }
+        let end = ClockReading.now().elapsed + patience
+        while ClockReading.now().elapsed < end, lanes.contains(where: { !$0.state.isDone }) {
+            usleep(Self.tick)
+        }
+        for lane in lanes { lane.cut() }
+        while lanes.contains(where: { !$0.state.isDone }) { usleep(Self.tick) }
+    }
+}
