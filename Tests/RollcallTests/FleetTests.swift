@@ -82,7 +82,7 @@ import Testing
             silences += stream.takeSilences()
         }
         silences += stream.takeSilences(isLast: true)
-        #expect(silences.count > 300)
+        #expect(silences.count > 200)
         #expect(silences.map(\.from) == silences.map(\.from).sorted())
         for silence in silences {
             #expect(silence.from < silence.to)

@@ -244,7 +244,7 @@ struct FleetPhone: Sendable {
         for piece in pieces {
             queue.removeAll { update in piece.contains { $0.sequence == update.sequence } }
             batch(at, piece)
-            at += dice.number(200...3000)
+            at += dice.number(1000...3000)
         }
     }
 
