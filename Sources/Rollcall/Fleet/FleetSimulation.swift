@@ -26,9 +26,9 @@ package struct FleetSimulation: Sendable {
     package func write(file path: String) throws(FleetError) -> String {
         let settings = try options.settings(endingAt: nil)
         var progress = Self.progress(settings)
+        let text = policy.map { String(decoding: PolicyTree.text($0), as: UTF8.self) }
         let history = try FleetFile.write(
-            settings, to: path, truth: truth,
-            policy: policy.map { String(decoding: PolicyTree.text($0), as: UTF8.self) },
+            settings, to: path, truth: truth, policy: text,
             progress: &progress)
         return Self.words(history, settings, path == "-" ? "standard output" : path)
     }
@@ -38,7 +38,8 @@ package struct FleetSimulation: Sendable {
         let settings = try options.settings(endingAt: ClockReading.now().wall)
         var progress = Self.progress(settings)
         let history = try FleetStore.write(
-            settings, to: path, policy: policy ?? Configuration().policy, truth: truth, progress: &progress)
+            settings, to: path, policy: policy ?? Configuration().policy, truth: truth,
+            progress: &progress)
         return Self.words(history, settings, path)
     }
 
