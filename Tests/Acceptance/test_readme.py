@@ -52,7 +52,8 @@ class ReadmeTests(RollcallTestCase):
 
     def test_every_option_is_there(self):
         for command in ("serve", "demo", "check", "replay", "tune", "simulate", "manifest", "gaps",
-                        "explain", "nudges", "drill", "silence add", "silence list", "silence end"):
+                        "explain", "nudges", "drill", "silence add", "silence list",
+                        "silence end"):
             options = set(re.findall(r"--[a-z.-]+", self.run_binary(*command.split(), "--help")))
             self.assertGreater(len(options), 2)
             for option in options:

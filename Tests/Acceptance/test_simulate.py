@@ -73,6 +73,11 @@ class SimulateTests(RollcallTestCase):
         self.assertEqual(
             list(truth[0]), ["responder_id", "region", "platform", "cause", "from", "to", "heals",
                              "told"])
+        with open(self.path("slow.yaml"), "w", encoding="utf-8") as file:
+            file.write("liveness: {on_duty: {degraded_after: 100m, offline_after: 101m}}\n")
+        decided, _ = self.simulate(*size, "--output", "-", "--config.file", "slow.yaml")
+        self.assertEqual(json.loads(decided.splitlines()[1])["kind"], "policy")
+        self.assertEqual(decided.splitlines()[2:], text.splitlines()[1:])
         _, complaint = self.simulate(*size, "--output", "a.ndjson", code=64)
         self.assertIn("is there already", complaint)
 

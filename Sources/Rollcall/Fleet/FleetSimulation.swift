@@ -4,7 +4,8 @@ import RollcallCore
 package struct FleetSimulation: Sendable {
     private let options: FleetOptions
     private let truth: String?
-    private let policy: (values: Policy, text: String?)
+    /// What was given to decide by; nil for the defaults.
+    private let policy: Policy?
 
     /// Reads what decides. Errors: `wrongOption` for settings that cannot be read.
     package init(
@@ -12,13 +13,10 @@ package struct FleetSimulation: Sendable {
     ) throws(FleetError) {
         self.options = options
         self.truth = truth
-        guard let configurationPath else {
-            policy = (Configuration().policy, nil)
-            return
-        }
         do throws(InputFileError) {
-            let text = try InputFile.text(configurationPath)
-            policy = (try InputFile.configuration(configurationPath).policy, text)
+            policy = try configurationPath.map { (path) throws(InputFileError) in
+                try InputFile.configuration(path).policy
+            }
         } catch {
             throw .wrongOption("\(error)")
         }
@@ -28,7 +26,10 @@ package struct FleetSimulation: Sendable {
     package func write(file path: String) throws(FleetError) -> String {
         let settings = try options.settings(endingAt: nil)
         var progress = Self.progress(settings)
-        let history = try FleetFile.write(settings, to: path, truth: truth, progress: &progress)
+        let text = policy.map { String(decoding: PolicyTree.text($0), as: UTF8.self) }
+        let history = try FleetFile.write(
+            settings, to: path, truth: truth, policy: text,
+            progress: &progress)
         return Self.words(history, settings, path == "-" ? "standard output" : path)
     }
 
@@ -37,7 +38,8 @@ package struct FleetSimulation: Sendable {
         let settings = try options.settings(endingAt: ClockReading.now().wall)
         var progress = Self.progress(settings)
         let history = try FleetStore.write(
-            settings, to: path, policy: policy.values, truth: truth, progress: &progress)
+            settings, to: path, policy: policy ?? Configuration().policy, truth: truth,
+            progress: &progress)
         return Self.words(history, settings, path)
     }
 
