@@ -38,7 +38,7 @@ import Testing
 
         mutating func profile() -> Policy.Profile {
             var profile = Policy.Profile(expected: 0, degradedAfter: 0, offlineAfter: 0)
-            profile.expected = span()
+            profile.expected = span(1, 300 * 86_400_000)
             profile.degradedAfter = max(profile.expected, span(1, 300 * 86_400_000))
             profile.offlineAfter = profile.degradedAfter
             profile.offlineAfter.count += Int64(1 + next(9_999_999))
