@@ -118,7 +118,7 @@ class TuneTests(RollcallTestCase):
         for text in (page, table):
             self.assertNotIn("secret-", text)
             self.assertNotIn("north", text)
-            self.assertIn("nothing that is counted tells which value is better", text)
+            self.assertIn("tells which value is better", " ".join(text.split()))
         self.assertTrue(all(len(line) <= 80 for line in table.splitlines()))
 
     def test_a_short_history_changes_nothing(self):
