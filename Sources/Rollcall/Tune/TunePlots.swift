@@ -49,7 +49,7 @@ struct TunePlots {
                 y: outcome.daily(outcome.counts.all.healed))
         }
         let points = all.filter { $0.place == 0 || $0.x != all[0].x || $0.y != all[0].y }
-        let (left, right, top, bottom) = (46.0, 388.0, 14.0, 262.0)
+        let (left, right, top, bottom) = (46.0, 382.0, 14.0, 262.0)
         let (across, down) = (Scale(points.map(\.x)), Scale(points.map(\.y)))
         func x(_ value: Double) -> Double { left + across.share(value) * (right - left) }
         func y(_ value: Double) -> Double { bottom - down.share(value) * (bottom - top) }
@@ -156,6 +156,14 @@ struct TunePlots {
                     name: "lasting pages missed", color: "two",
                     value: { Double($0.figures.missedPages) }, text: { "\($0.figures.missedPages)" }
                 ),
+            ]
+        }
+        if axis.keys.allSatisfy({ $0.hasSuffix(".degraded_after") }) {
+            return [
+                daily("DEGRADED a day", "one") { $0.counts.all.degraded },
+                Bar(
+                    name: "hours believed reachable", color: "two",
+                    value: { $0.believedHours }, text: { TuneFigure.short($0.believedHours) }),
             ]
         }
         return [

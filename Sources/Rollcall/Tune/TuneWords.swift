@@ -132,7 +132,7 @@ struct TuneWords {
         case .small(let saves):
             saves == 0
                 ? "nothing that was tried changes anything"
-                : "the best other value would save only \(percent(saves)) of the cost"
+                : "the best other value would save \(percent(saves)) of the cost"
         case .refused(let place, let objection):
             "\(result.sweep.candidates[place].text) would cost less, but \(words(objection))"
         case .unjudged: "nothing that is counted tells which value is better"
@@ -178,7 +178,9 @@ struct TuneWords {
         return "\(figure) \(difference < 0 ? "fewer" : "more") \(what)"
     }
 
-    private func percent(_ share: Double) -> String { "\(TuneFigure.fixed(share * 100, 0)) %" }
+    private func percent(_ share: Double) -> String {
+        share < 0.01 ? "less than 1 %" : "\(TuneFigure.fixed(share * 100, 0)) %"
+    }
 
     /// The rule behind all advice.
     static let rule =
