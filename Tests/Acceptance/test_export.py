@@ -41,7 +41,7 @@ def run(*arguments, code=0, **more):
 class Load:
     """Backends that post without a pause; what was not answered 200 is kept."""
 
-    def __init__(self, server, people=200):
+    def __init__(self, server, people=60):
         self.server = server
         self.people = people
         self.refused = []
@@ -74,7 +74,7 @@ class Load:
             self.sent += 1
             if answer.status != 200:
                 self.refused.append(answer)
-            self._ends.wait(0.02)
+            self._ends.wait(0.04)
 
 
 class ExportTests(RollcallTestCase):
