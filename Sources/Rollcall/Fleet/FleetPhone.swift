@@ -113,7 +113,8 @@ struct FleetPhone: Sendable {
             episode.begin = now
             episode.end = max(now, episode.end)
             fallSilent(episode)
-            now = max(now, episode.end + interval(episode.end))
+            // It may have come back later than it could: a queue waits for its next attempt.
+            now = max(now, max(episode.end, heardAt) + interval(episode.end))
             if episode.cause == .offDutyToldLate { now += 10 * FleetPlan.minute }
             return
         }
