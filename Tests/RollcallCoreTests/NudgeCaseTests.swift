@@ -241,6 +241,18 @@ import Testing
             """, nudges: true)
     }
 
+    @Test func `a first location that is too old already is held while blind`() throws {
+        try timeline(
+            """
+            0s      policy nudges webhook,stale=1m
+            0s      41,42 report
+            1m      41 reports
+            2m      41 reports
+            2m10s   line {"kind":"store","body":{"state":"failing"}}
+            2m20s   41 reports with 1 captured 90s ago   → 41 held because blind
+            """, nudges: true)
+    }
+
     @Test func `after a short episode nobody waits`() throws {
         try timeline(
             """

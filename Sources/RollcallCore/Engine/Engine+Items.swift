@@ -81,7 +81,7 @@ extension Engine {
         if !isQuiet { tally.remove(person, now: now) }
         defer {
             if isQuiet {
-                followQuietly(from: before, &person)
+                followQuietly(from: before, &person, number)
             } else {
                 followDark(from: before, &person, number)
                 followNudges(from: before, &person, number)

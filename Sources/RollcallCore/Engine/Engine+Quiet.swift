@@ -44,8 +44,14 @@ extension Engine {
     }
 
     /// What a quiet batch changes beside the person.
-    mutating func followQuietly(from before: Responder, _ person: inout Responder) {
+    mutating func followQuietly(
+        from before: Responder, _ person: inout Responder, _ number: Int
+    ) {
         if !isAsDark(before, person) { startDark(&person) }
+        // The first location ever may be too old already.
+        if staleFrom(person) <= watch.watchedNow {
+            followNudges(from: before, &person, number)
+        }
         guard person.lastLocation != before.lastLocation else { return }
         tally.move(from: before.lastLocation, to: person.lastLocation, now: watch.watchedNow)
     }
