@@ -1,5 +1,6 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
+import Glibc
 import Logging
 import Rollcall
 
@@ -54,7 +55,7 @@ struct DemoCommand: ParsableCommand {
                 print(demo.settings, terminator: "")
                 return
             }
-            Foundation.exit(try demo.run())
+            Glibc.exit(try demo.run())
         } catch {
             complain(error.description)
             throw ExitCode(error.exitCode)

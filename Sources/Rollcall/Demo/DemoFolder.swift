@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// A folder of the demo's own for its settings and its store, and nobody else's to read.
 struct DemoFolder: Sendable {
