@@ -178,6 +178,6 @@ extension FleetEpisode {
     /// True if `gap` fell into this silence: a report just before it may have been late, and what the
     /// phone says of its begin takes a moment.
     fileprivate func covers(_ gap: TruthGap) -> Bool {
-        gap.openedAt <= end && gap.closedAt.map { $0 > begin + 2000 } ?? true
+        gap.openedAt <= returnsBefore && gap.closedAt.map { $0 > begin + 2000 } ?? true
     }
 }

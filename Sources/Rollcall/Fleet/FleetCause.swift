@@ -173,4 +173,13 @@ package struct FleetEpisode: Sendable {
     package var sendsTelemetry = true
     /// The outage, by its number.
     package var outage: Int?
+
+    /// When the phone is heard again at the latest: a queue without network tries again up to 30 s
+    /// after there is some.
+    package var returnsBefore: Int64 {
+        switch cause {
+        case .tunnel, .deadZone, .captivePortal, .massOutage: end + 31_000
+        default: end
+        }
+    }
 }
