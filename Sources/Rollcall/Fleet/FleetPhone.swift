@@ -113,9 +113,10 @@ struct FleetPhone: Sendable {
             episode.begin = now
             episode.end = max(now, episode.end)
             fallSilent(episode)
-            // It may have come back later than it could: a queue waits for its next attempt.
-            now = max(now, max(episode.end, heardAt) + interval(episode.end))
-            if episode.cause == .offDutyToldLate { now += 10 * FleetPlan.minute }
+            // It may have come back later than it could: a queue waits for its next attempt. Then it
+            // reports soon: a mission may have begun meanwhile.
+            let back = max(episode.end, heardAt)
+            now = max(now, back + interval(back) / 2)
             return
         }
         var next = now + pause(now)
