@@ -14,6 +14,8 @@ struct TuneDay {
 
     /// When each of them is back, in minutes; up to then they are silent.
     private var backAt: [Int32]
+    /// The next sequence of each.
+    private var sequences: [Int64]
     private var random: UInt64 = 0x2545_F491_4F6C_DD1D
     /// Lines so far.
     private(set) var lines = 0
@@ -23,6 +25,7 @@ struct TuneDay {
         self.people = people
         self.minutes = minutes
         backAt = [Int32](repeating: 0, count: people)
+        sequences = [Int64](repeating: 1, count: people)
     }
 
     /// Writes it to the file at `path`; returns its bytes.
@@ -76,7 +79,8 @@ struct TuneDay {
             ",\"telemetry\":{\"app_state\":\"background\",\"network_type\":\"cellular\"}",
             to: &bytes)
         JSONWriter.raw(",\"updates\":[{\"sequence\":", to: &bytes)
-        JSONWriter.integer(Int64(minute), to: &bytes)
+        JSONWriter.integer(sequences[person], to: &bytes)
+        sequences[person] += 1
         JSONWriter.raw(",\"captured_at\":", to: &bytes)
         JSONWriter.integer(at - 2000, to: &bytes)
         JSONWriter.raw("}]}}\n", to: &bytes)

@@ -49,9 +49,12 @@ struct TuneHistory {
             runs.deallocate()
         }
         let steps = try steps()
+        var names = ReplayNames()
         for start in stride(from: 0, to: steps.count, by: chunk) {
             let end = min(start + chunk, steps.count)
-            for index in runs.indices { runs[index].take(Array(steps[start..<end])) }
+            var chunk = ReplayChunk()
+            for step in steps[start..<end] { chunk.append(step, &names) }
+            for index in runs.indices { runs[index].take(chunk) }
             if end < steps.count { TuneRun.compare(runs, isOver: false) }
         }
         for index in runs.indices { runs[index].finish() }

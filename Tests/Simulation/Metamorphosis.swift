@@ -51,33 +51,67 @@ struct Metamorphosis {
         try compare("INV-34", decided + engine.finish())
     }
 
-    /// What `rollcall replay` prints is what was decided.
+    /// What `rollcall replay` prints is what was decided, and so is what runs decide that take the
+    /// short way wherever there is one.
     private func replay() throws(Failure) {
-        var replay = Replay(policy: Policy(story.policy), reportsUpdates: true) { _ in
-            preconditionFailure("settings are compared without")
-        }
         // The file begins with the settings if they are not the default.
         if story.lines.contains(where: { if case .policy = $0.event { true } else { false } }) {
             return
         }
         var story = story
         story.policy = StoryPolicy()
+        let lines = Array(story.replayFile().utf8).split(separator: UInt8(ascii: "\n"))
+        var replay = Replay(policy: Policy(self.story.policy), reportsUpdates: true) { _ in
+            preconditionFailure("settings are compared without")
+        }
+        var run = ReplayRun(policy: Policy(self.story.policy), reportsUpdates: true)
         var output: [UInt8] = []
+        var shortOutput: [UInt8] = []
         do throws(ReplayError) {
-            for line in Array(story.replayFile().utf8).split(separator: UInt8(ascii: "\n")) {
-                try replay.fold(Array(line), to: &output)
-            }
+            for line in lines { try replay.fold(Array(line), to: &output) }
+            let chunk = try chunk(lines)
+            run.take(chunk) { DecisionLine.append($0, $1, to: &shortOutput) }
         } catch {
             throw Failure(line: error.line - 1, check: "replay", detail: error.message)
         }
         replay.finish(to: &output)
+        run.finish { DecisionLine.append($0, $1, to: &shortOutput) }
+        try compare("the short way", shortOutput, with: output)
         let printed = String(decoding: output, as: UTF8.self).withoutEvidence
         let expected = decided.map { $0.text + "\n" }.joined()
-        if printed != expected {
-            let pairs = zip(printed.split(separator: "\n"), expected.split(separator: "\n"))
-            let first = pairs.first { $0 != $1 }
+        try compare("replay", Array(printed.utf8), with: Array(expected.utf8))
+        try compareStates(run.engine, replay.engine)
+    }
+
+    private func chunk(_ lines: [ArraySlice<UInt8>]) throws(ReplayError) -> ReplayChunk {
+        var reader = ReplayReader { _ in preconditionFailure("settings are compared without") }
+        var names = ReplayNames()
+        var chunk = ReplayChunk()
+        for line in lines {
+            if let step = try reader.read(Array(line)) { chunk.append(step, &names) }
+        }
+        return chunk
+    }
+
+    private func compare(
+        _ check: String, _ printed: [UInt8], with expected: [UInt8]
+    ) throws(Failure) {
+        guard printed != expected else { return }
+        let pairs = zip(
+            String(decoding: printed, as: UTF8.self).split(separator: "\n"),
+            String(decoding: expected, as: UTF8.self).split(separator: "\n"))
+        let first = pairs.first { $0 != $1 }
+        throw Failure(
+            line: story.lines.count, check: check, detail: "\(String(describing: first))")
+    }
+
+    /// The same was decided, and the same is remembered.
+    private func compareStates(_ a: Engine, _ b: Engine) throws(Failure) {
+        let (a, b) = (Checkpoint(a), Checkpoint(b))
+        for index in 0..<max(a.sliceCount, b.sliceCount) where a.slice(index) != b.slice(index) {
             throw Failure(
-                line: story.lines.count, check: "replay", detail: "\(String(describing: first))")
+                line: story.lines.count, check: "the short way",
+                detail: "slice \(index) of the state")
         }
     }
 

@@ -15,7 +15,7 @@ final class TuneCrew: @unchecked Sendable {
     let runs: UnsafeMutableBufferPointer<TuneRun>
     private var threads: [pthread_t] = []
 
-    private var steps: [ReplayStep] = []
+    private var chunk = ReplayChunk()
     private var isLast = false
     /// The next candidate to be taken.
     private var next: Int
@@ -52,11 +52,11 @@ final class TuneCrew: @unchecked Sendable {
         changed.deallocate()
     }
 
-    /// Lets every candidate fold `steps`, and finish if they are the last. Returns at once; `wait` must
+    /// Lets every candidate fold a chunk, and finish if it is the last. Returns at once; `wait` must
     /// come before the next.
-    func fold(_ steps: [ReplayStep], isLast: Bool) {
+    func fold(_ chunk: ReplayChunk, isLast: Bool) {
         pthread_mutex_lock(mutex)
-        self.steps = steps
+        self.chunk = chunk
         self.isLast = isLast
         next = 0
         left = runs.count
@@ -68,7 +68,7 @@ final class TuneCrew: @unchecked Sendable {
     func wait() {
         pthread_mutex_lock(mutex)
         while left > 0 { pthread_cond_wait(changed, mutex) }
-        steps = []
+        chunk = ReplayChunk()
         pthread_mutex_unlock(mutex)
     }
 
@@ -89,7 +89,7 @@ final class TuneCrew: @unchecked Sendable {
                 pthread_cond_wait(changed, mutex)
                 continue
             }
-            let (number, chunk, isLast) = (next, steps, isLast)
+            let (number, chunk, isLast) = (next, self.chunk, isLast)
             next += 1
             pthread_mutex_unlock(mutex)
             runs[number].take(chunk)

@@ -47,11 +47,11 @@ package struct TuneJob {
     /// Reads and folds until the history ends; tells standard error how far it is.
     package func run() throws(TuneError) -> TuneResult {
         var history = TuneHistory(try Self.open(options.path), isFixed: fixed != nil)
-        var steps = try history.next(options.chunkSteps)
-        let base = fixed ?? Self.policy(of: steps) ?? Policy()
+        var chunk = try history.next(options.chunkSteps)
+        let base = fixed ?? chunk.policy ?? Policy()
         let sweep = try TuneSweep(
             base: base, wishes: options.wishes, isGrid: options.isGrid,
-            platforms: Self.platforms(of: steps))
+            platforms: chunk.platforms)
         let runs = sweep.candidates.enumerated().map { place, candidate in
             TuneRun(
                 policy: fixed ?? Policy(), isFixed: fixed != nil,
@@ -65,18 +65,18 @@ package struct TuneJob {
         var stepCount = 0
         var isLast = false
         repeat {
-            stepCount += steps.count
-            isLast = steps.count < options.chunkSteps
-            crew.fold(steps, isLast: isLast)
-            steps = []
+            stepCount += chunk.count
+            isLast = chunk.count < options.chunkSteps
+            crew.fold(chunk, isLast: isLast)
+            chunk = ReplayChunk()
             // What is wrong with the next lines is told when the threads are not in the midst of these.
             let next = Result { () throws(TuneError) in
-                isLast ? [] : try history.next(options.chunkSteps)
+                isLast ? ReplayChunk() : try history.next(options.chunkSteps)
             }
             crew.wait()
             TuneRun.compare(crew.runs, isOver: isLast)
             progress.update(done: history.bytesRead, note: "\(runs.count) settings")
-            steps = try next.get()
+            chunk = try next.get()
         } while !isLast
         if stepCount == 0 {
             throw .usage("\(options.path): no event in it, so there is nothing to tune")
@@ -93,49 +93,13 @@ package struct TuneJob {
             throw .input(error)
         }
     }
-
-    // MARK: - The beginning
-
-    /// The settings that the history begins with; nil if it does not say so.
-    private static func policy(of steps: [ReplayStep]) -> Policy? {
-        var found: Policy?
-        for step in steps {
-            switch step {
-            case .state(let engine, _): found = engine.policy
-            case .event(.policy(let policy), _): found = policy
-            // Settings that come later are a change.
-            case .event(.items, _) where found != nil: return found
-            case .event, .end: break
-            }
-        }
-        return found
-    }
-
-    /// The platforms of the people that the first chunk is about.
-    private static func platforms(of steps: [ReplayStep]) -> Set<Platform> {
-        var found: Set<Platform> = []
-        for step in steps {
-            switch step {
-            case .state(let engine, _):
-                for number in 0..<engine.roster.count {
-                    found.insert(engine.roster[number].platform)
-                }
-            case .event(.items(let list, _), _), .event(.roster(let list, _, _), _):
-                for index in 0..<list.count {
-                    if let platform = list.item(index)?.platform { found.insert(platform) }
-                }
-            case .event, .end: break
-            }
-            if found.isSuperset(of: [.ios, .android]) { break }
-        }
-        return found
-    }
 }
 
 /// The steps of a history, some thousand at a time.
 private struct TuneHistory: ~Copyable {
     private var input: ReplayInput
     private var reader: ReplayReader
+    private var names = ReplayNames()
 
     /// The lines of `input`; `policy` lines are ignored if settings are fixed.
     init(_ input: consuming ReplayInput, isFixed: Bool) {
@@ -150,13 +114,12 @@ private struct TuneHistory: ~Copyable {
     var bytesRead: Int64 { input.bytesRead }
 
     /// So many steps; fewer at the end.
-    mutating func next(_ count: Int) throws(TuneError) -> [ReplayStep] {
-        var steps: [ReplayStep] = []
-        steps.reserveCapacity(count)
-        while steps.count < count, let step = try nextStep() {
-            if let step { steps.append(step) }
+    mutating func next(_ count: Int) throws(TuneError) -> ReplayChunk {
+        var chunk = ReplayChunk()
+        while chunk.count < count, let step = try nextStep() {
+            if let step { chunk.append(step, &names) }
         }
-        return steps
+        return chunk
     }
 
     /// What the next line asks for, which may be nothing; nil at the end.

@@ -195,7 +195,7 @@ package struct TuneSweep: Sendable {
     ) -> [(String, [String])] {
         var list = profile(
             "on_duty", base.onDuty, degraded: [0.67, 1.33], offline: [0.67, 0.83, 1.33, 2])
-        list += profile("on_mission", base.onMission, degraded: [0.67, 1.5], offline: [0.75, 1.5])
+        list += profile("on_mission", base.onMission, degraded: [0.67], offline: [0.75, 1.5])
         list.append(("liveness.low_power_factor", ["\(base.lowPowerFactor * 1.5)"]))
         let factors = [(Platform.ios, base.iosFactor), (.android, base.androidFactor)]
         for (platform, factor) in factors where platforms.contains(platform) {
@@ -205,7 +205,7 @@ package struct TuneSweep: Sendable {
         if alerts.highOfflineRate.isEnabled {
             let shares = [alerts.offlineAbove / 2, min(10_000, alerts.offlineAbove * 2)]
             list.append(("alerts.HighOfflineRate.above", shares.map { "\(Double($0) / 10_000)" }))
-            list.append(waits("HighOfflineRate", alerts.highOfflineRate, [2, 5]))
+            list.append(waits("HighOfflineRate", alerts.highOfflineRate, [2]))
         }
         if alerts.noOnlineResponders.isEnabled {
             list.append(waits("NoOnlineResponders", alerts.noOnlineResponders, [3]))
@@ -228,7 +228,12 @@ package struct TuneSweep: Sendable {
         [
             (
                 "liveness.\(name).degraded_after",
-                degraded.map { SettingText.of(rounded(profile.degradedAfter, $0)) }
+                degraded.map {
+                    // One that expects no better than was promised calls everybody late each time.
+                    SettingText.of(
+                        max(
+                            rounded(profile.degradedAfter, $0), rounded(profile.expected, 1.25)))
+                }
             ),
             (
                 "liveness.\(name).offline_after",

@@ -12,8 +12,9 @@ package struct AlertBoard: Sendable {
     private var nextSerial: UInt32 = 1
     /// When an alert that is judged in watched time may fire or end by time alone.
     private var timers = DeadlineQueue<WatchedTime>()
-    /// Regions of which some number changed.
-    private(set) var dirtyRegions = Set<UInt32>()
+    /// Regions of which some number changed, each once, and a mark for each of them.
+    private var dirtyRegions: [UInt32] = []
+    private var isDirty: [Bool] = []
     /// True to look at everything.
     var isAllDirty = false
     /// How many of `entries` are about the watch itself.
@@ -38,8 +39,15 @@ package struct AlertBoard: Sendable {
             && before.region == after.region && before.isDark == after.isDark
             && before.isFlapping == after.isFlapping
         guard !isSame else { return }
-        dirtyRegions.insert(before.region)
-        dirtyRegions.insert(after.region)
+        note(dirty: before.region)
+        note(dirty: after.region)
+    }
+
+    private mutating func note(dirty region: UInt32) {
+        while isDirty.count <= region { isDirty.append(false) }
+        guard !isDirty[Int(region)] else { return }
+        isDirty[Int(region)] = true
+        dirtyRegions.append(region)
     }
 
     /// Something came: from now on missing people can be missed.
@@ -59,9 +67,10 @@ package struct AlertBoard: Sendable {
     mutating func beginJudging() { hasChanged = false }
 
     /// Takes what is to be looked at.
-    mutating func takeDirty() -> (regions: Set<UInt32>, isAll: Bool) {
+    mutating func takeDirty() -> (regions: [UInt32], isAll: Bool) {
         defer {
-            dirtyRegions.removeAll(keepingCapacity: true)
+            for region in dirtyRegions { isDirty[Int(region)] = false }
+            dirtyRegions = []
             isAllDirty = false
         }
         return (dirtyRegions, isAllDirty)

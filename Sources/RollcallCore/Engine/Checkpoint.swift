@@ -140,7 +140,7 @@ extension Engine {
         person.hasGap = extras.gap != nil
         person.hasNudges = extras.nudges != nil
         if person.isActive, person.darkFrom == .distantFuture { startDark(&person) }
-        arm(&person, roster.count)
+        arm(person, roster.count)
         let number = roster.enrol(id.span, 0..<id.count, as: person)
         if !id.isEmpty {
             tally.add(person, now: watch.watchedNow)

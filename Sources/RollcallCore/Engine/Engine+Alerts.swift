@@ -137,11 +137,14 @@ extension Engine {
 
     private mutating func judgePeople(_ changes: inout AlertChanges) {
         let dirty = alerts.takeDirty()
-        let expired = alerts.takeExpired(watch.watchedNow)
-        var keys = Set(expired)
-        keys.insert(.init(name: .highOfflineRate, subject: .all))
-        for region in dirty.isAll ? Set(0..<UInt32(regions.names.count)) : dirty.regions {
-            keys.formUnion(regionAlerts(regions[region]))
+        var keys = Set(alerts.takeExpired(watch.watchedNow))
+        let fleet = AlertKey(name: .highOfflineRate, subject: .all)
+        if alerts[fleet] != nil || isHighOffline(tally.byStatus) { keys.insert(fleet) }
+        for region in dirty.isAll ? Array(0..<UInt32(regions.names.count)) : dirty.regions {
+            let judged = regionAlerts(regions[region])
+            // Mostly nothing was wrong, and nothing is.
+            if isWell(region), judged.allSatisfy({ alerts[$0] == nil }) { continue }
+            keys.formUnion(judged)
         }
         if dirty.isAll {
             for (key, _) in alerts.all where !key.name.isOfTheWatch { keys.insert(key) }
@@ -163,6 +166,22 @@ extension Engine {
         judge(key, isTrue, figures, now: now, &changes)
     }
 
+    /// True if no alert about people of a region can begin.
+    private func isWell(_ region: UInt32) -> Bool {
+        let counts = tally.counts(in: region)
+        return counts[Int(Status.online.rawValue)] > 0 && tally.flapping(in: region) == 0
+            && !isHighOffline(counts)
+    }
+
+    /// True if too many of these are OFFLINE; people by status.
+    private func isHighOffline(_ counts: [Int]) -> Bool {
+        let rules = policy.alerts
+        let active = counts[0] + counts[1] + counts[2] + counts[3]
+        let offline = counts[Int(Status.offline.rawValue)]
+        return Int64(offline) * 10_000 > rules.offlineAbove * Int64(active)
+            && active >= rules.offlineMinActive && offline >= rules.offlineMin
+    }
+
     private func condition(_ key: AlertKey) -> (Bool, AlertFigures) {
         let rules = policy.alerts
         let counts = counts(key.subject)
@@ -171,10 +190,8 @@ extension Engine {
         switch key.name {
         case .highOfflineRate:
             let isRegion = if case .region = key.subject { true } else { false }
-            let isHigh = Int64(offline) * 10_000 > rules.offlineAbove * Int64(active)
-            let isEnough = active >= rules.offlineMinActive && offline >= rules.offlineMin
             return (
-                isRegion == rules.isOfflineByRegion && isHigh && isEnough,
+                isRegion == rules.isOfflineByRegion && isHighOffline(counts),
                 AlertFigures(count: offline, total: active)
             )
         case .noOnlineResponders: return noOnline(key.subject, counts)

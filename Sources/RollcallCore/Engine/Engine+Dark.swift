@@ -125,6 +125,7 @@ extension Engine {
 
     private mutating func schedule(_ entry: inout Uncovered, _ number: Int) {
         entry.due = watch.now + Self.coveredWithin
+        calmUntil = .distantPast
         holes.push(.init(at: entry.due, number: UInt32(number)))
     }
 

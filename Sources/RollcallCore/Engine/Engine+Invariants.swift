@@ -27,9 +27,8 @@ extension Engine {
             person.degradedDeadline <= person.offlineDeadline || !person.isActive
                 || person.status != .online, "DEGRADED comes before OFFLINE")
         guard person.isActive else { return }
-        expect(person.armed <= due(person), "the deadline is armed")
-        let isQueued = deadlines.contains { $0.number == number && $0.at == person.armed }
-        expect(isQueued, "what is armed is queued")
+        expect(dues[number] <= due(person), "the deadline is noted")
+        expect(dues.isWatched(number), "what is noted is looked at in time")
     }
 
     /// Counts kept as people change equal counts made anew (INV-24).

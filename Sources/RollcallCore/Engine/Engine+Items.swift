@@ -72,32 +72,27 @@ extension Engine {
     ) {
         counters.batches += 1
         counters.lastBatchAt = watch.wallNow
-        let now = watch.watchedNow
-        let received = min(item.toldAt ?? watch.wallNow, watch.wallNow)
-        let instant = watch.told(received)
+        let told = arrival(of: item)
         var person = roster[number]
+        if isQuiet(item, list.bytes.span, person, number, told.instant) {
+            return foldQuietly(item, list, &person, number, told, &receipt)
+        }
+        let now = watch.watchedNow
         let before = person
-        let isQuiet = isQuiet(item, list.bytes.span, person, number, instant)
-        if !isQuiet { tally.remove(person, now: now) }
+        tally.remove(person, now: now)
         defer {
-            if isQuiet {
-                followQuietly(from: before, &person, number)
-            } else {
-                followDark(from: before, &person, number)
-                followNudges(from: before, &person, number)
-                alerts.follow(from: before, to: person)
-                tally.add(person, now: now)
-            }
-            arm(&person, number)
+            followDark(from: before, &person, number)
+            followNudges(from: before, &person, number)
+            alerts.follow(from: before, to: person)
+            tally.add(person, now: now)
+            arm(person, number)
             roster[number] = person
         }
         let ledger = item.installID == nil ? nil : ledgers[number]
         let heights = person.hasGap ? heights(person, number) : nil
         let resets = counters.installsReset
         var news = GapNews()
-        let taken = take(item, list, &person, number, received, &news, &receipt)
-        if taken.isOld, !provesContact(item, person, instant) {
-            receipt.duplicates += 1
+        guard let sequence = take(item, list, &person, number, told, &news, &receipt) else {
             // Nothing moves (F13): an anonymous install does not even get a name.
             if item.installID != nil {
                 person = before
@@ -105,25 +100,45 @@ extension Engine {
             }
             return
         }
-        receipt.accepted += 1
-        returnRetired(&person, number, instant)
+        returnRetired(&person, number, told.instant)
         person.isForgotten = false
         let old = policy.thresholds(person)
-        applyFacts(item, list.bytes, &person, number, instant, sequence: taken.sequence)
+        applyFacts(item, list.bytes, &person, number, told.instant, sequence: sequence)
         if person.duty == .none { person.duty = .onDuty }
         settleFacts(&person, number, old: old)
-        noteDepth(item, &person, number, instant, taken.sequence)
-        contact(&person, number, instant, at: received, taken: heights)
+        noteDepth(item, &person, number, told.instant, sequence)
+        contact(&person, number, told.instant, at: told.received, taken: heights)
         guard person.hasGap else { return }
         news.isReinstalled = counters.installsReset > resets
-        if person.telemetryAt == instant, person.telemetry == item.telemetry {
+        if person.telemetryAt == told.instant, person.telemetry == item.telemetry {
             news.telemetry = item.telemetry
         }
         learn(news, number)
     }
 
+    /// When the backend heard the phone, by the wall and in watched time.
+    func arrival(of item: Item) -> (received: Timestamp, instant: WatchedTime) {
+        let received = min(item.toldAt ?? watch.wallNow, watch.wallNow)
+        return (received, watch.told(received))
+    }
+
+    /// Takes the updates of a batch; its highest sequence, or nil if it is a repeated one.
+    mutating func take(
+        _ item: Item, _ list: ItemList, _ person: inout Responder, _ number: Int,
+        _ told: (received: Timestamp, instant: WatchedTime), _ news: inout GapNews,
+        _ receipt: inout Receipt
+    ) -> Int64? {
+        let taken = take(item, list, &person, number, told.received, &news, &receipt)
+        if taken.isOld, !provesContact(item, person, told.instant) {
+            receipt.duplicates += 1
+            return nil
+        }
+        receipt.accepted += 1
+        return taken.sequence
+    }
+
     /// Remembers the queue's depth for the trend (F25).
-    private mutating func noteDepth(
+    mutating func noteDepth(
         _ item: Item, _ person: inout Responder, _ number: Int, _ instant: WatchedTime,
         _ sequence: Int64
     ) {
@@ -201,7 +216,7 @@ extension Engine {
             counters.skewedUpdates += 1
             captured = received
             isClamped = true
-        } else {
+        } else if isMeasuring {
             let delay = (received - captured).count
             counters.delay.observe(delay)
             counters.delayBy[Int(duty.rawValue) * 4 + Int(platform.rawValue)].observe(delay)
@@ -209,7 +224,7 @@ extension Engine {
         let instant = watch.told(captured)
         if person.hasGap, !isClamped, !update.isCached { news.captured.append((instant, captured)) }
         cover(person, number, instant)
-        if person.lastLocationAt > .distantPast, captured > person.lastLocationAt {
+        if isMeasuring, person.lastLocationAt > .distantPast, captured > person.lastLocationAt {
             counters.interval[Int(duty.rawValue)].observe(
                 (captured - person.lastLocationAt).count)
         }
@@ -258,7 +273,7 @@ extension Engine {
 
     /// Takes over every field that is newer than what we have (F15). `sequence` is nil for facts
     /// that the backend knows.
-    private mutating func applyFacts(
+    mutating func applyFacts(
         _ item: Item, _ bytes: [UInt8], _ person: inout Responder, _ number: Int,
         _ instant: WatchedTime, sequence: Int64?
     ) {
@@ -299,7 +314,7 @@ extension Engine {
             person.batteryAt = instant
         }
         if let telemetry = item.telemetry {
-            if telemetry.queueDepth != Telemetry.queueDepthUnknown {
+            if isMeasuring, telemetry.queueDepth != Telemetry.queueDepthUnknown {
                 counters.queueDepth.observe(Int64(telemetry.queueDepth) * 1000)
             }
             if isNews(.telemetry, person.telemetryAt) {

@@ -161,31 +161,18 @@ extension Engine {
         person.offlineSince + policy.forgetAfter
     }
 
-    /// Sees to it that the queue has an entry not later than the person's next deadline.
-    mutating func arm(_ person: inout Responder, _ number: Int) {
-        let due = due(person)
-        guard due < person.armed else { return }
-        person.armed = due
-        deadlines.push(.init(at: due, number: UInt32(number)))
+    /// Notes when the person next falls due.
+    mutating func arm(_ person: Responder, _ number: Int) {
+        if dues.set(number, due(person)) { calmUntil = .distantPast }
     }
 
-    /// The earliest true deadline; entries that came too early are put back on the way.
+    /// The earliest true deadline. What moved on unnoticed is noted on the way.
     mutating func nextDeadline() -> WatchedTime? {
-        while let first = deadlines.first {
-            let number = Int(first.number)
-            let person = roster[number]
-            guard person.armed == first.at else {
-                _ = deadlines.popFirst()
-                continue
-            }
+        while let first = dues.first() {
+            let person = roster[first.number]
             let due = due(person)
             if due <= first.at { return first.at }
-            roster[number].armed = due
-            if due == .distantFuture {
-                _ = deadlines.popFirst()
-            } else {
-                deadlines.replaceFirst(.init(at: due, number: first.number))
-            }
+            _ = dues.set(first.number, due)
         }
         return nil
     }
@@ -195,9 +182,8 @@ extension Engine {
         let now = watch.watchedNow
         var late: [Int] = []
         var lost: [Int] = []
-        while let due = nextDeadline(), due <= now, let first = deadlines.popFirst() {
-            let number = Int(first.number)
-            roster[number].armed = .distantFuture
+        while let due = nextDeadline(), due <= now, let (_, number) = dues.first() {
+            _ = dues.set(number, .distantFuture)
             if roster[number].status == .offline {
                 lost.append(number)
             } else {
@@ -238,7 +224,7 @@ extension Engine {
             guard person.isActive, person.status != .offline else { continue }
             person.grace = watch.watchedNow
             setDeadlines(&person)
-            arm(&person, number)
+            arm(person, number)
             roster[number] = person
         }
         alerts.startPendingAnew(watch.watchedNow, policy.alerts)
@@ -260,7 +246,7 @@ extension Engine {
             }
             if person.isStale, staleFrom(person) > now { person.isStale = false }
             tally.add(person, now: now)
-            arm(&person, number)
+            arm(person, number)
             roster[number] = person
         }
         nudges.clampInstants(to: now)

@@ -11,7 +11,9 @@ extension Engine {
     ) -> Bool {
         guard person.isActive, person.status == .online, person.isHeard,
             !(person.hasGap || person.isDark || person.isStale || person.hasNudges),
-            instant >= person.lastContact, instant >= person.activeSince
+            instant >= person.lastContact, instant >= person.activeSince,
+            // The first location ever may be too old already.
+            person.lastLocation > .distantPast || item.updateCount == 0
         else { return false }
         let now = watch.watchedNow
         guard now - instant < policy.thresholds(person).degraded, now < person.darkFrom,
@@ -43,16 +45,70 @@ extension Engine {
             && telemetry.networkType == known.networkType
     }
 
-    /// What a quiet batch changes beside the person.
-    mutating func followQuietly(
-        from before: Responder, _ person: inout Responder, _ number: Int
+    /// The same as `foldBatch`, of which only this much is left for a batch that is quiet.
+    mutating func foldQuietly(
+        _ item: Item, _ list: ItemList, _ person: inout Responder, _ number: Int,
+        _ told: (received: Timestamp, instant: WatchedTime), _ receipt: inout Receipt
     ) {
-        if !isAsDark(before, person) { startDark(&person) }
-        // The first location ever may be too old already.
-        if staleFrom(person) <= watch.watchedNow {
-            followNudges(from: before, &person, number)
+        let (lastContact, lastLocation) = (person.lastContact, person.lastLocation)
+        let ledger = item.installID == nil ? nil : ledgers[number]
+        var news = GapNews()
+        guard let sequence = take(item, list, &person, number, told, &news, &receipt) else {
+            if item.installID != nil { ledgers[number] = ledger } else { roster[number] = person }
+            return
         }
-        guard person.lastLocation != before.lastLocation else { return }
-        tally.move(from: before.lastLocation, to: person.lastLocation, now: watch.watchedNow)
+        applyFacts(item, list.bytes, &person, number, told.instant, sequence: sequence)
+        noteDepth(item, &person, number, told.instant, sequence)
+        contact(&person, number, told.instant, at: told.received)
+        followQuietly(lastContact, lastLocation, &person)
+        arm(person, number)
+        roster[number] = person
+    }
+
+    /// What a quiet batch changes beside the person, who was heard and located last at these instants.
+    private mutating func followQuietly(
+        _ lastContact: WatchedTime, _ lastLocation: WatchedTime, _ person: inout Responder
+    ) {
+        if person.lastContact != lastContact { startDark(&person) }
+        guard isMeasuring, person.lastLocation != lastLocation else { return }
+        tally.move(from: lastLocation, to: person.lastLocation, now: watch.watchedNow)
+    }
+}
+
+/// A calm: a time in which nothing falls due and nothing is left to be judged, so that a quiet batch
+/// need not ask for that, nor close its instant. Whatever else is folded ends it.
+extension Engine {
+    /// Lets everything pass that falls due before `instant`; true if nothing does at `instant` itself.
+    package mutating func isCalm(at instant: RunningTime) -> Bool {
+        if instant < calmUntil { return true }
+        guard hasBegun, instant >= watch.now else { return false }
+        pass(before: instant)
+        guard !(isUnclosed || watch.isBlind || stall.isSuspected || feed.isAnyMissing),
+            resumptions.isEmpty, writes.refused == 0, nudges.toJudge.isEmpty, alerts.hasInput,
+            !(alerts.isDue(watch.watchedNow) || desk.isDirty)
+        else { return false }
+        calmUntil = nextInstant()
+        return instant < calmUntil
+    }
+
+    /// Folds batch `item` about person `number` in a calm, as `fold` and `settle` would. False, and
+    /// nothing but the time has changed, if it is not a quiet one.
+    package mutating func foldInCalm(
+        _ item: Item, of list: ItemList, _ number: Int, source: [UInt8], at instant: RunningTime,
+        _ receipt: inout Receipt
+    ) -> Bool {
+        watch.now = max(watch.now, instant)
+        let told = arrival(of: item)
+        // A copy of its own: were it lent by the roster, the whole engine would be copied to ask.
+        var person = roster[number]
+        guard isQuiet(item, list.bytes.span, person, number, told.instant) else { return false }
+        counters.batches += 1
+        counters.lastBatchAt = watch.wallNow
+        wrote(source)
+        writes.expire(now: watch.now)
+        foldQuietly(item, list, &person, number, told, &receipt)
+        roster[number].lastRow = takeRow()
+        stall.batch(tally, watch, openings: massGaps.openings)
+        return true
     }
 }

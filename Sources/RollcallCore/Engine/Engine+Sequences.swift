@@ -34,6 +34,11 @@ extension Engine {
                 && (update.capturedAt.map { $0 > person.newestCapturedAt } ?? false)
             if isInside && !mayRestart { return (.duplicate, 0) }
         }
+        if person.hasLedger,
+            let outcome = ledgers.change(number, { $0.takeNext(update, id: id) }) ?? nil
+        {
+            return (outcome, 0)
+        }
         var ledger = takeLedger(&person, number)
         let taken = ledger.take(update, id: id, resets: &counters.installsReset)
         keep(ledger, &person, number)

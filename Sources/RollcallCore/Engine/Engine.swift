@@ -46,10 +46,14 @@ package struct Engine: Sendable {
     private(set) var darkAsOf: WatchedTime?
     /// True to decide about updates aloud; for `replay --updates`.
     package var reportsUpdates = false
+    /// False where nobody asks how late, how far apart and how old locations are: what is measured for
+    /// metrics alone is left out, and nothing is decided otherwise.
+    package var isMeasuring = true
 
     var writes = WriteWindow()
     var isStoreFailing = false
-    var deadlines = DeadlineQueue<WatchedTime>()
+    /// When people are late, dark, too old or forgotten.
+    var dues = DueTimes()
     var pauseQueue = DeadlineQueue<Timestamp>()
     /// When changes that may be flapping leave the window.
     var flapTimers = DeadlineQueue<WatchedTime>()
@@ -88,7 +92,9 @@ package struct Engine: Sendable {
     /// The last instant whose close decided something.
     private var closedAt = RunningTime.distantPast
     /// True while something was folded at the present instant that is not closed yet.
-    private var isUnclosed = false
+    private(set) var isUnclosed = false
+    /// Until when there is a calm; the distant past while there is none, or nobody asked.
+    var calmUntil = RunningTime.distantPast
 
     /// Says nothing. An existential has no fixed layout, so a method that changes nothing is given the
     /// engine's address; without one its 1.8 KB were copied for each call, a dozen times a batch.
@@ -126,6 +132,7 @@ package struct Engine: Sendable {
 
     /// Passes every instant before `instant` at which something falls due.
     mutating func pass(before instant: RunningTime) {
+        calmUntil = .distantPast
         // What was folded at the present one is judged there, not later (L12).
         if isUnclosed, watch.now < instant { settle() }
         while true {
@@ -163,6 +170,7 @@ package struct Engine: Sendable {
 
     /// Folds one event that arrives at `instant`, not before the last one.
     package mutating func fold(_ event: Event, at instant: RunningTime) -> Receipt {
+        calmUntil = .distantPast
         let previous = watch.now
         let instant = hasBegun ? max(instant, previous) : instant
         switch event {
@@ -246,7 +254,7 @@ package struct Engine: Sendable {
     }
 
     /// A write is a beat of its source (B2) and counts against the refused ones (B1).
-    private mutating func wrote(_ source: [UInt8]) {
+    mutating func wrote(_ source: [UInt8]) {
         writes.add(taken: 1, now: watch.now)
         feed.wrote(source, now: watch.now)
     }
@@ -384,7 +392,7 @@ package struct Engine: Sendable {
         followNudges(from: before, &person, number)
         alerts.follow(from: before, to: person)
         tally.add(person, now: now)
-        arm(&person, number)
+        arm(person, number)
         roster[number] = person
     }
 }

@@ -69,6 +69,10 @@ package struct Watch: Sendable {
     package func watched(_ instant: RunningTime) -> WatchedTime {
         var instant = instant
         if let onset, instant > onset { instant = onset }
+        // Nearly always: no window reaches so far.
+        guard let last = windows.last, last.end > instant else {
+            return WatchedTime(milliseconds: instant.milliseconds &- lost.count)
+        }
         var lost = lost
         for window in windows.reversed() {
             if window.end <= instant { break }

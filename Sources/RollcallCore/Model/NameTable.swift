@@ -47,10 +47,10 @@ package struct NameTable: Sendable {
     /// True if the name of a number is `bytes[range]`.
     func isName(_ number: UInt32, _ bytes: Span<UInt8>, _ range: ByteRange) -> Bool {
         let known = names[Int(number)]
-        let start = Int(range.offset)
         guard known.count == Int(range.count) else { return false }
-        for index in known.indices where known[index] != bytes[start + index] { return false }
-        return true
+        return known.withUnsafeBytes { known in
+            bytes.extracting(range.indices).withUnsafeBytes { known.elementsEqual($0) }
+        }
     }
 
     /// Gives somebody the name `bytes[range]` instead of the one whose number they have.

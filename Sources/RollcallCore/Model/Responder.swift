@@ -80,8 +80,6 @@ package struct Responder: Sendable {
     var emptyQueueSequence: Int64 = -1
     /// Since when dark time is not booked, or from when on they will be dark.
     var darkFrom = WatchedTime.distantFuture
-    /// The earliest entry of this person in the deadline queue.
-    package var armed = WatchedTime.distantFuture
 
     // MARK: Location
 

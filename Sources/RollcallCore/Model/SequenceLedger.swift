@@ -88,6 +88,18 @@ package struct SequenceLedger: Equatable, Sendable {
         return (installs[index].take(update), index)
     }
 
+    /// Takes the update that follows the newest one of the only install, nearly always the next; nil for
+    /// any other.
+    mutating func takeNext(_ update: Update, id: UInt64) -> UpdateOutcome? {
+        guard installs.count == 1, id == 0 || id == installs[0].id,
+            let newest = installs[0].ranges.last, newest.upperBound < .max,
+            update.sequence == newest.upperBound + 1
+        else { return nil }
+        installs[0].ranges[installs[0].ranges.count - 1] = newest.lowerBound...update.sequence
+        installs[0].note(update.capturedAt)
+        return .accepted
+    }
+
     /// Makes the install that `id` names current or known, as a batch without updates does.
     package mutating func meet(id: UInt64, resets: inout Int) {
         if id != 0 { _ = install(for: nil, id: id, resets: &resets) }

@@ -33,6 +33,14 @@ struct SideTable<Value: Sendable>: Sendable {
         }
     }
 
+    /// Lets `body` change a person's value where it stands; nil without one.
+    mutating func change<Result>(
+        _ number: Int, _ body: (inout Value) -> Result
+    ) -> Result? {
+        guard let (page, index) = find(number), let index else { return nil }
+        return body(&pages[page][index].value)
+    }
+
     /// Takes a person's value out.
     mutating func take(_ number: Int) -> Value? {
         guard let (page, index) = find(number), let index else { return nil }
@@ -61,6 +69,7 @@ struct SideTable<Value: Sendable>: Sendable {
         }
     }
 
+    @inline(__always)
     private func find(_ number: Int) -> (page: Int, index: Int?)? {
         let page = number / Roster.pageSize
         guard page < pages.count, !pages[page].isEmpty else { return nil }

@@ -15,17 +15,24 @@ package struct ReplayRun: Sendable {
     private let adapt: (@Sendable (Policy) -> Policy)?
     private var last: RunningTime?
     private var isEnded = false
+    /// The engine's number of each person, by the place of their name; -1 while nobody asked.
+    private var numbers: ContiguousArray<Int32> = []
+    /// What is said of batches that are taken the short way; nobody reads it.
+    private var receipt = Receipt()
 
     /// A run that decides by `policy`, from end to end if `isFixed`, else until the steps say
-    /// otherwise. With `reportsUpdates` it also tells what became of every update. Each policy, this
-    /// one too, decides as `adapting` makes it: some settings are others, whatever the steps say.
+    /// otherwise. With `reportsUpdates` it also tells what became of every update; `isMeasuring` is as
+    /// in the engine. Each policy, this one too, decides as `adapting` makes it: some settings are
+    /// others, whatever the steps say.
     package init(
         policy: Policy, isFixed: Bool = false, reportsUpdates: Bool = false,
+        isMeasuring: Bool = true,
         adapting adapt: (@Sendable (Policy) -> Policy)? = nil
     ) {
         let policy = adapt?(policy) ?? policy
         engine = Engine(policy: policy)
         engine.reportsUpdates = reportsUpdates
+        engine.isMeasuring = isMeasuring
         fixed = isFixed ? policy : nil
         self.adapt = adapt
     }
@@ -34,9 +41,12 @@ package struct ReplayRun: Sendable {
     package mutating func take(_ step: ReplayStep, _ decided: (Decision, Engine) -> Void) {
         switch step {
         case .state(let engine, let instant):
-            let reportsUpdates = self.engine.reportsUpdates
+            let (reportsUpdates, isMeasuring) = (
+                self.engine.reportsUpdates, self.engine.isMeasuring
+            )
             self.engine = engine
             self.engine.reportsUpdates = reportsUpdates
+            self.engine.isMeasuring = isMeasuring
             // It is closed already, but for other settings.
             last = nil
             if let decisive = fixed ?? adapt?(engine.policy), decisive != engine.policy {
@@ -65,6 +75,47 @@ package struct ReplayRun: Sendable {
             isEnded = true
         }
         drain(decided)
+    }
+
+    /// Takes the steps of a chunk: the same as one after the other, in a fraction of the time.
+    package mutating func take(_ chunk: ReplayChunk, _ decided: (Decision, Engine) -> Void) {
+        for place in chunk.places {
+            switch place {
+            case .batch(let batch): take(batch, of: chunk, decided)
+            case .other(let other): take(chunk.others[other], decided)
+            }
+        }
+    }
+
+    /// Takes a batch of a chunk.
+    mutating func take(
+        _ batch: Int, of chunk: ReplayChunk, _ decided: (Decision, Engine) -> Void
+    ) {
+        let name = chunk.batches[batch].name
+        while numbers.count <= name { numbers.append(-1) }
+        if numbers[name] >= 0, takeInCalm(batch, of: chunk, Int(numbers[name]), decided) { return }
+        take(chunk.step(batch), decided)
+        // Whoever is enrolled again after an erasure has another one.
+        let id = chunk.batches[batch].item.responderID.indices
+        let known = engine.roster.number(of: chunk.list.bytes.span, id)
+        numbers[name] = Int32(truncatingIfNeeded: known ?? -1)
+    }
+
+    /// Takes a batch about person `number` the short way, as `take` would; false if there is none:
+    /// then it is still to be taken.
+    private mutating func takeInCalm(
+        _ batch: Int, of chunk: ReplayChunk, _ number: Int, _ decided: (Decision, Engine) -> Void
+    ) -> Bool {
+        let instant = chunk.batches[batch].at
+        let isCalm = engine.isCalm(at: instant)
+        if !engine.decisions.isEmpty { drain(decided) }
+        guard isCalm else { return false }
+        last = instant
+        let isTaken = engine.foldInCalm(
+            chunk.batches[batch].item, of: chunk.list, number,
+            source: chunk.sources[chunk.batches[batch].source], at: instant, &receipt)
+        if !engine.decisions.isEmpty { drain(decided) }
+        return isTaken
     }
 
     /// Closes the last step's instant.

@@ -15,7 +15,8 @@ package struct TuneRun: Sendable {
         policy: Policy, isFixed: Bool, healsWithin: Milliseconds,
         adapting: (@Sendable (Policy) -> Policy)? = nil
     ) {
-        run = ReplayRun(policy: policy, isFixed: isFixed, adapting: adapting)
+        run = ReplayRun(
+            policy: policy, isFixed: isFixed, isMeasuring: false, adapting: adapting)
         tally = TuneTally(healsWithin: healsWithin)
         comparison = TuneComparison(healsWithin: healsWithin)
         self.healsWithin = healsWithin
@@ -27,27 +28,34 @@ package struct TuneRun: Sendable {
     /// What the comparison with the present settings says.
     package var figures: TuneComparison.Figures { comparison.figures }
 
-    /// Takes some steps.
-    package mutating func take(_ steps: [ReplayStep]) {
+    /// Takes the steps of a chunk.
+    package mutating func take(_ chunk: ReplayChunk) {
         // Taken out meanwhile, so that run and tally can change side by side.
         var tally = TuneTally(healsWithin: healsWithin)
         swap(&tally, &self.tally)
-        steps.withUnsafeBufferPointer { steps in
-            // By place: an element that is bound to a name is copied, and counted, for each run.
-            for place in steps.indices { take(steps[place], &tally) }
+        for place in chunk.places {
+            switch place {
+            case .batch(let batch):
+                run.take(batch, of: chunk) { decision, engine in tally.take(decision, engine) }
+                begin(&tally)
+            case .other(let other): take(chunk.others[other], &tally)
+            }
         }
         swap(&tally, &self.tally)
     }
 
     private var hasBegun = false
 
+    private mutating func begin(_ tally: inout TuneTally) {
+        if hasBegun { return }
+        hasBegun = true
+        tally.begin(run.engine)
+    }
+
     private mutating func take(_ step: ReplayStep, _ tally: inout TuneTally) {
         if case .state(let engine, _) = step { tally.begin(engine) }
         run.take(step) { decision, engine in tally.take(decision, engine) }
-        if !hasBegun {
-            hasBegun = true
-            tally.begin(run.engine)
-        }
+        begin(&tally)
         switch step {
         case .state(let engine, _): note(engine.policy)
         case .event(.policy(let policy), _): note(policy)

@@ -1,0 +1,74 @@
+/// When each person next falls due, by number.
+///
+/// A page of people has one entry in a queue, not later than the earliest of them. It stays where it
+/// is while its people move on, which they do with every batch, and is put back when it is reached:
+/// twice a minute for 256 people.
+struct DueTimes: Sendable {
+    private static var pageSize: Int { Roster.pageSize }
+
+    private var pages: [ContiguousArray<WatchedTime>] = []
+    /// When each page is looked at next.
+    private var alarms: [WatchedTime] = []
+    private var queue = DeadlineQueue<WatchedTime>()
+    /// The page whose alarm is known to be the earliest of its people; -1 for none.
+    private var exact = -1
+
+    /// When a person falls due; the distant future for somebody who never does.
+    subscript(number: Int) -> WatchedTime {
+        let page = number / Self.pageSize
+        return page < pages.count ? pages[page][number % Self.pageSize] : .distantFuture
+    }
+
+    /// A person falls due at `due`; true if nobody of their page was known to as early.
+    mutating func set(_ number: Int, _ due: WatchedTime) -> Bool {
+        let (page, place) = (number / Self.pageSize, number % Self.pageSize)
+        while pages.count <= page {
+            pages.append(ContiguousArray(repeating: .distantFuture, count: Self.pageSize))
+            alarms.append(.distantFuture)
+        }
+        if page == exact, pages[page][place] == alarms[page] { exact = -1 }
+        pages[page][place] = due
+        guard due < alarms[page] else { return false }
+        alarms[page] = due
+        queue.push(.init(at: due, number: UInt32(page)))
+        return true
+    }
+
+    /// The earliest of all, and the first person who falls due then; nil if nobody ever does.
+    mutating func first() -> (at: WatchedTime, number: Int)? {
+        while let first = queue.first {
+            let page = Int(first.number)
+            guard alarms[page] == first.at else {
+                _ = queue.popFirst()
+                continue
+            }
+            let earliest = page == exact ? first.at : earliest(of: page)
+            if earliest == first.at {
+                exact = page
+                guard let place = pages[page].firstIndex(of: earliest) else { return nil }
+                return (earliest, page * Self.pageSize + place)
+            }
+            alarms[page] = earliest
+            if earliest == .distantFuture {
+                _ = queue.popFirst()
+            } else {
+                queue.replaceFirst(.init(at: earliest, number: first.number))
+            }
+        }
+        return nil
+    }
+
+    private func earliest(of page: Int) -> WatchedTime {
+        var earliest = WatchedTime.distantFuture
+        for due in pages[page] where due < earliest { earliest = due }
+        return earliest
+    }
+
+    /// True if a person's page will be looked at in time; looks at the whole queue.
+    func isWatched(_ number: Int) -> Bool {
+        let page = number / Self.pageSize
+        guard self[number] < .distantFuture else { return true }
+        return alarms[page] <= self[number]
+            && queue.contains { $0.number == page && $0.at == alarms[page] }
+    }
+}
