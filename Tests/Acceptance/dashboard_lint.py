@@ -20,7 +20,7 @@ UNITS = {
 SPANS = {"__rate_interval": "7919s", "__range": "7907s", "__range_s": "7907", "__interval": "7901s"}
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 # Panels about now: a value that stays after its series ended would be a lie.
-NOW = ("stat", "gauge", "bargauge", "table")
+NOW = ("stat", "table")
 BY_REGION = {
     "rollcall_responders", "rollcall_responders_flapping", "rollcall_dark_seconds_total"}
 RULES = {}
@@ -265,7 +265,7 @@ def no_stale_value(dashboard):
         defaults = panel["fieldConfig"]["defaults"]
         if panel["type"] == "timeseries" and defaults["custom"].get("spanNulls") is not False:
             yield f"{panel['title']}: lines over holes"
-        if panel["type"] in ("stat", "bargauge") and not defaults.get("noValue"):
+        if panel["type"] == "stat" and not defaults.get("noValue"):
             yield f"{panel['title']}: nothing is said when nothing is known"
 
 
@@ -316,14 +316,16 @@ def columns(dashboard):
             yield f"{panel['title']}: two targets have one letter"
         if panel["type"] != "table":
             continue
-        organized = [t for t in panel["transformations"] if t["id"] == "organize"]
-        titles = set(organized[0]["options"]["renameByName"].values()) if organized else set()
-        if organized and {f"Value #{letter}" for letter in letters} != {
-                name for name in organized[0]["options"]["renameByName"] if "#" in name}:
+        changes = {change["id"]: change["options"] for change in panel["transformations"]}
+        renamed = changes["organize"]["renameByName"]
+        if "merge" in changes and not {f"Value #{letter}" for letter in letters} <= set(renamed):
             yield f"{panel['title']}: columns without a title"
+        # The order of the series of one instant is Prometheus' own, another one each time.
+        if "sortBy" not in changes:
+            yield f"{panel['title']}: rows in any order"
         named = [o["matcher"]["options"] for o in panel["fieldConfig"]["overrides"]]
         for name in named + [column["displayName"] for column in panel["options"]["sortBy"]]:
-            if name not in titles:
+            if name not in renamed.values():
                 yield f"{panel['title']}: no column {name}"
 
 
