@@ -290,6 +290,7 @@ class PanelTests(RollcallTestCase):
         self.wait_for("rollcall_watching == 1")
         self.began = time.time()
         self.play()
+        self.check_every_metric_is_real()
         self.check_everything_shows_something()
         self.check_a_healthy_fleet_is_no_hole()
         self.check_others_are_not_shown()
@@ -404,6 +405,14 @@ class PanelTests(RollcallTestCase):
                 round(float(value), 6) for _, value in series.get("values") or [series["value"]]
                 if not math.isnan(float(value))])
             for series in data["result"]), key=lambda entry: sorted(entry[0].items()))
+
+    def check_every_metric_is_real(self):
+        """No rules are needed: each is in a scrape, or Prometheus' own."""
+        real = {name for name, _ in self.server.scrape().samples} | {"up", "ALERTS"}
+        for name, dashboard in dashboards().items():
+            for where, expression in expressions(dashboard):
+                with self.subTest(f"{name}: {where}"):
+                    self.assertEqual(dashboard_lint.names(expression) - real, set())
 
     def check_everything_shows_something(self):
         count = 0
