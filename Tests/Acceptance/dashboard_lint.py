@@ -6,10 +6,16 @@ yields what is wrong with a dashboard; `RULES` holds them by name.
 Source: github.com/grafana/dashboard-linter, its folders `docs/rules` and `lint`.
 """
 
+import glob
 import itertools
+import json
+import os
 import re
 
 import promql_parser
+
+DASHBOARDS = os.path.join(
+    os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "Dashboards")
 
 # Of Grafana's categories of units those that make sense here.
 UNITS = {
@@ -35,6 +41,14 @@ def rule(name):
 
 # MARK: reading a dashboard
 
+
+def dashboards():
+    """Every dashboard by its file's name."""
+    found = {}
+    for path in sorted(glob.glob(os.path.join(DASHBOARDS, "*.json"))):
+        with open(path, encoding="utf-8") as file:
+            found[os.path.basename(path)] = json.load(file)
+    return found
 
 def panels(dashboard):
     """All panels but rows."""
@@ -94,8 +108,19 @@ def has(selector, label, value):
 
 def inner(query):
     """The function and the expression of a variable's query; the label is no expression."""
-    found = re.fullmatch(r"(label_values|label_names|metrics|query_result)\((.+?)(?:, \w+)?\)", query)
+    found = re.fullmatch(
+        r"(label_values|label_names|metrics|query_result)\((.+?)(?:, \w+)?\)", query)
     return found.groups() if found else (None, "")
+
+
+def expressions(dashboard):
+    """(where, expression) of all that asks for samples; of variables without `label_values`."""
+    for panel, target in targets(dashboard):
+        yield f"{panel['title']}, {target['refId']}", target["expr"]
+    for mark in dashboard["annotations"]["list"]:
+        yield f"annotation {mark['name']}", mark["expr"]
+    for variable in variables(dashboard, "query"):
+        yield f"variable {variable['name']}", inner(variable["query"])[1]
 
 
 # MARK: the linter's rules
