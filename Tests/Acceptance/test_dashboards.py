@@ -8,6 +8,7 @@ import copy
 import json
 import os
 import re
+import subprocess
 import unittest
 
 import yaml
@@ -17,7 +18,8 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 import dashboard_lint
 from dashboard_lint import DASHBOARDS, dashboards, expressions, findings, variables
-from test_alert_rules import ROOT
+from rollcall_process import BINARY, RollcallTestCase
+from test_alert_rules import ALERTS, ROOT
 
 # Read by Prometheus' own support of annotations; the model has what all data sources share.
 ANNOTATION_KEYS = {"step", "titleFormat", "textFormat", "tagKeys", "useValueForTime"}
@@ -102,6 +104,10 @@ class FileTests(unittest.TestCase):
             self.assertEqual(
                 [v["name"] for v in variables(dashboard)],
                 ["datasource", "job", "instance", "region"])
+            self.assertEqual(
+                [(mark["name"], mark["enable"]) for mark in dashboard["annotations"]["list"]],
+                [("Blind", True), ("No answer", True), ("Alerts", True),
+                 ("Alerts from Prometheus", False)])
 
     def test_provisioning_reads_what_is_there(self):
         self.assertEqual(
@@ -129,6 +135,61 @@ class FileTests(unittest.TestCase):
         self.assertGreater(len(documented), 60)
         self.assertEqual(documented - shown, set(LEFT_OUT))
         self.assertEqual(shown - documented, set())
+
+
+# MARK: the words
+
+
+class WordTests(RollcallTestCase):
+    """Settings, commands, routes and runbooks that descriptions name are there."""
+
+    def setUp(self):
+        super().setUp()
+        self.texts = [
+            (f"{name}: {panel['title']}", panel["description"])
+            for name, dashboard in dashboards().items()
+            for panel in dashboard_lint.panels(dashboard)]
+
+    def named(self, pattern):
+        found = [(where, name) for where, text in self.texts for name in re.findall(pattern, text)]
+        self.assertTrue(found, pattern)
+        return found
+
+    def output(self, *arguments):
+        return subprocess.run(
+            [BINARY, *arguments], capture_output=True, text=True, timeout=30, check=True).stdout
+
+    def test_settings_exist(self):
+        known = list(self.keys(yaml.safe_load(self.output("config"))))
+        for where, name in self.named(
+                r"\b(?:alerts|liveness|feed|storage|limits|coverage|nudges|alive_ping)\.[\w.…]+\w"):
+            pattern = re.escape(name).replace("…", r"[\w.]+")
+            with self.subTest(f"{where}: {name}"):
+                self.assertTrue(any(re.fullmatch(rf"{pattern}(\..*)?", key) for key in known))
+
+    def keys(self, tree, prefix=""):
+        for key, value in tree.items():
+            yield prefix + key
+            if isinstance(value, dict):
+                yield from self.keys(value, f"{prefix}{key}.")
+
+    def test_commands_exist(self):
+        known = re.findall(r"^  (\w+) ", self.output("--help"), re.MULTILINE)
+        for where, name in self.named(r"\brollcall ([a-z]+)"):
+            with self.subTest(where):
+                self.assertIn(name, known)
+
+    def test_routes_exist(self):
+        routes = self.serve().get("/openapi.json").json()["paths"]
+        for where, (method, route) in self.named(r"\b(GET|POST) (/[\w/-]+)"):
+            with self.subTest(where):
+                self.assertIn(method.lower(), routes[route])
+
+    def test_runbooks_exist(self):
+        known = {name.removesuffix(".md") for name in os.listdir(os.path.join(ALERTS, "runbooks"))}
+        for where, name in self.named(r"\b(?:[A-Z][a-z]+){2,}\b"):
+            with self.subTest(where):
+                self.assertIn(name, known)
 
 
 # MARK: the rules
