@@ -333,6 +333,10 @@ class TourTests(OpenAPITestCase):
             self.ask(server, "GET", f"/v1/responders{query}", 200)
         for query in ("?limit=0", "?status=FINE", "?colour=red"):
             self.ask(server, "GET", f"/v1/responders{query}", 400)
+        for query in ("", "?limit=1", "?after=north&limit=1000"):
+            self.ask(server, "GET", f"/v1/regions{query}", 200)
+        for query in ("?limit=0", "?region=north"):
+            self.ask(server, "GET", f"/v1/regions{query}", 400)
         for name in ("whole", "odd", "nobody-yet", "p7"):
             self.ask(server, "GET", f"/v1/responders/{name}", 200)
         self.ask(server, "GET", "/v1/responders/stranger", 404)
