@@ -24,6 +24,7 @@ extension OpenAPI {
         case .erasure: erasure
         case .heartbeat: ["post": postHeartbeat, "delete": deleteHeartbeat]
         case .status: ["get": getStatus]
+        case .statusHistory: ["get": getStatusHistory]
         case .regions: ["get": getRegions]
         case .metrics: ["get": getMetrics]
         case .healthy: ["get": getHealthy]

@@ -55,6 +55,22 @@ extension OpenAPI {
                 "app_state": "background", "network_type": "cellular", "queue_depth": 2,
             ],
         ]
+        static let statusHistory: JSONTree = [
+            "as_of": "2026-11-21T15:30:00.000Z", "since": "2026-11-21T03:30:00.000Z",
+            "until": "2026-11-21T15:30:00.000Z", "step_seconds": 300,
+            "samples": [
+                [
+                    "at": "2026-11-21T15:29:00.412Z", "UNKNOWN": 0, "ONLINE": 30, "DEGRADED": 5,
+                    "OFFLINE": 6, "not_expected": 3,
+                ]
+            ],
+            "blind": [
+                [
+                    "reason": "stopped", "since": "2026-11-21T04:10:05.000Z",
+                    "until": "2026-11-21T04:12:31.220Z",
+                ]
+            ], "truncated": false,
+        ]
         static let regions: JSONTree = [
             "as_of": "2026-11-21T15:30:00.000Z",
             "regions": [

@@ -11,6 +11,24 @@ extension OpenAPI {
             answers: ["200": answer("As it is now.", schema("StatusAnswer"))])
     }
 
+    static var getStatusHistory: JSONTree {
+        operation(
+            "getStatusHistory", .statusHistory, "GET", .answers,
+            "How many stood how, and when nobody was watching",
+            """
+            Without `since` the last 12 hours. Of each step the last count; a step without one is \
+            left out, and so is what was counted while blind. `step` is `1m` to `1d`; at most \
+            \(StatusHistoryQuery.samplesMax) of them fit an answer, and without it the shortest is \
+            taken that gives \(StatusHistoryQuery.samplesStandard) at most. Counts are taken once a \
+            minute and kept as long as the journal.
+            """,
+            parameters: ["since", "until", "step"].map { reference("parameters", $0) },
+            answers: [
+                "200": answer(
+                    "The stretch.", schema("StatusHistory"), example: Samples.statusHistory)
+            ])
+    }
+
     static var getRegions: JSONTree {
         operation(
             "listRegions", .regions, "GET", .answers, "Each region's people, by status",
@@ -30,7 +48,15 @@ extension OpenAPI {
             "type": "integer", "minimum": 1, "maximum": .integer(Int64(Router.limitMax)),
             "default": .integer(Int64(Router.regionsStandard)),
         ]
-        return [("regionLimit", inQuery("limit", "Regions in the answer at most.", limit))]
+        return [
+            ("regionLimit", inQuery("limit", "Regions in the answer at most.", limit)),
+            (
+                "step",
+                inQuery(
+                    "step", "The distance of two counts, such as `5m`.",
+                    ["type": "string", "pattern": "^[0-9]+(ms|s|m|h|d)$"])
+            ),
+        ]
     }
 
     // MARK: - Schemas
@@ -44,7 +70,7 @@ extension OpenAPI {
     static var present: JSONTree {
         [
             "StatusAnswer": statusAnswer, "Source": source, "StoreStanding": store,
-            "ReceiverStanding": receiver, "Region": region,
+            "ReceiverStanding": receiver, "StatusHistory": statusHistory, "Region": region,
             "RegionList": object(
                 "Some regions.", required: ["as_of", "regions", "next", "truncated"],
                 [
@@ -138,6 +164,28 @@ extension OpenAPI {
             "last_reload_ok": described("False if the last reading was refused.", flag),
         ]
         return object("How the settings stand.", required: members.names, members)
+    }
+
+    private static var statusHistory: JSONTree {
+        let names = Status.allCases.map(\.word) + ["not_expected"]
+        let sample = object(
+            "How many stood how.", required: ["at"] + names.map { "\($0)" },
+            JSONTree.object([.init(name: "at", value: instant)])
+                .with(.object(names.map { .init(name: "\($0)", value: count) })))
+        let window = object(
+            "Nobody was watching.", required: ["reason", "since", "until"],
+            [
+                "reason": words(BlindReason.allCases.map(\.word)), "since": instant,
+                "until": described("Null while it goes on.", instantOrNever),
+            ])
+        let members: JSONTree = [
+            "as_of": instant, "since": instant, "until": instant,
+            "step_seconds": ["type": "integer", "minimum": 60, "maximum": 86_400],
+            "samples": ["type": "array", "items": sample],
+            "blind": ["type": "array", "items": window],
+            "truncated": described("True if there was more than one answer looks at.", flag),
+        ]
+        return object("A stretch of the past, oldest first.", required: members.names, members)
     }
 
     private static var region: JSONTree {

@@ -34,6 +34,8 @@ extension Keeper {
     func number(_ pending: inout PendingTurn) {
         turnNumber += 1
         pending.close(number: turnNumber, engine)
+        // It is the turn's, so that it is kept with it if the commit fails (J6).
+        pending.sample = sampler.sample(engine)
     }
 
     private func committed(

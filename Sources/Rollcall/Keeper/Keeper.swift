@@ -64,6 +64,7 @@ package final class Keeper: @unchecked Sendable {
     var engine: Engine
     var figures: StoreFigures
     var chores: StoreChores
+    var sampler = FleetSampler()
     var outbox: Outbox
     /// What is told of the store's failing.
     var alarm: StoreAlarm
