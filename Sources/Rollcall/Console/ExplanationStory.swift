@@ -152,7 +152,8 @@ struct ExplanationStory {
             + "against nobody."
     }
 
-    private static func reason(_ word: String?) -> String {
+    /// What a reason to be blind means.
+    static func reason(_ word: String?) -> String {
         switch word {
         case "heartbeat": "your backend's heartbeats stayed away"
         case "overload": "Rollcall refused half of the writes"
