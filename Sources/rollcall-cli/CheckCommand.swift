@@ -18,11 +18,14 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "End with 1 if something is weak.")
     var strict = false
 
+    @Flag(help: "Print JSON.")
+    var json = false
+
     func run() throws {
         let check = try orExit {
             try SettingsCheck(path: file, environment: SettingsSource.environment)
         }
-        print(check.text, terminator: "")
+        print(json ? check.json : check.text, terminator: "")
         if strict, !check.weaknesses.isEmpty { throw ExitCode(1) }
     }
 }

@@ -46,7 +46,9 @@ struct DemoCommand: ParsableCommand {
             CommandLine.arguments.first ?? "", here: FileManager.default.currentDirectoryPath)
         let levelText = logLevel ?? "warn"
         guard let level = Logger.Level(rawValue: levelText == "warn" ? "warning" : levelText) else {
-            throw ValidationError("--log.level: debug, info, warn or error expected (\(levelText))")
+            throw ValidationError(
+                "--log.level: debug, info, warn or error expected "
+                    + "(\(ConsoleText.safe(levelText)))")
         }
         options.logLevel = level
         do throws(Demo.Fault) {

@@ -21,7 +21,9 @@ struct ManifestCommand: ParsableCommand {
 
     func run() throws {
         guard let manifest = Manifest(rawValue: kind) else {
-            throw ValidationError("systemd, kubernetes or prometheus expected (\(kind))")
+            throw ValidationError(
+                "systemd, kubernetes or prometheus expected "
+                    + "(\(ConsoleText.safe(kind)))")
         }
         try orExit {
             try manifest.write(try configurationFile.map { try ManifestSettings(path: $0) })

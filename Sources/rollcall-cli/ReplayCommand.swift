@@ -27,7 +27,13 @@ struct ReplayCommand: ParsableCommand {
     @Flag(help: "Compare with what had been decided; 1 if something differs.")
     var verify = false
 
+    @Flag(help: "With --verify: print what came of it as JSON.")
+    var json = false
+
     func validate() throws {
+        if json, !verify {
+            throw ValidationError("--json goes with --verify: without it each line is JSON already")
+        }
         if verify, configurationFile != nil || updates {
             throw ValidationError(
                 "--verify compares what was decided: it takes neither --config.file nor --updates")
@@ -36,7 +42,7 @@ struct ReplayCommand: ParsableCommand {
 
     func run() throws {
         if verify {
-            let (report, isSame) = try orExit { try VerifyFile(path: file).run() }
+            let (report, isSame) = try orExit { try VerifyFile(path: file, isJSON: json).run() }
             print(report, terminator: "")
             if !isSame { throw ExitCode(1) }
             return

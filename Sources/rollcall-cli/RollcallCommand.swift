@@ -12,8 +12,8 @@ struct RollcallCommand: ParsableCommand {
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckCommand.self, ConfigCommand.self,
             ExportCommand.self, ReplayCommand.self, TuneCommand.self, SimulateCommand.self,
-            ManifestCommand.self, GapsCommand.self, ExplainCommand.self, NudgesCommand.self,
-            SilenceCommand.self, DrillCommand.self,
+            ManifestCommand.self, StatusCommand.self, GapsCommand.self, ExplainCommand.self,
+            NudgesCommand.self, SilenceCommand.self, DrillCommand.self,
         ]
     )
 }
@@ -33,9 +33,10 @@ func orExit<Value>(_ body: () throws -> Value) throws -> Value {
     }
 }
 
-/// Says on standard error what is wrong.
+/// Says on standard error what is wrong. It may quote a file or an argument, which a terminal must
+/// not obey.
 func complain(_ text: String) {
-    _ = Array("rollcall: \(text)\n".utf8).withUnsafeBytes {
+    _ = Array("rollcall: \(ConsoleText.safeLines(text))\n".utf8).withUnsafeBytes {
         write(STDERR_FILENO, $0.baseAddress, $0.count)
     }
 }

@@ -54,11 +54,15 @@ struct ServeCommand: ParsableCommand {
             environment: SettingsSource.environment)
         let levelText = logLevel ?? source.value(of: .logLevel) ?? "info"
         guard let level = Logger.Level(rawValue: levelText == "warn" ? "warning" : levelText) else {
-            throw ValidationError("--log.level: debug, info, warn or error expected (\(levelText))")
+            throw ValidationError(
+                "--log.level: debug, info, warn or error expected "
+                    + "(\(ConsoleText.safe(levelText)))")
         }
         let formatText = logFormat ?? source.value(of: .logFormat) ?? "logfmt"
         guard let format = LogFormat(rawValue: formatText) else {
-            throw ValidationError("--log.format: logfmt or json expected (\(formatText))")
+            throw ValidationError(
+                "--log.format: logfmt or json expected "
+                    + "(\(ConsoleText.safe(formatText)))")
         }
         let settings = try orExit { try source.read() }
         Foreground.run(settings, source: source, level: level, format: format)

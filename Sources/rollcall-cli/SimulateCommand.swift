@@ -54,7 +54,7 @@ struct SimulateCommand: ParsableCommand {
             valueName: "file"))
     var tokenFile: String?
 
-    @Flag(help: "With --target: print what came of it as JSON.")
+    @Flag(help: "Print what came of it as JSON; not with --output -.")
     var json = false
 
     @Flag(help: "Print settings for a server whose fleet lives at --speed, and nothing else.")
@@ -82,12 +82,15 @@ struct SimulateCommand: ParsableCommand {
             guard [output, store, target].count(where: { $0 != nil }) == 1 else {
                 throw .wrongOption("one of --output, --store and --target expected")
             }
+            if json, output == "-" {
+                throw .wrongOption("--json: the lines go to standard output already")
+            }
             let simulation = try FleetSimulation(
                 options, truth: truth, configurationPath: configurationFile)
             if let output {
-                complain(try simulation.write(file: output))
+                say(try simulation.write(file: output))
             } else if let store {
-                complain(try simulation.write(store: store))
+                say(try simulation.write(store: store))
             } else if let target {
                 Interrupt.watch()
                 let summary = try simulation.report(
@@ -99,6 +102,10 @@ struct SimulateCommand: ParsableCommand {
             complain("\(error)")
             throw ExitCode(error.exitCode)
         }
+    }
+
+    private func say(_ written: FleetSimulation.Written) {
+        if json { print(written.json, terminator: "") } else { complain(written.text) }
     }
 }
 

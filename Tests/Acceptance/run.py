@@ -11,10 +11,10 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 SUITES = (
     "test_http", "test_openapi", "test_limits", "test_doors", "test_metrics_formats",
-    "test_liveness", "test_people", "test_gaps", "test_store", "test_export", "test_failing_disk",
-    "test_durability", "test_systemd", "test_manifest", "test_prometheus", "test_alert_rules",
-    "test_alerts_prometheus", "test_alertmanager", "test_pages", "test_nudges", "test_demo",
-    "test_simulate", "test_settings", "test_tune", "test_dashboards",
+    "test_liveness", "test_people", "test_gaps", "test_status", "test_store", "test_export",
+    "test_failing_disk", "test_durability", "test_systemd", "test_manifest", "test_prometheus",
+    "test_alert_rules", "test_alerts_prometheus", "test_alertmanager", "test_pages", "test_nudges",
+    "test_demo", "test_simulate", "test_settings", "test_tune", "test_dashboards",
     "test_dashboard_panels", "test_readme",
     "test_history_size",
 )

@@ -170,6 +170,37 @@ class VerdictTests(RollcallTestCase):
         self.assertEqual(status["responders"]["ONLINE"], 1)
         self.assertEqual(status["not_expected"]["paused"], 1)
         self.assertEqual([source["source"] for source in status["sources"]], ["pod-1"])
+        self.assertLessEqual(status["started_at"], status["as_of"])
+        self.assertEqual(status["store"]["state"], "ok")
+        self.assertGreater(status["store"]["size_bytes"], 0)
+        self.assertEqual(status["alerts"], {"firing": 0, "pending": 0, "silences": 0})
+        self.assertEqual(status["nudges"], {
+            "mode": "dry_run", "sink": "none", "frozen_until": None, "pending": 0})
+        self.assertEqual(
+            status["receivers"], [{"name": "log", "kind": "log", "pending": 0}])
+        self.assertIs(status["settings"]["last_reload_ok"], True)
+
+    def test_regions_tell_their_people_by_status(self):
+        server = self.serve("coverage: {regions: [harbour]}\n")
+        server.write("/v1/batches", [
+            {"responder_id": "a", "region": "north"}, {"responder_id": "b", "region": "\u00e9st"},
+            {"responder_id": "c", "region": "north"}])
+        server.write("/v1/responders", {"responder_id": "c", "sharing": "paused"})
+
+        def row(region, online=0, not_expected=0, must=False):
+            return {
+                "region": region, "active": online,
+                "responders": {"UNKNOWN": 0, "ONLINE": online, "DEGRADED": 0, "OFFLINE": 0},
+                "not_expected": not_expected, "flapping": 0, "must_be_staffed": must}
+        rows = [row("harbour", must=True), row("north", 1, 1), row("\u00e9st", 1)]
+        answer = server.get("/v1/regions").json()
+        self.assertEqual(answer["regions"], rows)
+        self.assertEqual((answer["next"], answer["truncated"]), (None, False))
+        self.assertEqual(server.get("/v1/regions?limit=2").json()["next"], "north")
+        self.assertEqual(
+            server.get("/v1/regions?limit=2&after=north").json()["regions"], rows[2:])
+        for query in ("limit=0", "limit=1001", "colour=red"):
+            self.problem(server.get(f"/v1/regions?{query}"), 400)
 
 
 class BodyTests(RollcallTestCase):

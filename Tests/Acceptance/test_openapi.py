@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from rollcall_process import (
-    NDJSON, OPEN_METRICS, RollcallTestCase, eventually, ndjson, now_ms)
+    NDJSON, OPEN_METRICS, RollcallTestCase, eventually, ndjson, now_ms, rfc3339)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 METHODS = ("get", "put", "post", "delete")
@@ -333,6 +333,14 @@ class TourTests(OpenAPITestCase):
             self.ask(server, "GET", f"/v1/responders{query}", 200)
         for query in ("?limit=0", "?status=FINE", "?colour=red"):
             self.ask(server, "GET", f"/v1/responders{query}", 400)
+        for query in ("", "?step=1m&since=" + rfc3339(now_ms() - 60_000), "?step=1d"):
+            self.ask(server, "GET", f"/v1/status/history{query}", 200)
+        for query in ("?step=1s", "?colour=red"):
+            self.ask(server, "GET", f"/v1/status/history{query}", 400)
+        for query in ("", "?limit=1", "?after=north&limit=1000"):
+            self.ask(server, "GET", f"/v1/regions{query}", 200)
+        for query in ("?limit=0", "?region=north"):
+            self.ask(server, "GET", f"/v1/regions{query}", 400)
         for name in ("whole", "odd", "nobody-yet", "p7"):
             self.ask(server, "GET", f"/v1/responders/{name}", 200)
         self.ask(server, "GET", "/v1/responders/stranger", 404)

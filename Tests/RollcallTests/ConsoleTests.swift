@@ -15,6 +15,10 @@ import Testing
         #expect(ConsoleText.safe(text) == shown)
     }
 
+    @Test func `the ends of lines stay where several are said`() {
+        #expect(ConsoleText.safeLines("a\u{1B}b\n\n  c\r\n") == "a\\u{1B}b\n\n  c\\u{D}\\u{A}")
+    }
+
     @Test(arguments: [
         ("", 0), ("abc", 3), ("żółć", 4), ("日本", 4), ("한국", 4), ("e\u{301}", 1), ("👍", 2),
         ("ｆｕｌｌ", 8), ("–…→", 3),
@@ -35,6 +39,30 @@ import Testing
         #expect(ConsoleText.wrapped("a bc def", 4) == ["a bc", "def"])
         #expect(ConsoleText.wrapped("abcdef g", 4) == ["abcdef", "g"])
         #expect(ConsoleText.wrapped("", 4) == [""])
+    }
+
+    @Test func `a table is as wide as its cells, and narrower where a terminal is`() {
+        let columns = [
+            ConsoleTable.Column("id", least: 4), .init("n", isRight: true),
+            .init("words", least: 6),
+        ]
+        let rows = [["abcdefgh", "7", "so many words"], ["b", "12", ""]]
+        func lines(_ width: Int, isCut: Bool = true, free: Int = 0) -> [String] {
+            var style = ConsoleStyle()
+            (style.columns, style.isCut) = (width, isCut)
+            let table = ConsoleTable(columns, rows, style, free: free)
+            return [table.head] + rows.map { table.line($0) }
+        }
+        let whole = ["id         n  words", "abcdefgh   7  so many words", "b         12"]
+        #expect(lines(27) == whole)
+        #expect(lines(10, isCut: false) == whole)
+        let close = ["id        n words", "abcdefgh  7 so many words", "b        12"]
+        #expect(lines(26) == close)
+        #expect(lines(25) == close)
+        #expect(lines(31, free: 6) == close)
+        #expect(lines(24) == ["id       n words", "abcdef…  7 so many words", "b       12"])
+        #expect(lines(14) == ["id    n words", "abc…  7 so ma…", "b    12"])
+        #expect(lines(1) == ["id    n words", "abc…  7 so ma…", "b    12"])
     }
 
     @Test(arguments: [

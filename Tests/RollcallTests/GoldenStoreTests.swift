@@ -59,7 +59,7 @@ import Testing
     @Test func `version 1: it is migrated once, written on, and read again`() throws {
         let path = try unpack(1)
         var store = try KeeperStore(path: path)
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 5)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 6)
         var engine = try store.recover().engine
         let turn = try #require(try store.journal.lastTurn())
         let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
@@ -83,7 +83,7 @@ import Testing
     @Test func `version 2: erasures and people are there; gaps begin with the next silence`() throws
     {
         let store = try KeeperStore(path: try unpack(2))
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 5)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 6)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 2)
         #expect(recovered.rows > 0)
@@ -120,7 +120,7 @@ import Testing
     {
         let path = try unpack(3)
         var store = try KeeperStore(path: path)
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 5)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 6)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 3)
         #expect(recovered.rows > 0)
@@ -142,7 +142,7 @@ import Testing
         throws
     {
         let store = try KeeperStore(path: try unpack(4))
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 5)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 6)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 4)
         #expect(recovered.rows > 0)
@@ -157,6 +157,35 @@ import Testing
         #expect(try store.journal.pushClaims() == 0)
         #expect(engine.counters.nudges == NudgeCounters())
         #expect(engine.brokenInvariants() == [])
+        try store.journal.close()
+    }
+
+    @Test func `version 5: pushes and nudges are there; samples begin with the next minute`()
+        throws
+    {
+        let store = try KeeperStore(path: try unpack(5))
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 6)
+        let recovered = try store.recover()
+        #expect(recovered.checkpoint?.engineVersion == 5)
+        #expect(recovered.rows > 0 && recovered.differences == 0)
+        var engine = recovered.engine
+        let ids = (0..<engine.roster.count).map { text(engine.roster.id($0)) }
+        #expect(ids == (0..<7).map { "r-\($0)" } + ["", "late-1"])
+        #expect(try store.journal.lastPush() == 7)
+        #expect(engine.counters.nudges != NudgeCounters())
+        #expect(engine.brokenInvariants() == [])
+        #expect(try store.journal.connection.integer("SELECT count(*) FROM samples") == 0)
+        let turn = try #require(try store.journal.lastTurn())
+        let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
+        var pending = PendingTurn()
+        _ = pending.fold(.start(), into: &engine, at: now)
+        engine.advance(to: now)
+        pending.take(from: &engine)
+        pending.close(number: turn.number + 1, engine)
+        var sampler = FleetSampler()
+        pending.sample = sampler.sample(engine)
+        try store.commit([pending])
+        #expect(try store.journal.connection.integer("SELECT offline FROM samples") == 8)
         try store.journal.close()
     }
 }

@@ -90,6 +90,16 @@ import Testing
         let (report, isSame) = try VerifyFile(path: directory.store).run()
         #expect(isSame)
         #expect(report.hasPrefix("all the same: "))
+        let json = try VerifyFile(path: directory.store, isJSON: true).run().report
+        let tree = try JSONTree(reading: Array(json.utf8))
+        #expect(
+            tree.names == [
+                "same", "difference", "decisions", "since", "until", "turns", "other_rules",
+                "people_erased",
+            ])
+        #expect(tree["same"]?.isTrue == true && tree["difference"] == nil)
+        let kinds = ["transitions", "gaps", "alerts", "nudges", "blinds"]
+        #expect(tree["decisions"]?.names == kinds)
     }
 
     @Test func `until ends with the last turn before it`() throws {

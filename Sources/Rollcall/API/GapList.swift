@@ -142,7 +142,7 @@ enum GapJSON {
         let blind = isOpen ? max(report.blind, passed.blind) : report.blind
         seconds("blind_seconds", blind, to: &body)
         appendGroup(report.facts.group, to: &body)
-        appendEvidence(report, isOpen: isOpen, to: &body)
+        appendEvidence(report, isOpen: isOpen, blind, to: &body)
         body.append(UInt8(ascii: "}"))
     }
 
@@ -158,23 +158,50 @@ enum GapJSON {
         body.append(UInt8(ascii: "}"))
     }
 
-    /// The facts of the suspicion and those of the return, each without what stands beside it.
+    /// The facts of the suspicion and those of the return, each without what stands beside it, and
+    /// what both come to in words.
     private static func appendEvidence(
-        _ report: GapReport, isOpen: Bool, to body: inout [UInt8]
+        _ report: GapReport, isOpen: Bool, _ blind: Milliseconds, to body: inout [UInt8]
     ) {
         var bare = report
         bare.state = .judged
         bare.closedAt = .distantPast
         bare.blind = Milliseconds(0)
+        var facts: [UInt8] = []
+        GapEvidence.append(bare, to: &facts)
         JSONWriter.raw(",\"evidence\":", to: &body)
-        GapEvidence.append(bare, to: &body)
+        body += facts
         JSONWriter.raw(",\"return\":", to: &body)
         // Who is no longer expected did not return.
-        guard !isOpen, report.verdict != .dutyEnded else {
-            return JSONWriter.raw("null", to: &body)
+        if isOpen || report.verdict == .dutyEnded {
+            JSONWriter.raw("null", to: &body)
+        } else {
+            bare.state = .verdict
+            var seen: [UInt8] = []
+            GapEvidence.append(bare, to: &seen)
+            body += seen
+            if report.verdict != nil { facts = seen }
         }
-        bare.state = .verdict
-        GapEvidence.append(bare, to: &body)
+        JSONWriter.raw(",\"text\":", to: &body)
+        JSONWriter.string(text(report, isOpen: isOpen, blind, facts).utf8, to: &body)
+    }
+
+    /// Cause and evidence in the words of `rollcall explain`, times in UTC; `facts` are those that
+    /// the last word on it rests on.
+    private static func text(
+        _ report: GapReport, isOpen: Bool, _ blind: Milliseconds, _ facts: [UInt8]
+    ) -> String {
+        let wording = GapWording(
+            evidence: (try? JSONTree(reading: facts)) ?? .null, style: ConsoleStyle(),
+            at: isOpen ? report.offlineAt : report.closedAt, namesZone: true)
+        var text: String
+        if let verdict = report.verdict {
+            text = wording.outcome("\(verdict.word)", suspected: "\(report.suspected.word)")
+        } else {
+            text = wording.suspicion("\(report.suspected.word)")
+            if !isOpen { text += " They are back: what it was is told within two minutes." }
+        }
+        return blind.count > 0 ? "\(text) \(GapWording.blind(blind))" : text
     }
 
     /// Appends `,"key":12.5`: seconds with one to three decimals.

@@ -18,6 +18,12 @@ package struct HistoryLimits: Sendable {
     var darkSummed = 1_000_000
     /// Rows of one table.
     var groups = 10_000
+    /// Samples looked at for one history of the fleet.
+    var samplesLookedAt = 50_000
+    /// Decisions about nobody that are looked at for its blind windows, and windows told of.
+    var decisionsAboutNobody = 200_000
+    /// See `decisionsAboutNobody`.
+    var blindWindows = 1000
     /// How long one question is worked at.
     var time = Duration.seconds(2)
     /// How long a question waits before it gets a 503: the listener's watchdog would come next.

@@ -37,7 +37,8 @@ enum OpenAPI {
                 "requestBodies": requestBodies,
                 "headers": headers,
                 "responses": responses,
-                "schemas": told.with(answered).with(history).with(alerts).with(nudges),
+                "schemas": told.with(answered).with(present).with(history).with(alerts)
+                    .with(nudges),
             ],
         ]
     }

@@ -32,8 +32,7 @@ extension OpenAPI {
                 ]),
             "ErasureAccepted": object(
                 "An erasure has begun.", required: ["erasure"], ["erasure": count]),
-            "Erasure": erasureAnswer, "StatusAnswer": statusAnswer, "Source": source,
-            "Reload": reload, "SettingChange": settingChange,
+            "Erasure": erasureAnswer, "Reload": reload, "SettingChange": settingChange,
         ]
     }
 
@@ -143,45 +142,6 @@ extension OpenAPI {
     }
 
     // MARK: - Ourselves
-
-    private static var statusAnswer: JSONTree {
-        let blind = object(
-            "One reason to be blind.", required: ["reason", "since"],
-            ["reason": words(BlindReason.allCases.map(\.word)), "since": instant])
-        return object(
-            "How the watch stands.",
-            required: [
-                "version", "as_of", "watching", "blind", "responders", "not_expected",
-                "last_batch_at", "sources",
-            ],
-            [
-                "version": text, "as_of": instant, "watching": flag,
-                "not_watching_since": described("Only while not watching.", instant),
-                "blind": ["type": "array", "items": blind],
-                "responders": counts("Those expected.", ["active"] + Status.allCases.map(\.word)),
-                "not_expected": counts(
-                    "Those not expected, by first reason.",
-                    ["all"] + NotExpected.allCases.map(\.word)),
-                "last_batch_at": instantOrNever,
-                "sources": [
-                    "type": "array", "items": schema("Source"),
-                    "maxItems": .integer(Int64(Feed.sourcesMax)),
-                ],
-            ])
-    }
-
-    private static func counts(_ description: String, _ names: [StaticString]) -> JSONTree {
-        let members = names.map { JSONTree.Member(name: "\($0)", value: count) }
-        return object(description, required: names.map { "\($0)" }, .object(members))
-    }
-
-    private static var source: JSONTree {
-        let members: JSONTree = [
-            "source": schema("Name"), "up": flag, "every_seconds": ["type": "number"],
-            "last_beat_at": instant,
-        ]
-        return object("A declared source.", required: members.names, members)
-    }
 
     private static var reload: JSONTree {
         let changes: JSONTree = ["type": "array", "items": schema("SettingChange")]

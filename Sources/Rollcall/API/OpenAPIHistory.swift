@@ -195,6 +195,7 @@ extension OpenAPI {
             "group": ["anyOf": [schema("GapGroup"), ["type": "null"]]],
             "evidence": schema("GapEvidence"),
             "return": ["anyOf": [schema("GapEvidence"), ["type": "null"]]],
+            "text": described("Cause and evidence in words; times in UTC.", ["type": "string"]),
         ]
         return object("A gap.", required: members.names, members)
     }

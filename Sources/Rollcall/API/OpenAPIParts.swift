@@ -42,7 +42,7 @@ extension OpenAPI {
             ("limit", inQuery("limit", "People in the answer at most.", limit)),
         ]
         return .object(
-            (fixed + historyParameters + alertParameters + nudgeParameters)
+            (fixed + presentParameters + historyParameters + alertParameters + nudgeParameters)
                 .map { .init(name: $0.0, value: $0.1) })
     }
 

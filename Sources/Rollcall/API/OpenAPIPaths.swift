@@ -24,6 +24,8 @@ extension OpenAPI {
         case .erasure: erasure
         case .heartbeat: ["post": postHeartbeat, "delete": deleteHeartbeat]
         case .status: ["get": getStatus]
+        case .statusHistory: ["get": getStatusHistory]
+        case .regions: ["get": getRegions]
         case .metrics: ["get": getMetrics]
         case .healthy: ["get": getHealthy]
         case .ready: ["get": getReady]
@@ -172,12 +174,6 @@ extension OpenAPI {
             answers: ["200": answer("The erasure.", schema("Erasure"), example: Samples.erasure)],
             problems: [404])
         return ["parameters": [reference("parameters", "number")], "get": show]
-    }
-
-    private static var getStatus: JSONTree {
-        operation(
-            "getStatus", .status, "GET", .answers, "The watch, counts, sources",
-            answers: ["200": answer("As it is now.", schema("StatusAnswer"))])
     }
 
     // MARK: - Operation

@@ -55,6 +55,32 @@ extension OpenAPI {
                 "app_state": "background", "network_type": "cellular", "queue_depth": 2,
             ],
         ]
+        static let statusHistory: JSONTree = [
+            "as_of": "2026-11-21T15:30:00.000Z", "since": "2026-11-21T03:30:00.000Z",
+            "until": "2026-11-21T15:30:00.000Z", "step_seconds": 300,
+            "samples": [
+                [
+                    "at": "2026-11-21T15:29:00.412Z", "UNKNOWN": 0, "ONLINE": 30, "DEGRADED": 5,
+                    "OFFLINE": 6, "not_expected": 3,
+                ]
+            ],
+            "blind": [
+                [
+                    "reason": "stopped", "since": "2026-11-21T04:10:05.000Z",
+                    "until": "2026-11-21T04:12:31.220Z",
+                ]
+            ], "truncated": false,
+        ]
+        static let regions: JSONTree = [
+            "as_of": "2026-11-21T15:30:00.000Z",
+            "regions": [
+                [
+                    "region": "north", "active": 41,
+                    "responders": ["UNKNOWN": 0, "ONLINE": 30, "DEGRADED": 5, "OFFLINE": 6],
+                    "not_expected": 3, "flapping": 0, "must_be_staffed": true,
+                ]
+            ], "next": nil, "truncated": false,
+        ]
         static let gaps: JSONTree = [
             "gaps": [
                 [
@@ -75,6 +101,12 @@ extension OpenAPI {
                         "first_captured_inside_at": "2026-11-21T15:16:18.000Z",
                         "last_captured_inside_at": "2026-11-21T15:20:18.000Z",
                     ],
+                    "text": """
+                    It was: network (suspected: app_suspended). 2 locations were captured \
+                    15:16:18–15:20:18 UTC while out of contact: the app ran, the network did not. \
+                    This goes by the phone's own clock; it does not say whose network failed, nor \
+                    that the app ran all the time.
+                    """,
                 ]
             ], "next": "1795274152161.17", "as_of": "2026-11-21T15:30:00.000Z",
         ]

@@ -115,9 +115,9 @@ extension Router {
     // MARK: - Ourselves
 
     func showStatus(_ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void) {
-        keeper.ask { view in
+        keeper.ask { [edge] view in
             var body: [UInt8] = []
-            StatusJSON.append(view, to: &body)
+            StatusJSON.append(view, edge, to: &body)
             answer(.json(body), InputFigures())
         }
     }

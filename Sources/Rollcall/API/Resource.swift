@@ -24,6 +24,8 @@ enum Resource: CaseIterable, Sendable {
     case erasure
     case heartbeat
     case status
+    case statusHistory
+    case regions
     case metrics
     case healthy
     case ready
@@ -53,6 +55,8 @@ enum Resource: CaseIterable, Sendable {
         case .erasure: "\(Self.erasurePrefix){number}"
         case .heartbeat: "/v1/heartbeat"
         case .status: "/v1/status"
+        case .statusHistory: "/v1/status/history"
+        case .regions: "/v1/regions"
         case .metrics: "/metrics"
         case .healthy: "/-/healthy"
         case .ready: "/-/ready"
@@ -72,7 +76,7 @@ enum Resource: CaseIterable, Sendable {
         case .responder: ["GET", "DELETE"]
         case .heartbeat: ["POST", "DELETE"]
         case .timeline, .nudge, .gaps, .dark, .nudges, .alerts, .alertHistory, .drill, .erasure,
-            .status, .metrics, .healthy, .ready, .openAPI, .page:
+            .status, .statusHistory, .regions, .metrics, .healthy, .ready, .openAPI, .page:
             ["GET"]
         }
     }
@@ -92,7 +96,7 @@ enum Resource: CaseIterable, Sendable {
         case .drills, .drill: .drills
         case .erasure: .erasures
         case .heartbeat: .heartbeat
-        case .status: .status
+        case .status, .statusHistory, .regions: .status
         case .metrics: .metrics
         case .healthy, .ready: .health
         case .reload: .reload

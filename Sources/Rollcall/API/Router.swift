@@ -120,6 +120,8 @@ package struct Router: Sendable {
         case (.erasure, _): showErasure(target.number, answer)
         case (.heartbeat, _): postHeartbeat(request, answer)
         case (.status, _): showStatus(answer)
+        case (.statusHistory, _): showStatusHistory(request, answer)
+        case (.regions, _): listRegions(request, answer)
         case (.metrics, _): showMetrics(request, answer)
         case (.healthy, _): answer(health, InputFigures())
         case (.ready, _): answer(readiness, InputFigures())

@@ -3,14 +3,16 @@ import RollcallCore
 
 /// How to print for whoever reads: a terminal's width and colours, and the zone of times.
 package struct ConsoleStyle: Sendable {
-    /// What a page is written for where there is no terminal, and the narrowest that is.
+    /// What a page is written for where there is no terminal.
     package static let columnsStandard = 80
+    /// The narrowest that a page is written for: below it, lines are broken by the terminal.
+    package static let columnsMin = 40
 
     /// Columns of a line.
     package var columns = columnsStandard
     /// Whether a table's cells may be cut so that its lines fit.
     package var isCut = false
-    /// Whether headings may be bold and times dim.
+    /// Whether headings may be bold, times dim, and what wants attention red.
     package var isColoured = false
     /// Times in the machine's own zone instead of UTC.
     package var isLocal = false
@@ -26,7 +28,7 @@ package struct ConsoleStyle: Sendable {
         guard isatty(STDOUT_FILENO) == 1 else { return style }
         var size = winsize()
         if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 {
-            style.columns = max(columnsStandard, Int(size.ws_col))
+            if size.ws_col > 0 { style.columns = max(columnsMin, Int(size.ws_col)) }
         }
         style.isCut = true
         let isPlain = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
@@ -37,6 +39,8 @@ package struct ConsoleStyle: Sendable {
 
     func bold(_ text: String) -> String { isColoured ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
     func dim(_ text: String) -> String { isColoured ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
+    /// For what wants attention; its words say so too.
+    func loud(_ text: String) -> String { isColoured ? "\u{1B}[1;31m\(text)\u{1B}[0m" : text }
 
     // MARK: - Times
 

@@ -1,9 +1,9 @@
 /// Text that a terminal shows as it is meant.
-enum ConsoleText {
+package enum ConsoleText {
     /// `text` without anything that a terminal could obey, or that hides what is written: control
     /// and format characters (which turn the direction of text, too), separators of lines, what is
     /// private or unassigned. They are shown by their number: `\u{1B}`.
-    static func safe(_ text: String) -> String {
+    package static func safe(_ text: String) -> String {
         guard !text.utf8.allSatisfy({ (0x20...0x7E) ~= $0 }) else { return text }
         var shown = ""
         for scalar in text.unicodeScalars {
@@ -14,6 +14,12 @@ enum ConsoleText {
             }
         }
         return shown
+    }
+
+    /// The same of several lines: their ends stay.
+    package static func safeLines(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { safe(String($0)) }
+            .joined(separator: "\n")
     }
 
     private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {

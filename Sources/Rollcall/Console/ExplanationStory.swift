@@ -83,28 +83,24 @@ struct ExplanationStory {
         let wording = GapWording(
             evidence: evidence, style: style, at: event["at"]?.instant ?? .distantPast)
         let suspected = event["suspected"]?.shown ?? GapListing.missing
-        let reason = wording.reason(event["suspected"]?.text ?? "")
+        let cause = event["suspected"]?.text ?? GapListing.missing
         switch event["state"]?.text {
         case "open":
             progress.begin(suspected)
-            return "A gap opens. Suspected: \(suspected), because \(reason). \(known(evidence))"
+            return "A gap opens. " + wording.suspicion(cause)
         case "judged":
             let before = progress.suspected
             progress.suspected = suspected
             if before == suspected { return "The gap counts. Still suspected: \(suspected)." }
-            let was = before.map { " (before: \($0))" } ?? ""
-            return "The gap counts. Suspected: \(suspected)\(was), because \(reason). "
-                + known(evidence)
+            return "The gap counts. " + wording.suspicion(cause, before: before)
         case "closed":
             let isJudged = events[place...].contains {
                 $0["kind"]?.text == "gap" && $0["state"]?.text == "verdict"
             }
             return closed(evidence, isJudged: isJudged, &progress)
         case "verdict":
-            let verdict = event["verdict"]?.shown ?? GapListing.missing
-            let proof = wording.proof(event["verdict"]?.text ?? "")
-            return "It was: \(verdict) (suspected: \(suspected)). "
-                + (proof.first?.uppercased() ?? "") + proof.dropFirst()
+            return wording.outcome(
+                event["verdict"]?.text ?? GapListing.missing, suspected: suspected)
         case let state:
             let word = state.map { ConsoleText.safe($0) } ?? GapListing.missing
             return "Gap, \(word): this rollcall does not know what that is."
@@ -124,16 +120,10 @@ struct ExplanationStory {
             text += " What it was is told two minutes after the return."
         }
         if let blind = evidence["blind_ms"]?.whole, blind > 0 {
-            let span = ConsoleStyle.span(Milliseconds(blind))
-            text += " For \(span) of it we were not watching: it counts against nobody."
+            text += " " + GapWording.blind(Milliseconds(blind))
         }
         progress = GapProgress()
         return text
-    }
-
-    private func known(_ evidence: JSONTree) -> String {
-        let facts = GapWording.known(evidence).map { "Last known: \($0)." }
-        return facts ?? "The phone had said nothing of itself."
     }
 
     // MARK: - Ourselves
@@ -162,7 +152,8 @@ struct ExplanationStory {
             + "against nobody."
     }
 
-    private static func reason(_ word: String?) -> String {
+    /// What a reason to be blind means.
+    static func reason(_ word: String?) -> String {
         switch word {
         case "heartbeat": "your backend's heartbeats stayed away"
         case "overload": "Rollcall refused half of the writes"

@@ -59,7 +59,10 @@ struct GapCounts {
     private func table(
         _ by: [String], _ rows: [JSONTree], _ all: Int64, _ style: ConsoleStyle
     ) -> [String] {
-        let headings = by + ["gaps", "share", "open", "median", "longest", "blind"]
+        let figures = ["gaps", "share", "open", "median", "longest", "blind"]
+        let columns =
+            by.map { ConsoleTable.Column($0, least: 8) }
+            + figures.map { ConsoleTable.Column($0, isRight: true) }
         let cells = rows.map { row in
             let seconds = row["seconds"]
             return by.map { row[$0]?.shown ?? GapListing.missing } + [
@@ -68,17 +71,10 @@ struct GapCounts {
                 Self.span(seconds?["longest"]), Self.number(row["blind"]),
             ]
         }
-        let widths = headings.indices.map { place in
-            ([headings] + cells).map { ConsoleText.columns($0[place]) }.max() ?? 0
-        }
-        func line(_ cells: [String]) -> String {
-            zip(cells, widths).enumerated().map { place, cell in
-                ConsoleText.fitted(cell.0, cell.1, isRight: place >= by.count)
-            }.joined(separator: "  ")
-        }
-        var lines = [style.bold(line(headings))]
+        let table = ConsoleTable(columns, cells, style)
+        var lines = [style.bold(table.head)]
         for (row, cells) in zip(rows, cells) {
-            lines.append(line(cells))
+            lines.append(table.line(cells))
             guard let verdicts = verdicts(row, by) else { continue }
             lines += ConsoleText.wrapped(verdicts, style.columns - 4).map {
                 "    " + style.dim($0)

@@ -4,11 +4,10 @@ import RollcallCore
 struct GapListing {
     /// What stands where nothing was told.
     static let missing = "–"
-    private static let headings = [
-        "since", "length", "responder", "region", "platform", "suspected", "verdict",
+    private static let columns = [
+        ConsoleTable.Column("since"), .init("length", isRight: true), .init("responder", least: 8),
+        .init("region", least: 5), .init("platform"), .init("suspected"), .init("verdict"),
     ]
-    /// Columns that may be cut, first first, and what of them must stay.
-    private static let cuttable = [(place: 2, least: 8), (place: 3, least: 5)]
 
     private struct Row {
         let day: String
@@ -38,20 +37,13 @@ struct GapListing {
             "\(Self.count(rows.count, "gap"))\(words), newest first; \(open) still open. "
                 + "Times in \(zone).", "",
         ]
-        let (widths, gutter) = Self.widths(rows, style)
-        func line(_ cells: [String]) -> String {
-            let parts = zip(cells, widths).enumerated().map { place, cell in
-                ConsoleText.fitted(cell.0, cell.1, isRight: place == 1)
-            }
-            let text = parts.joined(separator: gutter)
-            return String(text.reversed().drop { $0 == " " }.reversed())
-        }
-        lines.append(style.bold(line(Self.headings)))
+        let table = ConsoleTable(Self.columns, rows.map(\.cells), style)
+        lines.append(style.bold(table.head))
         var day = ""
         for row in rows {
             if row.day != day { lines.append(style.bold(row.day)) }
             day = row.day
-            lines.append(line(row.cells))
+            lines.append(table.line(row.cells))
         }
         let notes = Self.notes(rows, isWhole: isWhole, style)
         return (lines + notes).joined(separator: "\n") + "\n"
@@ -76,24 +68,6 @@ struct GapListing {
                 gap["responder_id"]?.shown ?? missing, gap["region"]?.shown ?? missing,
                 gap["platform"]?.shown ?? missing, gap["suspected"]?.shown ?? missing, verdict,
             ], isOpen: state == "open", isBlind: isBlind)
-    }
-
-    /// Columns of each cell, and what stands between two.
-    private static func widths(_ rows: [Row], _ style: ConsoleStyle) -> ([Int], String) {
-        var widths = headings.map { ConsoleText.columns($0) }
-        for row in rows {
-            for (place, cell) in row.cells.enumerated() {
-                widths[place] = max(widths[place], ConsoleText.columns(cell))
-            }
-        }
-        func excess(_ gutter: Int) -> Int {
-            widths.reduce(0, +) + gutter * (widths.count - 1) - style.columns
-        }
-        guard style.isCut, excess(2) > 0 else { return (widths, "  ") }
-        for (place, least) in cuttable where excess(1) > 0 {
-            widths[place] = min(widths[place], max(least, widths[place] - excess(1)))
-        }
-        return (widths, " ")
     }
 
     private static func notes(

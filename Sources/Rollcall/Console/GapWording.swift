@@ -10,8 +10,23 @@ struct GapWording {
     let style: ConsoleStyle
     /// When it was said: times of the same day need no date.
     let at: Timestamp
+    /// Whether times say in which zone they are: where nothing else around them does.
+    var namesZone = false
 
     // MARK: - Suspicions
+
+    /// What is suspected and why, and what the phone had said last; `before` is what was suspected
+    /// until then.
+    func suspicion(_ cause: String, before: String? = nil) -> String {
+        let was = before.map { " (before: \($0))" } ?? ""
+        return "Suspected: \(ConsoleText.safe(cause))\(was), because \(reason(cause)). \(lastKnown)"
+    }
+
+    /// What the phone had said of itself, as a sentence.
+    private var lastKnown: String {
+        let facts = Self.known(evidence).map { "Last known: \($0)." }
+        return facts ?? "The phone had said nothing of itself."
+    }
 
     /// Why this cause is suspected.
     func reason(_ cause: String) -> String {
@@ -95,6 +110,18 @@ struct GapWording {
 
     // MARK: - Verdicts
 
+    /// What it was, and what that proves.
+    func outcome(_ verdict: String, suspected: String) -> String {
+        let proof = proof(verdict)
+        return "It was: \(ConsoleText.safe(verdict)) (suspected: \(ConsoleText.safe(suspected))). "
+            + (proof.first?.uppercased() ?? "") + proof.dropFirst()
+    }
+
+    /// That a part of the gap was not seen.
+    static func blind(_ span: Milliseconds) -> String {
+        "For \(ConsoleStyle.span(span)) of it we were not watching: it counts against nobody."
+    }
+
     /// What the return showed, what that proves and what not.
     func proof(_ verdict: String) -> String {
         switch verdict {
@@ -129,6 +156,7 @@ struct GapWording {
                 first == last
                 ? " at \(style.time(first, beside: at))"
                 : " \(style.time(first, beside: at))–\(style.time(last, beside: at))"
+            if namesZone { text += " \(style.zone(last))" }
         }
         return text + " while out of contact: the app ran, the network did not. This goes by the "
             + "phone's own clock; it does not say whose network failed, nor that the app ran all "

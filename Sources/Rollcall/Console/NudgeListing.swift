@@ -2,7 +2,10 @@ import RollcallCore
 
 /// The nudge ledger as a table for people, with the answer for one person before it.
 struct NudgeListing {
-    private static let headings = ["at", "responder", "location", "suspected"]
+    private static let columns = [
+        ConsoleTable.Column("at"), .init("responder", least: 8),
+        .init("location", isRight: true), .init("suspected", least: 8),
+    ]
     /// Columns that the last cell gets at least, however long ids are.
     private static let textColumnsMin = 24
 
@@ -86,17 +89,10 @@ struct NudgeListing {
 
     private func table(_ style: ConsoleStyle) -> [String] {
         let rows = entries.map { cells($0, style) }
-        let widths = Self.headings.indices.map { place in
-            (rows + [Self.headings]).map { ConsoleText.columns($0[place]) }.max() ?? 0
-        }
-        let margin = widths.reduce(0) { $0 + $1 + 2 }
+        let table = ConsoleTable(Self.columns, rows, style, free: Self.textColumnsMin + 2)
+        let margin = table.width + 2
         let room = max(Self.textColumnsMin, style.columns - margin)
-        func head(_ cells: [String]) -> String {
-            zip(cells, widths).enumerated().map { place, cell in
-                ConsoleText.fitted(cell.0, cell.1, isRight: place == 2) + "  "
-            }.joined()
-        }
-        var lines = [style.bold(head(Self.headings) + "what")]
+        var lines = [style.bold("\(table.filled(Self.columns.map(\.heading)))  what")]
         var day = ""
         for (entry, cells) in zip(entries, rows) {
             let today = entry["at"]?.instant.map { style.day($0) } ?? GapListing.missing
@@ -104,8 +100,8 @@ struct NudgeListing {
             day = today
             let text = entry["text"]?.shown ?? entry["decision"]?.shown ?? GapListing.missing
             for (place, line) in ConsoleText.wrapped(text, room).enumerated() {
-                lines.append(
-                    (place == 0 ? head(cells) : String(repeating: " ", count: margin)) + line)
+                let head = place == 0 ? table.filled(cells) + "  " : ""
+                lines.append(ConsoleText.fitted(head, margin) + line)
             }
         }
         return lines

@@ -89,7 +89,11 @@ package struct SilenceQuestion: Sendable {
     private static func table(_ answer: JSONTree, _ style: ConsoleStyle) -> String {
         let silences = answer["silences"]?.elements ?? []
         if silences.isEmpty { return "Nothing is muted.\n" }
-        var rows = [["id", "state", "until", "matchers", "author", "comment"]]
+        let columns = [
+            ConsoleTable.Column("id"), .init("state"), .init("until"),
+            .init("matchers", least: 12), .init("author", least: 6), .init("comment", least: 8),
+        ]
+        var rows: [[String]] = []
         for silence in silences {
             rows.append([
                 silence["id"]?.whole.map { "\($0)" } ?? GapListing.missing,
@@ -100,16 +104,8 @@ package struct SilenceQuestion: Sendable {
                 silence["comment"]?.shown ?? GapListing.missing,
             ])
         }
-        let widths = rows[0].indices.map { place in
-            rows.map { ConsoleText.columns($0[place]) }.max() ?? 0
-        }
-        var lines: [String] = []
-        for row in rows {
-            let cells = zip(row, widths).map { ConsoleText.fitted($0, $1) }
-            var line = cells.joined(separator: "  ")
-            while line.last == " " { line.removeLast() }
-            lines.append(lines.isEmpty ? style.bold(line) : line)
-        }
+        let table = ConsoleTable(columns, rows, style)
+        let lines = [style.bold(table.head)] + rows.map { table.line($0) }
         return lines.joined(separator: "\n") + "\n"
     }
 }

@@ -22,25 +22,33 @@ package struct FleetSimulation: Sendable {
         }
     }
 
-    /// Writes a file for `rollcall replay`; what came of it, in words.
-    package func write(file path: String) throws(FleetError) -> String {
+    /// What came of a history that was written.
+    package struct Written: Sendable {
+        /// In words.
+        package let text: String
+        /// As a JSON document.
+        package let json: String
+    }
+
+    /// Writes a file for `rollcall replay`; what came of it.
+    package func write(file path: String) throws(FleetError) -> Written {
         let settings = try options.settings(endingAt: nil)
         var progress = Self.progress(settings)
         let text = policy.map { String(decoding: PolicyTree.text($0), as: UTF8.self) }
         let history = try FleetFile.write(
             settings, to: path, truth: truth, policy: text,
             progress: &progress)
-        return Self.words(history, settings, path == "-" ? "standard output" : path)
+        return Self.written(history, settings, path == "-" ? "standard output" : path)
     }
 
-    /// Writes a store for `rollcall serve`; what came of it, in words.
-    package func write(store path: String) throws(FleetError) -> String {
+    /// Writes a store for `rollcall serve`; what came of it.
+    package func write(store path: String) throws(FleetError) -> Written {
         let settings = try options.settings(endingAt: ClockReading.now().wall)
         var progress = Self.progress(settings)
         let history = try FleetStore.write(
             settings, to: path, policy: policy ?? Configuration().policy, truth: truth,
             progress: &progress)
-        return Self.words(history, settings, path)
+        return Self.written(history, settings, path)
     }
 
     /// Lets the fleet report to the server at `url` until its time is over or `isInterrupted`; what
@@ -66,6 +74,22 @@ package struct FleetSimulation: Sendable {
 
     private static func progress(_ settings: FleetSettings) -> ProgressLine {
         ProgressLine(total: settings.span.count / FleetPlan.minute, unit: "minutes")
+    }
+
+    private static func written(
+        _ history: FleetHistory, _ settings: FleetSettings, _ place: String
+    ) -> Written {
+        let causes = history.causes.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+            JSONTree.Member(name: $0.key.rawValue, value: .integer(Int64($0.value)))
+        }
+        let tree: JSONTree = [
+            "written": .text(place), "lines": .integer(Int64(history.lines)),
+            "batches": .integer(Int64(history.batches)),
+            "responders": .integer(Int64(settings.responders)), "silences": .object(causes),
+            "since": .text(RFC3339.string(settings.start)),
+            "until": .text(RFC3339.string(settings.end)),
+        ]
+        return Written(text: words(history, settings, place), json: tree.printed)
     }
 
     private static func words(

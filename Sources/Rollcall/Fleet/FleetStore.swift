@@ -18,6 +18,7 @@ package struct FleetStore {
     private var checkpoints = CheckpointWriter(last: nil)
     private var checkpointDay: Int64 = 0
     private var bytesSinceTended = 0
+    private var sampler = FleetSampler()
     /// How long a turn collects.
     private let patience: Milliseconds
 
@@ -147,6 +148,7 @@ package struct FleetStore {
         if !before.isEmpty { pending.decisions = before + pending.decisions }
         turn += 1
         pending.close(number: turn, engine)
+        pending.sample = sampler.sample(engine)
         try store.commit([pending])
         lastTurn = instant
         bytesSinceTended += pending.storedBytes + 200

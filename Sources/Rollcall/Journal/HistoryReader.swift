@@ -62,9 +62,11 @@ final class HistoryReader {
     let notices: NoticeReader
     /// What became of pushes.
     let pushes: PushReader
+    /// How the fleet stood.
+    let samples: SampleReader
     private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gap: Statement
     private let wordsAfter, regionsAfter, timesAfter: Statement
-    private let darkOfDay, dark, turn, lastTurn, blind, alerts: Statement
+    private let darkOfDay, dark, turn, lastTurn, blind, nobodys, alerts: Statement
     private let nudgesBefore, nudgesFrom: Statement
 
     /// Opens the store at `path`, which a `Journal` has made.
@@ -73,6 +75,7 @@ final class HistoryReader {
         let connection = journal.connection
         notices = try NoticeReader(connection)
         pushes = try PushReader(connection)
+        samples = try SampleReader(connection)
         gapsAt = try Statement(connection, Self.gapsAt)
         gapsBefore = try Statement(connection, Self.gapsBefore)
         openGapsAt = try Statement(connection, Self.openGapsAt)
@@ -88,6 +91,7 @@ final class HistoryReader {
             connection, "SELECT * FROM turns WHERE number >= ? ORDER BY number LIMIT 1")
         lastTurn = try Statement(connection, "SELECT max(number) FROM turns")
         blind = try Statement(connection, Self.blind)
+        nobodys = try Statement(connection, Self.nobodys)
         alerts = try Statement(connection, Self.alerts)
         nudgesBefore = try Statement(connection, Self.nudgesBefore)
         nudgesFrom = try Statement(connection, Self.nudgesFrom)
@@ -193,6 +197,14 @@ final class HistoryReader {
         return true
     }
 
+    /// Reads decisions about nobody, blindness among them, the newest first, before `id`, and moves
+    /// it on; true once there are no more. `take` says whether to go on behind the one it is given.
+    func decisionsAboutNobody(
+        before id: inout Int64, take: (DecisionRow) -> Bool
+    ) throws(StoreError) -> Bool {
+        try decisions(nobodys, &id, take)
+    }
+
     // MARK: - Alerts
 
     /// Reads decisions about alerts, the newest first, before `id`, and moves it on; true once there
@@ -294,6 +306,11 @@ extension HistoryReader {
     fileprivate static let blind: StaticString = """
         SELECT * FROM decisions INDEXED BY blind_decisions
         WHERE responder = 0 AND kind = 2 AND id < ?1 ORDER BY id DESC LIMIT 1
+        """
+    // Without the kind: what is passed by counts too, so that a piece cannot last.
+    fileprivate static let nobodys: StaticString = """
+        SELECT * FROM decisions INDEXED BY blind_decisions
+        WHERE responder = 0 AND id < ?1 ORDER BY id DESC
         """
     fileprivate static let alerts: StaticString = """
         SELECT * FROM decisions INDEXED BY blind_decisions

@@ -60,6 +60,8 @@ package struct PendingTurn {
     /// What may go out once all this is committed.
     package var sendings: [OutboxSending] = []
     package var pushSendings: [PushSending] = []
+    /// Of the first turn in a minute: how the fleet stood at its end.
+    package var sample: FleetSample?
     package private(set) var turn = Turn(
         number: 0, nowMilliseconds: 0, wallMilliseconds: 0, firstRow: 1, lastRow: 0,
         engineVersion: Engine.version)

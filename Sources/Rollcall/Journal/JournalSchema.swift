@@ -5,7 +5,7 @@ enum JournalSchema {
     /// "RLCL", which tells `file` and us whose database it is.
     static let applicationID: Int64 = 0x524c_434c
     /// The version of the tables below.
-    static let version: Int64 = 5
+    static let version: Int64 = 6
 
     /// What a file is, seen without changing it.
     enum Found: Equatable {
@@ -41,19 +41,20 @@ enum JournalSchema {
         if version < 2 { try connection.run(erasures) }
         if version < 3 { for statement in sinceVersion3 { try connection.run(statement) } }
         if version < 4 { for statement in sinceVersion4 { try connection.run(statement) } }
-        for statement in sinceVersion5 { try connection.run(statement) }
-        try connection.run("PRAGMA user_version = 5")
+        if version < 5 { for statement in sinceVersion5 { try connection.run(statement) } }
+        for statement in sinceVersion6 { try connection.run(statement) }
+        try connection.run("PRAGMA user_version = 6")
         try connection.run("COMMIT")
     }
 
     /// Makes the tables and the marks in one transaction: a crash leaves all or nothing.
     static func create(_ connection: SQLiteConnection) throws(StoreError) {
         try connection.run("BEGIN IMMEDIATE")
-        for statement in tables + sinceVersion3 + sinceVersion4 + sinceVersion5 {
+        for statement in tables + sinceVersion3 + sinceVersion4 + sinceVersion5 + sinceVersion6 {
             try connection.run(statement)
         }
         try connection.run("PRAGMA application_id = 0x524c434c")
-        try connection.run("PRAGMA user_version = 5")
+        try connection.run("PRAGMA user_version = 6")
         try connection.run("COMMIT")
     }
 

@@ -36,6 +36,8 @@ final class JournalStatements {
     let insertPush, updatePush, alivePushes, pushesAfter, deletePush, deletePushesOf: Statement
     /// See `insertPush`.
     let lastPush: Statement
+    /// Samples.
+    let putSample, deleteSamplesBefore: Statement
 
     private var all: [Statement] = []
 
@@ -157,6 +159,9 @@ final class JournalStatements {
         deletePushesOf = try prepare(
             "DELETE FROM pushes WHERE responder = ? ORDER BY number LIMIT ?")
         lastPush = try prepare("SELECT max(number) FROM pushes")
+        putSample = try prepare("INSERT OR REPLACE INTO samples VALUES(?, ?, ?, ?, ?, ?, ?)")
+        deleteSamplesBefore = try prepare(
+            "DELETE FROM samples WHERE minute < ? ORDER BY minute LIMIT ?")
         self.all = all
     }
 

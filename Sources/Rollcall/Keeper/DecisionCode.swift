@@ -106,6 +106,9 @@ struct DecisionCode {
         }
     }
 
+    /// True for the beginnings and ends of blind windows.
+    static func isBlindness(_ kind: UInt8) -> Bool { kind == blind }
+
     /// True for the kinds of which a store's ledgers are made (J4).
     static func isOfLedger(_ kind: UInt8) -> Bool {
         kind == alert || kind == notice || kind == nudge || kind == wake

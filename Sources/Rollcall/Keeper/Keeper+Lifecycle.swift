@@ -33,6 +33,8 @@ extension Keeper {
         tellEpoch(epoch, clock)
         lastTurnElapsed = clock.elapsed
         beginAlarm(now, clock)
+        figures.startedAt = clock.wall
+        figures.usedBytes = try store.journal.usedBytes()
         figures.journalOldestAt = try store.journal.firstTurn().map {
             Timestamp(milliseconds: $0.wallMilliseconds)
         }

@@ -7,6 +7,9 @@ extension Keeper {
     /// Bytes written between checkpoints of the write-ahead log: some milliseconds each.
     private static let walBytesMax = 1 << 20
 
+    /// Between looks at the store's size, which is read from its file's head.
+    private static let sizeEvery: Int64 = 5000
+
     /// Writes a turn and whatever of a checkpoint is due; false if it had to be kept.
     func commit(
         _ pending: PendingTurn, _ now: RunningTime, _ clock: ClockReading
@@ -31,6 +34,8 @@ extension Keeper {
     func number(_ pending: inout PendingTurn) {
         turnNumber += 1
         pending.close(number: turnNumber, engine)
+        // It is the turn's, so that it is kept with it if the commit fails (J6).
+        pending.sample = sampler.sample(engine)
     }
 
     private func committed(
@@ -63,6 +68,10 @@ extension Keeper {
     private func noteChores(_ pending: PendingTurn, _ clock: ClockReading) {
         do throws(StoreError) {
             try chores.committed(pending, store.journal, engine, clock)
+            if sizedElapsed.map({ clock.elapsed - $0 >= Self.sizeEvery }) ?? true {
+                figures.usedBytes = try store.journal.usedBytes()
+                sizedElapsed = clock.elapsed
+            }
             guard chores.hasCut else { return }
             chores.hasCut = false
             figures.journalOldestAt = try store.journal.firstTurn().map {

@@ -64,6 +64,7 @@ package final class Keeper: @unchecked Sendable {
     var engine: Engine
     var figures: StoreFigures
     var chores: StoreChores
+    var sampler = FleetSampler()
     var outbox: Outbox
     /// What is told of the store's failing.
     var alarm: StoreAlarm
@@ -94,6 +95,8 @@ package final class Keeper: @unchecked Sendable {
     var judgedElapsed: Int64 = 0
     var publishedElapsed: Int64 = 0
     var walBytes = 0
+    /// When the store's size was looked at last; never before the first commit.
+    var sizedElapsed: Int64?
     var refusalsSeen = 0
 
     /// A keeper of the store at `path` that decides by `policy`, ready to be started.
@@ -348,8 +351,11 @@ package final class Keeper: @unchecked Sendable {
 
     private func storeFigures() -> StoreFigures {
         var figures = figures
-        figures.checkpointAge = chores.checkpoints.last.map {
-            Milliseconds(max(0, ClockReading.now().wall.milliseconds - $0.createdMilliseconds))
+        figures.checkpointAt = chores.checkpoints.last.map {
+            Timestamp(milliseconds: $0.createdMilliseconds)
+        }
+        figures.checkpointAge = figures.checkpointAt.map {
+            max(Milliseconds(0), ClockReading.now().wall - $0)
         }
         figures.isFailing = !kept.isEmpty
         figures.alarm = alarm

@@ -89,6 +89,7 @@ package struct KeeperStore {
         for attempt in pending.attempts { try journal.put(attempt) }
         try journal.write(pending.pushes)
         if let claims = pending.pushClaims { try journal.set(pushClaims: claims) }
+        if let sample = pending.sample { try journal.put(sample) }
         try journal.write(turn: pending.turn)
     }
 

@@ -77,6 +77,10 @@ struct RetentionWriter {
             let time = Timestamp(milliseconds: turn.wallMilliseconds)
             isLeft = try journal.cutPushes(before: time, after: &lastPush, limit: Self.rowsATurn)
         }
+        if !isLeft {
+            let time = Timestamp(milliseconds: turn.wallMilliseconds)
+            isLeft = try journal.cutSamples(before: time, limit: Self.rowsATurn)
+        }
         if !isLeft { isLeft = try journal.cut(through: turn, limit: Self.rowsATurn) }
         if !isLeft { isLeft = try journal.pruneCheckpoints(slicesMax: 1) }
         if !isLeft {

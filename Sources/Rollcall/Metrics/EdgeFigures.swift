@@ -32,7 +32,7 @@ package final class EdgeFigures: Sendable {
         case drills
         /// `/v1/erasures` and what is below it.
         case erasures
-        /// `/v1/status`.
+        /// `/v1/status` and what is below it, and `/v1/regions`.
         case status
         /// `/metrics`.
         case metrics
@@ -184,6 +184,11 @@ package final class EdgeFigures: Sendable {
             state.isReloadSuccessful = isSuccessful
             if isSuccessful { state.reloadSuccessAt = time }
         }
+    }
+
+    /// When the settings in force were read, and whether the last reading was taken.
+    var settings: (loadedAt: Timestamp, isReloadSuccessful: Bool) {
+        state.withLock { ($0.reloadSuccessAt ?? .distantPast, $0.isReloadSuccessful) }
     }
 
     /// Spans beyond some thousand years count as that.

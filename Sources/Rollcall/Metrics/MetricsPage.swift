@@ -4,8 +4,14 @@ import RollcallCore
 package struct StoreFigures: Equatable, Sendable {
     /// The version of the product.
     package var version: String
+    /// Wall time at which this process opened the store; never before it did.
+    package var startedAt = Timestamp.distantPast
+    /// Bytes of the store that hold something, as `storage.size` counts them: of some seconds ago.
+    package var usedBytes: Int64 = 0
     /// Wall time of the oldest row that the journal still holds; nil while it holds none.
     package var journalOldestAt: Timestamp?
+    /// When the newest checkpoint was begun; nil before the first.
+    package var checkpointAt: Timestamp?
     /// How old the newest checkpoint is; nil before the first.
     package var checkpointAge: Milliseconds?
     /// Decisions that came out otherwise when they were folded again at a start (J3).

@@ -8,11 +8,15 @@ package struct VerifyFile {
     private let path: String
     private let since: Timestamp?
     private let mindsErasures: Bool
+    private let isJSON: Bool
 
     /// A check of the export, or of the store from `since` on, at `path` (`-`: standard input);
     /// `mindsErasures` is as in `StoreExport`.
-    package init(path: String, since: Timestamp? = nil, mindsErasures: Bool = true) {
+    package init(
+        path: String, since: Timestamp? = nil, mindsErasures: Bool = true, isJSON: Bool = false
+    ) {
         self.path = path
+        self.isJSON = isJSON
         self.since = since
         self.mindsErasures = mindsErasures
     }
@@ -41,7 +45,7 @@ package struct VerifyFile {
                 path: path,
                 "no line says what was decided: only what `rollcall export` wrote can be verified")
         }
-        return (Self.report(check), check.difference == nil)
+        return (isJSON ? Self.tree(check).printed : Self.report(check), check.difference == nil)
     }
 
     // MARK: - Words
@@ -67,6 +71,37 @@ package struct VerifyFile {
             text += "people were erased meanwhile: what differs may come from that\n"
         }
         return text
+    }
+
+    private static func tree(_ check: ReplayCheck) -> JSONTree {
+        func text(_ bytes: [UInt8]?) -> JSONTree {
+            bytes.map { .text(String(decoding: $0, as: UTF8.self)) } ?? nil
+        }
+        let counts = ReplayCheck.Kind.allCases.map { kind in
+            JSONTree.Member(
+                name: "\(kind.word)".replacing(" lines", with: "s"),
+                value: .integer(Int64(check.same[kind.rawValue])))
+        }
+        return [
+            "same": .boolean(check.difference == nil),
+            "difference": check.difference.map { difference in
+                [
+                    "turn": .integer(difference.turn), "stored": text(difference.stored),
+                    "replayed": text(difference.replayed),
+                ]
+            } ?? nil,
+            "decisions": .object(counts),
+            "since": check.span.map { .text(RFC3339.string($0.first)) } ?? nil,
+            "until": check.span.map { .text(RFC3339.string($0.last)) } ?? nil,
+            "turns": .integer(Int64(check.turns)),
+            "other_rules": check.otherRules.map { other in
+                [
+                    "turn": .integer(other.turn),
+                    "engine_version": .integer(other.engineVersion),
+                ]
+            } ?? nil,
+            "people_erased": .boolean(check.hasErased),
+        ]
     }
 
     private static func text(_ difference: ReplayCheck.Difference) -> String {

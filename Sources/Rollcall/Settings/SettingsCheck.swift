@@ -2,8 +2,10 @@
 package struct SettingsCheck: Sendable {
     /// What is weak.
     package let weaknesses: [Weakness]
-    /// The whole text.
+    /// The whole text. The file may be a stranger's: a terminal cannot obey anything in it.
     package let text: String
+    /// The same as a JSON document.
+    package let json: String
 
     /// Reads the file at `path` (`-`: standard input) as `serve` would, by itself: variables of
     /// `environment` are named where they would win, and do not.
@@ -23,6 +25,17 @@ package struct SettingsCheck: Sendable {
         }
         lines += configuration.warnings.map { "warning: \($0)" }
         lines += weaknesses.map { "weak: \($0)" }
-        text = lines.map { $0 + "\n" }.joined()
+        text = lines.map { ConsoleText.safe($0) + "\n" }.joined()
+        let tree: JSONTree = [
+            "meaning": .list(configuration.meaning.map { .text($0) }),
+            "variables": .list(
+                winners.map {
+                    ["variable": .text(SettingSources.variable($0.key)), "setting": .text($0.key)]
+                }),
+            "warnings": .list(configuration.warnings.map { .text("\($0)") }),
+            "weak": .list(
+                weaknesses.map { ["setting": .text($0.key), "reason": .text($0.reason)] }),
+        ]
+        json = tree.printed
     }
 }

@@ -46,6 +46,10 @@ extension Engine {
         same(tally.byStatus, anew.byStatus, "people by status")
         same(tally.byRegion, anew.byRegion, "people by region")
         same(tally.notExpected, anew.notExpected, "people not expected")
+        let regions = 0..<UInt32(regions.names.count)
+        same(
+            regions.map { tally.notExpected(in: $0) }, regions.map { anew.notExpected(in: $0) },
+            "people not expected by region")
         for (field, (a, b)) in zip(tally.telemetry, anew.telemetry).enumerated() {
             same(a, b, "telemetry \(Telemetry.fields[field].name)")
         }

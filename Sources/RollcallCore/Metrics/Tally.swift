@@ -6,6 +6,8 @@ package struct Tally: Sendable {
     package private(set) var byStatus = [0, 0, 0, 0]
     /// Not expected people by reason.
     package private(set) var notExpected = [Int](repeating: 0, count: NotExpected.allCases.count)
+    /// Not expected people by region number; a region behind the end has none.
+    private var notExpectedByRegion: [Int] = []
     /// Active people by telemetry field and value.
     package private(set) var telemetry = Telemetry.fields.map {
         [Int](repeating: 0, count: $0.values.count)
@@ -26,7 +28,7 @@ package struct Tally: Sendable {
     package var active: Int { byStatus[0] + byStatus[1] + byStatus[2] + byStatus[3] }
 
     /// Active people of a region, by status. One where nobody ever was active has no row.
-    func counts(in region: UInt32) -> [Int] {
+    package func counts(in region: UInt32) -> [Int] {
         let first = Int(region) * 4
         guard first + 4 <= byRegion.count else { return [0, 0, 0, 0] }
         return Array(byRegion[first..<first + 4])
@@ -34,6 +36,12 @@ package struct Tally: Sendable {
 
     /// Active people of a region.
     func active(in region: UInt32) -> Int { counts(in: region).reduce(0, +) }
+
+    /// Not expected people of a region.
+    package func notExpected(in region: UInt32) -> Int {
+        let place = Int(region)
+        return place < notExpectedByRegion.count ? notExpectedByRegion[place] : 0
+    }
 
     /// Flapping people.
     var flapping: Int { flappingByRegion.values.reduce(0, +) }
@@ -65,7 +73,9 @@ package struct Tally: Sendable {
 
     private mutating func change(_ person: Responder, by step: Int, _ now: WatchedTime) {
         guard person.isActive else {
-            if let reason = person.notExpected { notExpected[Int(reason.rawValue)] += step }
+            if let reason = person.notExpected {
+                changeNotExpected(reason, person.region, by: step)
+            }
             return
         }
         let status = Int(person.status.rawValue)
@@ -90,6 +100,14 @@ package struct Tally: Sendable {
         } else {
             ages.remove(person.lastLocation, now: now)
         }
+    }
+
+    private mutating func changeNotExpected(
+        _ reason: NotExpected, _ region: UInt32, by step: Int
+    ) {
+        notExpected[Int(reason.rawValue)] += step
+        while notExpectedByRegion.count <= Int(region) { notExpectedByRegion.append(0) }
+        notExpectedByRegion[Int(region)] += step
     }
 
     private static func change(_ counts: inout [UInt32: Int], _ region: UInt32, by step: Int) {

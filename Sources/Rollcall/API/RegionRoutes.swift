@@ -1,0 +1,136 @@
+import RollcallCore
+
+/// `GET /v1/regions`: how each region stands, from memory (design §1 J8).
+extension Router {
+    /// Regions without a `limit`.
+    static var regionsStandard: Int { 256 }
+    /// Regions looked at for one answer at most, so that a backend that names a region for each
+    /// person does not hold the keeper up: some milliseconds.
+    static var regionsLookedAtMax: Int { 20_000 }
+
+    func listRegions(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        let query: RegionQuery
+        do throws(ParameterError) {
+            query = try RegionQuery(request.query)
+        } catch {
+            return answer(.refusal(error), InputFigures())
+        }
+        keeper.ask { view in
+            var body: [UInt8] = []
+            RegionList(query, view.engine).append(to: &body)
+            answer(.json(body), InputFigures())
+        }
+    }
+}
+
+/// Which regions a question is about.
+struct RegionQuery: Sendable {
+    /// The region that the page before ended with.
+    var after: [UInt8]?
+    var limit = Router.regionsStandard
+
+    /// All of them, from the first on.
+    static let all = RegionQuery()
+
+    private init() {}
+
+    /// Reads a query. Errors: `ParameterError`.
+    init(_ query: [(name: String, value: String)]) throws(ParameterError) {
+        for (name, value) in query {
+            switch name {
+            case "after": after = Array(value.utf8)
+            case "limit": limit = try Parameters.number(name, value, 1...Router.limitMax)
+            default: throw ParameterError(detail: "unknown parameter")
+            }
+        }
+    }
+}
+
+/// A page of regions in the order of their names' bytes.
+struct RegionList {
+    private struct Row {
+        let name: [UInt8]
+        /// Nil of a region under `coverage` where nobody ever was.
+        let number: UInt32?
+    }
+
+    private let engine: Engine
+    private var rows: [Row] = []
+    /// The name to go on from; nil at the end.
+    private var next: [UInt8]?
+    /// There were more regions than one answer looks at.
+    private let isTruncated: Bool
+
+    /// The page that `query` asks for. Regions under `coverage` are always looked at, all others up
+    /// to `lookedAtMax`, in the order in which they were first named.
+    init(
+        _ query: RegionQuery, _ engine: Engine, lookedAtMax: Int = Router.regionsLookedAtMax
+    ) {
+        self.engine = engine
+        let names = engine.regions.names
+        let covered = Set(engine.policy.coverageRegions)
+        isTruncated = names.count - 1 > lookedAtMax
+        func isBehind(_ name: [UInt8]) -> Bool {
+            query.after.map { $0.lexicographicallyPrecedes(name) } ?? true
+        }
+        var found = covered.filter(isBehind).map { Row(name: $0, number: engine.regions.known($0)) }
+        for place in names.indices.dropFirst().prefix(lookedAtMax) {
+            let (number, name) = (UInt32(place), names[place])
+            guard Self.isInhabited(number, engine), isBehind(name), !covered.contains(name)
+            else { continue }
+            found.append(Row(name: name, number: number))
+        }
+        found.sort { $0.name.lexicographicallyPrecedes($1.name) }
+        rows = Array(found.prefix(query.limit))
+        if found.count > rows.count { next = rows.last?.name }
+    }
+
+    /// A region that everybody left is only a name that is still known.
+    private static func isInhabited(_ number: UInt32, _ engine: Engine) -> Bool {
+        engine.tally.counts(in: number).contains { $0 > 0 }
+            || engine.tally.notExpected(in: number) > 0
+    }
+
+    // MARK: - The answer
+
+    func append(to body: inout [UInt8]) {
+        JSONWriter.raw("{\"as_of\":\"", to: &body)
+        RFC3339.append(engine.watch.wallNow, to: &body)
+        JSONWriter.raw("\",\"regions\":[", to: &body)
+        let covered = Set(engine.policy.coverageRegions)
+        for (place, row) in rows.enumerated() {
+            if place > 0 { body.append(UInt8(ascii: ",")) }
+            append(row, mustBeStaffed: covered.contains(row.name), to: &body)
+        }
+        JSONWriter.raw("],\"next\":", to: &body)
+        if let next {
+            JSONWriter.string(next, to: &body)
+        } else {
+            JSONWriter.raw("null", to: &body)
+        }
+        JSONWriter.raw(isTruncated ? ",\"truncated\":true" : ",\"truncated\":false", to: &body)
+        JSONWriter.raw("}\n", to: &body)
+    }
+
+    private func append(_ row: Row, mustBeStaffed: Bool, to body: inout [UInt8]) {
+        let counts = row.number.map { engine.tally.counts(in: $0) } ?? [0, 0, 0, 0]
+        JSONWriter.raw("{\"region\":", to: &body)
+        JSONWriter.string(row.name, to: &body)
+        StatusJSON.count("active", counts.reduce(0, +), to: &body)
+        JSONWriter.raw(",\"responders\":{", to: &body)
+        for status in Status.allCases {
+            if status != Status.allCases.first { body.append(UInt8(ascii: ",")) }
+            JSONWriter.word(status.word, to: &body)
+            body.append(UInt8(ascii: ":"))
+            JSONWriter.integer(Int64(counts[Int(status.rawValue)]), to: &body)
+        }
+        JSONWriter.raw("}", to: &body)
+        let absent = row.number.map { engine.tally.notExpected(in: $0) } ?? 0
+        StatusJSON.count("not_expected", absent, to: &body)
+        let flapping = row.number.map { engine.tally.flapping(in: $0) } ?? 0
+        StatusJSON.count("flapping", flapping, to: &body)
+        JSONWriter.raw(
+            mustBeStaffed ? ",\"must_be_staffed\":true}" : ",\"must_be_staffed\":false}",
+            to: &body)
+    }
+}

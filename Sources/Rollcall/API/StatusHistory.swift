@@ -1,0 +1,225 @@
+import RollcallCore
+
+/// Which stretch of the fleet's past a question is about, and how closely.
+struct StatusHistoryQuery: Sendable {
+    /// Steps of one answer at most.
+    static let samplesMax: Int64 = 1500
+    /// Steps of one answer at most without a `step`.
+    static let samplesStandard: Int64 = 288
+    /// The shortest and the longest step.
+    static let stepRange: ClosedRange<Int64> = 60_000...86_400_000
+    /// The stretch without a `since`.
+    static let spanStandard = Milliseconds.seconds(12 * 3600)
+    /// What is chosen from without a `step`, in minutes: whole parts of an hour or a day.
+    private static let steps: [Int64] = [1, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440]
+
+    let since: Timestamp
+    let until: Timestamp
+    let step: Milliseconds
+
+    /// Reads a query that is asked `now`. Errors: `ParameterError`.
+    init(
+        _ query: [(name: String, value: String)], now: Timestamp
+    ) throws(ParameterError) {
+        var (since, until): (Timestamp?, Timestamp?)
+        var step: Int64?
+        for (name, value) in query {
+            switch name {
+            case "since": since = try Parameters.time(name, value)
+            case "until": until = try Parameters.time(name, value)
+            case "step": step = try Self.step(value)
+            default: throw ParameterError(detail: "unknown parameter")
+            }
+        }
+        self.until = until ?? now
+        self.since =
+            since ?? max(Timestamp(milliseconds: 0), self.until - Self.spanStandard)
+        guard self.since < self.until else {
+            throw ParameterError(detail: "until: must be later than since")
+        }
+        let span = (self.until - self.since).count
+        let chosen = Self.steps.first { Self.count(span, $0 * 60_000) <= Self.samplesStandard }
+        self.step = Milliseconds(step ?? (chosen ?? 1440) * 60_000)
+        let count = Self.count(span, self.step.count)
+        guard count <= Self.samplesMax else {
+            throw ParameterError(
+                detail: "step: \(count) steps are too many, at most \(Self.samplesMax); "
+                    + "a longer step or a shorter span expected")
+        }
+    }
+
+    private static func step(_ value: String) throws(ParameterError) -> Int64 {
+        guard let step = SettingText.quantity(value, SettingText.durationUnits),
+            stepRange.contains(step)
+        else { throw ParameterError(detail: "step: a span from 1m to 1d expected, such as 5m") }
+        return step
+    }
+
+    private static func count(_ span: Int64, _ step: Int64) -> Int64 { (span + step - 1) / step }
+
+    /// How many steps the stretch has.
+    var count: Int64 { Self.count((until - since).count, step.count) }
+}
+
+extension Router {
+    /// Answers `GET /v1/status/history`.
+    func showStatusHistory(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        keeper.ask { [history] view in
+            let present = HistoryPresent(view)
+            let query: StatusHistoryQuery
+            do throws(ParameterError) {
+                query = try StatusHistoryQuery(request.query, now: present.watch.wallNow)
+            } catch {
+                return answer(.refusal(error), InputFigures())
+            }
+            history.ask({ answer($0, InputFigures()) }) { (work) throws(StoreError) in
+                try StatusHistory.answer(query, present, work)
+            }
+        }
+    }
+}
+
+/// `GET /v1/status/history`: how many stood how, step by step, and when nobody was watching.
+///
+/// Of each step its last sample; a step without one is left out, and so is what was counted inside
+/// a blind window that was noticed later: it was not seen (design §2 B1).
+struct StatusHistory {
+    private struct Window {
+        let reason: BlindReason
+        let since: Timestamp
+        /// Nil while it is open.
+        let until: Timestamp?
+    }
+
+    private let query: StatusHistoryQuery
+    private let present: HistoryPresent
+    private let work: HistoryWork
+    /// Newest first.
+    private var samples: [FleetSample] = []
+    private var windows: [Window] = []
+    private var isTruncated = false
+
+    /// Answers a query.
+    static func answer(
+        _ query: StatusHistoryQuery, _ present: HistoryPresent, _ work: HistoryWork
+    ) throws(StoreError) -> HTTPResponse {
+        var history = StatusHistory(query: query, present: present, work: work)
+        try history.readWindows()
+        try history.readSamples()
+        return .json(history.body())
+    }
+
+    private init(query: StatusHistoryQuery, present: HistoryPresent, work: HistoryWork) {
+        self.query = query
+        self.present = present
+        self.work = work
+    }
+
+    // MARK: - Reading
+
+    /// Windows are told of when they end; those that are open the keeper knows.
+    private mutating func readWindows() throws(StoreError) {
+        for reason in BlindReason.allCases {
+            guard let onset = present.watch.open[Int(reason.rawValue)] else { continue }
+            add(Window(reason: reason, since: present.watch.wall(onset), until: nil))
+        }
+        var id = Int64.max
+        var looked = 0
+        var isEnd = false
+        while !isEnd {
+            guard windows.count <= work.limits.blindWindows else {
+                windows.removeLast()
+                return isTruncated = true
+            }
+            guard !work.isOver, looked < work.limits.decisionsAboutNobody else {
+                return isTruncated = true
+            }
+            var isBehind = false
+            isEnd = try work.reader.decisionsAboutNobody(before: &id) { row in
+                looked += 1
+                guard row.atMilliseconds > query.since.milliseconds else {
+                    isBehind = true
+                    return false
+                }
+                if DecisionCode.isBlindness(row.kind),
+                    case .blind(let at, false, let since, let reason)? = DecisionCode.decision(row)
+                {
+                    add(Window(reason: reason, since: since, until: at))
+                }
+                return looked < work.limits.decisionsAboutNobody
+                    && windows.count <= work.limits.blindWindows
+            }
+            if isBehind { return }
+        }
+    }
+
+    private mutating func add(_ window: Window) {
+        if window.since < query.until { windows.append(window) }
+    }
+
+    private mutating func readSamples() throws(StoreError) {
+        // What a wall said that was set back since lies in the future.
+        let end = min(query.until, present.watch.wallNow + Milliseconds(1))
+        let step = query.step.count
+        var until = end
+        var looked = 0
+        for _ in 0..<query.count where until > query.since {
+            guard !work.isOver, looked < work.limits.samplesLookedAt else {
+                return isTruncated = true
+            }
+            let aligned = Timestamp(milliseconds: (until.milliseconds - 1) / step * step)
+            let since = max(query.since, aligned)
+            try work.reader.samples.samples(since: since, until: until) { sample in
+                looked += 1
+                guard !isBlind(at: sample.at) else {
+                    return looked < work.limits.samplesLookedAt
+                }
+                samples.append(sample)
+                return false
+            }
+            until = since
+        }
+    }
+
+    /// True inside a window; at its ends the watch could see.
+    private func isBlind(at: Timestamp) -> Bool {
+        windows.contains { $0.since < at && $0.until.map { at < $0 } ?? true }
+    }
+
+    // MARK: - The answer
+
+    private func body() -> [UInt8] {
+        var body: [UInt8] = []
+        JSONWriter.raw("{\"as_of\":\"", to: &body)
+        RFC3339.append(present.watch.wallNow, to: &body)
+        JSONWriter.raw("\"", to: &body)
+        ResponderJSON.time("since", query.since, to: &body)
+        ResponderJSON.time("until", query.until, to: &body)
+        StatusJSON.count("step_seconds", Int(query.step.count / 1000), to: &body)
+        JSONWriter.raw(",\"samples\":[", to: &body)
+        for (place, sample) in samples.reversed().enumerated() {
+            JSONWriter.raw(place == 0 ? "{\"at\":\"" : ",{\"at\":\"", to: &body)
+            RFC3339.append(sample.at, to: &body)
+            JSONWriter.raw("\"", to: &body)
+            for status in Status.allCases {
+                StatusJSON.count(status.word, sample.byStatus[Int(status.rawValue)], to: &body)
+            }
+            StatusJSON.count("not_expected", sample.notExpected, to: &body)
+            JSONWriter.raw("}", to: &body)
+        }
+        JSONWriter.raw("],\"blind\":[", to: &body)
+        let order = windows.sorted {
+            ($0.since, $0.reason.rawValue) < ($1.since, $1.reason.rawValue)
+        }
+        for (place, window) in order.enumerated() {
+            JSONWriter.raw(place == 0 ? "{\"reason\":" : ",{\"reason\":", to: &body)
+            JSONWriter.word(window.reason.word, to: &body)
+            ResponderJSON.time("since", window.since, to: &body)
+            ResponderJSON.time("until", window.until ?? .distantPast, to: &body)
+            JSONWriter.raw("}", to: &body)
+        }
+        JSONWriter.raw(
+            isTruncated ? "],\"truncated\":true}\n" : "],\"truncated\":false}\n", to: &body)
+        return body
+    }
+}

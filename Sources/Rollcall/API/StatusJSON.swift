@@ -1,0 +1,132 @@
+import RollcallCore
+
+/// What is told about the watch itself.
+enum StatusJSON {
+    /// Appends the object of `GET /v1/status`; `edge` knows how the settings were read.
+    static func append(_ view: KeeperView, _ edge: EdgeFigures, to body: inout [UInt8]) {
+        let engine = view.engine
+        JSONWriter.raw("{\"version\":\"", to: &body)
+        body.append(contentsOf: BuildInformation.version.utf8)
+        JSONWriter.raw("\"", to: &body)
+        ResponderJSON.time("as_of", engine.watch.wallNow, to: &body)
+        ResponderJSON.time("started_at", view.store.startedAt, to: &body)
+        JSONWriter.raw(
+            engine.watch.isBlind ? ",\"watching\":false" : ",\"watching\":true", to: &body)
+        if let onset = engine.watch.onset {
+            ResponderJSON.time("not_watching_since", engine.watch.wall(onset), to: &body)
+        }
+        appendBlind(engine, to: &body)
+        JSONWriter.raw(",\"responders\":{\"active\":", to: &body)
+        JSONWriter.integer(Int64(engine.tally.active), to: &body)
+        for status in Status.allCases {
+            count(status.word, engine.tally.byStatus[Int(status.rawValue)], to: &body)
+        }
+        JSONWriter.raw("},\"not_expected\":{\"all\":", to: &body)
+        JSONWriter.integer(Int64(engine.tally.notExpected.reduce(0, +)), to: &body)
+        for reason in NotExpected.allCases {
+            count(reason.word, engine.tally.notExpected[Int(reason.rawValue)], to: &body)
+        }
+        JSONWriter.raw("}", to: &body)
+        ResponderJSON.time(
+            "last_batch_at", engine.counters.lastBatchAt ?? .distantPast, to: &body)
+        appendSources(engine, to: &body)
+        for member in parts(view, edge).members {
+            body.append(UInt8(ascii: ","))
+            JSONWriter.string(member.name.utf8, to: &body)
+            body.append(UInt8(ascii: ":"))
+            member.value.append(to: &body)
+        }
+        JSONWriter.raw("}\n", to: &body)
+    }
+
+    // MARK: - The parts beside the watch
+
+    /// The store, alerts, nudges, receivers and settings, each in a few numbers.
+    private static func parts(_ view: KeeperView, _ edge: EdgeFigures) -> JSONTree {
+        let standing = NudgeStanding(view.engine, store: 0)
+        let settings = edge.settings
+        return [
+            "store": store(view.store), "alerts": alerts(view),
+            "nudges": [
+                "mode": AlertJSON.word(standing.mode.word),
+                "sink": AlertJSON.word(standing.sink.word),
+                "frozen_until": standing.frozenUntil.map { AlertJSON.time($0) } ?? nil,
+                "pending": .integer(Int64(view.store.pushesPending)),
+            ],
+            "receivers": .list(
+                view.engine.policy.receivers.map { receiver in
+                    let pending = view.store.messagesPending[receiver.name] ?? 0
+                    return [
+                        "name": AlertJSON.text(receiver.name),
+                        "kind": AlertJSON.word(receiver.kind.word),
+                        "pending": .integer(Int64(pending)),
+                    ]
+                }),
+            "settings": [
+                "loaded_at": AlertJSON.time(settings.loadedAt),
+                "last_reload_ok": .boolean(settings.isReloadSuccessful),
+            ],
+        ]
+    }
+
+    private static func store(_ store: StoreFigures) -> JSONTree {
+        [
+            "state": store.isFailing ? "failing" : "ok", "size_bytes": .integer(store.usedBytes),
+            "oldest_at": AlertJSON.time(store.journalOldestAt ?? .distantPast),
+            "checkpoint_at": AlertJSON.time(store.checkpointAt ?? .distantPast),
+        ]
+    }
+
+    /// Without the watchdog: it fires for as long as all is well (A5).
+    private static func alerts(_ view: KeeperView) -> JSONTree {
+        var (firing, pending) = (Int64(0), Int64(0))
+        func count(_ state: AlertState) {
+            if state == .firing { firing += 1 } else { pending += 1 }
+        }
+        for (key, alert) in view.engine.alerts.all where key.name != .watchdog {
+            count(alert.state)
+        }
+        if let state = view.store.alarm?.alertState { count(state) }
+        let silences = Int64(view.engine.desk.silences.count)
+        return [
+            "firing": .integer(firing), "pending": .integer(pending),
+            "silences": .integer(silences),
+        ]
+    }
+
+    /// Appends `,"key":value`.
+    static func count(_ key: StaticString, _ value: Int, to body: inout [UInt8]) {
+        body.append(UInt8(ascii: ","))
+        JSONWriter.word(key, to: &body)
+        body.append(UInt8(ascii: ":"))
+        JSONWriter.integer(Int64(value), to: &body)
+    }
+
+    private static func appendBlind(_ engine: Engine, to body: inout [UInt8]) {
+        JSONWriter.raw(",\"blind\":[", to: &body)
+        var isFirst = true
+        for reason in BlindReason.allCases {
+            guard let since = engine.watch.open[Int(reason.rawValue)] else { continue }
+            JSONWriter.raw(isFirst ? "{\"reason\":" : ",{\"reason\":", to: &body)
+            isFirst = false
+            JSONWriter.word(reason.word, to: &body)
+            ResponderJSON.time("since", engine.watch.wall(since), to: &body)
+            JSONWriter.raw("}", to: &body)
+        }
+        JSONWriter.raw("]", to: &body)
+    }
+
+    private static func appendSources(_ engine: Engine, to body: inout [UInt8]) {
+        JSONWriter.raw(",\"sources\":[", to: &body)
+        for (place, source) in engine.feed.sources.enumerated() {
+            JSONWriter.raw(place == 0 ? "{\"source\":" : ",{\"source\":", to: &body)
+            JSONWriter.string(source.name, to: &body)
+            JSONWriter.raw(source.downSince == nil ? ",\"up\":true" : ",\"up\":false", to: &body)
+            JSONWriter.raw(",\"every_seconds\":", to: &body)
+            body.append(contentsOf: "\(Double(source.every.count) / 1000)".utf8)
+            ResponderJSON.time("last_beat_at", engine.watch.wall(source.lastBeat), to: &body)
+            JSONWriter.raw("}", to: &body)
+        }
+        JSONWriter.raw("]", to: &body)
+    }
+}

@@ -1,0 +1,263 @@
+import RollcallCore
+
+/// How everything stands, for people: whether anybody watches, the fleet by region, who is silent and
+/// why, alerts, and Rollcall itself. Each part shows so many rows and says how many there are more.
+struct StatusPage {
+    private static let counts = ["ONLINE", "DEGRADED", "UNKNOWN", "OFFLINE"]
+
+    let status: JSONTree
+    let regions: [JSONTree]
+    let silent: [JSONTree]
+    let hasMoreSilent: Bool
+    let alerts: [JSONTree]
+    /// People who are ONLINE and of whom nobody knows whether they can be reached.
+    let unsure: Int
+    let hasMoreUnsure: Bool
+    let limit: Int
+    let style: ConsoleStyle
+
+    /// The whole page.
+    var text: String {
+        let parts = [watch, fleet, people, alertPart, itself]
+        return parts.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
+    }
+
+    /// The server's clock: ages are told by it, whatever this machine's says.
+    private var asOf: Timestamp { status["as_of"]?.instant ?? Timestamp(milliseconds: 0) }
+
+    private var isWatching: Bool { status["watching"] != .boolean(false) }
+
+    // MARK: - The watch
+
+    private var watch: [String] {
+        var lines: [String] = []
+        if !isWatching {
+            let since = status["not_watching_since"]?.instant.map { " since \(ago($0))" } ?? ""
+            let reasons = (status["blind"]?.elements ?? []).map {
+                ExplanationStory.reason($0["reason"]?.text)
+            }
+            let why = reasons.isEmpty ? "" : ": \(reasons.joined(separator: "; "))"
+            let text = "NOT WATCHING\(since)\(why). Everything below is what was last known."
+            lines += ConsoleText.wrapped(text, style.columns).map { style.loud($0) }
+        }
+        let word = isWatching ? "Watching. As of" : "As of"
+        let moment = "\(style.moment(asOf)) \(style.zone(asOf))"
+        let batch = status["last_batch_at"]?.instant.map { "last batch \(ago($0))" }
+        let text = "\(word) \(moment); \(batch ?? "no batch ever came"). \(sources)"
+        return lines + ConsoleText.wrapped(text, style.columns)
+    }
+
+    private var sources: String {
+        let sources = status["sources"]?.elements ?? []
+        guard !sources.isEmpty else { return "No source promised a heartbeat." }
+        let down = sources.filter { $0["up"] == .boolean(false) }
+        let all = GapListing.count(sources.count, "source")
+        let beating = "\(sources.count - down.count) of \(all) beating"
+        guard !down.isEmpty else { return "\(beating)." }
+        let names = down.prefix(limit).map { source in
+            let beat = source["last_beat_at"]?.instant.map { ", last beat \(ago($0))" } ?? ""
+            return "\(source["source"]?.shown ?? GapListing.missing) DOWN\(beat)"
+        }
+        let rest = more(down.count - names.count)
+        return "\(beating); \(names.joined(separator: "; "))\(rest)."
+    }
+
+    /// `, and 37 more`; nothing for none.
+    private func more(_ count: Int) -> String { count > 0 ? ", and \(count) more" : "" }
+
+    // MARK: - The fleet
+
+    private var fleet: [String] {
+        let all = status["responders"]
+        let absent = status["not_expected"]?["all"]
+        let order = regions.enumerated().sorted { a, b in
+            (rank(b.element), a.offset) < (rank(a.element), b.offset)
+        }.map(\.element)
+        let shown = order.prefix(limit)
+        var rows = shown.map { region in
+            let mark = region["must_be_staffed"]?.isTrue == true ? " *" : ""
+            return [(region["region"]?.shown ?? GapListing.missing) + mark]
+                + cells(region["active"], region["responders"], region["not_expected"])
+        }
+        let rest = order.count - shown.count
+        if rest > 0 { rows.append(["and \(rest) more"]) }
+        rows.append(["all"] + cells(all?["active"], all, absent))
+        let columns =
+            [ConsoleTable.Column("region", least: 8)]
+            + (["expected"] + Self.counts + ["not expected"]).map {
+                ConsoleTable.Column($0, isRight: true)
+            }
+        let table = ConsoleTable(columns, rows, style)
+        let isNarrow = style.isCut && table.width > style.columns
+        var lines =
+            isNarrow
+            ? rows.flatMap { sentence($0) } : [style.bold(table.head)] + rows.map { table.line($0) }
+        if shown.contains(where: { $0["must_be_staffed"]?.isTrue == true }) {
+            lines.append("* must be staffed")
+        }
+        // While nobody watches this is said of everybody.
+        if unsure > 0, isWatching {
+            let text =
+                (hasMoreUnsure ? "At least " : "")
+                + "\(unsure) of the ONLINE cannot be vouched for: we were not watching, and have "
+                + "not heard from them since or not lately enough."
+            lines += ConsoleText.wrapped(text, style.columns)
+        }
+        return lines
+    }
+
+    /// A row of the fleet where no table fits: `north: 21 expected, 14 ONLINE, 6 OFFLINE`.
+    private func sentence(_ row: [String]) -> [String] {
+        let words = ["expected"] + Self.counts + ["not expected"]
+        let figures = zip(row.dropFirst(), words).filter { $0 != "0" || $1 == "expected" }
+            .map { "\($0) \($1)" }
+        let text = figures.isEmpty ? "" : ": \(figures.joined(separator: ", "))"
+        return ConsoleText.wrapped((row.first ?? "") + text, style.columns - 2).enumerated().map {
+            ($0 == 0 ? "" : "  ") + $1
+        }
+    }
+
+    /// Those with most people OFFLINE come first.
+    private func rank(_ region: JSONTree) -> Int64 { region["responders"]?["OFFLINE"]?.whole ?? 0 }
+
+    private func cells(
+        _ active: JSONTree?, _ responders: JSONTree?, _ absent: JSONTree?
+    ) -> [String] {
+        ([active] + Self.counts.map { responders?[$0] } + [absent]).map {
+            $0?.whole.map { "\($0)" } ?? GapListing.missing
+        }
+    }
+
+    // MARK: - Who is silent
+
+    private var people: [String] {
+        let offline = Int(clamping: status["responders"]?["OFFLINE"]?.whole ?? 0)
+        guard !silent.isEmpty else {
+            return [
+                offline == 0
+                    ? "Nobody is silent." : "\(offline) OFFLINE, and no gap is open for them."
+            ]
+        }
+        let count = max(offline, silent.count)
+        let head = hasMoreSilent ? "\(count) silent" : "\(silent.count) silent"
+        var lines = [style.bold("\(head), the newest first")]
+        for gap in silent { lines += person(gap) }
+        if hasMoreSilent {
+            let rest = count - silent.count
+            let count = rest > 0 ? "\(rest) " : ""
+            lines += ConsoleText.wrapped(
+                "and \(count)more: --limit shows more here, rollcall gaps all", style.columns)
+        }
+        return lines
+    }
+
+    private func person(_ gap: JSONTree) -> [String] {
+        let id = gap["responder_id"]?.shown ?? GapListing.missing
+        let region = gap["region"]?.shown.map { " in \($0)" } ?? ""
+        let platform = gap["platform"]?.shown.map { $0 == "unknown" ? "" : ", \($0)" } ?? ""
+        let contact = gap["evidence"]?["last_contact_at"]?.instant.map { "last seen \(ago($0))" }
+        let head = "\(id)\(region)\(platform): \(contact ?? "never seen since they were expected")."
+        let suspected = gap["suspected"]?.shown ?? GapListing.missing
+        let words = gap["text"]?.shown ?? "Suspected: \(suspected)."
+        return ConsoleText.wrapped(head, style.columns - 2).enumerated().map { place, line in
+            (place == 0 ? "" : "  ") + line
+        } + ConsoleText.wrapped(words, style.columns - 2).map { "  " + style.dim($0) }
+    }
+
+    // MARK: - Alerts
+
+    private var alertPart: [String] {
+        let told = alerts.filter { $0["alertname"]?.text != "Watchdog" }
+        let firing = told.filter { $0["state"]?.text == "firing" }
+        let pending = told.filter { $0["state"]?.text != "firing" }
+        let silences = status["alerts"]?["silences"]?.whole ?? 0
+        let muted =
+            silences > 0
+            ? " \(GapListing.count(Int(clamping: silences), "silence")) in force." : ""
+        guard !told.isEmpty else { return ["No alert is firing or pending.\(muted)"] }
+        let head = "Alerts: \(firing.count) firing, \(pending.count) pending.\(muted)"
+        var lines = ConsoleText.wrapped(head, style.columns).map { style.bold($0) }
+        let shown = (firing + pending).prefix(limit)
+        for alert in shown { lines += self.alert(alert) }
+        if told.count > shown.count { lines.append("and \(told.count - shown.count) more") }
+        return lines
+    }
+
+    private func alert(_ alert: JSONTree) -> [String] {
+        let isFiring = alert["state"]?.text == "firing"
+        let name = alert["alertname"]?.shown ?? GapListing.missing
+        let severity = alert["severity"]?.shown.map { " (\($0))" } ?? ""
+        let since = alert[isFiring ? "starts_at" : "active_at"]?.instant.map { " since \(ago($0))" }
+        let title = "\(isFiring ? "FIRING" : "pending") \(name)\(severity)\(since ?? "")"
+        var text = alert["annotations"]?["summary"]?.shown.map { "\($0). " } ?? ""
+        if isFiring { text += told(alert) }
+        let head = ConsoleText.wrapped(title, style.columns).map { isFiring ? style.loud($0) : $0 }
+        return head + ConsoleText.wrapped(text, style.columns - 2).map { "  " + $0 }
+    }
+
+    /// Who was told, and who was not and why.
+    private func told(_ alert: JSONTree) -> String {
+        let waiting = Set(
+            (status["receivers"]?.elements ?? []).filter { $0["pending"]?.whole ?? 0 > 0 }
+                .compactMap { $0["name"]?.shown })
+        let told = (alert["told"]?.elements ?? []).compactMap { $0["receiver"]?.shown }.map {
+            waiting.contains($0) ? "\($0) (has messages waiting)" : $0
+        }
+        let muted = (alert["muted"]?.elements ?? []).map { mute in
+            let name = mute["receiver"]?.shown ?? GapListing.missing
+            let reason: String =
+                switch mute["reason"]?.text {
+                case "silence"?: "silenced by \(mute["silence"]?.whole.map { "\($0)" } ?? "one")"
+                case "inhibited"?: "another alert says more"
+                case "blind"?: "we are not watching"
+                case let word: word.map { ConsoleText.safe($0) } ?? "no reason told"
+                }
+            return "\(name) (\(reason))"
+        }
+        var parts = [told.isEmpty ? "Nobody was told" : "Told: \(told.joined(separator: ", "))"]
+        if !muted.isEmpty { parts.append("not told: \(muted.joined(separator: ", "))") }
+        return parts.joined(separator: "; ") + "."
+    }
+
+    // MARK: - Rollcall itself
+
+    private var itself: [String] {
+        var parts = ["Rollcall \(status["version"]?.shown ?? GapListing.missing)"]
+        if let at = status["started_at"]?.instant { parts[0] += ", started \(ago(at))" }
+        if let store = status["store"] {
+            let isFailing = store["state"]?.text != "ok"
+            let oldest = store["oldest_at"]?.instant.map { ", history since \(style.moment($0))" }
+            let size = store["size_bytes"]?.whole.map { ", \(max(1, $0 >> 20)) MiB" } ?? ""
+            parts.append((isFailing ? "STORE FAILING" : "store ok") + size + (oldest ?? ""))
+        }
+        if let nudges = status["nudges"] {
+            let waiting = nudges["pending"]?.whole ?? 0
+            let frozen = nudges["frozen_until"]?.instant.map {
+                ", frozen until \(style.moment($0))"
+            }
+            let rest = waiting > 0 ? ", \(waiting) waiting" : ""
+            let mode = nudges["mode"]?.shown?.replacing("_", with: " ") ?? GapListing.missing
+            parts.append("nudges \(mode)\(rest)\(frozen ?? "")")
+        }
+        let receivers = (status["receivers"]?.elements ?? []).map { receiver in
+            let waiting = receiver["pending"]?.whole ?? 0
+            return (receiver["name"]?.shown ?? GapListing.missing)
+                + (waiting > 0 ? " (\(waiting) waiting)" : "")
+        }
+        if !receivers.isEmpty {
+            let names = receivers.prefix(limit)
+            let rest = more(receivers.count - names.count)
+            parts.append("receivers \(names.joined(separator: ", "))\(rest)")
+        }
+        if status["settings"]?["last_reload_ok"] == .boolean(false) {
+            parts.append("LAST RELOAD REFUSED: the settings from before are in force")
+        }
+        return ConsoleText.wrapped(parts.joined(separator: "; ") + ".", style.columns)
+    }
+
+    /// `25m ago (05:35:00)`: how long before the server's now, and when.
+    private func ago(_ at: Timestamp) -> String {
+        let span = ConsoleStyle.span(max(Milliseconds(0), asOf - at))
+        return "\(span) ago (\(style.time(at, beside: asOf)))"
+    }
+}

@@ -1,0 +1,65 @@
+import RollcallCore
+
+/// How everything stands, as `rollcall status` asks it. Source: design §9.
+package struct StatusQuestion: Sendable {
+    /// Rows of a part without a `limit`.
+    package static let limitStandard = 10
+    /// Rows of a part at most.
+    package static let limitMax = 1000
+
+    private let limit: Int
+    private let isJSON: Bool
+
+    /// A question that shows so many people, regions and alerts.
+    package init(limit: Int?, isJSON: Bool) throws(QuestionError) {
+        self.limit = limit ?? Self.limitStandard
+        self.isJSON = isJSON
+        guard (1...Self.limitMax).contains(self.limit) else {
+            throw .wrongOption("--limit: 1 to \(Self.limitMax) expected (\(self.limit))")
+        }
+    }
+
+    /// Asks, and returns what is to be printed.
+    package func answer(
+        from server: ServerQuestions, style: ConsoleStyle
+    ) throws(QuestionError) -> String {
+        let status = try server.ask("/v1/status")
+        let regions = try regions(server)
+        let gaps = try server.pages("/v1/gaps", [("state", "open")], list: "gaps", count: limit)
+        let alerts = try server.ask("/v1/alerts")
+        let unsure = try server.ask(
+            "/v1/responders",
+            [("status", "ONLINE"), ("reachable", "unknown"), ("limit", "\(Self.limitMax)")])
+        if isJSON {
+            return JSONTree.object([
+                .init(name: "status", value: status),
+                .init(name: "regions", value: .list(regions.items)),
+                .init(name: "silent", value: .list(gaps.items)),
+                .init(name: "alerts", value: alerts["alerts"] ?? .list([])),
+                .init(
+                    name: "truncated", value: .boolean(!gaps.isWhole || !regions.isWhole)),
+            ]).printed
+        }
+        return StatusPage(
+            status: status, regions: regions.items, silent: gaps.items,
+            hasMoreSilent: !gaps.isWhole, alerts: alerts["alerts"]?.elements ?? [],
+            unsure: unsure["responders"]?.elements.count ?? 0,
+            hasMoreUnsure: unsure["next"] != nil, limit: limit, style: style
+        ).text
+    }
+
+    /// None from a server that does not tell them.
+    private func regions(
+        _ server: ServerQuestions
+    ) throws(QuestionError) -> (items: [JSONTree], isWhole: Bool) {
+        do throws(QuestionError) {
+            let count = Router.regionsLookedAtMax
+            let found = try server.pages("/v1/regions", [], list: "regions", count: count)
+            return (found.items, found.isWhole)
+        } catch .tooOld {
+            return ([], true)
+        } catch {
+            throw error
+        }
+    }
+}

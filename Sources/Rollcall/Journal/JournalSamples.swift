@@ -1,0 +1,132 @@
+import RollcallCore
+
+/// How many stood how at one minute: what a band of the last hours is drawn from.
+///
+/// It holds counts and no personal data, so that an erasure leaves it as it is. While the watch is
+/// blind there is none: what was last known then was not seen.
+package struct FleetSample: Equatable, Sendable {
+    /// When it was counted, by the wall.
+    var at: Timestamp
+    /// Expected people, by `Status`.
+    var byStatus: [Int]
+    var notExpected: Int
+
+    /// The counts of `engine` at its now.
+    init(_ engine: Engine) {
+        at = engine.watch.wallNow
+        byStatus = engine.tally.byStatus
+        notExpected = engine.tally.notExpected.reduce(0, +)
+    }
+
+    /// Minutes since 1970-01-01, UTC: one row each.
+    static func minute(_ at: Timestamp) -> Int64 {
+        let minute = at.milliseconds / 60_000
+        return at.milliseconds < minute * 60_000 ? minute - 1 : minute
+    }
+}
+
+/// Takes a sample in the first turn of each minute of the wall in which the watch can see.
+package struct FleetSampler: Sendable {
+    /// The minute of the last sample. A wall that steps back comes to earlier ones again, and what
+    /// is counted then takes their rows.
+    private var minute: Int64?
+
+    package init() {}
+
+    /// The sample that belongs to the turn that `engine` has closed; nil if none is due.
+    package mutating func sample(_ engine: Engine) -> FleetSample? {
+        guard !engine.watch.isBlind else { return nil }
+        let now = FleetSample.minute(engine.watch.wallNow)
+        guard now != minute else { return nil }
+        minute = now
+        return FleetSample(engine)
+    }
+}
+
+/// Samples in the store.
+extension Journal {
+    /// Keeps a sample, in the open transaction; another one of the same minute gives way.
+    func put(_ sample: FleetSample) throws(StoreError) {
+        try writing { () throws(StoreError) in
+            let put = statements.putSample
+            put.bind(FleetSample.minute(sample.at), at: 1)
+            put.bind(sample.at.milliseconds, at: 2)
+            for status in Status.allCases {
+                let place = Int(status.rawValue)
+                put.bind(Int64(sample.byStatus[place]), at: Int32(place + 3))
+            }
+            put.bind(Int64(sample.notExpected), at: 7)
+            try put.run()
+        }
+    }
+
+    /// Removes at most `limit` samples from before `time`; true if some are left.
+    func cutSamples(before time: Timestamp, limit: Int64) throws(StoreError) -> Bool {
+        var isLeft = false
+        try writing { () throws(StoreError) in
+            statements.deleteSamplesBefore.bind(FleetSample.minute(time), at: 1)
+            statements.deleteSamplesBefore.bind(limit, at: 2)
+            try statements.deleteSamplesBefore.run()
+            isLeft = connection.changes == limit
+        }
+        return isLeft
+    }
+}
+
+/// Reads samples.
+final class SampleReader {
+    private let last: Statement
+
+    /// A reader of a store of which the tables are there.
+    init(_ connection: SQLiteConnection) throws(StoreError) {
+        last = try Statement(
+            connection,
+            """
+            SELECT at_ms, online, degraded, unknown, offline, not_expected FROM samples
+            WHERE minute >= ?1 AND minute <= ?2 ORDER BY minute DESC
+            """)
+    }
+
+    /// Calls `take` with samples at `since` or later and before `until`, the newest first, until it
+    /// says no.
+    func samples(
+        since: Timestamp, until: Timestamp, take: (FleetSample) -> Bool
+    ) throws(StoreError) {
+        last.bind(FleetSample.minute(since), at: 1)
+        last.bind(FleetSample.minute(until), at: 2)
+        defer { last.reset() }
+        while try last.next() {
+            let sample = FleetSample(last)
+            guard sample.at < until else { continue }
+            guard sample.at >= since, take(sample) else { return }
+        }
+    }
+}
+
+extension FleetSample {
+    /// The current row of the reader's statement.
+    fileprivate init(_ statement: Statement) {
+        at = Timestamp(milliseconds: statement.integer(at: 0))
+        byStatus = Status.allCases.map {
+            Int(clamping: statement.integer(at: Int32($0.rawValue) + 1))
+        }
+        notExpected = Int(clamping: statement.integer(at: 5))
+    }
+}
+
+extension JournalSchema {
+    static let sinceVersion6: [StaticString] = [
+        // One row a minute of the wall in which the watch could see; `minute` counts from 1970, UTC.
+        // Counts of everybody: nothing in it is about one person, so that erasures leave it alone.
+        """
+        CREATE TABLE samples(
+            minute INTEGER PRIMARY KEY,
+            at_ms INTEGER NOT NULL,
+            online INTEGER NOT NULL,
+            degraded INTEGER NOT NULL,
+            unknown INTEGER NOT NULL,
+            offline INTEGER NOT NULL,
+            not_expected INTEGER NOT NULL)
+        """
+    ]
+}

@@ -1,0 +1,214 @@
+import RollcallCore
+import Testing
+
+@testable import Rollcall
+
+/// What `rollcall status` prints, of canned answers.
+@Suite struct StatusCommandTests {
+    private static let status = """
+        {"version":"0.1.0","as_of":"2026-11-21T06:00:00.000Z",
+         "started_at":"2026-11-20T05:00:00.000Z","watching":true,"blind":[],
+         "responders":{"active":41,"ONLINE":33,"DEGRADED":1,"UNKNOWN":1,"OFFLINE":6},
+         "not_expected":{"all":3},"last_batch_at":"2026-11-21T05:59:58.000Z",
+         "sources":[{"source":"pod-1","up":true,"last_beat_at":"2026-11-21T05:59:58.000Z"},
+                    {"source":"pod-2","up":false,"last_beat_at":"2026-11-21T05:35:00.000Z"}],
+         "store":{"state":"ok","size_bytes":13631488,"oldest_at":"2026-11-01T00:00:00.000Z"},
+         "alerts":{"firing":1,"pending":1,"silences":1},
+         "nudges":{"mode":"dry_run","sink":"none","frozen_until":null,"pending":2},
+         "receivers":[{"name":"oncall","kind":"pagerduty","pending":0},
+                      {"name":"hook","kind":"webhook","pending":3}],
+         "settings":{"last_reload_ok":false}}
+        """
+    private static let blind = """
+        {"version":"0.1.0","as_of":"2026-11-21T06:00:00.000Z","watching":false,
+         "not_watching_since":"2026-11-21T03:12:00.000Z",
+         "blind":[{"reason":"heartbeat","since":"2026-11-21T03:12:00.000Z"}],
+         "responders":{"active":2,"ONLINE":2,"DEGRADED":0,"UNKNOWN":0,"OFFLINE":0},
+         "not_expected":{"all":0},"last_batch_at":null,"sources":[]}
+        """
+    private static let regions = """
+        {"regions":[
+          {"region":"east","active":20,"responders":{"UNKNOWN":1,"ONLINE":19,"DEGRADED":0,"OFFLINE":0},
+           "not_expected":3,"must_be_staffed":true},
+          {"region":"north","active":21,"responders":{"UNKNOWN":0,"ONLINE":14,"DEGRADED":1,"OFFLINE":6},
+           "not_expected":0,"must_be_staffed":false}],"next":null}
+        """
+    private static let gaps = """
+        {"gaps":[{"responder_id":"r-23","region":"north","platform":"android",
+          "evidence":{"last_contact_at":"2026-11-21T05:35:00.000Z"},"suspected":"no_network",
+          "text":"Suspected: no_network, because the phone had said that it has no network."},
+         {"responder_id":"r-4","region":"north","platform":"unknown","evidence":{},
+          "suspected":"never_heard"}],"next":NEXT}
+        """
+    private static let alerts = """
+        {"alerts":[
+          {"alertname":"HighOfflineRate","state":"firing","severity":"warning",
+           "starts_at":"2026-11-21T05:50:00.000Z","annotations":{"summary":"6 of 41 offline"},
+           "told":[{"receiver":"hook"}],"muted":[{"receiver":"oncall","reason":"silence",
+           "silence":3}]},
+          {"alertname":"NoOnlineResponders","state":"pending","severity":"critical",
+           "active_at":"2026-11-21T05:59:30.000Z","annotations":{"summary":"west: nobody online"}},
+          {"alertname":"Watchdog","state":"firing","severity":"none"}]}
+        """
+    private static let people = #"{"responders":[{},{}],"next":null}"#
+
+    private static func answers(
+        _ status: String = status, next: String = "null"
+    ) -> [String: String] {
+        [
+            "/v1/status": status, "/v1/regions": regions, "/v1/alerts": alerts,
+            "/v1/gaps": gaps.replacing("NEXT", with: next), "/v1/responders": people,
+        ]
+    }
+
+    private static func print(
+        _ answers: [String: String], limit: Int? = nil, isJSON: Bool = false,
+        _ style: ConsoleStyle = ConsoleStyle()
+    ) throws -> String {
+        let server = try CannedServer(answers)
+        defer { server.stop() }
+        return try StatusQuestion(limit: limit, isJSON: isJSON)
+            .answer(from: try server.asked(), style: style)
+    }
+
+    @Test func `everything that matters is on one page`() throws {
+        let text = try Self.print(Self.answers(next: "\"18\""), limit: 2)
+        #expect(
+            text == """
+                Watching. As of 2026-11-21 06:00:00 UTC; last batch 2s ago (05:59:58). 1 of 2
+                sources beating; pod-2 DOWN, last beat 25m ago (05:35:00).
+
+                region  expected  ONLINE  DEGRADED  UNKNOWN  OFFLINE  not expected
+                north         21      14         1        0        6             0
+                east *        20      19         0        1        0             3
+                all           41      33         1        1        6             3
+                * must be staffed
+                2 of the ONLINE cannot be vouched for: we were not watching, and have not heard
+                from them since or not lately enough.
+
+                6 silent, the newest first
+                r-23 in north, android: last seen 25m ago (05:35:00).
+                  Suspected: no_network, because the phone had said that it has no network.
+                r-4 in north: never seen since they were expected.
+                  Suspected: never_heard.
+                and 4 more: --limit shows more here, rollcall gaps all
+
+                Alerts: 1 firing, 1 pending. 1 silence in force.
+                FIRING HighOfflineRate (warning) since 10m ago (05:50:00)
+                  6 of 41 offline. Told: hook (has messages waiting); not told: oncall (silenced
+                  by 3).
+                pending NoOnlineResponders (critical) since 30s ago (05:59:30)
+                  west: nobody online.
+
+                Rollcall 0.1.0, started 1d 1h ago (2026-11-20 05:00:00); store ok, 13 MiB,
+                history since 2026-11-01 00:00:00; nudges dry run, 2 waiting; receivers oncall,
+                hook (3 waiting); LAST RELOAD REFUSED: the settings from before are in force.
+
+                """)
+    }
+
+    @Test func `while nobody watches that comes first, and nothing is said for sure`() throws {
+        var answers = Self.answers(Self.blind)
+        answers["/v1/gaps"] = #"{"gaps":[],"next":null}"#
+        answers["/v1/alerts"] = #"{"alerts":[]}"#
+        answers["/v1/regions"] = nil
+        let text = try Self.print(answers)
+        #expect(
+            text == """
+                NOT WATCHING since 2h 48m ago (03:12:00): your backend's heartbeats stayed away.
+                Everything below is what was last known.
+                As of 2026-11-21 06:00:00 UTC; no batch ever came. No source promised a
+                heartbeat.
+
+                region  expected  ONLINE  DEGRADED  UNKNOWN  OFFLINE  not expected
+                all            2       2         0        0        0             0
+
+                Nobody is silent.
+
+                No alert is firing or pending.
+
+                Rollcall 0.1.0.
+
+                """)
+    }
+
+    @Test func `each part shows so many rows, and says how many there are more`() throws {
+        let text = try Self.print(Self.answers(), limit: 1)
+        #expect(text.contains("\nand 1 more\nall"))
+        #expect(text.contains("FIRING HighOfflineRate"))
+        #expect(text.contains("\nand 1 more\n\nRollcall"))
+        #expect(text.contains("receivers oncall,\nand 1 more"))
+        #expect(!text.contains("Watchdog"))
+        _ = try StatusQuestion(limit: StatusQuestion.limitMax, isJSON: false)
+        for limit in [0, StatusQuestion.limitMax + 1] {
+            #expect(
+                throws: QuestionError.wrongOption("--limit: 1 to 1000 expected (\(limit))")
+            ) { try StatusQuestion(limit: limit, isJSON: false) }
+        }
+    }
+
+    @Test func `colours are for terminals, and what is loud has words for it`() throws {
+        var style = ConsoleStyle()
+        style.isColoured = true
+        let text = try Self.print(Self.answers(Self.blind), style)
+        #expect(text.hasPrefix("\u{1B}[1;31mNOT WATCHING since "))
+        #expect(text.contains("\u{1B}[1;31mFIRING HighOfflineRate"))
+        #expect(!(try Self.print(Self.answers(Self.blind))).contains("\u{1B}"))
+    }
+
+    @Test func `a page of 40 columns breaks its lines and cuts names`() throws {
+        var style = ConsoleStyle()
+        (style.columns, style.isCut) = (40, true)
+        let long = Self.answers().mapValues { $0.replacing("\"r-4\"", with: "\"日本 r-4\"") }
+        let text = try Self.print(long, style)
+        let lines = text.split(separator: "\n")
+        #expect(lines.allSatisfy { ConsoleText.columns(String($0)) <= 40 })
+        #expect(text.contains("日本 r-4 in north: never seen since\n  they were expected."))
+        let fleet = """
+            north: 21 expected, 14 ONLINE, 1
+              DEGRADED, 6 OFFLINE
+            east *: 20 expected, 19 ONLINE, 1
+              UNKNOWN, 3 not expected
+            all: 41 expected, 33 ONLINE, 1
+              DEGRADED, 1 UNKNOWN, 6 OFFLINE, 3 not
+              expected
+            * must be staffed
+            """
+        #expect(text.contains(fleet), "\(text)")
+    }
+
+    @Test func `nothing that came from outside steers a terminal`() throws {
+        let evil = #""\u001b[2J\u009b31m\u202ex""#
+        let names = ["r-23", "north", "pod-2", "hook", "6 of 41 offline", "silence"]
+        let hostile = Self.answers().mapValues { text in
+            names.reduce(text) { $0.replacing("\"\($1)\"", with: evil) }
+        }
+        let text = try Self.print(hostile)
+        #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 })
+        #expect(!text.unicodeScalars.contains { (0x7F...0x9F).contains($0.value) })
+        #expect(!text.unicodeScalars.contains("\u{202E}"))
+        #expect(text.contains("\\u{1B}[2J\\u{9B}31m\\u{202E}x in \\u{1B}[2J"))
+        let json = try Self.print(hostile, isJSON: true)
+        #expect(!json.unicodeScalars.contains { (0x7F...0x9F).contains($0.value) })
+        #expect(!json.contains("\u{1B}"))
+    }
+
+    @Test func `a page holds without fields`() throws {
+        let bare = [
+            "/v1/status": "{}", "/v1/alerts": #"{"alerts":[{}]}"#, "/v1/gaps": #"{"gaps":[{}]}"#,
+            "/v1/responders": "{}",
+        ]
+        let text = try Self.print(bare)
+        #expect(text.contains("–: never seen since they were expected.\n  Suspected: –.\n"))
+        #expect(text.contains("pending –"))
+    }
+
+    @Test func `JSON holds the answers, and says if there was more`() throws {
+        let json = try Self.print(Self.answers(next: "\"18\""), limit: 2, isJSON: true)
+        let tree = try JSONTree(reading: Array(json.utf8))
+        #expect(tree.names == ["status", "regions", "silent", "alerts", "truncated"])
+        #expect(tree["truncated"]?.isTrue == true)
+        #expect(tree["regions"]?.elements.count == 2 && tree["silent"]?.elements.count == 2)
+        #expect(tree["status"]?["alerts"]?["firing"]?.whole == 1)
+    }
+}
