@@ -19,34 +19,11 @@ enum Credentials {
         }
     }
 
-    /// RFC 4648 §4; nil for a letter that is none of it. Padding may be missing.
-    static func base64Decoded(_ letters: ArraySlice<UInt8>) -> [UInt8]? {
-        var letters = letters
+    /// Padding may be missing.
+    private static func base64Decoded(_ letters: ArraySlice<UInt8>) -> [UInt8]? {
+        var letters = Array(letters)
         while letters.last == UInt8(ascii: "=") { letters.removeLast() }
-        guard letters.count % 4 != 1 else { return nil }
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(letters.count / 4 * 3 + 2)
-        var bits: UInt32 = 0
-        var count = 0
-        for letter in letters {
-            guard let value = sextet(letter) else { return nil }
-            bits = bits << 6 | UInt32(value)
-            count += 6
-            guard count >= 8 else { continue }
-            count -= 8
-            decoded.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-        }
-        return decoded
-    }
-
-    private static func sextet(_ letter: UInt8) -> UInt8? {
-        switch letter {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): letter - UInt8(ascii: "A")
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): letter - UInt8(ascii: "a") + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): letter - UInt8(ascii: "0") + 52
-        case UInt8(ascii: "+"): 62
-        case UInt8(ascii: "/"): 63
-        default: nil
-        }
+        while letters.count % 4 != 0 { letters.append(UInt8(ascii: "=")) }
+        return Base64.decoded(letters.span, 0..<letters.count)
     }
 }

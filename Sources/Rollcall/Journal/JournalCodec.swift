@@ -225,12 +225,6 @@ package struct PendingTurn {
     }
 }
 
-/// The names of sources.
-package enum EventSource {
-    /// Who sends without saying so (fine print F10).
-    package static let standard = Array("default".utf8)
-}
-
 /// Puts the events of a journal together again from its rows.
 struct JournalReplay {
     /// Events of the turn being read, each with the number of its first row.

@@ -37,12 +37,7 @@ extension Engine {
         if let range = item.circles, !circles.isName(person.circles, bytes, range) {
             return false
         }
-        guard let telemetry = item.telemetry else { return true }
-        let known = person.telemetry
-        return telemetry.permissionStatus == known.permissionStatus
-            && telemetry.locationServices == known.locationServices
-            && telemetry.powerMode == known.powerMode && telemetry.appState == known.appState
-            && telemetry.networkType == known.networkType
+        return item.telemetry?.countsAs(person.telemetry) ?? true
     }
 
     /// The same as `foldBatch`, of which only this much is left for a batch that is quiet.

@@ -67,6 +67,12 @@ package struct NumberedDecision: Equatable, Sendable {
     package var previous: Int64
 }
 
+/// The names of sources.
+package enum EventSource {
+    /// Who sends without saying so (fine print F10).
+    package static let standard = Array("default".utf8)
+}
+
 /// What became of the items of one event, for the answer and the journal.
 package struct Receipt: Equatable, Sendable {
     /// An item's place in the journal.

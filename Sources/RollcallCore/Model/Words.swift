@@ -220,6 +220,13 @@ package struct Telemetry: Hashable, Sendable {
             value: { $0.networkType }),
     ]
 
+    /// True if all of `fields` are the same.
+    func countsAs(_ other: Telemetry) -> Bool {
+        permissionStatus == other.permissionStatus && locationServices == other.locationServices
+            && powerMode == other.powerMode && appState == other.appState
+            && networkType == other.networkType
+    }
+
     /// False for bytes that no scanner wrote.
     var isLegal: Bool {
         permissionStatus < 4 && locationServices < 3 && powerMode < 4 && appState < 4

@@ -1,5 +1,5 @@
 /// Bytes as text and back: RFC 4648 §4, with padding.
-enum Base64 {
+package enum Base64 {
     private static let letters = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let none: UInt8 = 0xFF
@@ -27,7 +27,7 @@ enum Base64 {
     }
 
     /// The bytes of the text at `bytes[range]`; nil if it is none.
-    static func decoded(_ bytes: Span<UInt8>, _ range: Range<Int>) -> [UInt8]? {
+    package static func decoded(_ bytes: Span<UInt8>, _ range: Range<Int>) -> [UInt8]? {
         guard range.count % 4 == 0 else { return nil }
         var output: [UInt8] = []
         output.reserveCapacity(range.count / 4 * 3)

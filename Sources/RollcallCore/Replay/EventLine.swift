@@ -85,7 +85,7 @@ package enum EventLine {
     }
 
     private static func append(_ source: [UInt8]?, _ output: inout [UInt8]) {
-        guard let source, source != Array("default".utf8) else { return }
+        guard let source, source != EventSource.standard else { return }
         JSONWriter.raw(",\"source\":", to: &output)
         JSONWriter.string(source, to: &output)
     }

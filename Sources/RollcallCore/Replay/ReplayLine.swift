@@ -3,15 +3,12 @@ struct ReplayLine {
     var at: Timestamp?
     var kind = ""
     /// Who sent it; `default` without one (fine print F10).
-    var source = Self.defaultSource
+    var source = EventSource.standard
     var terms = RosterTerms()
     /// What is left of items about people who were erased, and where it stands among the others.
     var erased: [(index: Int, enrols: Bool)] = []
     /// Where the body stands in the line.
     var body: Range<Int>?
-
-    /// Shared: a day has millions of lines without a source.
-    private static let defaultSource = Array("default".utf8)
 
     init(_ bytes: Span<UInt8>) throws(JSONError) {
         var cursor = JSONCursor(range: 0..<bytes.count, depthMax: 64)
