@@ -95,15 +95,15 @@ import Testing
                     + axis.places.map { result.sweep.candidates[$0].changes[0].value }
                     .joined(separator: " ")
             } == [
-                "liveness.on_duty.degraded_after 100s: 65s 135s",
+                "liveness.on_duty.degraded_after 100s: 75s 135s",
                 "liveness.on_duty.offline_after 200s: 135s 165s 265s 400s",
-                "liveness.on_mission.degraded_after 30s: 20s 45s",
+                "liveness.on_mission.degraded_after 30s: 20s",
                 "liveness.on_mission.offline_after 60s: 45s 90s",
                 "liveness.low_power_factor 1.0: 1.5",
                 "liveness.platform_factors.ios 1.0: 1.5",
                 "liveness.platform_factors.android 1.0: 1.5",
                 "alerts.HighOfflineRate.above 0.1: 0.05 0.2",
-                "alerts.HighOfflineRate.for 60s: 120s 300s",
+                "alerts.HighOfflineRate.for 60s: 120s",
                 "alerts.NoOnlineResponders.for 60s: 180s",
                 "alerts.ResponderFlapping.changes 4: 3 6",
             ])

@@ -1,3 +1,5 @@
+import RollcallCore
+
 /// What a client shows to be let in.
 enum Credentials {
     /// The token in an `Authorization` field: `Bearer TOKEN`, or `Basic` with the token as the

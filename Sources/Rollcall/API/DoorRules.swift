@@ -1,3 +1,5 @@
+import RollcallCore
+
 /// Who is let in, judged by the head of a request. Source: design §9 "Security".
 extension Router {
     /// The paths of the listener of its own, and what needs no token on any.
