@@ -70,12 +70,21 @@ class FullDiskTests(FullDiskTestCase):
         person = server.responder("early")
         self.assertIs(person["confirmed"], False)
         self.assertNotEqual(person["reachable"], "yes")
-        self.assertIs(server.get("/v1/status").json()["watching"], False)
+        status = server.get("/v1/status").json()
+        self.assertIs(status["watching"], False)
+        self.assertEqual(status["store"]["state"], "failing")
+        windows = server.get("/v1/status/history").json()["blind"]
+        self.assertEqual([(w["reason"], w["until"]) for w in windows], [("store", None)])
         self.grow(server)
         page = eventually(
             lambda: (page := server.scrape())("rollcall_watching") == 1 and page, 5, "watching")
         self.assertEqual(page("rollcall_blind", reason="store"), 0)
         self.assertGreater(page("rollcall_blind_seconds_total", reason="store"), 0)
+        history = server.get("/v1/status/history").json()
+        self.assertEqual([w["reason"] for w in history["blind"]], ["store"])
+        self.assertGreater(history["blind"][0]["until"], history["blind"][0]["since"])
+        self.assertGreaterEqual(len(history["samples"]), 1)
+        self.assertEqual(server.get("/v1/status").json()["store"]["state"], "ok")
         # 503 meant "unknown, send again": whatever became of it, it counts once.
         verdict = server.write("/v1/batches", refused)
         self.assertEqual(sum(verdict["updates"].values()), 100)

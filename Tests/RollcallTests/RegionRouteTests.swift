@@ -99,6 +99,32 @@ import Testing
         #expect(names(5) == ("g6 g7 g8 g9", true))
     }
 
+    @Test func `pages hold every region once, however they were named`() throws {
+        var policy = Policy()
+        policy.coverageRegions = [Array("g150".utf8), Array("h".utf8)]
+        var engine = Engine(policy: policy)
+        let names = (0..<200).map { "g\($0 * 7919 % 200)" }
+        let items = names.enumerated().map {
+            "{\"responder_id\":\"r\($0.offset)\",\"region\":\"\($0.element)\"}"
+        }
+        let event = try HistoryStory.items(.batch, "[\(items.joined(separator: ","))]")
+        _ = engine.fold(event, at: RunningTime(milliseconds: HistoryStory.began))
+        for limit in [1, 7, 100, 201, 1000] {
+            var found: [String] = []
+            var after = ""
+            for _ in 0..<300 {
+                let query = try RegionQuery([("limit", "\(limit)"), ("after", after)])
+                var body: [UInt8] = []
+                RegionList(query, engine).append(to: &body)
+                let tree = try JSONTree(reading: body)
+                found += (tree["regions"]?.elements ?? []).compactMap { $0["region"]?.text }
+                guard let next = tree["next"]?.text else { break }
+                after = next
+            }
+            #expect(found == (names + ["h"]).sorted(), "\(limit)")
+        }
+    }
+
     // MARK: - Status
 
     @Test func `status tells in numbers how everything else stands`() throws {

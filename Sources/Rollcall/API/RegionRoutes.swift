@@ -74,13 +74,24 @@ struct RegionList {
             query.after.map { $0.lexicographicallyPrecedes(name) } ?? true
         }
         var found = covered.filter(isBehind).map { Row(name: $0, number: engine.regions.known($0)) }
+        // One more than the page, and whatever comes behind it is passed by: sorting all of them for
+        // each page would take longer than looking at them.
+        let most = query.limit + 1
+        var end: [UInt8]?
+        func cut() {
+            found.sort { $0.name.lexicographicallyPrecedes($1.name) }
+            found.removeLast(max(0, found.count - most))
+            if found.count == most { end = found.last?.name }
+        }
         for place in names.indices.dropFirst().prefix(lookedAtMax) {
             let (number, name) = (UInt32(place), names[place])
-            guard Self.isInhabited(number, engine), isBehind(name), !covered.contains(name)
+            guard Self.isInhabited(number, engine), isBehind(name),
+                end.map({ name.lexicographicallyPrecedes($0) }) ?? true, !covered.contains(name)
             else { continue }
             found.append(Row(name: name, number: number))
+            if found.count >= 2 * most { cut() }
         }
-        found.sort { $0.name.lexicographicallyPrecedes($1.name) }
+        cut()
         rows = Array(found.prefix(query.limit))
         if found.count > rows.count { next = rows.last?.name }
     }
