@@ -235,16 +235,16 @@ class Page:
         return result["result"].get("value")
 
     def until(self, expression, what, seconds=15.0):
-        """Waits until an expression is true; its value."""
+        """Waits until an expression is true."""
         end = time.monotonic() + seconds
         while True:
             try:
-                value = self.run(expression)
+                value = self.run(f"!!({expression})")
             except BrowserError:
                 # While a page is left there is nothing to ask.
                 value = None
             if value:
-                return value
+                return
             if time.monotonic() >= end:
                 text = self.run("document.body.innerText.slice(0, 3000)")
                 raise AssertionError(f"not within {seconds} s: {what}\n{text}\n{self.troubles}")

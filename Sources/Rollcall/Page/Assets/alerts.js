@@ -3,7 +3,7 @@
 
 import { h } from "./dom.js";
 import { nothing, severity } from "./marks.js";
-import { alert, causes, count, more, mute, person, section } from "./rows.js";
+import { alert, causes, count, more, mute, person, section, worstFirst } from "./rows.js";
 import {
   ago, instant, name, pathWith, plain, since, span, spoken, subject, time,
 } from "./words.js";
@@ -39,16 +39,18 @@ export const alertsView = {
   },
 
   render(context) {
-    const { memory, alerts, now, link } = context;
+    const { memory, alerts, now, link, isSure } = context;
     if (memory.history === null) return single(context);
     const fires = alerts.alerts.filter((one) => one.state === "firing");
     const pending = alerts.alerts.filter((one) => one.state !== "firing");
     const list = (all) => h(
-      "ul", { class: "alerts" }, all.map((one) => alert(one, { now: now(), link })));
+      "ul", { class: "alerts" }, worstFirst(all).map((one) => alert(one, { now: now(), link })));
     return [
-      section("firing", fires.length ? `${fires.length} firing` : "Nothing fires",
+      section("firing", fires.length ? `${fires.length} firing`
+        : isSure ? "Nothing fires" : "Nothing fired",
         alerts.truncated ? "some are left out: there are too many" : null,
-        fires.length ? list(fires) : nothing("No alert fires now.")),
+        fires.length ? list(fires) : nothing(isSure
+          ? "No alert fires now." : "No alert fired when we last saw.")),
       pending.length
         ? section("pending", `${pending.length.toLocaleString("en")} pending`, null, list(pending))
         : null,
@@ -65,7 +67,7 @@ function single({ memory, now, link }) {
 }
 
 function silences({ memory, now }) {
-  const list = (memory.silences?.silences ?? []).filter((one) => one.state !== "expired");
+  const list = (memory.silences?.silences ?? []).filter((one) => one.state === "active");
   if (list.length === 0) return null;
   return section("silences", count(list.length, "silence", "silences"), null,
     h("ul", { class: "silences" }, list.map((one) => h("li", { key: one.id },
@@ -75,9 +77,7 @@ function silences({ memory, now }) {
 }
 
 function matchers(one) {
-  return (one.matchers ?? []).map((matcher, place) => [
-    place ? ", " : "", plain(matcher.name), matcher.isEqual === false ? " is not " : " is ",
-    name(matcher.value)]);
+  return (one.matchers ?? []).map((matcher, place) => [place ? ", " : "", name(matcher)]);
 }
 
 function history({ memory, now, link, refresh }) {

@@ -25,13 +25,13 @@ export const feeds = {
   },
 };
 
-function sight({ status: watch, memory, now }) {
+function sight({ status: watch, memory, now, isSure }) {
   const windows = [...(memory.history?.blind ?? [])].reverse();
   const hours = memory.history
     ? span(instant(memory.history.until) - instant(memory.history.since)) : "";
   return section("sight", "Sight", null,
     h("p", null, watch.watching
-      ? "Rollcall is watching."
+      ? isSure ? "Rollcall is watching." : "Rollcall was watching when it was last heard."
       : ["Not watching since ", time(watch.not_watching_since, now()), "."]),
     h("p", null, "The last batch came ", ago(watch.last_batch_at, now()), "."),
     memory.history

@@ -3,10 +3,13 @@
 import { h } from "./dom.js";
 import { band } from "./band.js";
 import { bar, nothing, shape, status, statuses } from "./marks.js";
-import { alert, causes, count, pairs, region, returned, section, silent } from "./rows.js";
+import {
+  alert, causes, count, pairs, region, returned, section, silent, worstFirst,
+} from "./rows.js";
 import { ago, span } from "./words.js";
 
 const gapsShown = 8;
+const firingShown = 4;
 const gapsAsked = 200;
 const regionsShown = 12;
 const backShown = 6;
@@ -35,10 +38,12 @@ export const fleet = {
   render(context) {
     const { memory } = context;
     return [
-      firing(context), numbers(context),
-      memory.history ? section("hours", "Last hours", null, band(memory.history)) : null,
+      numbers(context), firing(context),
       h("div", { class: "columns" },
-        h("div", { class: "wide" }, silentPart(context), backPart(context)),
+        h("div", { class: "wide" }, silentPart(context),
+          memory.history
+            ? section("hours", "Last hours", null, band(memory.history)) : null,
+          backPart(context)),
         h("div", { class: "narrow" }, regionsPart(context), pendingPart(context),
           healthPart(context))),
     ];
@@ -48,17 +53,15 @@ export const fleet = {
 function firing({ alerts, now, link }) {
   const fires = alerts.alerts.filter((one) => one.state === "firing");
   if (fires.length === 0) return null;
-  const shown = [...fires].sort(bySeverity).slice(0, 5);
+  const shown = worstFirst(fires).slice(0, firingShown);
+  const rest = fires.length - shown.length;
   return section("firing", count(fires.length, "alert fires", "alerts fire"),
     h("a", { href: link("alerts") }, "All alerts"),
     h("ul", { class: "alerts" },
-      shown.map((one) => alert(one, { now: now(), link, isBrief: false }))));
-}
-
-function bySeverity(a, b) {
-  const ranks = ["critical", "warning"];
-  const rank = (one) => (ranks.indexOf(one.severity) + 3) % 3;
-  return rank(a) - rank(b) || a.starts_at.localeCompare(b.starts_at);
+      shown.map((one) => alert(one, { now: now(), link, isBrief: true }))),
+    rest > 0
+      ? h("p", { class: "more" }, h("a", { href: link("alerts") },
+        count(rest, "more alert", "more alerts"))) : null);
 }
 
 function numbers({ status: watch, link }) {
@@ -68,7 +71,7 @@ function numbers({ status: watch, link }) {
     .map(([reason, number]) => `${number.toLocaleString("en")} ${reason.replaceAll("_", " ")}`);
   return section("now", "Now", count(people.active, "person expected", "people expected"),
     h("ul", { class: "numbers" },
-      statuses.map((word) => h("li", { key: word, class: `number is-${word}` },
+      statuses.map((word) => h("li", { key: word, class: `number is-${word}${people[word] ? "" : " none"}` },
         h("a", { href: link(word === "OFFLINE" ? "silent" : `people?status=${word}`) },
           h("strong", { "data-count": word }, people[word].toLocaleString("en")), " ",
           status(word, watch.watching)))),
@@ -82,7 +85,7 @@ function numbers({ status: watch, link }) {
 }
 
 function silentPart(context) {
-  const { memory, link, status: watch } = context;
+  const { memory, link, status: watch, isSure } = context;
   const { open, byCause } = memory;
   const all = open.next ? byCause?.gaps ?? null : open.gaps.length;
   // Newest first is what the server gives; with all of them at hand the longest come first.
@@ -90,15 +93,17 @@ function silentPart(context) {
   const why = open.next ? pairs(byCause) : tally(open.gaps);
   const rest = (all ?? gapsAsked) - shown.length;
   const late = watch.responders.DEGRADED;
-  return section("silent", all ? `${all.toLocaleString("en")} silent` : "Nobody is silent",
+  return section("silent", all ? `${all.toLocaleString("en")} silent`
+    : isSure ? "Nobody is silent" : "Nobody was silent",
     all ? h("a", { href: link("silent") }, "All who are silent") : null,
     why.length ? h("p", { class: "causes" }, `Suspected: ${causes(why)}.`) : null,
     shown.length
       ? h("ul", { class: "gaps" },
         shown.map((gap) => silent(gap, { now: context.now(), link, isBrief: true })))
-      : nothing(watch.responders.active
-        ? "Everybody who is expected was heard within their threshold, or is only late."
-        : "Nobody is expected now."),
+      : nothing(!isSure ? "That is what was known last; who is silent now cannot be seen."
+        : watch.responders.active
+          ? "Everybody who is expected was heard within their threshold, or is only late."
+          : "Nobody is expected now."),
     rest > 0
       ? h("p", { class: "more" }, h("a", { href: link("silent") },
         `${rest.toLocaleString("en")} more`),

@@ -65,6 +65,7 @@ function header(state, context) {
 }
 
 function sight(state, { age }) {
+  if (isLogin(state.failure)) return h("span", { class: "sight is-lost" }, "Logged out");
   if (state.failure) {
     return h("span", { class: "sight is-lost" }, state.status
       ? `No contact for ${span(age)}` : "No contact");
@@ -72,6 +73,10 @@ function sight(state, { age }) {
   return state.status.watching
     ? h("span", { class: "sight is-watching" }, "Watching")
     : h("span", { class: "sight is-blind" }, "Not watching");
+}
+
+function isLogin(failure) {
+  return failure?.kind === "token" || failure?.kind === "scope";
 }
 
 function firing(state) {
@@ -90,7 +95,6 @@ function banners(state, context) {
 function lost(state, { retry }) {
   const { failure } = state;
   if (failure === null) return null;
-  const isLogin = failure.kind === "token" || failure.kind === "scope";
   const heardAt = state.status ? clock(state.asOf, state.asOf, true) : null;
   const wait = Math.max(0, state.nextAt - performance.now());
   const words = failure.kind === "token"
@@ -102,12 +106,12 @@ function lost(state, { retry }) {
         ? "The page could not make sense of an answer. Reload it."
         : `${sentence(failure.message)}.${wait > 999 ? ` Next try in ${span(wait)}.` : ""}`;
   return h("div", { class: "banner is-lost", key: "lost" },
-    h("p", null, h("strong", null, heardAt
-      ? `No contact with the server since ${heardAt} UTC.` : "No contact with the server."), " ",
+    h("p", null, h("strong", null, isLogin(failure) ? "Logged out" : "No contact with the server",
+      heardAt ? ` since ${heardAt} UTC.` : "."), " ",
     heardAt ? "What stands here is from then. " : "", words),
     h("button", {
-      type: "button", onclick: isLogin ? () => location.reload() : retry,
-    }, isLogin ? "Log in" : "Try now"));
+      type: "button", onclick: isLogin(failure) ? () => location.reload() : retry,
+    }, isLogin(failure) ? "Log in" : "Try now"));
 }
 
 function sentence(text) {
@@ -144,7 +148,7 @@ function footer(state, { age }) {
 /** What a tab shows: the state first. */
 export function titleOf(state, context) {
   const fires = firing(state).length;
-  const first = state.failure ? "No contact"
+  const first = isLogin(state.failure) ? "Logged out" : state.failure ? "No contact"
     : !state.status?.watching ? "Not watching" : fires ? `${fires} firing` : null;
   const { view } = state.route;
   const second = view.title?.(context) ?? (view.path === "" ? null : view.name);

@@ -84,7 +84,7 @@ function navigate(url, isNew) {
   const isSameView = before?.view === state.route.view && before?.id === state.route.id;
   // A filter of the same view keeps what is shown until the answer comes.
   state.memory = isSameView ? { ...state.memory, shown: undefined, older: undefined,
-    events: undefined, newest: undefined } : {};
+    events: undefined, newest: undefined, lastRun: undefined, wanted: undefined } : {};
   state.isLoaded = isSameView && state.isLoaded;
   state.isSlow = false;
   state.viewFailure = null;
@@ -170,6 +170,8 @@ function context() {
   return {
     route: state.route, memory: state.memory, status: state.status, alerts: state.alerts,
     now, link, go, redraw: draw, refresh: () => poll(),
+    // Whether "nobody" and "nothing" can be said of now.
+    isSure: state.failure === null && state.status?.watching === true,
   };
 }
 

@@ -10,7 +10,7 @@ const step = 50;
 const unfoldedMax = 5;
 
 const choices = [["", "all"], ["send", "sent"], ["hold", "held"], ["dry_run", "dry runs"]];
-const decisions = { send: "nudged", hold: "held", dry_run: "dry run" };
+const decisions = { send: "Sent", hold: "Held", dry_run: "Dry run" };
 const modes = {
   live: "Nudges are live: they are sent.",
   dry_run: "Dry run: what would be sent is decided and written, and nothing is sent.",
@@ -83,7 +83,7 @@ function entry(one, context) {
       h("span", { class: "aside" }, ago(one.at, now()))),
     h("div", { class: "what" },
       h("strong", null, decisions[one.decision] ?? spoken(one.decision)), " ",
-      h("span", null, plain(one.text ?? "")),
+      h("span", null, sentence(one.text ?? "")),
       h("span", { class: "aside" }, `location ${span(one.stale_seconds * 1000)} old then`,
         one.until ? ["; not before ", time(one.until, now())] : null)),
     h("details", { ontoggle: unfold }, h("summary", null, "Next possible"),
@@ -94,6 +94,14 @@ function entry(one, context) {
 export function next(answer, now) {
   if (answer === undefined || answer === null) return "Asking…";
   if (answer === "gone") return "Nobody has this id any more.";
-  const earliest = answer.earliest_at ? ["; next possible ", ago(answer.earliest_at, now)] : "";
-  return [plain(answer.text), earliest, "."];
+  return [
+    `${sentence(answer.text)}.`,
+    answer.earliest_at
+      ? h("strong", { class: "line" }, "Next possible: ", ago(answer.earliest_at, now), ", ",
+        time(answer.earliest_at, now)) : null,
+  ];
+}
+
+function sentence(text) {
+  return plain(text.charAt(0).toUpperCase() + text.slice(1));
 }

@@ -108,7 +108,12 @@ function now(context) {
 
 function drawn({ memory, route, link, now: clockNow }) {
   const until = clockNow();
-  const from = until - minutes(route) * 60_000;
+  const whole = until - minutes(route) * 60_000;
+  // Who is known for some minutes only has no hours to be drawn.
+  const first = memory.list[0];
+  const isNew = memory.knownFrom <= whole + 60_000
+    && memory.list.find((event) => event.kind === "status")?.from === "NOT_EXPECTED";
+  const from = isNew ? Math.max(whole, instant(first.at) - 5000) : whole;
   const path = `people/${encodeURIComponent(route.id)}`;
   const chosen = route.query.get("last") ?? "";
   return section("timeline", "Timeline",

@@ -53,6 +53,14 @@ export function silent(gap, { now, link, isBrief }) {
       h("span", { class: "aside" }, plain(why(gap, isBrief)))));
 }
 
+// What a verdict rests on, in the server's words if it has some.
+function outcome(gap) {
+  const words = gap.text ?? `It was: ${gap.verdict} (suspected: ${gap.suspected}). `
+    + `${proof(gap.verdict)}.`;
+  return words.replace(/^It was: \w+ \(suspected: (\w+)\)\. (.)/, (_, cause, first) =>
+    `Suspected: ${spoken(cause)}. ${first.toUpperCase()}`);
+}
+
 /** Somebody who is back, and what it turned out to be. */
 export function returned(gap, { now, link }) {
   const isGone = gap.verdict === "duty_ended";
@@ -62,8 +70,7 @@ export function returned(gap, { now, link }) {
     : `verdict: ${spoken(gap.verdict)}`;
   const words = gap.verdict === null
     ? `suspected: ${spoken(gap.suspected)}`
-    : (gap.text ?? `(suspected: ${spoken(gap.suspected)}). ${proof(gap.verdict)}`)
-      .replace(/^It was: \w+ /, "");
+    : outcome(gap);
   return h("li", { key: gap.gap, class: "gap", "data-responder": gap.responder_id },
     h("div", { class: "who" }, person(gap.responder_id, link),
       h("span", { class: "aside" }, "in ", region(gap.region, link, "silent"))),
@@ -72,6 +79,13 @@ export function returned(gap, { now, link }) {
       h("span", { class: "aside" }, `after ${length} out of contact`)),
     h("div", { class: "why" }, h("strong", null, verdict),
       h("span", { class: "aside" }, plain(words))));
+}
+
+/** Alerts, the gravest first, then the oldest. */
+export function worstFirst(alerts) {
+  const rank = (one) => ({ critical: 0, warning: 1 })[one.severity] ?? 2;
+  const begin = (one) => one.starts_at ?? one.active_at ?? "";
+  return [...alerts].sort((a, b) => rank(a) - rank(b) || begin(a).localeCompare(begin(b)));
 }
 
 /** Who was told of an alert and who was not, as sentences. */
@@ -109,12 +123,13 @@ export function alert(one, { now, link, isBrief }) {
   },
   h("div", { class: "what" }, severity(one.severity),
     h("span", { class: "state" }, isMuted ? `${one.state}, muted` : one.state),
-    h("span", { class: "alertname" }, plain(one.alertname)), " ", name(subject(one.labels))),
-  h("p", { class: "summary" },
-    isBrief || !one.incident
-      ? plain(notes.summary ?? one.alertname)
-      : h("a", { href: link(`alerts?incident=${one.incident}`) }, plain(notes.summary ?? "")),
-    " ", h("span", { class: "aside" }, since(begin, now))),
+    isBrief ? null : [h("span", { class: "alertname" }, plain(one.alertname)), " ",
+      name(subject(one.labels))],
+    h("span", { class: "summary" },
+      one.incident
+        ? h("a", { href: link(`alerts?incident=${one.incident}`) }, plain(notes.summary ?? ""))
+        : plain(notes.summary ?? one.alertname),
+      " ", h("span", { class: "aside" }, since(begin, now)))),
   !isBrief && notes.description ? h("p", { class: "aside" }, plain(notes.description)) : null,
   !isBrief && notes.runbook_url && /^https?:\/\//.test(notes.runbook_url)
     ? h("p", null, h("a", { href: notes.runbook_url, rel: "noreferrer" }, "runbook")) : null,

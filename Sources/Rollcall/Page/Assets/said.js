@@ -19,7 +19,7 @@ export function announce(state) {
 function differences(a, b) {
   const words = [];
   if (b.isLost !== a.isLost) {
-    words.push(b.isLost ? "No contact with the server" : "The server answers again");
+    words.push(b.isLost ? "The server does not answer this page" : "The server answers again");
   }
   if (b.isWatching !== a.isWatching) {
     words.push(b.isWatching ? "Watching again" : "Not watching: statuses are the last known ones");

@@ -3,11 +3,13 @@
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
 import { causes, more, returned, section, silent } from "./rows.js";
-import { pathWith, plain, spoken } from "./words.js";
+import { pathWith, plain, span, spoken } from "./words.js";
 
 const pageSize = 1000;
-const pagesMax = 5;
+const pagesMax = 6;
 const step = 50;
+// All of a long list is read again so often; in seconds.
+const rereadEvery = 30;
 
 const knownCauses = [
   "permission_denied", "location_services_off", "no_network", "battery_empty", "low_power",
@@ -20,7 +22,7 @@ export const silentView = {
 
   heading: ({ route }) => (route.query.get("state") === "closed" ? "Back again" : "Silent now"),
 
-  async load({ ask, memory, route }) {
+  async load({ ask, every, memory, now, route }) {
     const isBack = route.query.get("state") === "closed";
     const filter = {
       state: isBack ? "closed" : "open", region: route.query.get("region"),
@@ -30,20 +32,24 @@ export const silentView = {
     // Who came back is asked for as far as it is looked at; of those who are silent all are
     // needed, since the longest come last.
     const limit = isBack ? Math.min(memory.shown, pageSize) : pageSize;
-    const found = [];
-    let after = null;
-    for (let page = 0; page < (isBack ? 1 : pagesMax); page += 1) {
-      const part = await ask(pathWith("v1/gaps", { ...filter, limit, after }));
-      found.push(...part.gaps);
-      after = part.next;
-      if (after === null) break;
-    }
-    memory.gaps = found;
-    memory.isCut = after !== null;
+    const isLong = !isBack && memory.gaps?.length > pageSize;
+    await every("gaps", isLong ? rereadEvery : 0, async () => {
+      const found = [];
+      let after = null;
+      for (let page = 0; page < (isBack ? 1 : pagesMax); page += 1) {
+        const part = await ask(pathWith("v1/gaps", { ...filter, limit, after }));
+        found.push(...part.gaps);
+        after = part.next;
+        if (after === null) break;
+      }
+      memory.gaps = found;
+      memory.isCut = after !== null;
+      memory.readAt = now();
+    });
   },
 
   render(context) {
-    const { memory, route, link, now, redraw, refresh } = context;
+    const { memory, route, link, now, redraw, refresh, isSure } = context;
     const isBack = route.query.get("state") === "closed";
     const isNewest = isBack || route.query.get("sort") === "newest";
     const gaps = isNewest ? memory.gaps : [...memory.gaps].reverse();
@@ -55,12 +61,13 @@ export const silentView = {
       if (isBack) refresh();
     };
     return section("gaps", isBack ? "Gaps that ended" : gaps.length ? `${all} silent` : "Nobody",
-      null, filters(context),
+      gaps.length > pageSize ? `read ${span(now() - memory.readAt)} ago` : null, filters(context),
       !isBack && gaps.length > 1 ? h("p", { class: "causes" }, `Suspected: ${tally(gaps)}.`) : null,
       gaps.length
         ? h("ul", { class: "gaps" }, gaps.slice(0, memory.shown)
           .map((gap) => row(gap, { now: now(), link, isBrief: false })))
-        : nothing(isBack ? "No gap that ended fits." : "Nobody who fits is silent."),
+        : nothing(isBack ? "No gap that ended fits." : isSure
+          ? "Nobody who fits is silent." : "Nobody who fits was silent when we last saw."),
       more(Math.min(gaps.length, memory.shown), memory.isCut ? null : gaps.length, showMore),
       memory.isCut && !isBack
         ? h("p", { class: "aside" }, `Only the ${gaps.length.toLocaleString("en")} who fell silent `

@@ -23,6 +23,7 @@ const followed = {
 export function story(events, gaps) {
   const parts = [];
   let run = null;
+  let known = null;
   for (const event of events) {
     if (event.kind === "contact") {
       const says = JSON.stringify(event.facts ?? {}, (key, value) => (
@@ -32,7 +33,10 @@ export function story(events, gaps) {
         run.count += 1;
         continue;
       }
-      run = { says, first: event, last: event, count: 1, at: event.at };
+      // What was said before need not be said again.
+      const isKnown = says === known;
+      known = says;
+      run = { says, isKnown, first: event, last: event, count: 1, at: event.at };
       parts.push(run);
       continue;
     }
@@ -53,7 +57,7 @@ export function line(part, place, now) {
 }
 
 function contacts(run, now) {
-  const known = facts(run.last.facts);
+  const known = run.isKnown ? "" : facts(run.last.facts);
   const words = known ? `: ${known}` : "";
   if (run.count === 1) return `Contact${words}.`;
   const first = instant(run.first.at);
@@ -89,7 +93,7 @@ function gap(event, gaps) {
       return `Out of contact; suspected: ${cause} (${reason(event.suspected, event.evidence)}).`;
     case "judged": return `Now a gap that counts; suspected: ${cause} `
       + `(${reason(event.suspected, event.evidence)}).`;
-    case "closed": return `Back after ${span(event.evidence?.length_ms ?? 0)} out of contact.`;
+    case "closed": return `Back; the gap lasted ${length(event.evidence?.length_ms ?? 0)}.`;
     case "verdict": {
       const opened = event.evidence?.opened_at;
       const known = gaps.find((one) => one.opened_at === opened && one.verdict);
@@ -98,6 +102,10 @@ function gap(event, gaps) {
     }
     default: return `Gap: ${spoken(event.state)}.`;
   }
+}
+
+function length(milliseconds) {
+  return milliseconds < 1000 ? "less than a second" : span(milliseconds);
 }
 
 function told(event) {
