@@ -49,10 +49,10 @@ package struct Router: Sendable {
         let resource = Target(request.path)?.resource
         let route = resource?.route ?? .other
         if let refusal = stranger(request, token, door, rules) {
-            return counted(PageRefusal.shown(refusal, to: request, resource), route)
+            return counted(StatusPageRefusal.shown(refusal, to: request, resource), route)
         }
         guard let methods = resource?.methods else {
-            return counted(PageRefusal.shown(Self.notFound, to: request, nil), .other)
+            return counted(StatusPageRefusal.shown(Self.notFound, to: request, nil), .other)
         }
         guard methods.contains(request.method) else {
             let allowed = methods.contains("GET") ? methods + ["HEAD"] : methods
@@ -62,7 +62,7 @@ package struct Router: Sendable {
                     headers: [("Allow", allowed.joined(separator: ", "))]), route)
         }
         if let refusal = forbidden(request, token, door, rules) {
-            return counted(PageRefusal.shown(refusal, to: request, resource), route)
+            return counted(StatusPageRefusal.shown(refusal, to: request, resource), route)
         }
         guard request.method == "POST" || request.method == "PUT" else { return nil }
         if request.contentEncoding != nil {

@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { nothing, severity } from "./marks.js";
 import { alert, causes, count, more, mute, person, section, worstFirst } from "./rows.js";
 import {
-  ago, instant, name, pathWith, plain, since, span, spoken, subject, time,
+  ago, instant, length, name, pathWith, plain, since, span, spoken, subject, time,
 } from "./words.js";
 
 const historyShown = 20;
@@ -62,7 +62,9 @@ export const alertsView = {
 
 function single({ memory, now, link }) {
   return section("history", "What happened", h("a", { href: link("alerts") }, "All alerts"),
-    memory.one ? h("div", { class: "incident" }, story(memory.one, now(), link))
+    memory.one
+      ? h("div", { class: "incident" }, h("div", { class: "headline" },
+        headline(memory.one, now())), story(memory.one, now(), link))
       : nothing("There is no such incident in the store any more."));
 }
 
@@ -133,11 +135,11 @@ function fact(term, words) {
 
 function number(one) {
   const isRate = one.alertname === "HighOfflineRate";
-  const value = isRate ? `${(one.value * 100).toFixed(1)} %` : `${one.value}`;
+  const value = `${(one.value * 100).toFixed(1)} %`;
   const limit = one.threshold === null ? ""
     : isRate ? `, threshold ${one.threshold * 100} %` : `, threshold ${one.threshold}`;
-  const held = one.for_ms ? `, held for ${span(one.for_ms)} before it fired` : "";
-  return `${one.count} of ${one.total}, that is ${value}${limit}${held}`;
+  const held = one.for_ms ? `, held for ${length(one.for_ms)} before it fired` : "";
+  return `${one.count} of ${one.total}${isRate ? `, that is ${value}` : ""}${limit}${held}`;
 }
 
 // States, who was told, who was not, and every attempt, in the order of their times.
@@ -164,11 +166,10 @@ function attempts(notice, target) {
   return list.map((attempt, place) => {
     const isLast = place === list.length - 1;
     const took = attempt.took_ms === null ? "" : ` after ${attempt.took_ms} ms`;
+    const outcome = isLast && target.outcome ? spoken(target.outcome) : null;
     const result = attempt.error ? plain(attempt.error)
-      : attempt.status ? `status ${attempt.status}${took}` : "no answer yet";
-    const outcome = isLast && target.outcome ? `: ${spoken(target.outcome)}` : "";
-    return {
-      at: attempt.at, words: [name(notice.receiver), ` answered ${result}${outcome}`],
-    };
+      : attempt.status ? `status ${attempt.status}${took}` : outcome ? null : "no answer yet";
+    const words = [result, outcome].filter(Boolean).join(", ");
+    return { at: attempt.at, words: [name(notice.receiver), `: ${words}`] };
   });
 }

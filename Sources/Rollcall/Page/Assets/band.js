@@ -8,11 +8,20 @@ import { blindReason, clock, count, instant, span } from "./words.js";
 // From the ground up: who is silent stands on the line, where heights compare.
 const order = ["OFFLINE", "UNKNOWN", "DEGRADED", "ONLINE"];
 const drawn = new WeakMap();
+const hoursAsked = 12 * 3_600_000;
+const hoursLeast = 3_600_000;
 
 /** The band of an answer of `/v1/status/history`. */
 export function band(history) {
   if (!drawn.has(history)) drawn.set(history, draw(history));
   return drawn.get(history);
+}
+
+/** What is asked for: the last hours, or since there is anything if that is shorter. */
+export function historyPath(watch, now) {
+  const oldest = instant(watch.store?.oldest_at) ?? 0;
+  const since = Math.max(now - hoursAsked, Math.min(oldest, now - hoursLeast));
+  return `v1/status/history?since=${new Date(since).toISOString()}`;
 }
 
 function draw(history) {

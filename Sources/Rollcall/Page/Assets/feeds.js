@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
 import { section } from "./rows.js";
-import { between } from "./band.js";
+import { between, historyPath } from "./band.js";
 import { ago, instant, name, span, spoken, time } from "./words.js";
 
 export const feeds = {
@@ -12,9 +12,9 @@ export const feeds = {
 
   heading: () => "Feeds and Rollcall",
 
-  async load({ askIfThere, every, memory }) {
+  async load({ askIfThere, every, memory, now, status }) {
     await every("history", 60, async () => {
-      memory.history = await askIfThere("v1/status/history");
+      memory.history = await askIfThere(historyPath(status, now()));
     });
   },
 

@@ -1,7 +1,7 @@
 // The fleet at a glance: who cannot be reached and why, what fires, how it was in the last hours.
 
 import { h } from "./dom.js";
-import { band } from "./band.js";
+import { band, historyPath } from "./band.js";
 import { bar, nothing, shape, status, statuses } from "./marks.js";
 import {
   alert, causes, count, pairs, region, returned, section, silent, worstFirst,
@@ -31,7 +31,7 @@ export const fleet = {
       memory.back = await ask(`v1/gaps?state=closed&since=${since}&limit=${backShown}`);
     });
     await every("history", 60, async () => {
-      memory.history = await askIfThere("v1/status/history");
+      memory.history = await askIfThere(historyPath(context.status, context.now()));
     });
   },
 
@@ -126,7 +126,7 @@ function backPart({ memory, now, link }) {
   if (!memory.back?.gaps.length) return null;
   return section("back", "Back again", h("a", { href: link("silent?state=closed") }, "More"),
     h("ul", { class: "gaps" },
-      memory.back.gaps.map((gap) => returned(gap, { now: now(), link }))));
+      memory.back.gaps.map((gap) => returned(gap, { now: now(), link, isBrief: true }))));
 }
 
 function regionsPart({ memory, link, redraw }) {

@@ -50,7 +50,9 @@ function header(state, context) {
     ["feeds", "Health", (state.status?.sources ?? []).filter((one) => !one.up).length],
   ];
   return h("header", { class: "top", key: "top" },
-    h("p", { class: "brand" }, h("a", { href: link("") }, "Rollcall"), sight(state, context)),
+    h("p", { class: "brand" }, h("a", { href: link("") }, "Rollcall"), sight(state, context),
+      state.status
+        ? h("span", { class: "aside now" }, `${clock(state.asOf, state.asOf, true)} UTC`) : null),
     h("nav", { "aria-label": "Views" }, h("ul", null, tabs.map(([path, words, number]) => h(
       "li", { key: path }, h("a", {
         href: link(path), "aria-current": route.path === path ? "page" : null,

@@ -10,7 +10,7 @@ const step = 50;
 const unfoldedMax = 5;
 
 const choices = [["", "all"], ["send", "sent"], ["hold", "held"], ["dry_run", "dry runs"]];
-const decisions = { send: "Sent", hold: "Held", dry_run: "Dry run" };
+const decisions = { send: "sent", hold: "held", dry_run: "dry run" };
 const modes = {
   live: "Nudges are live: they are sent.",
   dry_run: "Dry run: what would be sent is decided and written, and nothing is sent.",
@@ -82,7 +82,7 @@ function entry(one, context) {
     h("div", { class: "who" }, person(id, link),
       h("span", { class: "aside" }, ago(one.at, now()))),
     h("div", { class: "what" },
-      h("strong", null, decisions[one.decision] ?? spoken(one.decision)), " ",
+      h("strong", { class: "state" }, decisions[one.decision] ?? spoken(one.decision)), " ",
       h("span", null, sentence(one.text ?? "")),
       h("span", { class: "aside" }, `location ${span(one.stale_seconds * 1000)} old then`,
         one.until ? ["; not before ", time(one.until, now())] : null)),

@@ -5,7 +5,7 @@ import { nothing, status } from "./marks.js";
 import { next } from "./nudges.js";
 import { confirmation } from "./people.js";
 import { picture } from "./picture.js";
-import { more, region, section, silent } from "./rows.js";
+import { more, region, section, why } from "./rows.js";
 import { line, story } from "./story.js";
 import { ago, facts, instant, name, pathWith, plain, since, spoken, time } from "./words.js";
 
@@ -91,7 +91,7 @@ const ranks = {
 };
 
 function now(context) {
-  const { memory, link } = context;
+  const { memory } = context;
   const one = memory.person;
   const open = memory.gaps.gaps.find((gap) => gap.state === "open" && gap.offline_at);
   return section("person", "Now", null,
@@ -103,7 +103,8 @@ function now(context) {
         ? `not expected: ${spoken(one.not_expected)}` : null].filter(Boolean).join(", ")),
       h("p", { class: "aside" }, `${spoken(one.status)} `, since(one.since, context.now()),
         "; last location ", ago(one.last_location_at, context.now()))),
-    open ? h("ul", { class: "gaps" }, silent(open, { now: context.now(), link })) : null);
+    open ? h("p", null, h("strong", null, `Suspected: ${spoken(open.suspected)}. `),
+      plain(why(open, false))) : null);
 }
 
 function drawn({ memory, route, link, now: clockNow }) {

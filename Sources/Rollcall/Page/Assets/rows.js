@@ -54,15 +54,16 @@ export function silent(gap, { now, link, isBrief }) {
 }
 
 // What a verdict rests on, in the server's words if it has some.
-function outcome(gap) {
+function outcome(gap, isBrief) {
   const words = gap.text ?? `It was: ${gap.verdict} (suspected: ${gap.suspected}). `
     + `${proof(gap.verdict)}.`;
-  return words.replace(/^It was: \w+ \(suspected: (\w+)\)\. (.)/, (_, cause, first) =>
+  const whole = words.replace(/^It was: \w+ \(suspected: (\w+)\)\. (.)/, (_, cause, first) =>
     `Suspected: ${spoken(cause)}. ${first.toUpperCase()}`);
+  return isBrief ? `${whole.split(". ").slice(0, 2).join(". ").replace(/\.$/, "")}.` : whole;
 }
 
 /** Somebody who is back, and what it turned out to be. */
-export function returned(gap, { now, link }) {
+export function returned(gap, { now, link, isBrief }) {
   const isGone = gap.verdict === "duty_ended";
   const length = span(gap.length_seconds * 1000);
   const verdict = gap.verdict === null
@@ -70,7 +71,7 @@ export function returned(gap, { now, link }) {
     : `verdict: ${spoken(gap.verdict)}`;
   const words = gap.verdict === null
     ? `suspected: ${spoken(gap.suspected)}`
-    : outcome(gap);
+    : outcome(gap, isBrief);
   return h("li", { key: gap.gap, class: "gap", "data-responder": gap.responder_id },
     h("div", { class: "who" }, person(gap.responder_id, link),
       h("span", { class: "aside" }, "in ", region(gap.region, link, "silent"))),

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import {
-  clock, facts, holdReason, blindReason, instant, plain, proof, reason, span, spoken, time,
+  clock, facts, holdReason, blindReason, instant, length, plain, proof, reason, span, spoken, time,
 } from "./words.js";
 
 const origins = {
@@ -24,6 +24,7 @@ export function story(events, gaps) {
   const parts = [];
   let run = null;
   let known = null;
+  let suspected = null;
   for (const event of events) {
     if (event.kind === "contact") {
       const says = JSON.stringify(event.facts ?? {}, (key, value) => (
@@ -41,7 +42,8 @@ export function story(events, gaps) {
       continue;
     }
     run = null;
-    const words = sentence(event, gaps);
+    const words = sentence(event, gaps, suspected);
+    if (event.kind === "gap") suspected = event.suspected;
     if (words) parts.push({ at: event.at, words, kind: event.kind, event });
   }
   return parts.reverse();
@@ -65,14 +67,14 @@ function contacts(run, now) {
   return `${run.count} contacts since ${clock(first, now, true)}, about every ${span(every)}${words}.`;
 }
 
-function sentence(event, gaps) {
+function sentence(event, gaps, suspected) {
   switch (event.kind) {
     case "status": {
       const shown = (word) => (word === "NOT_EXPECTED" ? "not expected" : word);
       const why = origins[event.origin] ?? spoken(event.origin);
       return `${shown(event.from)} → ${shown(event.to)}: ${why}.`;
     }
-    case "gap": return gap(event, gaps);
+    case "gap": return gap(event, gaps, suspected);
     case "blind":
       return event.state === "begin"
         ? `Not watching since ${clock(instant(event.since), instant(event.at), true)}: `
@@ -86,13 +88,13 @@ function sentence(event, gaps) {
   }
 }
 
-function gap(event, gaps) {
+function gap(event, gaps, suspected) {
   const cause = spoken(event.suspected);
   switch (event.state) {
     case "open":
       return `Out of contact; suspected: ${cause} (${reason(event.suspected, event.evidence)}).`;
-    case "judged": return `Now a gap that counts; suspected: ${cause} `
-      + `(${reason(event.suspected, event.evidence)}).`;
+    case "judged": return event.suspected === suspected ? `Still suspected: ${cause}.`
+      : `Now suspected: ${cause} (${reason(event.suspected, event.evidence)}).`;
     case "closed": return `Back; the gap lasted ${length(event.evidence?.length_ms ?? 0)}.`;
     case "verdict": {
       const opened = event.evidence?.opened_at;
@@ -102,10 +104,6 @@ function gap(event, gaps) {
     }
     default: return `Gap: ${spoken(event.state)}.`;
   }
-}
-
-function length(milliseconds) {
-  return milliseconds < 1000 ? "less than a second" : span(milliseconds);
 }
 
 function told(event) {

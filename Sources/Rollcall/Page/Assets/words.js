@@ -23,6 +23,11 @@ export function span(milliseconds) {
   return hours % 24 ? `${days} d ${hours % 24} h` : `${days} d`;
 }
 
+/** As `span`, for what may be shorter than a second. */
+export function length(milliseconds) {
+  return milliseconds < 1000 ? "less than a second" : span(milliseconds);
+}
+
 const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 /** "03:12", with the day if it is not today's; with seconds if asked. */

@@ -2,7 +2,7 @@ import RollcallCore
 
 /// The document that every view of the page begins as: what it needs, and how the fleet stood when
 /// it was asked for, which is all that a browser without JavaScript shows.
-struct PageShell {
+struct StatusPageShell {
     /// Where the page is: "" or "../", so that it also works below a path of a proxy.
     let root: String
 
@@ -10,8 +10,8 @@ struct PageShell {
     func bytes(_ view: KeeperView) -> [UInt8] {
         let engine = view.engine
         let watch = engine.watch
-        let assets = "\(root)\(Resource.assetPrefix.dropFirst())\(PageAsset.version)/"
-        let preloads = PageAsset.allCases.filter { $0 != .style && $0 != .main }.map {
+        let assets = "\(root)\(Resource.assetPrefix.dropFirst())\(StatusPageAsset.version)/"
+        let preloads = StatusPageAsset.allCases.filter { $0 != .style && $0 != .main }.map {
             "<link rel=\"modulepreload\" href=\"\(assets)\($0.rawValue)\">"
         }
         let sight =

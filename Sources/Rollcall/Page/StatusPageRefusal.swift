@@ -3,7 +3,7 @@ import Foundation
 import RollcallCore
 
 /// A refusal as a page, for somebody with a browser: what is missing, and what to do.
-enum PageRefusal {
+enum StatusPageRefusal {
     /// The refusal for who asks: a page where a browser asked for one, else as it is.
     static func shown(
         _ refusal: HTTPResponse, to request: HTTPRequest, _ resource: Resource?

@@ -21,15 +21,15 @@ extension Router {
                         ("Content-Security-Policy", Self.policy),
                         ("Referrer-Policy", "no-referrer"),
                         ("Cross-Origin-Opener-Policy", "same-origin"),
-                    ], body: PageShell(root: root).bytes(view)), InputFigures())
+                    ], body: StatusPageShell(root: root).bytes(view)), InputFigures())
         }
     }
 
     /// Answers a file of the page.
     func showAsset(_ target: Target.Asset, _ answer: Answer) {
         // Of another version it would not fit the others.
-        guard target.version == PageAsset.version,
-            let asset = PageAsset(rawValue: String(target.name))
+        guard target.version == StatusPageAsset.version,
+            let asset = StatusPageAsset(rawValue: String(target.name))
         else { return answer(Self.notFound, InputFigures()) }
         answer(
             HTTPResponse(

@@ -1,7 +1,7 @@
 import Crypto
 
 /// A file of the page, as it stands in `Page/Assets`; its bytes are in the program.
-enum PageAsset: String, CaseIterable, Sendable {
+enum StatusPageAsset: String, CaseIterable, Sendable {
     case alerts = "alerts.js"
     case band = "band.js"
     case dom = "dom.js"
