@@ -50,7 +50,10 @@ export const alertsView = {
         : isSure ? "Nothing fires" : "Nothing fired",
         alerts.truncated ? "some are left out: there are too many" : null,
         fires.length ? list(fires) : nothing(isSure
-          ? "No alert fires now." : "No alert fired when we last saw.")),
+          ? "No alert fires now." : "No alert fired when we last saw."),
+        alerts.watchdog
+          ? h("p", { class: "aside" }, "The Watchdog fires, as it should: its receivers would notice ",
+            "its end.") : null),
       pending.length
         ? section("pending", `${pending.length.toLocaleString("en")} pending`, null, list(pending))
         : null,
