@@ -2,7 +2,7 @@
 // hatching where nobody watched.
 
 import { h } from "./dom.js";
-import { hatching, shape, statuses } from "./marks.js";
+import { hatching, nothing, shape, statuses } from "./marks.js";
 import { blindReason, clock, count, instant, span } from "./words.js";
 
 // From the ground up: who is silent stands on the line, where heights compare.
@@ -29,6 +29,9 @@ function draw(history) {
   const until = instant(history.until);
   const step = history.step_seconds * 1000;
   const samples = history.samples ?? [];
+  if (samples.length === 0 && !history.blind?.length) {
+    return nothing("There is no sample yet: the fleet is counted once a minute.");
+  }
   const place = (at) => ((at - from) / (until - from)) * 100;
   const total = (sample) => order.reduce((sum, word) => sum + (sample[word] ?? 0), 0);
   const most = Math.max(1, ...samples.map(total));

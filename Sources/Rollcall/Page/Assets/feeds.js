@@ -13,7 +13,7 @@ export const feeds = {
   heading: () => "Feeds and Rollcall",
 
   async load({ askIfThere, every, memory, now, status }) {
-    await every("history", 60, async () => {
+    await every(`history ${status.watching}`, 60, async () => {
       memory.history = await askIfThere(historyPath(status, now()));
     });
   },

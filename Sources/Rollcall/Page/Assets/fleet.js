@@ -30,7 +30,8 @@ export const fleet = {
       const since = new Date(context.now() - backWithin).toISOString();
       memory.back = await ask(`v1/gaps?state=closed&since=${since}&limit=${backShown}`);
     });
-    await every("history", 60, async () => {
+    // A window that began or ended a moment ago is drawn at once.
+    await every(`history ${context.status.watching}`, 60, async () => {
       memory.history = await askIfThere(historyPath(context.status, context.now()));
     });
   },
@@ -38,7 +39,7 @@ export const fleet = {
   render(context) {
     const { memory } = context;
     return [
-      numbers(context), firing(context),
+      context.status.last_batch_at ? null : untouched(), numbers(context), firing(context),
       h("div", { class: "columns" },
         h("div", { class: "wide" }, silentPart(context),
           memory.history
@@ -49,6 +50,13 @@ export const fleet = {
     ];
   },
 };
+
+// What a fresh installation shows: the next step.
+function untouched() {
+  return section("untouched", "Nothing has come yet", null,
+    h("p", null, "Have your backend forward what phones send to ", h("code", null,
+      "POST /v1/batches"), "; people appear here with their first batch."));
+}
 
 function firing({ alerts, now, link }) {
   const fires = alerts.alerts.filter((one) => one.state === "firing");

@@ -84,13 +84,20 @@ function statusSegments({ person, events, from, until, place }) {
         width: `${Math.max(width, 0.2).toFixed(3)}%`, height: "100%",
         class: `fill is-${one.status}`,
       }),
-      width > 14 ? h("text", {
+      fits(label, width) ? h("text", {
         x: `${(x + 0.8).toFixed(3)}%`, y: "72%", class: `on is-${one.status}`,
       }, label) : null);
   });
   const said = found.slice(-6)
     .map((one) => `${one.status} for ${span(one.end - one.begin)}`).join(", then ");
   return { drawn, said: said || "nothing known" };
+}
+
+// Whether a text has room in so many hundredths of a lane, about.
+function fits(text, width) {
+  const isNarrow = window.innerWidth <= 672;
+  const lane = Math.min(window.innerWidth, 1472) - (isNarrow ? 45 : 165);
+  return (width / 100) * lane > text.length * 7.5 + 8;
 }
 
 // Each status begins at a height of its own, so that the lane reads without colours.
@@ -128,8 +135,8 @@ function gapBars({ events, until, place, from }) {
         x: `${x.toFixed(3)}%`, y: "20%", width: `${width.toFixed(3)}%`, height: "60%", rx: 2,
         class: "gap-bar",
       }),
-      width > 24 ? h("text", { x: `${(x + 0.8).toFixed(3)}%`, y: "67%", class: "on-gap" }, words)
-        : null);
+      fits(words, width)
+        ? h("text", { x: `${(x + 0.8).toFixed(3)}%`, y: "67%", class: "on-gap" }, words) : null);
   });
   const said = found.length
     ? found.map((gap) => `${spoken(gap.cause)} from ${clock(gap.begin, until)}`).join(", ") : "none";
