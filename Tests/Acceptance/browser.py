@@ -260,7 +260,8 @@ class Page:
                  "Tab": {"windowsVirtualKeyCode": 9}}.get(key, {})
         for kind in ("keyDown", "keyUp"):
             self.tell("Input.dispatchKeyEvent", {
-                "type": kind, "key": key, "code": code or key, **(extra if kind == "keyDown" else {})})
+                "type": kind, "key": key, "code": code or key,
+                **(extra if kind == "keyDown" else {})})
 
     def type(self, text):
         self.tell("Input.insertText", {"text": text})

@@ -94,6 +94,14 @@ class FleetTests(PageTestCase):
                         self.assert_untroubled(page)
                         page.troubles.clear()
 
+    def test_a_wall_shows_big_numbers(self):
+        page = self.page(1920, 1080, "dark")
+        self.open(page, self.server)
+        page.screenshot(shot("fleet-wall-dark"), is_whole=False)
+        self.assertGreater(page.run(
+            "parseFloat(getComputedStyle(document.querySelector('.number strong')).fontSize)"), 80)
+        self.assert_accessible(page, "wall")
+
     def test_the_fleet_is_what_the_api_says(self):
         page = self.page()
         self.open(page, self.server)
@@ -125,8 +133,8 @@ class FleetTests(PageTestCase):
     def test_who_is_silent_since_when_and_why(self):
         page = self.page()
         self.open(page, self.server, "/silent")
-        shown = page.run("[...document.querySelectorAll('.gap')].map((one) => [one.dataset.responder,"
-                         " one.innerText.replace(/\\s+/g, ' ')])")
+        shown = page.run("[...document.querySelectorAll('.gap')]"
+                         ".map((one) => [one.dataset.responder, one.innerText.replace(/\\s+/g, ' ')])")
         gaps = {one["responder_id"]: one
                 for one in self.server.get("/v1/gaps?state=open").json()["gaps"]}
         self.assertEqual({person for person, _ in shown}, self.silent)
@@ -148,7 +156,7 @@ class FleetTests(PageTestCase):
         words = self.words(page)
         for silence in self.server.get("/v1/silences").json()["silences"]:
             self.assertIn(silence["comment"], words)
-        history = self.server.get("/v1/alerts/history").json()["incidents"]
+        history = self.server.get("/v1/alerts/history?limit=20").json()["incidents"]
         self.assertEqual(
             page.run("document.querySelectorAll('details.incident').length"), len(history))
         rate = next(one for one in history if one["alertname"] == "HighOfflineRate")
@@ -260,7 +268,8 @@ class ChangeTests(PageTestCase):
             [True, True, "half typed", 40])
         self.assertIn("Over: ", page.text("#said"))
         page.run("[...document.querySelectorAll('nav a')][0].click()")
-        page.until("document.querySelector('[data-count=ONLINE]')?.innerText === '2'", "both are back")
+        page.until(
+            "document.querySelector('[data-count=ONLINE]')?.innerText === '2'", "both are back")
         self.assert_untroubled(page)
 
     def test_it_says_when_the_server_is_gone_and_when_it_is_back(self):
@@ -273,8 +282,8 @@ class ChangeTests(PageTestCase):
         self.assertEqual(server.stop(), 0)
         page.until("document.querySelector('.banner.is-lost')", "contact is lost")
         words = self.words(page, ".banner")
-        self.assertRegex(words, r"No contact with the server since \d\d:\d\d:\d\d UTC\. What stands "
-                         "here is from then")
+        self.assertRegex(words, r"No contact with the server since \d\d:\d\d:\d\d UTC\. "
+                         "What stands here is from then")
         self.assertTrue(page.run("document.title").startswith("No contact"))
         first = page.text("footer")
         page.until(f"document.querySelector('footer').innerText !== {json.dumps(first)}", "it ages")
@@ -379,7 +388,8 @@ class SafetyTests(PageTestCase):
                 self.open(page, server, view)
                 self.assertEqual(page.run("typeof window.ran"), "undefined")
                 self.assertIn("Rollcall", page.run("document.title"))
-                self.assertEqual(page.run("document.querySelectorAll('main img, main script').length"), 0)
+                self.assertEqual(
+                    page.run("document.querySelectorAll('main img, main script').length"), 0)
         self.open(page, server, people[0])
         self.assertEqual(page.run("document.querySelector('h1').innerText"), HOSTILE[0])
         self.open(page, server, "/silent")
@@ -396,7 +406,8 @@ class SafetyTests(PageTestCase):
         tokens = {scope: secrets.token_hex(16) for scope in ("read", "ingest", "next")}
         for name, token in tokens.items():
             path = os.path.join(self.directory, name)
-            with open(path, "w", encoding="ascii", opener=lambda p, f: os.open(p, f, 0o600)) as file:
+            with open(path, "w", encoding="ascii",
+                      opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
                 file.write(token)
         entry = "    - {{name: {0}, scopes: [{1}], token_file: {0}}}\n"
         begin = "web:\n  tokens:\n" + entry.format("ingest", "ingest")

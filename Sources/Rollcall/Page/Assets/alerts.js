@@ -52,8 +52,8 @@ export const alertsView = {
         fires.length ? list(fires) : nothing(isSure
           ? "No alert fires now." : "No alert fired when we last saw."),
         alerts.watchdog
-          ? h("p", { class: "aside" }, "The Watchdog fires, as it should: its receivers would notice ",
-            "its end.") : null),
+          ? h("p", { class: "aside" }, 
+            "The Watchdog fires, as it should: its receivers would notice its end.") : null),
       pending.length
         ? section("pending", `${pending.length.toLocaleString("en")} pending`, null, list(pending))
         : null,

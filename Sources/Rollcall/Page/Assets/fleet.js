@@ -79,7 +79,9 @@ function numbers({ status: watch, link }) {
     .map(([reason, number]) => `${number.toLocaleString("en")} ${reason.replaceAll("_", " ")}`);
   return section("now", "Now", count(people.active, "person expected", "people expected"),
     h("ul", { class: "numbers" },
-      statuses.map((word) => h("li", { key: word, class: `number is-${word}${people[word] ? "" : " none"}` },
+      statuses.map((word) => h("li", {
+        key: word, class: `number is-${word}${people[word] ? "" : " none"}`,
+      },
         h("a", { href: link(word === "OFFLINE" ? "silent" : `people?status=${word}`) },
           h("strong", { "data-count": word }, people[word].toLocaleString("en")), " ",
           status(word, watch.watching)))),

@@ -21,7 +21,8 @@ function view(state, context) {
     return [
       state.viewFailure
         ? h("p", { class: "warned", key: "failure" },
-          `This part could not be read again: ${plain(state.viewFailure)}. It is older than the rest.`)
+          `This part could not be read again: ${plain(state.viewFailure)}. `,
+          "It is older than the rest.")
         : null,
       h("div", { class: "view", key: state.route.view.name }, state.route.view.render(context)),
     ];
@@ -56,7 +57,8 @@ function header(state, context) {
     h("nav", { "aria-label": "Views" }, h("ul", null, tabs.map(([path, words, number]) => h(
       "li", { key: path }, h("a", {
         href: link(path), "aria-current": route.path === path ? "page" : null,
-      }, words, number ? [" ", h("span", { class: "badge" }, number.toLocaleString("en"))] : null))))),
+      }, words, number
+        ? [" ", h("span", { class: "badge" }, number.toLocaleString("en"))] : null))))),
     h("form", { role: "search", class: "find", onsubmit: find },
       h("label", null, h("span", { class: "unseen" }, "Go to a person, by id"),
         h("input", {

@@ -88,7 +88,8 @@ function navigate(url, isNew) {
   state.isLoaded = isSameView && state.isLoaded;
   state.isSlow = false;
   state.viewFailure = null;
-  const arrival = isNew ? { scroll: 0, isFocused: !isSameView } : { scroll: history.state?.scroll ?? 0 };
+  const arrival = isNew
+    ? { scroll: 0, isFocused: !isSameView } : { scroll: history.state?.scroll ?? 0 };
   setTimeout(() => { state.isSlow = true; draw(); }, patienceOfView);
   poll(arrival);
 }
@@ -121,7 +122,9 @@ async function poll(arrival = null) {
 
 async function load(signal) {
   const { route, memory } = state;
-  const whole = { ask: (path) => ask(path, signal), askIfThere: (path) => askIfThere(path, signal) };
+  const whole = {
+    ask: (path) => ask(path, signal), askIfThere: (path) => askIfThere(path, signal),
+  };
   const [status, alerts] = await Promise.all([whole.ask("v1/status"), whole.ask("v1/alerts")]);
   state.status = status;
   // It fires for as long as alerting works, so it is no alert to somebody who looks.

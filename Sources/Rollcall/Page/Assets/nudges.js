@@ -54,7 +54,8 @@ export const nudgesView = {
 function standing({ memory, now }) {
   const { mode, sink, frozen_until: frozen } = memory.ledger;
   return section("standing", "As they stand", null,
-    h("p", null, modes[mode] ?? spoken(mode), mode === "live" ? ` The sink is ${spoken(sink)}.` : ""),
+    h("p", null, modes[mode] ?? spoken(mode),
+      mode === "live" ? ` The sink is ${spoken(sink)}.` : ""),
     frozen ? h("p", { class: "warned" }, "Frozen until ", time(frozen, now()),
       ": the clock stepped, or the store is an older one.") : null,
     memory.ledger.watching ? null

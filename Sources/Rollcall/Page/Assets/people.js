@@ -70,7 +70,8 @@ function filters({ route, memory, go }) {
   const query = Object.fromEntries(route.query);
   memory.regions ??= new Set(query.region ? [query.region] : []);
   for (const one of memory.found) if (one.region) memory.regions.add(one.region);
-  const change = (key) => (event) => go(pathWith("people", { ...query, [key]: event.target.value }));
+  const change = (key) => (event) => go(
+    pathWith("people", { ...query, [key]: event.target.value }));
   const choice = (key, label, options) => h("label", { key }, h("span", null, label),
     h("select", { onchange: change(key), name: key },
       options.map(([value, words]) => h(

@@ -40,7 +40,8 @@ export const personView = {
     const { memory } = context;
     if (memory.person === null) {
       return section("nobody", "Nobody has this id", null,
-        nothing("Ids are compared letter by letter. Somebody who was erased is not known any more."));
+        nothing("Ids are compared letter by letter. ",
+          "Somebody who was erased is not known any more."));
     }
     return [now(context), drawn(context), h("div", { class: "columns" },
       h("div", { class: "wide" }, told(context)),
@@ -143,7 +144,8 @@ function nudges({ memory, now: clockNow, link, route }) {
   return section("nudge", "Would they be nudged now?", null,
     h("p", null, next(answer, clockNow())),
     answer?.last_nudged_at
-      ? h("p", { class: "aside" }, "Last nudged ", ago(answer.last_nudged_at, clockNow()), ".") : null,
+      ? h("p", { class: "aside" }, "Last nudged ", ago(answer.last_nudged_at, clockNow()), ".")
+      : null,
     answer && !answer.watching ? h("p", { class: "warned" }, "Nobody is nudged while Rollcall "
       + "cannot see.") : null);
 }

@@ -78,7 +78,8 @@ function statusSegments({ person, events, from, until, place }) {
     const width = place(one.end) - x;
     const label = one.status === "NOT_EXPECTED" ? "not expected" : one.status;
     return h("g", { key: `${one.begin}` },
-      h("title", null, `${label}, ${span(one.end - one.begin)} from ${clock(one.begin, until, true)}`),
+      h("title", null,
+        `${label}, ${span(one.end - one.begin)} from ${clock(one.begin, until, true)}`),
       h("rect", {
         x: `${x.toFixed(3)}%`, y: heights[one.status] ?? "30%",
         width: `${Math.max(width, 0.2).toFixed(3)}%`, height: "100%",
@@ -139,7 +140,8 @@ function gapBars({ events, until, place, from }) {
         ? h("text", { x: `${(x + 0.8).toFixed(3)}%`, y: "67%", class: "on-gap" }, words) : null);
   });
   const said = found.length
-    ? found.map((gap) => `${spoken(gap.cause)} from ${clock(gap.begin, until)}`).join(", ") : "none";
+    ? found.map((gap) => `${spoken(gap.cause)} from ${clock(gap.begin, until)}`).join(", ")
+    : "none";
   return { drawn, said };
 }
 
@@ -152,7 +154,9 @@ function contactTicks({ events, place }) {
     const x = place(instant(contact.received_at) ?? instant(contact.at)).toFixed(1);
     if (seen.has(x)) continue;
     seen.add(x);
-    drawn.push(h("line", { key: x, x1: `${x}%`, x2: `${x}%`, y1: "15%", y2: "85%", class: "tick" }));
+    drawn.push(h("line", {
+      key: x, x1: `${x}%`, x2: `${x}%`, y1: "15%", y2: "85%", class: "tick",
+    }));
   }
   return { drawn, said: count(contacts.length, "contact", "contacts") };
 }

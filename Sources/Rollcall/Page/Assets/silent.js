@@ -86,7 +86,8 @@ function filters({ route, memory, go }) {
   const isBack = query.state === "closed";
   memory.regions ??= new Set(query.region ? [query.region] : []);
   for (const gap of memory.gaps) memory.regions.add(gap.region);
-  const change = (key) => (event) => go(pathWith("silent", { ...query, [key]: event.target.value }));
+  const change = (key) => (event) => go(
+    pathWith("silent", { ...query, [key]: event.target.value }));
   const choice = (key, label, options) => h("label", { key }, h("span", null, label),
     h("select", { onchange: change(key), name: key },
       options.map(([value, words]) => h(

@@ -64,7 +64,8 @@ function contacts(run, now) {
   if (run.count === 1) return `Contact${words}.`;
   const first = instant(run.first.at);
   const every = (instant(run.last.at) - first) / (run.count - 1);
-  return `${run.count} contacts since ${clock(first, now, true)}, about every ${span(every)}${words}.`;
+  return `${run.count} contacts since ${clock(first, now, true)}, `
+    + `about every ${span(every)}${words}.`;
 }
 
 function sentence(event, gaps, suspected) {
@@ -81,7 +82,8 @@ function sentence(event, gaps, suspected) {
           + `${blindReason(event.reason)}.`
         : "Watching again.";
     case "told": return told(event);
-    case "server": return `The backend's own status: ${spoken(event.from)} → ${spoken(event.to)}.`;
+    case "server":
+      return `The backend's own status: ${spoken(event.from)} → ${spoken(event.to)}.`;
     case "nudge": return nudge(event);
     case "wake": return "Woken silently: somebody looked.";
     default: return spoken(event.kind);
@@ -117,7 +119,9 @@ function told(event) {
 }
 
 function nudge(event) {
-  if (event.followed) return `After the nudge: ${followed[event.followed] ?? spoken(event.followed)}.`;
+  if (event.followed) {
+    return `After the nudge: ${followed[event.followed] ?? spoken(event.followed)}.`;
+  }
   const old = `the location was ${span((event.stale_seconds ?? 0) * 1000)} old`;
   if (event.decision === "hold") return `Not nudged: ${holdReason(event.reason)}; ${old}.`;
   const isDry = event.decision === "dry_run" ? " in a dry run: nothing was sent" : "";

@@ -67,7 +67,8 @@ export function since(text, now) {
 // MARK: Names
 
 // Marks of direction and what cannot be seen would let a name look like another one.
-const unseen = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const unseen = new RegExp("[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f"
+  + "\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]", "g");
 
 /** A text of somebody else's, without what would hide or turn letters. */
 export function plain(text) {
