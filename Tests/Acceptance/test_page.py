@@ -133,8 +133,8 @@ class FleetTests(PageTestCase):
     def test_who_is_silent_since_when_and_why(self):
         page = self.page()
         self.open(page, self.server, "/silent")
-        shown = page.run("[...document.querySelectorAll('.gap')]"
-                         ".map((one) => [one.dataset.responder, one.innerText.replace(/\\s+/g, ' ')])")
+        shown = page.run("[...document.querySelectorAll('.gap')].map("
+                         "(one) => [one.dataset.responder, one.innerText.replace(/\\s+/g, ' ')])")
         gaps = {one["responder_id"]: one
                 for one in self.server.get("/v1/gaps?state=open").json()["gaps"]}
         self.assertEqual({person for person, _ in shown}, self.silent)
