@@ -29,16 +29,16 @@ function draw(history) {
   const until = instant(history.until);
   const step = history.step_seconds * 1000;
   const samples = history.samples ?? [];
-  if (samples.length === 0 && !history.blind?.length) {
-    return nothing("There is no sample yet: the fleet is counted once a minute.");
-  }
   const place = (at) => ((at - from) / (until - from)) * 100;
   const total = (sample) => order.reduce((sum, word) => sum + (sample[word] ?? 0), 0);
-  const most = Math.max(1, ...samples.map(total));
+  const most = Math.max(0, ...samples.map(total));
+  if (most === 0 && !history.blind?.length) {
+    return nothing("There is nothing to draw yet: the fleet is counted once a minute.");
+  }
   const columns = samples.map((sample) => {
     const at = instant(sample.at);
     const begin = from + Math.floor((at - from) / step) * step;
-    return column(sample, place(begin), (step / (until - from)) * 100, most, until);
+    return column(sample, place(begin), (step / (until - from)) * 100, Math.max(1, most), until);
   });
   const windows = (history.blind ?? []).map((window) => blind(window, place, from, until));
   return h("figure", { class: "band" },
@@ -53,7 +53,7 @@ function draw(history) {
       statuses.map((word) => h("span", null, shape(word), word)),
       h("span", null, h("svg", { class: "swatch", "aria-hidden": "true" },
         h("rect", { width: "100%", height: "100%", fill: "url(#band-hatch)" })), "not watching"),
-      h("span", null, `of ${most.toLocaleString("en")}; empty: no sample`),
+      h("span", null, `at most ${count(most, "person", "people")}; empty: no sample`),
       history.truncated ? h("span", null, "cut short") : null),
     blindList(history, until));
 }
