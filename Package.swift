@@ -40,6 +40,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
+            // The page's files become bytes of the program.
+            resources: [.embedInCode("Page/Assets")],
             swiftSettings: strict
         ),
         .executableTarget(

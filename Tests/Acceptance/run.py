@@ -15,7 +15,7 @@ SUITES = (
     "test_failing_disk", "test_durability", "test_systemd", "test_manifest", "test_prometheus",
     "test_alert_rules", "test_alerts_prometheus", "test_alertmanager", "test_pages", "test_nudges",
     "test_demo", "test_simulate", "test_settings", "test_tune", "test_dashboards",
-    "test_dashboard_panels", "test_readme",
+    "test_dashboard_panels", "test_page", "test_readme",
     "test_history_size",
 )
 

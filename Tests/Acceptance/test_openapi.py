@@ -459,7 +459,12 @@ class TourTests(OpenAPITestCase):
         self.ask(server, "GET", f"/v1/drill/{drill}", 202)
 
     def tour_operation(self, server):
-        for target in ("/v1/status", "/metrics", "/-/healthy", "/-/ready", "/", "/openapi.json"):
+        shell = server.get("/").text
+        asset = "/" + shell.split('src="')[1].split('"')[0]
+        for target in (
+                "/v1/status", "/metrics", "/-/healthy", "/-/ready", "/openapi.json", "/", "/silent",
+                "/alerts", "/nudges", "/feeds", "/people", "/people/p1", asset,
+                asset.replace("main.js", "page.css")):
             self.ask(server, "GET", target, 200)
             # Of another's name on loopback.
             self.ask(server, "GET", target, 403, headers={"Host": "evil.example"})
@@ -533,7 +538,9 @@ class TourTests(OpenAPITestCase):
 
 def filled(path):
     """A path of the document with something in its braces."""
-    return path.replace("{id}", "somebody").replace("{number}", "1")
+    for name, value in {"id": "somebody", "number": "1", "version": "0", "name": "x"}.items():
+        path = path.replace("{" + name + "}", value)
+    return path
 
 
 def private(path, flags):

@@ -36,6 +36,7 @@ import Testing
         for resource in Resource.allCases {
             let path = resource.path
                 .replacing("{id}", with: "r%2F17").replacing("{number}", with: "7")
+                .replacing("{version}", with: "0").replacing("{name}", with: "main.js")
             #expect(Target(path)?.resource == resource, "\(path)")
         }
         #expect(Target("/v1/responders/r%2F17")?.id == Array("r/17".utf8))

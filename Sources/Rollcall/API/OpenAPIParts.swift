@@ -16,6 +16,8 @@ extension OpenAPI {
                 "number",
                 inPath("number", "Its number.", ["type": "integer", "format": "int64"])
             ),
+            ("version", inPath("version", "Of all the page's files.", ["type": "string"])),
+            ("name", inPath("name", "The file's name.", ["type": "string"])),
             (
                 "source",
                 inQuery(

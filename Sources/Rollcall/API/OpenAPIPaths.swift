@@ -31,7 +31,11 @@ extension OpenAPI {
         case .ready: ["get": getReady]
         case .reload: ["post": postReload]
         case .openAPI: ["get": getOpenAPI]
-        case .page: ["get": getPage]
+        case .page, .silentPage, .alertsPage, .nudgesPage, .feedsPage, .peoplePage:
+            ["get": page(resource)]
+        case .personPage:
+            ["parameters": [reference("parameters", "id")], "get": page(resource)]
+        case .asset: asset
         }
     }
 
@@ -230,11 +234,5 @@ extension OpenAPI {
         operation(
             "getOpenAPI", .openAPI, "GET", .operation, "This document",
             answers: ["200": answer("OpenAPI 3.1.", ["type": "object"])])
-    }
-
-    private static var getPage: JSONTree {
-        operation(
-            "getPage", .page, "GET", .operation, "A plain page for people",
-            answers: ["200": answer("The page.", ["type": "string"], type: "text/html")])
     }
 }

@@ -130,19 +130,4 @@ extension Router {
             answer(response, InputFigures())
         }
     }
-
-    func showLanding(_ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void) {
-        keeper.ask { view in
-            answer(
-                HTTPResponse(
-                    status: 200,
-                    headers: [
-                        ("Content-Type", "text/html; charset=utf-8"),
-                        (
-                            "Content-Security-Policy",
-                            "default-src 'none'; style-src 'unsafe-inline'"
-                        ),
-                    ], body: LandingPage.bytes(view)), InputFigures())
-        }
-    }
 }

@@ -32,6 +32,13 @@ enum Resource: CaseIterable, Sendable {
     case reload
     case openAPI
     case page
+    case silentPage
+    case alertsPage
+    case nudgesPage
+    case feedsPage
+    case peoplePage
+    case personPage
+    case asset
 
     /// Its path; what varies stands in braces.
     var path: String {
@@ -63,6 +70,13 @@ enum Resource: CaseIterable, Sendable {
         case .reload: "/-/reload"
         case .openAPI: "/openapi.json"
         case .page: "/"
+        case .silentPage: "/silent"
+        case .alertsPage: "/alerts"
+        case .nudgesPage: "/nudges"
+        case .feedsPage: "/feeds"
+        case .peoplePage: "/people"
+        case .personPage: "\(Self.personPrefix){id}"
+        case .asset: "\(Self.assetPrefix){version}/{name}"
         }
     }
 
@@ -76,7 +90,8 @@ enum Resource: CaseIterable, Sendable {
         case .responder: ["GET", "DELETE"]
         case .heartbeat: ["POST", "DELETE"]
         case .timeline, .nudge, .gaps, .dark, .nudges, .alerts, .alertHistory, .drill, .erasure,
-            .status, .statusHistory, .regions, .metrics, .healthy, .ready, .openAPI, .page:
+            .status, .statusHistory, .regions, .metrics, .healthy, .ready, .openAPI, .page,
+            .silentPage, .alertsPage, .nudgesPage, .feedsPage, .peoplePage, .personPage, .asset:
             ["GET"]
         }
     }
@@ -101,9 +116,14 @@ enum Resource: CaseIterable, Sendable {
         case .healthy, .ready: .health
         case .reload: .reload
         case .openAPI: .openAPI
-        case .page: .page
+        case .page, .silentPage, .alertsPage, .nudgesPage, .feedsPage, .peoplePage, .personPage,
+            .asset:
+            .page
         }
     }
+
+    /// True for what a browser shows to people.
+    var isPage: Bool { self != .asset && route == .page }
 
     static let responderPrefix = "/v1/responders/"
     static let timelineSuffix = "/timeline"
@@ -111,16 +131,26 @@ enum Resource: CaseIterable, Sendable {
     static let erasurePrefix = "/v1/erasures/"
     static let silencePrefix = "/v1/silences/"
     static let drillPrefix = "/v1/drill/"
+    static let personPrefix = "/people/"
+    static let assetPrefix = "/assets/"
 }
 
 /// A path that names something.
 struct Target: Equatable, Sendable {
+    /// A file of the page: the version of all of them, and its name.
+    struct Asset: Equatable, Sendable {
+        var version: Substring = ""
+        var name: Substring = ""
+    }
+
     /// What it names.
     let resource: Resource
     /// Of a responder, and of what is below one: the id.
     private(set) var id: [UInt8] = []
     /// Of an erasure, a silence or a drill: its number.
     private(set) var number: Int64 = 0
+    /// Of a file of the page: which one.
+    private(set) var asset = Asset()
 
     /// What `path` names; nil if there is no such thing.
     init?(_ path: String) {
@@ -135,6 +165,12 @@ struct Target: Equatable, Sendable {
         } else if let id = Self.responderID(path, before: Resource.nudgeSuffix) {
             resource = .nudge
             self.id = id
+        } else if let id = Self.responderID(path, behind: Resource.personPrefix) {
+            resource = .personPage
+            self.id = id
+        } else if let asset = Self.asset(path) {
+            resource = .asset
+            self.asset = asset
         } else {
             for resource in [Resource.erasure, .silence, .drill] {
                 if let number = Self.number(path, of: resource) {
@@ -156,9 +192,19 @@ struct Target: Equatable, Sendable {
         path.hasSuffix(suffix) ? responderID(String(path.dropLast(suffix.count))) : nil
     }
 
-    private static func responderID(_ path: String) -> [UInt8]? {
-        guard path.hasPrefix(Resource.responderPrefix) else { return nil }
-        let rest = path.utf8.dropFirst(Resource.responderPrefix.utf8.count)
+    private static func asset(_ path: String) -> Asset? {
+        guard path.hasPrefix(Resource.assetPrefix) else { return nil }
+        let parts = path.dropFirst(Resource.assetPrefix.count)
+            .split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
+        return Asset(version: parts[0], name: parts[1])
+    }
+
+    private static func responderID(
+        _ path: String, behind prefix: String = Resource.responderPrefix
+    ) -> [UInt8]? {
+        guard path.hasPrefix(prefix) else { return nil }
+        let rest = path.utf8.dropFirst(prefix.utf8.count)
         guard !rest.contains(UInt8(ascii: "/")), let id = percentDecoded(rest),
             (1...ItemScanner.nameBytesMax).contains(id.count)
         else { return nil }

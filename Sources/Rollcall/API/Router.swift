@@ -48,8 +48,12 @@ package struct Router: Sendable {
         let token = rules.access.holder(request.authorization)
         let resource = Target(request.path)?.resource
         let route = resource?.route ?? .other
-        if let refusal = stranger(request, token, door, rules) { return counted(refusal, route) }
-        guard let methods = resource?.methods else { return counted(Self.notFound, .other) }
+        if let refusal = stranger(request, token, door, rules) {
+            return counted(StatusPageRefusal.shown(refusal, to: request, resource), route)
+        }
+        guard let methods = resource?.methods else {
+            return counted(StatusPageRefusal.shown(Self.notFound, to: request, nil), .other)
+        }
         guard methods.contains(request.method) else {
             let allowed = methods.contains("GET") ? methods + ["HEAD"] : methods
             return counted(
@@ -57,7 +61,9 @@ package struct Router: Sendable {
                     405, "Method Not Allowed", detail: "see the Allow header",
                     headers: [("Allow", allowed.joined(separator: ", "))]), route)
         }
-        if let refusal = forbidden(request, token, door, rules) { return counted(refusal, route) }
+        if let refusal = forbidden(request, token, door, rules) {
+            return counted(StatusPageRefusal.shown(refusal, to: request, resource), route)
+        }
         guard request.method == "POST" || request.method == "PUT" else { return nil }
         if request.contentEncoding != nil {
             return counted(
@@ -127,7 +133,11 @@ package struct Router: Sendable {
         case (.ready, _): answer(readiness, InputFigures())
         case (.reload, _): reloadSettings(answer)
         case (.openAPI, _): answer(.json(OpenAPI.bytes), InputFigures())
-        case (.page, _): showLanding(answer)
+        case (.page, _), (.silentPage, _), (.alertsPage, _), (.nudgesPage, _), (.feedsPage, _),
+            (.peoplePage, _):
+            showPage(below: "", answer)
+        case (.personPage, _): showPage(below: "../", answer)
+        case (.asset, _): showAsset(target.asset, answer)
         }
     }
 

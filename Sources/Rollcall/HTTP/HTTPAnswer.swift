@@ -10,12 +10,17 @@ extension HTTPResponse {
                 $0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
         }
         guard let created else { return .NO }
-        for (name, value) in standingFields { add(name, value, to: created) }
-        for (name, value) in headers { add(name, value, to: created) }
+        for (name, value) in fields { add(name, value, to: created) }
         let result = MHD_queue_response(connection, UInt32(clamping: status), created)
         // The connection holds its own reference.
         MHD_destroy_response(created)
         return result
+    }
+
+    /// All its fields: what always stands, unless the answer says something else there.
+    private var fields: [(String, String)] {
+        let standing = standingFields.filter { field in !headers.contains { $0.0 == field.0 } }
+        return standing + headers
     }
 
     /// The answer as it goes over the wire, for where libmicrohttpd cannot send one. It says that
@@ -24,7 +29,7 @@ extension HTTPResponse {
         var text = "HTTP/1.1 \(status) \(reason(of: status))\r\n"
         text += "Date: \(currentDate())\r\nConnection: close\r\n"
         text += "Content-Length: \(body.count)\r\n"
-        for (name, value) in standingFields + headers where name != "Connection" {
+        for (name, value) in fields where name != "Connection" {
             text += "\(name): \(value)\r\n"
         }
         text += "\r\n"
@@ -40,7 +45,7 @@ private func add(_ name: String, _ value: String, to response: OpaquePointer) {
     }
 }
 
-/// A browser must not guess types, and nothing here may come from a cache.
+/// A browser must not guess types, and nothing here may come from a cache but what says so.
 private let standingFields = [
     ("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-store"),
 ]

@@ -40,8 +40,8 @@ package struct HTTPRequest: Sendable {
 
 /// One HTTP answer.
 ///
-/// `Content-Length`, `Date`, `X-Content-Type-Options: nosniff` and `Cache-Control: no-store` are
-/// added by the edge and must not be among `headers`. A field whose name or value libmicrohttpd
+/// `Content-Length`, `Date` and `X-Content-Type-Options: nosniff` are added by the edge and must not
+/// be among `headers`; so is `Cache-Control: no-store`, unless `headers` say something else. A field whose name or value libmicrohttpd
 /// refuses (a line break, an empty value) is left out.
 package struct HTTPResponse: Sendable {
     /// The status, 200 to 599.

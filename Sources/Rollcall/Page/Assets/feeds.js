@@ -1,0 +1,99 @@
+// What feeds Rollcall, and Rollcall itself.
+
+import { h } from "./dom.js";
+import { nothing } from "./marks.js";
+import { section } from "./rows.js";
+import { between, historyPath } from "./band.js";
+import { ago, instant, name, span, spoken, time } from "./words.js";
+
+export const feeds = {
+  path: "feeds",
+  name: "Health",
+
+  heading: () => "Feeds and Rollcall",
+
+  async load({ askIfThere, every, memory, now, status }) {
+    await every(`history ${status.watching}`, 60, async () => {
+      memory.history = await askIfThere(historyPath(status, now()));
+    });
+  },
+
+  render(context) {
+    return [
+      sight(context), sources(context), itself(context), receivers(context), machines(context),
+    ];
+  },
+};
+
+function sight({ status: watch, memory, now, isSure }) {
+  const windows = [...(memory.history?.blind ?? [])].reverse();
+  const hours = memory.history
+    ? span(instant(memory.history.until) - instant(memory.history.since)) : "";
+  return section("sight", "Sight", null,
+    h("p", null, watch.watching
+      ? isSure ? "Rollcall is watching." : "Rollcall was watching when it was last heard."
+      : ["Not watching since ", time(watch.not_watching_since, now()), "."]),
+    h("p", null, "The last batch came ", ago(watch.last_batch_at, now()), "."),
+    memory.history
+      ? windows.length
+        ? [h("p", { key: "words" }, `Not watching within the last ${hours}:`),
+          h("ul", { class: "windows", key: "windows" }, windows.map((window) => h(
+            "li", { key: window.since + window.reason }, between(window, now()))))]
+        : h("p", null, `It watched throughout the last ${hours}.`)
+      : null);
+}
+
+function sources({ status: watch, now }) {
+  return section("sources", "Sources", "backends that send signs of life",
+    watch.sources.length
+      ? h("ul", { class: "sources" }, watch.sources.map((one) => h("li", { key: one.source },
+        h("span", { class: `flag is-${one.up ? "good" : "bad"}` }, one.up ? "up" : "down"),
+        name(one.source), h("span", { class: "aside" }, "last beat ", ago(one.last_beat_at, now()),
+          `, promised every ${span(one.every_seconds * 1000)}`))))
+      : nothing("None is declared. With heartbeats Rollcall can tell a dead feed from silent "
+        + "people; without, it can only suspect it."));
+}
+
+function itself({ status: watch, now }) {
+  const { store, settings, nudges } = watch;
+  const size = store?.size_bytes;
+  const lines = [
+    ["Version", watch.version],
+    watch.started_at ? ["Running", ["since ", time(watch.started_at, now()),
+      `, for ${span(now() - instant(watch.started_at))}`]] : null,
+    store ? ["Store", [flag(store.state === "ok", store.state),
+      size === undefined ? null : `${(size / 1_048_576).toFixed(1)} MiB`]] : null,
+    store?.oldest_at ? ["History", ["back to ", time(store.oldest_at, now())]] : null,
+    store?.checkpoint_at ? ["Checkpoint", ago(store.checkpoint_at, now())] : null,
+    settings ? ["Settings", [flag(settings.last_reload_ok, settings.last_reload_ok
+      ? "taken" : "the last reload was refused: those from before hold"),
+    "read ", ago(settings.loaded_at, now())]] : null,
+    nudges ? ["Nudges", [spoken(nudges.mode), `, sink ${spoken(nudges.sink)}`,
+      nudges.pending ? `, ${nudges.pending} on their way` : null]] : null,
+  ].filter(Boolean);
+  return section("itself", "Rollcall itself", null,
+    h("dl", { class: "facts" }, lines.map(([term, words]) => [
+      h("dt", { key: term }, term), h("dd", { key: `of ${term}` }, words)])));
+}
+
+function flag(isGood, words) {
+  return h("span", { class: `flag is-${isGood ? "good" : "bad"}` }, words);
+}
+
+function receivers({ status: watch }) {
+  if (!watch.receivers) return null;
+  return section("receivers", "Receivers", "who is told of alerts",
+    watch.receivers.length
+      ? h("ul", { class: "sources" }, watch.receivers.map((one) => h("li", { key: one.name },
+        name(one.name), h("span", { class: "aside" }, spoken(one.kind),
+          one.pending ? `; ${one.pending} messages wait` : "; nothing waits"))))
+      : nothing("None: alerts go to the log only."));
+}
+
+function machines({ link }) {
+  const links = [["metrics", "Metrics"], ["v1/status", "Status as JSON"],
+    ["openapi.json", "The API"], ["-/healthy", "Health"], ["-/ready", "Readiness"]];
+  return section("machines", "For machines", null,
+    h("ul", { class: "choices" }, links.map(([path, words]) => h(
+      "li", { key: path }, h("a", { href: link(path), "data-plain": true }, words)))));
+}

@@ -1,0 +1,204 @@
+// The fleet at a glance: who cannot be reached and why, what fires, how it was in the last hours.
+
+import { h } from "./dom.js";
+import { band, historyPath } from "./band.js";
+import { bar, nothing, shape, status, statuses } from "./marks.js";
+import {
+  alert, causes, count, pairs, region, returned, section, silent, worstFirst,
+} from "./rows.js";
+import { ago, span } from "./words.js";
+
+const gapsShown = 8;
+const firingShown = 4;
+const gapsAsked = 200;
+const regionsShown = 12;
+const backShown = 6;
+const backWithin = 6 * 3_600_000;
+
+export const fleet = {
+  path: "",
+  name: "Fleet",
+
+  heading: () => "Fleet",
+
+  async load(context) {
+    const { ask, askIfThere, every, memory } = context;
+    memory.open = await ask(`v1/gaps?state=open&limit=${gapsAsked}`);
+    if (memory.open.next) memory.byCause = await ask("v1/gaps?state=open&by=cause");
+    memory.regions = await askIfThere("v1/regions?limit=1000");
+    await every("back", 10, async () => {
+      const since = new Date(context.now() - backWithin).toISOString();
+      memory.back = await ask(`v1/gaps?state=closed&since=${since}&limit=${backShown}`);
+    });
+    // A window that began or ended a moment ago is drawn at once.
+    await every(`history ${context.status.watching}`, 60, async () => {
+      memory.history = await askIfThere(historyPath(context.status, context.now()));
+    });
+  },
+
+  render(context) {
+    const { memory } = context;
+    return [
+      context.status.last_batch_at ? null : untouched(), numbers(context), firing(context),
+      h("div", { class: "columns" },
+        h("div", { class: "wide" }, silentPart(context),
+          memory.history
+            ? section("hours", "Last hours", null, band(memory.history)) : null,
+          backPart(context)),
+        h("div", { class: "narrow" }, regionsPart(context), pendingPart(context),
+          healthPart(context))),
+    ];
+  },
+};
+
+// What a fresh installation shows: the next step.
+function untouched() {
+  return section("untouched", "Nothing has come yet", null,
+    h("p", null, "Have your backend forward what phones send to ", h("code", null,
+      "POST /v1/batches"), "; people appear here with their first batch."));
+}
+
+function firing({ alerts, now, link }) {
+  const fires = alerts.alerts.filter((one) => one.state === "firing");
+  if (fires.length === 0) return null;
+  const shown = worstFirst(fires).slice(0, firingShown);
+  const rest = fires.length - shown.length;
+  return section("firing", count(fires.length, "alert fires", "alerts fire"),
+    h("a", { href: link("alerts") }, "All alerts"),
+    h("ul", { class: "alerts" },
+      shown.map((one) => alert(one, { now: now(), link, isBrief: true }))),
+    rest > 0
+      ? h("p", { class: "more" }, h("a", { href: link("alerts") },
+        count(rest, "more alert", "more alerts"))) : null);
+}
+
+function numbers({ status: watch, link }) {
+  const people = watch.responders;
+  const absent = Object.entries(watch.not_expected)
+    .filter(([reason, number]) => reason !== "all" && number > 0)
+    .map(([reason, number]) => `${number.toLocaleString("en")} ${reason.replaceAll("_", " ")}`);
+  return section("now", "Now", count(people.active, "person expected", "people expected"),
+    h("ul", { class: "numbers" },
+      statuses.map((word) => h("li", {
+        key: word, class: `number is-${word}${people[word] ? "" : " none"}`,
+      },
+        h("a", { href: link(word === "OFFLINE" ? "silent" : `people?status=${word}`) },
+          h("strong", { "data-count": word }, people[word].toLocaleString("en")), " ",
+          status(word, watch.watching)))),
+      h("li", { key: "absent", class: "number is-NOT_EXPECTED" },
+        h("div", null,
+          h("strong", { "data-count": "not_expected" },
+            watch.not_expected.all.toLocaleString("en")), " ",
+          status("NOT_EXPECTED"),
+          absent.length ? h("span", { class: "aside" }, absent.join(", ")) : null))),
+    bar(people));
+}
+
+function silentPart(context) {
+  const { memory, link, status: watch, isSure } = context;
+  const { open, byCause } = memory;
+  const all = open.next ? byCause?.gaps ?? null : open.gaps.length;
+  // Newest first is what the server gives; with all of them at hand the longest come first.
+  const shown = (open.next ? open.gaps : [...open.gaps].reverse()).slice(0, gapsShown);
+  const why = open.next ? pairs(byCause) : tally(open.gaps);
+  const rest = (all ?? gapsAsked) - shown.length;
+  const late = watch.responders.DEGRADED;
+  return section("silent", all ? `${all.toLocaleString("en")} silent`
+    : isSure ? "Nobody is silent" : "Nobody was silent",
+    all ? h("a", { href: link("silent") }, "All who are silent") : null,
+    why.length ? h("p", { class: "causes" }, `Suspected: ${causes(why)}.`) : null,
+    shown.length
+      ? h("ul", { class: "gaps" },
+        shown.map((gap) => silent(gap, { now: context.now(), link, isBrief: true })))
+      : nothing(!isSure ? "That is what was known last; who is silent now cannot be seen."
+        : watch.responders.active
+          ? "Everybody who is expected was heard within their threshold, or is only late."
+          : "Nobody is expected now."),
+    rest > 0
+      ? h("p", { class: "more" }, h("a", { href: link("silent") },
+        `${rest.toLocaleString("en")} more`),
+      h("span", { class: "aside" }, open.next ? "newest first here" : "longest first"))
+      : null,
+    late > 0
+      ? h("p", { class: "aside" },
+        h("a", { href: link("people?status=DEGRADED") }, count(late, "person is", "people are")),
+        " late (DEGRADED) and may become silent.")
+      : null);
+}
+
+function tally(gaps) {
+  const counts = new Map();
+  for (const gap of gaps) counts.set(gap.suspected, (counts.get(gap.suspected) ?? 0) + 1);
+  return [...counts];
+}
+
+function backPart({ memory, now, link }) {
+  if (!memory.back?.gaps.length) return null;
+  return section("back", "Back again", h("a", { href: link("silent?state=closed") }, "More"),
+    h("ul", { class: "gaps" },
+      memory.back.gaps.map((gap) => returned(gap, { now: now(), link, isBrief: true }))));
+}
+
+function regionsPart({ memory, link, redraw }) {
+  const list = memory.regions?.regions;
+  if (!list || list.length === 0) return null;
+  const worst = [...list].sort((a, b) => rank(b) - rank(a));
+  const shown = memory.allRegions ? worst : worst.slice(0, regionsShown);
+  const hidden = worst.length - shown.length;
+  return section("regions", "Regions", memory.regions.next ? "the first 1000" : null,
+    h("ul", { class: "regions" }, shown.map((one) => regionRow(one, link))),
+    hidden > 0
+      ? h("p", { class: "more" }, h("button", {
+        type: "button", onclick: () => { memory.allRegions = true; redraw(); },
+      }, `Show ${count(hidden, "more region", "more regions")}`)) : null);
+}
+
+// Where nobody can be reached stands first, then by the share that is silent.
+function rank(one) {
+  const people = one.responders;
+  const isDark = (one.active > 0 || one.must_be_staffed) && people.ONLINE === 0 ? 2 : 0;
+  const share = one.active ? (people.OFFLINE + people.DEGRADED / 10) / one.active : 0;
+  return isDark + share;
+}
+
+function regionRow(one, link) {
+  const people = one.responders;
+  const isDark = (one.active > 0 || one.must_be_staffed) && people.ONLINE === 0;
+  const words = statuses.filter((word) => people[word] > 0).map((word) =>
+    h("span", { key: word, class: `mini is-${word}` }, shape(word),
+      `${people[word].toLocaleString("en")} ${word}`));
+  const notes = [
+    isDark ? (one.active ? "nobody ONLINE" : "unstaffed") : null,
+    one.flapping ? `${one.flapping} flapping` : null,
+    one.not_expected ? `${one.not_expected.toLocaleString("en")} not expected` : null,
+  ].filter(Boolean);
+  return h("li", { key: one.region, class: isDark ? "dark" : "", "data-region": one.region },
+    h("div", { class: "head" }, region(one.region, link),
+      h("span", { class: "aside" }, notes.join(", "))),
+    bar(people),
+    h("div", { class: "minis" }, words.length ? words : "nobody expected"));
+}
+
+function pendingPart({ alerts, now, link }) {
+  const pending = alerts.alerts.filter((one) => one.state !== "firing");
+  if (pending.length === 0) return null;
+  return section("pending", `${pending.length.toLocaleString("en")} pending`,
+    h("a", { href: link("alerts") }, "Alerts"),
+    h("ul", { class: "alerts" },
+      pending.slice(0, 4).map((one) => alert(one, { now: now(), link, isBrief: true }))));
+}
+
+function healthPart({ status: watch, now, link }) {
+  const down = watch.sources.filter((source) => !source.up).length;
+  const lines = [
+    ["Last batch", ago(watch.last_batch_at, now())],
+    ["Sources", watch.sources.length === 0 ? "none declared"
+      : down ? `${down} of ${watch.sources.length} down` : `${watch.sources.length} up`],
+    watch.nudges ? ["Nudges", watch.nudges.mode.replaceAll("_", " ")] : null,
+    watch.store ? ["Store", watch.store.state] : null,
+    watch.started_at ? ["Running for", span(now() - Date.parse(watch.started_at))] : null,
+  ].filter(Boolean);
+  return section("health", "Feeds and Rollcall", h("a", { href: link("feeds") }, "More"),
+    h("dl", { class: "facts" }, lines.map(([term, words]) => [
+      h("dt", { key: term }, term), h("dd", { key: `of ${term}` }, words)])));
+}

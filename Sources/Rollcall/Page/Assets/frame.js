@@ -1,0 +1,160 @@
+// What stands around every view: the name, the sight, the way to the others, and what must be said
+// before anything else.
+
+import { h } from "./dom.js";
+import { blindReason, clock, instant, plain, span, time } from "./words.js";
+
+/** The whole page below its body. */
+export function frame(state, context) {
+  return [
+    header(state, context),
+    h("main", { id: "main", key: "main" },
+      banners(state, context),
+      h("h1", { tabindex: -1 }, state.route.view.heading(context)),
+      view(state, context)),
+    footer(state, context),
+  ];
+}
+
+function view(state, context) {
+  if (state.isLoaded) {
+    return [
+      state.viewFailure
+        ? h("p", { class: "warned", key: "failure" },
+          `This part could not be read again: ${plain(state.viewFailure)}. `,
+          "It is older than the rest.")
+        : null,
+      h("div", { class: "view", key: state.route.view.name }, state.route.view.render(context)),
+    ];
+  }
+  if (state.viewFailure) {
+    return h("p", { class: "warned" }, `This part cannot be read: ${plain(state.viewFailure)}.`);
+  }
+  return state.isSlow && state.failure === null ? h("p", { class: "nothing" }, "Asking…") : null;
+}
+
+// MARK: Header
+
+function header(state, context) {
+  const { link, go, route } = context;
+  const find = (event) => {
+    event.preventDefault();
+    const field = event.target.elements.id;
+    const id = field.value.trim();
+    if (id === "") return;
+    field.value = "";
+    go(`people/${encodeURIComponent(id)}`);
+  };
+  const tabs = [
+    ["", "Fleet", null], ["silent", "Silent", state.status?.responders.OFFLINE],
+    ["alerts", "Alerts", firing(state).length], ["nudges", "Nudges", null],
+    ["feeds", "Health", (state.status?.sources ?? []).filter((one) => !one.up).length],
+  ];
+  return h("header", { class: "top", key: "top" },
+    h("p", { class: "brand" }, h("a", { href: link("") }, "Rollcall"), sight(state, context),
+      state.status
+        ? h("span", { class: "aside now" }, `${clock(state.asOf, state.asOf, true)} UTC`) : null),
+    h("nav", { "aria-label": "Views" }, h("ul", null, tabs.map(([path, words, number]) => h(
+      "li", { key: path }, h("a", {
+        href: link(path), "aria-current": route.path === path ? "page" : null,
+      }, words, number
+        ? [" ", h("span", { class: "badge" }, number.toLocaleString("en"))] : null))))),
+    h("form", { role: "search", class: "find", onsubmit: find },
+      h("label", null, h("span", { class: "unseen" }, "Go to a person, by id"),
+        h("input", {
+          name: "id", type: "search", autocomplete: "off", spellcheck: "false", maxlength: 128,
+          placeholder: "Person's id", enterkeyhint: "go",
+        })),
+      h("button", { type: "submit" }, "Go")));
+}
+
+function sight(state, { age }) {
+  if (isLogin(state.failure)) return h("span", { class: "sight is-lost" }, "Logged out");
+  if (state.failure) {
+    return h("span", { class: "sight is-lost" }, state.status
+      ? `No contact for ${span(age)}` : "No contact");
+  }
+  return state.status.watching
+    ? h("span", { class: "sight is-watching" }, "Watching")
+    : h("span", { class: "sight is-blind" }, "Not watching");
+}
+
+function isLogin(failure) {
+  return failure?.kind === "token" || failure?.kind === "scope";
+}
+
+function firing(state) {
+  return (state.alerts?.alerts ?? []).filter((one) => one.state === "firing");
+}
+
+// MARK: What must be said first
+
+function banners(state, context) {
+  const found = [lost(state, context), blind(state, context)].filter(Boolean);
+  return found.length
+    ? h("div", { class: "banners", role: "region", "aria-label": "Notices", key: "banners" }, found)
+    : null;
+}
+
+function lost(state, { retry }) {
+  const { failure } = state;
+  if (failure === null) return null;
+  const heardAt = state.status ? clock(state.asOf, state.asOf, true) : null;
+  const wait = Math.max(0, state.nextAt - performance.now());
+  const words = failure.kind === "token"
+    ? "The server does not accept this browser's token any more. Log in with one that is valid."
+    : failure.kind === "scope"
+      ? "This token does not have the scope read, which the page needs. Log in with another: close "
+        + "the browser's windows first, or use a private one."
+      : failure.kind === "broken"
+        ? "The page could not make sense of an answer. Reload it."
+        : `${sentence(failure.message)}.${wait > 999 ? ` Next try in ${span(wait)}.` : ""}`;
+  return h("div", { class: "banner is-lost", key: "lost" },
+    h("p", null, h("strong", null, isLogin(failure) ? "Logged out" : "No contact with the server",
+      heardAt ? ` since ${heardAt} UTC.` : "."), " ",
+    heardAt ? "What stands here is from then. " : "", words),
+    h("button", {
+      type: "button", onclick: isLogin(failure) ? () => location.reload() : retry,
+    }, isLogin(failure) ? "Log in" : "Try now"));
+}
+
+function sentence(text) {
+  return plain(text.charAt(0).toUpperCase() + text.slice(1));
+}
+
+function blind(state, { now }) {
+  const watch = state.status;
+  if (!watch || watch.watching) return null;
+  const reasons = (watch.blind ?? []).map((one) => blindReason(one.reason));
+  const at = instant(watch.not_watching_since);
+  return h("div", { class: "banner is-blind", key: "blind" },
+    h("p", null, h("strong", null, "Not watching since ",
+      time(watch.not_watching_since, now()), " UTC"),
+    at === null ? "" : ` (for ${span(now() - at)})`,
+    reasons.length ? `: ${reasons.join("; ")}` : "",
+    ". Statuses are the last known ones."));
+}
+
+// MARK: Footer
+
+function footer(state, { age }) {
+  const parts = [];
+  if (state.status) {
+    parts.push(`As of ${clock(state.asOf, state.asOf, true)} UTC, ${span(age)} ago.`);
+    parts.push("All times are UTC.");
+    parts.push(`Rollcall ${plain(state.status.version)}.`);
+  }
+  return h("footer", { key: "foot", class: age > 30_000 ? "old" : "" }, parts.join(" "));
+}
+
+// MARK: Title
+
+/** What a tab shows: the state first. */
+export function titleOf(state, context) {
+  const fires = firing(state).length;
+  const first = isLogin(state.failure) ? "Logged out" : state.failure ? "No contact"
+    : !state.status?.watching ? "Not watching" : fires ? `${fires} firing` : null;
+  const { view } = state.route;
+  const second = view.title?.(context) ?? (view.path === "" ? null : view.name);
+  return [first, second, "Rollcall"].filter(Boolean).join(" · ");
+}

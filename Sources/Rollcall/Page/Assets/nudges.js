@@ -1,0 +1,108 @@
+// The nudge ledger: who was asked to open their app, who was not and why, what followed, and when
+// the next one is possible.
+
+import { h } from "./dom.js";
+import { nothing } from "./marks.js";
+import { more, person, section } from "./rows.js";
+import { ago, pathWith, plain, span, spoken, time } from "./words.js";
+
+const step = 50;
+const unfoldedMax = 5;
+
+const choices = [["", "all"], ["send", "sent"], ["hold", "held"], ["dry_run", "dry runs"]];
+const decisions = { send: "sent", hold: "held", dry_run: "dry run" };
+const modes = {
+  live: "Nudges are live: they are sent.",
+  dry_run: "Dry run: what would be sent is decided and written, and nothing is sent.",
+  disabled: "Nudges are disabled: nothing is decided.",
+};
+
+export const nudgesView = {
+  path: "nudges",
+  name: "Nudges",
+
+  heading: () => "Nudges",
+
+  async load({ ask, askIfThere, memory, route }) {
+    memory.shown ??= step;
+    memory.unfolded ??= new Map();
+    memory.ledger = await ask(pathWith("v1/nudges", {
+      decision: route.query.get("decision"), limit: Math.min(memory.shown, 1000),
+    }));
+    for (const id of [...memory.unfolded.keys()].slice(-unfoldedMax)) {
+      const path = `v1/responders/${encodeURIComponent(id)}/nudge`;
+      memory.unfolded.set(id, await askIfThere(path) ?? "gone");
+    }
+  },
+
+  render(context) {
+    const { memory, refresh } = context;
+    const { ledger } = memory;
+    const showMore = () => { memory.shown += step; refresh(); };
+    return [
+      standing(context),
+      section("ledger", "Ledger", "newest first", filter(context),
+        ledger.nudges.length
+          ? h("ul", { class: "ledger" }, ledger.nudges.map((one) => entry(one, context)))
+          : nothing("Nothing was decided yet: nobody's location was old enough."),
+        ledger.next !== null && memory.shown < 1000
+          ? more(ledger.nudges.length, null, showMore, "older") : null),
+    ];
+  },
+};
+
+function standing({ memory, now }) {
+  const { mode, sink, frozen_until: frozen } = memory.ledger;
+  return section("standing", "As they stand", null,
+    h("p", null, modes[mode] ?? spoken(mode),
+      mode === "live" ? ` The sink is ${spoken(sink)}.` : ""),
+    frozen ? h("p", { class: "warned" }, "Frozen until ", time(frozen, now()),
+      ": the clock stepped, or the store is an older one.") : null,
+    memory.ledger.watching ? null
+      : h("p", { class: "warned" }, "Nobody is nudged while Rollcall cannot see."));
+}
+
+function filter({ route, link }) {
+  const chosen = route.query.get("decision") ?? "";
+  return h("ul", { class: "choices", "aria-label": "Which entries" },
+    choices.map(([value, words]) => h("li", { key: value }, h("a", {
+      href: link(pathWith("nudges", { decision: value })),
+      "aria-current": value === chosen ? "true" : null,
+    }, words))));
+}
+
+function entry(one, context) {
+  const { now, link, memory, refresh } = context;
+  const id = one.responder_id;
+  const unfold = (event) => {
+    if (!event.target.open || memory.unfolded.has(id)) return;
+    memory.unfolded.set(id, null);
+    refresh();
+  };
+  return h("li", { key: one.id, class: `entry is-${one.decision}` },
+    h("div", { class: "who" }, person(id, link),
+      h("span", { class: "aside" }, ago(one.at, now()))),
+    h("div", { class: "what" },
+      h("strong", { class: "state" }, decisions[one.decision] ?? spoken(one.decision)), " ",
+      h("span", null, sentence(one.text ?? "")),
+      h("span", { class: "aside" }, `location ${span(one.stale_seconds * 1000)} old then`,
+        one.until ? ["; not before ", time(one.until, now())] : null)),
+    h("details", { ontoggle: unfold }, h("summary", null, "Next possible"),
+      h("p", null, next(memory.unfolded.get(id), now()))));
+}
+
+/** Whether somebody would be nudged now, and when at the earliest. */
+export function next(answer, now) {
+  if (answer === undefined || answer === null) return "Asking…";
+  if (answer === "gone") return "Nobody has this id any more.";
+  return [
+    `${sentence(answer.text)}.`,
+    answer.earliest_at
+      ? h("strong", { class: "line" }, "Next possible: ", ago(answer.earliest_at, now), ", ",
+        time(answer.earliest_at, now)) : null,
+  ];
+}
+
+function sentence(text) {
+  return plain(text.charAt(0).toUpperCase() + text.slice(1));
+}

@@ -1,0 +1,168 @@
+// What several views show alike: somebody silent, an alert, a way to more.
+
+import { h } from "./dom.js";
+import { severity } from "./marks.js";
+import {
+  ago, clock, count, facts, instant, name, personPath, plain, proof, reason, since, span, spoken,
+  subject, time,
+} from "./words.js";
+
+/** A link to a person. */
+export function person(id, link) {
+  return h("a", { href: link(personPath(id)), class: "person" }, name(id));
+}
+
+/** A link to who is in a region. */
+export function region(text, link, path = "people") {
+  return h("a", { href: link(`${path}?region=${encodeURIComponent(text)}`) }, name(text));
+}
+
+/** "last seen 25 min ago", or that nothing ever came. */
+export function lastSeen(gap, now) {
+  const at = gap.evidence?.last_contact_at;
+  return at ? ["last seen ", ago(at, now)] : ["never heard; expected ", ago(gap.opened_at, now)];
+}
+
+// The server's words without what stands beside them in bold.
+function because(text) {
+  const rest = text.replace(/^Suspected: \w+( \(before: \w+\))?, because /, "");
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
+}
+
+/** Why somebody is thought to be silent, in words; in short without what else the phone said. */
+export function why(gap, isBrief) {
+  if (gap.text) {
+    const whole = because(gap.text);
+    return isBrief ? whole.replace(/ (Last known:|The phone had said nothing) .*$/s, "") : whole;
+  }
+  const told = isBrief ? "" : facts(gap.evidence);
+  const words = reason(gap.suspected, gap.evidence);
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.${told ? ` Last known: ${told}.` : ""}`;
+}
+
+/** Somebody who is silent: who, since when, why. */
+export function silent(gap, { now, link, isBrief }) {
+  return h("li", { key: gap.gap, class: "gap", "data-responder": gap.responder_id },
+    h("div", { class: "who" }, person(gap.responder_id, link),
+      h("span", { class: "aside" }, "in ", region(gap.region, link, "silent"),
+        gap.platform && gap.platform !== "unknown" ? `, ${spoken(gap.platform)}` : null)),
+    h("div", { class: "when" }, h("strong", null, lastSeen(gap, now)),
+      h("span", { class: "aside" }, "OFFLINE since ", time(gap.offline_at, now),
+        gap.blind_seconds > 0 ? `; of that ${span(gap.blind_seconds * 1000)} not watched` : null)),
+    h("div", { class: "why" }, h("strong", null, `suspected: ${spoken(gap.suspected)}`),
+      h("span", { class: "aside" }, plain(why(gap, isBrief)))));
+}
+
+// What a verdict rests on, in the server's words if it has some.
+function outcome(gap, isBrief) {
+  const words = gap.text ?? `It was: ${gap.verdict} (suspected: ${gap.suspected}). `
+    + `${proof(gap.verdict)}.`;
+  const whole = words.replace(/^It was: \w+ \(suspected: (\w+)\)\. (.)/, (_, cause, first) =>
+    `Suspected: ${spoken(cause)}. ${first.toUpperCase()}`);
+  return isBrief ? `${whole.split(". ").slice(0, 2).join(". ").replace(/\.$/, "")}.` : whole;
+}
+
+/** Somebody who is back, and what it turned out to be. */
+export function returned(gap, { now, link, isBrief }) {
+  const isGone = gap.verdict === "duty_ended";
+  const length = span(gap.length_seconds * 1000);
+  const verdict = gap.verdict === null
+    ? ["verdict by ", clock(instant(gap.closed_at) + 120_000, now, true)]
+    : `verdict: ${spoken(gap.verdict)}`;
+  const words = gap.verdict === null
+    ? `suspected: ${spoken(gap.suspected)}`
+    : outcome(gap, isBrief);
+  return h("li", { key: gap.gap, class: "gap", "data-responder": gap.responder_id },
+    h("div", { class: "who" }, person(gap.responder_id, link),
+      h("span", { class: "aside" }, "in ", region(gap.region, link, "silent"))),
+    h("div", { class: "when" },
+      h("strong", null, isGone ? "left " : "back ", ago(gap.closed_at, now)),
+      h("span", { class: "aside" }, `after ${length} out of contact`)),
+    h("div", { class: "why" }, h("strong", null, verdict),
+      h("span", { class: "aside" }, plain(words))));
+}
+
+/** Alerts, the gravest first, then the oldest. */
+export function worstFirst(alerts) {
+  const rank = (one) => ({ critical: 0, warning: 1 })[one.severity] ?? 2;
+  const begin = (one) => one.starts_at ?? one.active_at ?? "";
+  return [...alerts].sort((a, b) => rank(a) - rank(b) || begin(a).localeCompare(begin(b)));
+}
+
+/** Who was told of an alert and who was not, as sentences. */
+export function telling(alert, now) {
+  const told = (alert.told ?? []).map((one) => h("li", { key: `told ${one.receiver}` },
+    "told ", name(one.receiver), " ", ago(one.at, now)));
+  const muted = (alert.muted ?? []).map((one) => h(
+    "li", { key: `muted ${one.receiver}`, class: "muted" },
+    name(one.receiver), " is not told: ", mute(one)));
+  if (alert.state !== "firing") return null;
+  if (told.length + muted.length === 0) {
+    return h("ul", { class: "telling" }, h("li", { class: "muted" }, "nobody was told so far"));
+  }
+  return h("ul", { class: "telling" }, told, muted);
+}
+
+/** Why a receiver is not told. */
+export function mute(one) {
+  if (one.reason === "silence") return `silenced (silence ${one.silence})`;
+  if (one.reason === "inhibited") {
+    const by = one.by ?? {};
+    return ["inhibited by ", plain(by.alertname ?? "another"), " of ", name(subject(by))];
+  }
+  return one.reason === "blind" ? "we cannot see" : spoken(one.reason);
+}
+
+/** An alert that is pending or fires. */
+export function alert(one, { now, link, isBrief }) {
+  const notes = one.annotations ?? {};
+  const isFiring = one.state === "firing";
+  const begin = isFiring ? one.starts_at : one.active_at;
+  const isMuted = isFiring && (one.told ?? []).length === 0 && (one.muted ?? []).length > 0;
+  return h("li", {
+    key: JSON.stringify(one.labels), class: `alert is-${one.state} severity-${one.severity}`,
+  },
+  h("div", { class: "what" }, severity(one.severity),
+    h("span", { class: "state" }, isMuted ? `${one.state}, muted` : one.state),
+    isBrief ? null : [h("span", { class: "alertname" }, plain(one.alertname)), " ",
+      name(subject(one.labels))],
+    h("span", { class: "summary" },
+      one.incident
+        ? h("a", { href: link(`alerts?incident=${one.incident}`) }, plain(notes.summary ?? ""))
+        : plain(notes.summary ?? one.alertname),
+      " ", h("span", { class: "aside" }, since(begin, now)))),
+  !isBrief && notes.description ? h("p", { class: "aside" }, plain(notes.description)) : null,
+  !isBrief && notes.runbook_url && /^https?:\/\//.test(notes.runbook_url)
+    ? h("p", null, h("a", { href: notes.runbook_url, rel: "noreferrer" }, "runbook")) : null,
+  telling(one, now));
+}
+
+/** A button that shows more of a list. */
+export function more(shown, all, onclick, what = "more") {
+  if (all !== null && shown >= all) return null;
+  const of = all === null ? "" : ` of ${all.toLocaleString("en")}`;
+  return h("p", { class: "more" },
+    h("button", { type: "button", onclick }, `Show ${what}`),
+    h("span", { class: "aside" }, `${shown.toLocaleString("en")}${of} shown`));
+}
+
+/** A heading with a part of the page under it. */
+export function section(id, heading, beside, ...children) {
+  return h("section", { key: id, class: `part part-${id}`, "aria-labelledby": `part-${id}` },
+    h("header", null, h("h2", { id: `part-${id}` }, heading),
+      beside ? h("div", { class: "beside" }, beside) : null),
+    children);
+}
+
+/** "6 silent: 4 low power, 2 no network" of causes and their counts. */
+export function causes(counts) {
+  return [...counts].sort((a, b) => b[1] - a[1])
+    .map(([cause, number]) => `${number.toLocaleString("en")} ${spoken(cause)}`).join(", ");
+}
+
+/** What the list of a table by causes holds, as pairs. */
+export function pairs(table) {
+  return (table?.rows ?? []).map((row) => [row.cause, row.gaps ?? 0]);
+}
+
+export { count };

@@ -1,0 +1,129 @@
+// A person's events as sentences, newest first; contacts that say the same stand in one.
+
+import { h } from "./dom.js";
+import {
+  clock, facts, holdReason, blindReason, instant, length, plain, proof, reason, span, spoken, time,
+} from "./words.js";
+
+const origins = {
+  contact: "the phone was heard",
+  deadline: "no contact within the threshold",
+  server: "the backend said so",
+  duty: "duty or sharing changed",
+  policy: "the settings changed",
+};
+
+const followed = {
+  located: "a location came", contact: "contact came, but no newer location",
+  silent: "nothing came within half an hour",
+  unseen: "nothing was seen within half an hour, but we were blind for a part of it",
+};
+
+/** The sentences of events that are oldest first, newest first. */
+export function story(events, gaps) {
+  const parts = [];
+  let run = null;
+  let known = null;
+  let suspected = null;
+  for (const event of events) {
+    if (event.kind === "contact") {
+      const says = JSON.stringify(event.facts ?? {}, (key, value) => (
+        key === "battery_level" || key === "queue_depth" ? undefined : value));
+      if (run?.says === says) {
+        run.last = event;
+        run.count += 1;
+        continue;
+      }
+      // What was said before need not be said again.
+      const isKnown = says === known;
+      known = says;
+      run = { says, isKnown, first: event, last: event, count: 1, at: event.at };
+      parts.push(run);
+      continue;
+    }
+    run = null;
+    const words = sentence(event, gaps, suspected);
+    if (event.kind === "gap") suspected = event.suspected;
+    if (words) parts.push({ at: event.at, words, kind: event.kind, event });
+  }
+  return parts.reverse();
+}
+
+/** One of the parts as a line. */
+export function line(part, place, now) {
+  const isRun = part.count !== undefined;
+  const at = isRun ? part.last.at : part.at;
+  return h("li", { key: `${part.at} ${place}`, class: isRun ? "contacts" : `is-${part.kind}` },
+    h("span", { class: "stamp" }, time(at, now, true)),
+    h("span", null, isRun ? contacts(part, now) : part.words));
+}
+
+function contacts(run, now) {
+  const known = run.isKnown ? "" : facts(run.last.facts);
+  const words = known ? `: ${known}` : "";
+  if (run.count === 1) return `Contact${words}.`;
+  const first = instant(run.first.at);
+  const every = (instant(run.last.at) - first) / (run.count - 1);
+  return `${run.count} contacts since ${clock(first, now, true)}, `
+    + `about every ${span(every)}${words}.`;
+}
+
+function sentence(event, gaps, suspected) {
+  switch (event.kind) {
+    case "status": {
+      const shown = (word) => (word === "NOT_EXPECTED" ? "not expected" : word);
+      const why = origins[event.origin] ?? spoken(event.origin);
+      return `${shown(event.from)} → ${shown(event.to)}: ${why}.`;
+    }
+    case "gap": return gap(event, gaps, suspected);
+    case "blind":
+      return event.state === "begin"
+        ? `Not watching since ${clock(instant(event.since), instant(event.at), true)}: `
+          + `${blindReason(event.reason)}.`
+        : "Watching again.";
+    case "told": return told(event);
+    case "server":
+      return `The backend's own status: ${spoken(event.from)} → ${spoken(event.to)}.`;
+    case "nudge": return nudge(event);
+    case "wake": return "Woken silently: somebody looked.";
+    default: return spoken(event.kind);
+  }
+}
+
+function gap(event, gaps, suspected) {
+  const cause = spoken(event.suspected);
+  switch (event.state) {
+    case "open":
+      return `Out of contact; suspected: ${cause} (${reason(event.suspected, event.evidence)}).`;
+    case "judged": return event.suspected === suspected ? `Still suspected: ${cause}.`
+      : `Now suspected: ${cause} (${reason(event.suspected, event.evidence)}).`;
+    case "closed": return `Back; the gap lasted ${length(event.evidence?.length_ms ?? 0)}.`;
+    case "verdict": {
+      const opened = event.evidence?.opened_at;
+      const known = gaps.find((one) => one.opened_at === opened && one.verdict);
+      return plain(known?.text
+        ?? `It was: ${spoken(event.verdict)} (suspected: ${cause}). ${proof(event.verdict)}.`);
+    }
+    default: return `Gap: ${spoken(event.state)}.`;
+  }
+}
+
+function told(event) {
+  const parts = [];
+  for (const key of ["duty_state", "region", "sharing", "platform"]) {
+    if (event[key]) parts.push(`${spoken(key)} ${plain(event[key])}`);
+  }
+  if (event.circles) parts.push(`circles ${event.circles.map(plain).join(", ") || "none"}`);
+  if (event.paused_until) parts.push(`paused until ${event.paused_until.slice(0, 16)} UTC`);
+  return parts.length ? `The backend told: ${parts.join("; ")}.` : null;
+}
+
+function nudge(event) {
+  if (event.followed) {
+    return `After the nudge: ${followed[event.followed] ?? spoken(event.followed)}.`;
+  }
+  const old = `the location was ${span((event.stale_seconds ?? 0) * 1000)} old`;
+  if (event.decision === "hold") return `Not nudged: ${holdReason(event.reason)}; ${old}.`;
+  const isDry = event.decision === "dry_run" ? " in a dry run: nothing was sent" : "";
+  return `Nudged${isDry}; ${old}.`;
+}

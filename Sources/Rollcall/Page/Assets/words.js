@@ -1,0 +1,206 @@
+// Times, names and words as people read them. Times are UTC, as in logs, alerts and the terminal.
+
+import { h } from "./dom.js";
+
+// MARK: Times
+
+/** Milliseconds since 1970 of an RFC 3339 time; null for none. */
+export function instant(text) {
+  const at = text ? Date.parse(text) : NaN;
+  return Number.isNaN(at) ? null : at;
+}
+
+/** "4 s", "3 min", "2 h 5 min", "3 d 4 h". */
+export function span(milliseconds) {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 5 && seconds % 60 > 0) return `${minutes} min ${seconds % 60} s`;
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return minutes % 60 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
+  const days = Math.floor(hours / 24);
+  return hours % 24 ? `${days} d ${hours % 24} h` : `${days} d`;
+}
+
+/** As `span`, for what may be shorter than a second. */
+export function length(milliseconds) {
+  return milliseconds < 1000 ? "less than a second" : span(milliseconds);
+}
+
+const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+/** "03:12", with the day if it is not today's; with seconds if asked. */
+export function clock(at, now, withSeconds = false) {
+  const iso = new Date(at).toISOString();
+  const time = iso.slice(11, withSeconds ? 19 : 16);
+  if (iso.slice(0, 10) === new Date(now).toISOString().slice(0, 10)) return time;
+  return `${Number(iso.slice(8, 10))} ${months[Number(iso.slice(5, 7)) - 1]} ${time}`;
+}
+
+function whole(at) {
+  return `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+/** "25 min ago", with the whole time behind it. */
+export function ago(text, now) {
+  const at = instant(text);
+  if (at === null) return "never";
+  const words = at > now ? `in ${span(at - now)}` : `${span(now - at)} ago`;
+  return h("time", { datetime: text, title: whole(at) }, words);
+}
+
+/** "03:12", with the whole time behind it. */
+export function time(text, now, withSeconds = false) {
+  const at = instant(text);
+  if (at === null) return "never";
+  return h("time", { datetime: text, title: whole(at) }, clock(at, now, withSeconds));
+}
+
+/** "since 03:12, for 25 min". */
+export function since(text, now) {
+  const at = instant(text);
+  if (at === null) return "since ever";
+  return ["since ", time(text, now), `, for ${span(now - at)}`];
+}
+
+// MARK: Names
+
+// Marks of direction and what cannot be seen would let a name look like another one.
+const unseen = new RegExp("[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f"
+  + "\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]", "g");
+
+/** A text of somebody else's, without what would hide or turn letters. */
+export function plain(text) {
+  return String(text).replace(
+    unseen, (mark) => `⟨U+${mark.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
+
+/** A name of somebody else's, kept apart from the text around it. */
+export function name(text) {
+  return h("bdi", { class: "name" }, plain(text));
+}
+
+/** The path of a person's page. */
+export function personPath(id) {
+  return `people/${encodeURIComponent(id)}`;
+}
+
+/** A path with those parameters that say something. */
+export function pathWith(path, parameters) {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(parameters)) {
+    if (value !== null && value !== undefined && value !== "") query.set(key, value);
+  }
+  const text = query.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+/** "1 person", "2 people". */
+export function count(number, one, many) {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+}
+
+// MARK: Words of the house
+
+/** `app_suspended` as it is read. */
+export function spoken(word) {
+  return plain(word ?? "unknown").replaceAll("_", " ");
+}
+
+const reasons = {
+  permission_denied: "the phone had said that the location permission is denied",
+  location_services_off: "the phone had said that its location services are off",
+  battery_empty: "its battery was almost empty",
+  low_power: "the phone was saving power",
+  mass_gap: "many fell silent together",
+  app_suspended: "the app was in the background, where the phone's system may suspend it",
+  app_terminated: "the app was in the foreground, so that only its end explains the silence",
+  never_heard: "nothing came since they were expected",
+  unexplained: "nothing that the phone had said explains it",
+};
+
+/** Why a cause is suspected. */
+export function reason(cause, evidence) {
+  if (cause === "no_network") {
+    return evidence?.network_type === "none"
+      ? "the phone had said that it has no network"
+      : "its queue was growing: it collected, and could not deliver";
+  }
+  const group = cause === "mass_gap" ? evidence?.group : null;
+  if (group) {
+    const where = group.of === "feed" ? "; the way to us is suspected" : "";
+    return `${group.members} of ${group.active} fell silent within a minute${where}`;
+  }
+  return reasons[cause] ?? "for a reason that this page does not know";
+}
+
+const proofs = {
+  reinstalled: "a new install began since",
+  permission_denied: "the returning phone said that the location permission is denied",
+  location_services_off: "the returning phone said that its location services are off",
+  network: "locations were captured meanwhile: the app ran, the network did not",
+  app_stopped: "nothing was captured meanwhile: the system or the user stopped the app",
+  duty_ended: "they were no longer expected before they returned",
+  unexplained: "contact came, and nothing new that it could be judged by",
+};
+
+/** What a verdict rests on. */
+export function proof(verdict) {
+  return proofs[verdict] ?? "this page does not know what that proves";
+}
+
+const blindness = {
+  heartbeat: "no source sends signs of life",
+  overload: "too many writes had to be refused",
+  stopped: "Rollcall was not running",
+  store: "the store takes no commits",
+  suspended: "the machine stood still",
+};
+
+/** Why the watch is blind. */
+export function blindReason(word) {
+  return blindness[word] ?? spoken(word);
+}
+
+const holds = {
+  off_duty: "not expected to share",
+  paused: "sharing is paused",
+  solo: "nobody else of their circles is active",
+  no_token: "no push token",
+  throttled: "nudged within the interval, or nudges are frozen",
+  rate: "waits for their turn",
+  blind: "we could not see",
+};
+
+/** Why somebody is not nudged. */
+export function holdReason(word) {
+  return holds[word] ?? spoken(word);
+}
+
+/** The id, region or circle of a label, or `fleet` where an alert is about all. */
+export function subject(labels) {
+  return labels?.region ?? labels?.source ?? "fleet";
+}
+
+/** What a phone had said of itself, most telling first. */
+export function facts(evidence) {
+  if (!evidence) return "";
+  const parts = [];
+  if (evidence.permission_status) parts.push(`permission ${spoken(evidence.permission_status)}`);
+  if (evidence.location_services !== undefined) {
+    parts.push(`location services ${evidence.location_services ? "on" : "off"}`);
+  }
+  if (evidence.app_state) parts.push(`app in the ${spoken(evidence.app_state)}`);
+  if (evidence.network_type) {
+    const isNone = evidence.network_type === "none";
+    parts.push(isNone ? "no network" : `network ${spoken(evidence.network_type)}`);
+  }
+  if (evidence.power_mode === "low_power") parts.push("saving power");
+  const depth = evidence.queue_depths?.join(" ") ?? evidence.queue_depth;
+  if (depth !== undefined) parts.push(`queue depth ${depth}`);
+  if (evidence.battery_level !== undefined) {
+    parts.push(`battery ${Math.round(evidence.battery_level * 100)} %`);
+  }
+  return parts.join(", ");
+}

@@ -1,0 +1,44 @@
+import RollcallCore
+
+/// The routes of the page for people. Source: design §9.
+extension Router {
+    /// What a browser may do with the page: run and draw its own files, ask its own server, and
+    /// nothing else. There are no inline scripts or styles, and no text may become markup.
+    private static let policy = [
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
+        "img-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'", "trusted-types 'none'",
+    ].joined(separator: "; ")
+
+    /// Answers any address of the page; `root` leads from there to `/`.
+    func showPage(below root: String, _ answer: @escaping Answer) {
+        keeper.ask { view in
+            answer(
+                HTTPResponse(
+                    status: 200,
+                    headers: [
+                        ("Content-Type", "text/html; charset=utf-8"),
+                        ("Content-Security-Policy", Self.policy),
+                        ("Referrer-Policy", "no-referrer"),
+                        ("Cross-Origin-Opener-Policy", "same-origin"),
+                    ], body: StatusPageShell(root: root).bytes(view)), InputFigures())
+        }
+    }
+
+    /// Answers a file of the page.
+    func showAsset(_ target: Target.Asset, _ answer: Answer) {
+        // Of another version it would not fit the others.
+        guard target.version == StatusPageAsset.version,
+            let asset = StatusPageAsset(rawValue: String(target.name))
+        else { return answer(Self.notFound, InputFigures()) }
+        answer(
+            HTTPResponse(
+                status: 200,
+                headers: [
+                    ("Content-Type", asset.contentType),
+                    ("Cache-Control", "private, max-age=31536000, immutable"),
+                    ("Referrer-Policy", "no-referrer"),
+                    ("Cross-Origin-Resource-Policy", "same-origin"),
+                ], body: asset.bytes), InputFigures())
+    }
+}

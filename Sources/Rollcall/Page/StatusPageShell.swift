@@ -1,0 +1,56 @@
+import RollcallCore
+
+/// The document that every view of the page begins as: what it needs, and how the fleet stood when
+/// it was asked for, which is all that a browser without JavaScript shows.
+struct StatusPageShell {
+    /// Where the page is: "" or "../", so that it also works below a path of a proxy.
+    let root: String
+
+    /// The document. Nothing that anybody sent stands in it, so there is nothing to escape.
+    func bytes(_ view: KeeperView) -> [UInt8] {
+        let engine = view.engine
+        let watch = engine.watch
+        let assets = "\(root)\(Resource.assetPrefix.dropFirst())\(StatusPageAsset.version)/"
+        let preloads = StatusPageAsset.allCases.filter { $0 != .style && $0 != .main }.map {
+            "<link rel=\"modulepreload\" href=\"\(assets)\($0.rawValue)\">"
+        }
+        let sight =
+            watch.onset.map {
+                "Not watching since \(RFC3339.string(watch.wall($0))). "
+                    + "Statuses are the last known ones."
+            } ?? "Watching."
+        let rows =
+            Status.allCases.map {
+                row("\($0.word)", engine.tally.byStatus[Int($0.rawValue)])
+            } + [row("not expected", engine.tally.notExpected.reduce(0, +))]
+        return filled([
+            "root": root.isEmpty ? "./" : root, "assets": assets,
+            "preloads": preloads.joined(separator: "\n"), "sight": "<p>\(sight)</p>",
+            "rows": rows.joined(separator: "\n"), "as_of": RFC3339.string(watch.wallNow),
+            "version": BuildInformation.version,
+        ])
+    }
+
+    private func row(_ word: String, _ count: Int) -> String {
+        "<tr><th scope=\"row\">\(word)</th><td>\(count)</td></tr>"
+    }
+
+    private func filled(_ values: [String: String]) -> [UInt8] {
+        var text = ""
+        for (place, part) in Self.parts.enumerated() {
+            // Every second one is a name in braces.
+            text += place % 2 == 0 ? part : values[part] ?? ""
+        }
+        return Array(text.utf8)
+    }
+
+    /// The template's text and names, in turns.
+    private static let parts: [String] = {
+        let template = String(decoding: PackageResources.shell_html, as: UTF8.self)
+        return template.split(separator: "{{", omittingEmptySubsequences: false).enumerated()
+            .flatMap { place, part -> [String] in
+                guard place > 0, let end = part.firstRange(of: "}}") else { return [String(part)] }
+                return [String(part[..<end.lowerBound]), String(part[end.upperBound...])]
+            }
+    }()
+}
