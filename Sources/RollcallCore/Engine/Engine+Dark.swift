@@ -86,6 +86,7 @@ extension Engine {
 
     /// A location of a person who is active, before it becomes their newest (C4).
     mutating func cover(_ person: Responder, _ number: Int, _ instant: WatchedTime) {
+        guard isMeasuring else { return }
         let degraded = policy.thresholds(person).degraded
         let until = locatedUntil(person, number, degraded)
         if person.isActive, instant > until { leave(person, number, from: until, to: instant) }
@@ -107,6 +108,7 @@ extension Engine {
     private mutating func leaveLocated(
         _ person: Responder, _ number: Int, _ before: Responder
     ) {
+        guard isMeasuring else { return }
         let until = locatedUntil(person, number, policy.thresholds(before).degraded)
         let now = watch.watchedNow
         if until < now { leave(person, number, from: until, to: now) }

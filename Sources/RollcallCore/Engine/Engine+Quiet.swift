@@ -87,9 +87,10 @@ extension Engine {
     }
 
     /// Folds batch `item` about person `number` in a calm, as `fold` and `settle` would. False, and
-    /// nothing but the time has changed, if it is not a quiet one.
+    /// nothing but the time has changed, if it is not a quiet one. Nobody asks who sent it while no
+    /// source is declared.
     package mutating func foldInCalm(
-        _ item: Item, of list: ItemList, _ number: Int, source: [UInt8], at instant: RunningTime,
+        _ item: Item, of list: ItemList, _ number: Int, source: [UInt8]?, at instant: RunningTime,
         _ receipt: inout Receipt
     ) -> Bool {
         watch.now = max(watch.now, instant)
@@ -99,8 +100,9 @@ extension Engine {
         guard isQuiet(item, list.bytes.span, person, number, told.instant) else { return false }
         counters.batches += 1
         counters.lastBatchAt = watch.wallNow
-        wrote(source)
+        writes.add(taken: 1, now: watch.now)
         writes.expire(now: watch.now)
+        if let source { feed.wrote(source, now: watch.now) }
         foldQuietly(item, list, &person, number, told, &receipt)
         roster[number].lastRow = takeRow()
         stall.batch(tally, watch, openings: massGaps.openings)

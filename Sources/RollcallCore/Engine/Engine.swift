@@ -46,8 +46,8 @@ package struct Engine: Sendable {
     private(set) var darkAsOf: WatchedTime?
     /// True to decide about updates aloud; for `replay --updates`.
     package var reportsUpdates = false
-    /// False where nobody asks how late, how far apart and how old locations are: what is measured for
-    /// metrics alone is left out, and nothing is decided otherwise.
+    /// False where nobody asks how late, how far apart and how old locations are, nor how long nobody
+    /// was located: what is measured for that alone is left out, and nothing is decided otherwise.
     package var isMeasuring = true
 
     var writes = WriteWindow()
@@ -254,7 +254,7 @@ package struct Engine: Sendable {
     }
 
     /// A write is a beat of its source (B2) and counts against the refused ones (B1).
-    mutating func wrote(_ source: [UInt8]) {
+    private mutating func wrote(_ source: [UInt8]) {
         writes.add(taken: 1, now: watch.now)
         feed.wrote(source, now: watch.now)
     }

@@ -96,7 +96,7 @@ package struct ReplayRun: Sendable {
         if numbers[name] >= 0, takeInCalm(batch, of: chunk, Int(numbers[name]), decided) { return }
         take(chunk.step(batch), decided)
         // Whoever is enrolled again after an erasure has another one.
-        let id = chunk.batches[batch].item.responderID.indices
+        let id = chunk.items[batch].responderID.indices
         let known = engine.roster.number(of: chunk.list.bytes.span, id)
         numbers[name] = Int32(truncatingIfNeeded: known ?? -1)
     }
@@ -111,9 +111,11 @@ package struct ReplayRun: Sendable {
         if !engine.decisions.isEmpty { drain(decided) }
         guard isCalm else { return false }
         last = instant
+        // Looked up only if it is asked for: it is shared by all threads that take the chunk.
+        let source: [UInt8]? =
+            engine.feed.sources.isEmpty ? nil : chunk.sources[chunk.batches[batch].source]
         let isTaken = engine.foldInCalm(
-            chunk.batches[batch].item, of: chunk.list, number,
-            source: chunk.sources[chunk.batches[batch].source], at: instant, &receipt)
+            chunk.items[batch], of: chunk.list, number, source: source, at: instant, &receipt)
         if !engine.decisions.isEmpty { drain(decided) }
         return isTaken
     }

@@ -1,10 +1,9 @@
 /// Some steps of a replay, read once for all runs that take them: who a batch is about and what it
 /// says do not depend on settings.
 package struct ReplayChunk: Sendable {
-    /// A step that is one batch.
+    /// A step that is one batch. What it says stands in `items`: read here by member, it would be copied.
     struct Batch {
         let at: RunningTime
-        let item: Item
         /// The person's place among the names that were met.
         let name: Int
         /// Who sent it, as a place in `sources`.
@@ -21,7 +20,8 @@ package struct ReplayChunk: Sendable {
     private(set) var batches: ContiguousArray<Batch> = []
     /// The steps that are no single batch.
     private(set) var others: ContiguousArray<ReplayStep> = []
-    /// The items of the batches.
+    private(set) var items: ContiguousArray<Item> = []
+    /// The bytes of the batches' items.
     private(set) var list = ItemList()
     private(set) var sources: [[UInt8]] = []
 
@@ -54,9 +54,10 @@ package struct ReplayChunk: Sendable {
         }
         if sources.last != source { sources.append(source) }
         places.append(.batch(batches.count))
+        self.items.append(item)
         batches.append(
             Batch(
-                at: at, item: item, name: names.place(of: list.bytes.span, item.responderID),
+                at: at, name: names.place(of: list.bytes.span, item.responderID),
                 source: sources.count - 1))
     }
 
@@ -90,7 +91,7 @@ package struct ReplayChunk: Sendable {
 
     /// The platforms of the people whom it tells of.
     package var platforms: Set<Platform> {
-        var found = Set(batches.compactMap(\.item.platform))
+        var found = Set(items.compactMap(\.platform))
         for step in others {
             switch step {
             case .state(let engine, _):
