@@ -261,7 +261,8 @@ class Rollcall:
         self.process.send_signal(signal.SIGSTOP)
 
     def resume(self):
-        """SIGCONT."""
+        """SIGCONT. The connection may have been idle for too long meanwhile."""
+        self.drop_client()
         self.process.send_signal(signal.SIGCONT)
 
     def reap(self):
