@@ -197,8 +197,12 @@ class FleetTests(PageTestCase):
                          ["Status", "Gaps", "Contacts", "Nudges"])
         self.assertIn("OFFLINE for", lanes[0])
         self.assertEqual(page.run("document.querySelectorAll('.lane-gaps .gap-bar').length"), 2)
-        answer = self.server.get("/v1/responders/back/nudge").json()
-        self.assertIn(answer["text"].split(":")[0].lower(), words.lower())
+
+        def says_what_the_api_says():
+            answer = self.server.get("/v1/responders/back/nudge").json()
+            return answer["text"].split(":")[0].lower() in self.words(page).lower()
+
+        eventually(says_what_the_api_says, 15, "the answer of now is shown")
         self.assert_untroubled(page)
 
     def test_addresses_history_and_the_way_to_a_person(self):

@@ -4,7 +4,7 @@
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
 import { more, person, section } from "./rows.js";
-import { ago, pathWith, plain, span, spoken, time } from "./words.js";
+import { ago, instant, pathWith, plain, span, spoken, time } from "./words.js";
 
 const step = 50;
 const unfoldedMax = 5;
@@ -98,8 +98,9 @@ export function next(answer, now) {
   return [
     `${sentence(answer.text)}.`,
     answer.earliest_at
-      ? h("strong", { class: "line" }, "Next possible: ", ago(answer.earliest_at, now), ", ",
-        time(answer.earliest_at, now)) : null,
+      ? h("strong", { class: "line" }, "Next possible: ", instant(answer.earliest_at) > now
+        ? [ago(answer.earliest_at, now), ", ", time(answer.earliest_at, now)]
+        : "at any moment") : null,
   ];
 }
 
