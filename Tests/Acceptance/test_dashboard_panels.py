@@ -19,6 +19,7 @@ from loopback_phones import Phones, PushHook
 from loopback_receivers import Hook
 from rollcall_process import RollcallTestCase, eventually, ndjson, now_ms
 from test_alert_rules import ALERTS, RULES, replaced
+from test_alerts_prometheus import CONFIG as SCRAPE
 from test_prometheus import Prometheus
 
 CONFIG = """
@@ -34,15 +35,8 @@ receivers: [{{name: oncall, webhook: {{url: "{hook}"}}}}]
 alive_ping: {{url: "{hook}", every: 10s}}
 nudges: {{stale_after: 6s, sink: {{webhook: {{url: "{push}"}}}}}}
 """
-PROMETHEUS = """
-global: {{scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}}
-rule_files: ["{rules}"]
-scrape_configs:
-  - job_name: rollcall
-    honor_labels: true
-    static_configs: [{{targets: ["127.0.0.1:{port}"]}}]
-  # Others whom the same Prometheus watches: one that answers, and one that does not.
-  - job_name: other
+# Others whom the same Prometheus watches: one that answers, and one that does not.
+PROMETHEUS = SCRAPE + """  - job_name: other
     static_configs: [{{targets: ["127.0.0.1:{other}", "127.0.0.1:9"]}}]
 """
 FOREIGN = """process_cpu_seconds_total 900
