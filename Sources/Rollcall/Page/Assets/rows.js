@@ -3,8 +3,7 @@
 import { h } from "./dom.js";
 import { severity } from "./marks.js";
 import {
-  ago, clock, count, facts, instant, name, personPath, plain, proof, reason, since, span, spoken,
-  subject, time,
+  ago, clock, count, instant, name, personPath, plain, since, span, spoken, subject, time,
 } from "./words.js";
 
 /** A link to a person. */
@@ -31,13 +30,8 @@ function because(text) {
 
 /** Why somebody is thought to be silent, in words; in short without what else the phone said. */
 export function why(gap, isBrief) {
-  if (gap.text) {
-    const whole = because(gap.text);
-    return isBrief ? whole.replace(/ (Last known:|The phone had said nothing) .*$/s, "") : whole;
-  }
-  const told = isBrief ? "" : facts(gap.evidence);
-  const words = reason(gap.suspected, gap.evidence);
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.${told ? ` Last known: ${told}.` : ""}`;
+  const whole = because(gap.text);
+  return isBrief ? whole.replace(/ (Last known:|The phone had said nothing) .*$/s, "") : whole;
 }
 
 /** Somebody who is silent: who, since when, why. */
@@ -53,11 +47,9 @@ export function silent(gap, { now, link, isBrief }) {
       h("span", { class: "aside" }, plain(why(gap, isBrief)))));
 }
 
-// What a verdict rests on, in the server's words if it has some.
+// What a verdict rests on, in the server's words.
 function outcome(gap, isBrief) {
-  const words = gap.text ?? `It was: ${gap.verdict} (suspected: ${gap.suspected}). `
-    + `${proof(gap.verdict)}.`;
-  const whole = words.replace(/^It was: \w+ \(suspected: (\w+)\)\. (.)/, (_, cause, first) =>
+  const whole = gap.text.replace(/^It was: \w+ \(suspected: (\w+)\)\. (.)/, (_, cause, first) =>
     `Suspected: ${spoken(cause)}. ${first.toUpperCase()}`);
   return isBrief ? `${whole.split(". ").slice(0, 2).join(". ").replace(/\.$/, "")}.` : whole;
 }
