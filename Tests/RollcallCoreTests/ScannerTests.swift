@@ -354,7 +354,7 @@ import Testing
         #expect(ids(result) == ["a", "b"])
         #expect(result.problems.map(\.pointer) == [pointer])
         #expect(result.problems.map(\.index) == [1])
-        #expect(result.problemCounts.reduce(0, +) == 1)
+        #expect(ItemFault.allCases.map(result.problemCount).reduce(0, +) == 1)
         #expect(result.rejected.isEmpty)
         #expect(text(result.items.item(1)?.osVersion, result) == "9")
     }
@@ -386,7 +386,7 @@ import Testing
         for (field, value) in [(0, 3), (2, 3), (3, 3), (4, 4)] {
             #expect(item.telemetry.map { Int(Telemetry.fields[field].value($0)) } == value)
         }
-        #expect(result.problemCounts[Int(ItemFault.unknownValue.rawValue)] == 7)
+        #expect(result.problemCount(.unknownValue) == 7)
     }
 
     /// N5.
@@ -394,7 +394,7 @@ import Testing
     func `only an explicit silent is silent`(word: String, sound: UInt8, unknown: Int) throws {
         let result = try scan(#"{"responder_id":"a","nudge_sound":"\#(word)"}"#, .responder)
         #expect(result.items.item(0)?.nudgeSound == sound)
-        #expect(result.problemCounts[Int(ItemFault.unknownValue.rawValue)] == unknown)
+        #expect(result.problemCount(.unknownValue) == unknown)
     }
 
     @Test(arguments: [(0, 0), (1, 1), (100, 100), (101, 100), (250, 100)])
@@ -402,7 +402,7 @@ import Testing
         let updates = Array(repeating: "7", count: count).joined(separator: ",")
         let result = try scan(#"{"responder_id":"a","updates":[\#(updates)]}"#)
         #expect(result.problems.count == listed)
-        #expect(result.problemCounts.reduce(0, +) == count)
+        #expect(ItemFault.allCases.map(result.problemCount).reduce(0, +) == count)
     }
 
     @Test func `circles are limited, at the limit and one past it`() throws {

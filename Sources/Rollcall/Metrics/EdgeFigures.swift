@@ -280,7 +280,7 @@ package struct InputFigures: Equatable, Sendable {
     package mutating func add(_ scan: ScanResult) {
         for note in scan.rejected { Self.add(1, note.fault, to: &rejected) }
         for fault in ItemFault.allCases {
-            Self.add(scan.problemCounts[Int(fault.rawValue)], fault, to: &problems)
+            Self.add(scan.problemCount(fault), fault, to: &problems)
         }
         privateFieldsDropped += scan.privateFieldsDropped
     }

@@ -137,26 +137,46 @@ extension Engine {
 
     private mutating func judgePeople(_ changes: inout AlertChanges) {
         let dirty = alerts.takeDirty()
-        var keys = Set(alerts.takeExpired(watch.watchedNow))
+        var keys = alerts.takeExpired(watch.watchedNow)
         let fleet = AlertKey(name: .highOfflineRate, subject: .all)
-        if alerts[fleet] != nil || isHighOffline(tally.byStatus) { keys.insert(fleet) }
+        let offline = Int(Status.offline.rawValue)
+        if alerts[fleet] != nil || isHighOffline(tally.byStatus[offline], active: tally.active) {
+            keys.append(fleet)
+        }
         for region in dirty.isAll ? Array(0..<UInt32(regions.names.count)) : dirty.regions {
-            let judged = regionAlerts(regions[region])
-            // Mostly nothing was wrong, and nothing is.
-            if isWell(region), judged.allSatisfy({ alerts[$0] == nil }) { continue }
-            keys.formUnion(judged)
+            appendAlerts(of: region, to: &keys)
         }
         if dirty.isAll {
-            for (key, _) in alerts.all where !key.name.isOfTheWatch { keys.insert(key) }
-            for region in policy.coverageRegions { keys.formUnion(regionAlerts(region)) }
+            for (key, _) in alerts.all where !key.name.isOfTheWatch { keys.append(key) }
+            for region in policy.coverageRegions where !region.isEmpty {
+                keys += Self.regionAlerts.map { AlertKey(name: $0, subject: .region(region)) }
+            }
         }
-        for key in keys.sorted(by: AlertKey.areInOrder) { judgePeople(key, &changes) }
+        keys.sort(by: AlertKey.areInOrder)
+        for (place, key) in keys.enumerated() where place == 0 || key != keys[place - 1] {
+            judgePeople(key, &changes)
+        }
     }
 
-    private func regionAlerts(_ region: [UInt8]) -> [AlertKey] {
-        guard !region.isEmpty else { return [] }
-        return [.highOfflineRate, .noOnlineResponders, .responderFlapping].map {
-            AlertKey(name: $0, subject: .region(region))
+    private static let regionAlerts: [AlertName] = [
+        .highOfflineRate, .noOnlineResponders, .responderFlapping,
+    ]
+
+    /// The alerts of a region that are there, and those that may begin: mostly none.
+    private func appendAlerts(of region: UInt32, to keys: inout [AlertKey]) {
+        let name = regions[region]
+        guard !name.isEmpty else { return }
+        for alert in Self.regionAlerts {
+            let mayBegin =
+                switch alert {
+                case .highOfflineRate:
+                    isHighOffline(
+                        tally.count(.offline, in: region), active: tally.active(in: region))
+                case .noOnlineResponders: tally.count(.online, in: region) == 0
+                default: tally.flapping(in: region) > 0
+                }
+            let key = AlertKey(name: alert, subject: .region(name))
+            if mayBegin || alerts[key] != nil { keys.append(key) }
         }
     }
 
@@ -166,24 +186,13 @@ extension Engine {
         judge(key, isTrue, figures, now: now, &changes)
     }
 
-    /// True if no alert about people of a region can begin.
-    private func isWell(_ region: UInt32) -> Bool {
-        let counts = tally.counts(in: region)
-        return counts[Int(Status.online.rawValue)] > 0 && tally.flapping(in: region) == 0
-            && !isHighOffline(counts)
-    }
-
-    /// True if too many of these are OFFLINE; people by status.
-    private func isHighOffline(_ counts: [Int]) -> Bool {
-        let rules = policy.alerts
-        let active = counts[0] + counts[1] + counts[2] + counts[3]
-        let offline = counts[Int(Status.offline.rawValue)]
-        return Int64(offline) * 10_000 > rules.offlineAbove * Int64(active)
-            && active >= rules.offlineMinActive && offline >= rules.offlineMin
+    /// True if too many of these are OFFLINE.
+    private func isHighOffline(_ offline: Int, active: Int) -> Bool {
+        Int64(offline) * 10_000 > policy.alerts.offlineAbove * Int64(active)
+            && active >= policy.alerts.offlineMinActive && offline >= policy.alerts.offlineMin
     }
 
     private func condition(_ key: AlertKey) -> (Bool, AlertFigures) {
-        let rules = policy.alerts
         let counts = counts(key.subject)
         let active = counts.reduce(0, +)
         let offline = counts[Int(Status.offline.rawValue)]
@@ -191,7 +200,8 @@ extension Engine {
         case .highOfflineRate:
             let isRegion = if case .region = key.subject { true } else { false }
             return (
-                isRegion == rules.isOfflineByRegion && isHighOffline(counts),
+                isRegion == policy.alerts.isOfflineByRegion
+                    && isHighOffline(offline, active: active),
                 AlertFigures(count: offline, total: active)
             )
         case .noOnlineResponders: return noOnline(key.subject, counts)

@@ -62,8 +62,12 @@ package struct Watch: Sendable {
         wallOffset.count &+= step.count
     }
 
-    /// Watched time at `now`.
-    package var watchedNow: WatchedTime { watched(now) }
+    /// Watched time at `now`, which no closed window reaches beyond.
+    @inline(__always)
+    package var watchedNow: WatchedTime {
+        let seen = onset.map { min($0, now) } ?? now
+        return WatchedTime(milliseconds: seen.milliseconds &- lost.count)
+    }
 
     /// Watched time at a running instant; one inside a blind window counts as its onset (F9).
     package func watched(_ instant: RunningTime) -> WatchedTime {

@@ -83,8 +83,8 @@ package struct ScanResult: Sendable {
     package var rejected: [ItemNote] = []
     /// Parts of taken items that are not taken; the first `ItemScanner.notesMax` of them.
     package var problems: [ItemNote] = []
-    /// All problems, by `ItemFault`.
-    package var problemCounts = [Int](repeating: 0, count: ItemFault.allCases.count)
+    /// All problems, by `ItemFault`; empty while there is none.
+    private var problemCounts: [Int] = []
     /// Fields dropped unread because their names say that they hold a place.
     package var privateFieldsDropped = 0
 
@@ -92,6 +92,20 @@ package struct ScanResult: Sendable {
 
     /// Items in the body.
     package var itemCount: Int { items.count + rejected.count }
+
+    /// How many problems of a kind there are, listed or not.
+    package func problemCount(_ fault: ItemFault) -> Int {
+        problemCounts.isEmpty ? 0 : problemCounts[Int(fault.rawValue)]
+    }
+
+    /// Adds a problem; it is listed while there is room.
+    fileprivate mutating func add(_ problem: ItemNote) {
+        if problemCounts.isEmpty {
+            problemCounts = [Int](repeating: 0, count: ItemFault.allCases.count)
+        }
+        problemCounts[Int(problem.fault.rawValue)] += 1
+        if problems.count < ItemScanner.notesMax { problems.append(problem) }
+    }
 }
 
 /// Reads what backends post into items: the one parser on the hot path (design §1).
@@ -133,27 +147,44 @@ package struct ItemScanner {
         return scanner.result
     }
 
+    /// Reads the value that comes next: the body in the midst of something larger. Errors: it is not
+    /// JSON.
+    static func scan(
+        next cursor: inout JSONCursor, _ bytes: Span<UInt8>, kind: ItemKind
+    ) throws(JSONError) -> ScanResult {
+        var scanner = ItemScanner(kind: kind, limits: ScanLimits(itemsMax: .max, depthMax: 64))
+        _ = try scanner.value(&cursor, bytes)
+        return scanner.result
+    }
+
     // MARK: - Bodies
 
     private mutating func document(_ body: Span<UInt8>, _ range: Range<Int>) throws(ScanError) {
         var cursor = JSONCursor(range: range, depthMax: limits.depthMax)
         do throws(JSONError) {
             if cursor.isAtEnd(body) { throw cursor.error("empty body") }
-            guard cursor.peek(body) == UInt8(ascii: "[") else {
-                try item(&cursor, body)
-                return try cursor.finish(body)
-            }
-            try cursor.open(UInt8(ascii: "["), body)
-            var more = try cursor.hasFirst(closing: UInt8(ascii: "]"), body)
-            while more && place < limits.itemsMax {
-                try item(&cursor, body)
-                more = try cursor.hasNext(closing: UInt8(ascii: "]"), body)
-            }
-            if !more { return try cursor.finish(body) }
+            if try value(&cursor, body) { return try cursor.finish(body) }
         } catch {
             throw .notJSON(error)
         }
         throw .tooManyItems(limit: limits.itemsMax)
+    }
+
+    /// Reads one object or an array of objects; false if they are too many.
+    private mutating func value(
+        _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) -> Bool {
+        guard cursor.peek(body) == UInt8(ascii: "[") else {
+            try item(&cursor, body)
+            return true
+        }
+        try cursor.open(UInt8(ascii: "["), body)
+        var more = try cursor.hasFirst(closing: UInt8(ascii: "]"), body)
+        while more && place < limits.itemsMax {
+            try item(&cursor, body)
+            more = try cursor.hasNext(closing: UInt8(ascii: "]"), body)
+        }
+        return !more
     }
 
     private mutating func lines(_ body: Span<UInt8>, _ range: Range<Int>) throws(ScanError) {
@@ -280,10 +311,7 @@ package struct ItemScanner {
 
     /// A part of an item that is dropped.
     mutating func note(_ pointer: String, _ fault: ItemFault, _ detail: String) {
-        result.problemCounts[Int(fault.rawValue)] += 1
-        guard result.problems.count < Self.notesMax else { return }
-        result.problems.append(
-            ItemNote(index: place, pointer: pointer, fault: fault, detail: detail))
+        result.add(ItemNote(index: place, pointer: pointer, fault: fault, detail: detail))
     }
 
     private mutating func reject(_ pointer: String, _ fault: ItemFault, _ detail: String) {

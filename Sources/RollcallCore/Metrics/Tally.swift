@@ -34,8 +34,17 @@ package struct Tally: Sendable {
         return Array(byRegion[first..<first + 4])
     }
 
+    /// Active people of a region who have a status.
+    func count(_ status: Status, in region: UInt32) -> Int {
+        let place = Int(region) * 4 + Int(status.rawValue)
+        return place < byRegion.count ? byRegion[place] : 0
+    }
+
     /// Active people of a region.
-    func active(in region: UInt32) -> Int { counts(in: region).reduce(0, +) }
+    func active(in region: UInt32) -> Int {
+        count(.online, in: region) + count(.degraded, in: region) + count(.offline, in: region)
+            + count(.unknown, in: region)
+    }
 
     /// Not expected people of a region.
     package func notExpected(in region: UInt32) -> Int {

@@ -9,6 +9,8 @@ struct ReplayLine {
     var erased: [(index: Int, enrols: Bool)] = []
     /// Where the body stands in the line.
     var body: Range<Int>?
+    /// What the body says, if the kind that stands before it says that it is items.
+    var items: ItemList?
 
     init(_ bytes: Span<UInt8>) throws(JSONError) {
         var cursor = JSONCursor(range: 0..<bytes.count, depthMax: 64)
@@ -34,7 +36,11 @@ struct ReplayLine {
             } else if name == "body" {
                 _ = cursor.peek(bytes)
                 let start = cursor.position
-                try cursor.skipValue(bytes)
+                if let kind = itemKind {
+                    items = try ItemScanner.scan(next: &cursor, bytes, kind: kind).items
+                } else {
+                    try cursor.skipValue(bytes)
+                }
                 body = start..<cursor.position
             } else {
                 try cursor.skipValue(bytes)
@@ -42,6 +48,16 @@ struct ReplayLine {
             more = try cursor.hasNext(closing: UInt8(ascii: "}"), bytes)
         }
         try cursor.finish(bytes)
+    }
+
+    /// What the items are, if the line is nothing but items; each is told alone, as a rule.
+    var itemKind: ItemKind? {
+        switch kind {
+        case "batch": .batch
+        case "transition": .transition
+        case "responder": .responder
+        default: nil
+        }
     }
 
     private static func erased(

@@ -133,10 +133,10 @@ package struct ReplayReader {
 
     /// The event of a line; nil if the line changes nothing.
     private func event(_ line: ReplayLine, _ bytes: [UInt8]) throws(ReplayError) -> Event? {
+        if let kind = line.itemKind {
+            return .items(try items(kind, line, bytes), source: line.source)
+        }
         switch line.kind {
-        case "batch": return .items(try items(.batch, line, bytes), source: line.source)
-        case "transition": return .items(try items(.transition, line, bytes), source: line.source)
-        case "responder": return .items(try items(.responder, line, bytes), source: line.source)
         case "roster":
             let roster = try scan(.rosterEntry, line, bytes)
             let items = try with(line.erased, roster.items)
@@ -225,7 +225,8 @@ package struct ReplayReader {
     private func items(
         _ kind: ItemKind, _ line: ReplayLine, _ bytes: [UInt8]
     ) throws(ReplayError) -> ItemList {
-        try with(line.erased, try scan(kind, line, bytes).items)
+        if let items = line.items { return try with(line.erased, items) }
+        return try with(line.erased, try scan(kind, line, bytes).items)
     }
 
     /// The items with what is left of those about people who were erased, in its places.
