@@ -73,6 +73,7 @@ extension Router {
     /// True if `host` can only have been meant for us. A page whose name was made to point at this
     /// machine ("DNS rebinding") still sends its own name.
     private static func isOwn(_ host: String, _ door: Door, _ rules: Doors.Rules) -> Bool {
+        if door.usualHosts.contains(host) { return true }
         guard let name = HostName(host) else { return false }
         return name.isLoopback || name.host == door.host || name.host == rules.externalURL?.host
     }

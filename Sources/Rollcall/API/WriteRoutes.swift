@@ -121,6 +121,7 @@ extension Router {
         rejected.sort { $0.index < $1.index }
         let isRefused = !rejected.isEmpty && rejected.count == scan.itemCount
         var body: [UInt8] = []
+        body.reserveCapacity(128)
         if isRefused {
             JSONWriter.raw(
                 "{\"type\":\"about:blank\",\"title\":\"Unprocessable Content\",\"status\":422,",

@@ -1,20 +1,57 @@
 import CMicroHTTPD
 import Glibc
 
+/// The answer that went out last, kept as libmicrohttpd's own: nearly all writes are answered with
+/// the very same bytes, and making one anew takes a dozen allocations. One thread only.
+final class HTTPLastAnswer {
+    private var response: HTTPResponse?
+    private var handle: OpaquePointer?
+
+    /// Nothing went out yet.
+    init() {}
+
+    deinit { drop() }
+
+    /// Queues an answer on a connection; `.NO` when libmicrohttpd is out of memory or the connection
+    /// is past being answered, both of which end in its close.
+    func queue(_ response: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
+        if self.response.map(response.isSame) != true {
+            drop()
+            handle = response.create()
+            self.response = response
+        }
+        guard let handle else { return .NO }
+        defer { if !response.isShort { drop() } }
+        // microhttpd.h, MHD_queue_response: "response … can be used multiple times".
+        return MHD_queue_response(connection, UInt32(clamping: response.status), handle)
+    }
+
+    /// Those who are being answered with it hold references of their own.
+    private func drop() {
+        if let handle { MHD_destroy_response(handle) }
+        (handle, response) = (nil, nil)
+    }
+}
+
 extension HTTPResponse {
-    /// Queues the answer on a connection; `.NO` when libmicrohttpd is out of memory or the
-    /// connection is past being answered, both of which end in its close.
-    func queue(on connection: OpaquePointer) -> MHD_Result {
+    /// True if it is worth keeping: a long one is not likely to come again.
+    fileprivate var isShort: Bool { body.count <= 4096 }
+
+    /// True if every byte of the other is the same.
+    fileprivate func isSame(_ other: HTTPResponse) -> Bool {
+        status == other.status && body == other.body
+            && headers.elementsEqual(other.headers) { $0.0 == $1.0 && $0.1 == $1.1 }
+    }
+
+    /// The answer as libmicrohttpd's own, which the caller has to destroy; nil without memory.
+    fileprivate func create() -> OpaquePointer? {
         let created = body.withUnsafeBytes {
             MHD_create_response_from_buffer(
                 $0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
         }
-        guard let created else { return .NO }
+        guard let created else { return nil }
         for (name, value) in fields { add(name, value, to: created) }
-        let result = MHD_queue_response(connection, UInt32(clamping: status), created)
-        // The connection holds its own reference.
-        MHD_destroy_response(created)
-        return result
+        return created
     }
 
     /// All its fields: what always stands, unless the answer says something else there.

@@ -6,7 +6,7 @@ import Synchronization
 /// the handler, park it, send the answer.
 ///
 /// `@unchecked Sendable` is true because the only mutable state outside of atomics and locks,
-/// `bodiesBytes`, is touched by libmicrohttpd's one thread only.
+/// `bodiesBytes` and `lastAnswer`, is touched by libmicrohttpd's one thread only.
 final class HTTPTraffic: @unchecked Sendable {
     /// Judges a request by its head; an answer refuses it.
     typealias Early = @Sendable (HTTPRequest) -> HTTPResponse?
@@ -28,6 +28,7 @@ final class HTTPTraffic: @unchecked Sendable {
     private let refused: Refused
     private let handler: Handler
     private var bodiesBytes = 0
+    private let lastAnswer = HTTPLastAnswer()
 
     /// Traffic within these limits.
     init(
@@ -209,7 +210,7 @@ final class HTTPTraffic: @unchecked Sendable {
         _ response: HTTPResponse, on connection: HTTPConnection, handle: OpaquePointer
     ) -> MHD_Result {
         connection.enter(.responding)
-        return response.queue(on: handle)
+        return lastAnswer.queue(response, on: handle)
     }
 }
 

@@ -162,8 +162,12 @@ package struct PendingTurn {
         }
         // Even a write of which nothing is taken is a sign of life of its source.
         if receipt.rows.isEmpty, begins != 0 { append(EventCode.header, source, &engine) }
-        rows.reserveCapacity(rows.count + receipt.rows.count)
-        bytes.reserveCapacity(bytes.count + list.bytes.count)
+        if rows.isEmpty {
+            // For the first only: room made for each event is room made exactly, and all that
+            // stands there is copied into it, event by event.
+            rows.reserveCapacity(receipt.rows.count)
+            bytes.reserveCapacity(list.bytes.count)
+        }
         for row in receipt.rows {
             let start = bytes.count
             let range = list.range(of: row.item)
