@@ -261,11 +261,9 @@ extension Script {
         ] as [(Int64, Int64)])
     func `a higher sequence wins a tie, a lower one does not`(higher: Int64, lower: Int64) {
         let at = WatchedTime(milliseconds: 1)
-        var sequences = FactSequences()
-        sequences.note(.duty, lower)
-        #expect(sequences.isNews(.duty, at, higher, toldAt: at))
-        sequences.note(.duty, higher)
-        #expect(!sequences.isNews(.duty, at, lower, toldAt: at))
-        #expect(sequences.isNews(.duty, at, higher, toldAt: at))
+        let (high, low) = (FactTime(at: at, by: higher), FactTime(at: at, by: lower))
+        #expect(high.isNews(after: low))
+        #expect(!low.isNews(after: high))
+        #expect(high.isNews(after: high))
     }
 }

@@ -28,7 +28,7 @@ enum ResponderJSON {
             JSONWriter.raw(",\"battery_level\":", to: &body)
             body.append(contentsOf: "\(Double(person.battery) / 10_000)".utf8)
         }
-        appendTelemetry(person, to: &body)
+        if engine.hasTelemetry(number) { appendTelemetry(person, to: &body) }
         body.append(UInt8(ascii: "}"))
     }
 
@@ -72,7 +72,6 @@ enum ResponderJSON {
 
     /// What the phone last said of itself; what it did not say is left out.
     private static func appendTelemetry(_ person: Responder, to body: inout [UInt8]) {
-        guard person.telemetryAt > .distantPast else { return }
         var members: [UInt8] = []
         append(person.telemetry, to: &members)
         JSONWriter.raw(",\"telemetry\":{", to: &body)

@@ -102,8 +102,8 @@ package struct CheckpointReader {
             var id: [UInt8] = []
             archive.code(&id)
             var person = Responder()
-            person.code(&archive)
             var extras = version == 1 ? engine.extras(engine.roster.count) : PersonExtras()
+            person.code(&archive, &extras.factAside)
             if version > 1 { extras.code(&archive) }
             if archive.isDamaged || !engine.restore(person, id, extras) { isDamaged = true }
         }
@@ -150,6 +150,7 @@ extension Engine {
         pauses[number] = extras.pausedUntil
         adopted[number] = extras.adoption
         retired[number] = extras.retiredAt
+        factAsides[number] = extras.factAside
         transitionIDs[number] = extras.transitionIDs
         pushTokens[number] = extras.pushToken
         gaps[number] = extras.gap

@@ -1,8 +1,14 @@
 /// How people and what belongs to them are written. A field's place, once written, stays.
 extension Responder {
     private static let noPole: UInt8 = 255
+    /// In the order in which their times are written.
+    private static let facts: [FactSet] = [
+        .duty, .dutyByBackend, .region, .circles, .sharing, .platform, .versions, .battery,
+        .telemetry,
+    ]
 
-    mutating func code(_ archive: inout Archive) {
+    /// `aside` is what of the facts' times stands beside the person.
+    mutating func code(_ archive: inout Archive, _ aside: inout FactTable?) {
         archive.code(&duty)
         archive.code(&isDutyByBackend)
         archive.code(&sharing)
@@ -18,16 +24,7 @@ extension Responder {
         archive.code(&region)
         archive.code(&circles)
         telemetry.code(&archive)
-        archive.code(&dutyAt)
-        archive.code(&dutyByBackendAt)
-        archive.code(&regionAt)
-        archive.code(&circlesAt)
-        archive.code(&sharingAt)
-        archive.code(&platformAt)
-        archive.code(&versionsAt)
-        archive.code(&batteryAt)
-        archive.code(&telemetryAt)
-        factSequences.code(&archive)
+        codeFactTimes(&archive, &aside)
         archive.code(&status)
         archive.code(&factor)
         archive.code(&since)
@@ -60,6 +57,16 @@ extension Responder {
         archive.code(&isFlapping)
         if archive.isReading && archive.version < 5 { return }
         archive.code(&isStale)
+    }
+
+    /// All instants, then who told them, but for the duty state by the backend's.
+    private mutating func codeFactTimes(_ archive: inout Archive, _ aside: inout FactTable?) {
+        var table = factTimes.table(aside)
+        for fact in Self.facts { archive.code(&table[fact.place].at) }
+        for fact in Self.facts where fact != .dutyByBackend {
+            archive.code(&table[fact.place].sequence)
+        }
+        if archive.isReading { factTimes = FactTimes(table, &aside) }
     }
 }
 

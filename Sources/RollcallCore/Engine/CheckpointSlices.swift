@@ -12,6 +12,8 @@ struct PersonExtras: Sendable {
     var flapping: Flapping?
     var nudges: NudgeState?
     var wokenAt: RunningTime?
+    /// Written with the person.
+    var factAside: FactTable?
 
     /// Which of them are there, a bit each.
     private var flags: UInt16 {
@@ -62,6 +64,7 @@ struct PersonTables: Sendable {
     private let flaps: SideTable<Flapping>
     private let nudgeStates: SideTable<NudgeState>
     private let woken: SideTable<RunningTime>
+    private let factAsides: SideTable<FactTable>
 
     init(_ engine: Engine) {
         ledgers = engine.ledgers
@@ -76,6 +79,7 @@ struct PersonTables: Sendable {
         flaps = engine.flaps
         nudgeStates = engine.nudgeStates
         woken = engine.woken
+        factAsides = engine.factAsides
     }
 
     /// What stands beside one person.
@@ -85,7 +89,7 @@ struct PersonTables: Sendable {
             retiredAt: retired[number], transitionIDs: transitionIDs[number],
             pushToken: pushTokens[number], gap: gaps[number], queueDepths: queueDepths[number],
             uncovered: uncovered[number], flapping: flaps[number],
-            nudges: nudgeStates[number], wokenAt: woken[number])
+            nudges: nudgeStates[number], wokenAt: woken[number], factAside: factAsides[number])
     }
 }
 
@@ -152,7 +156,7 @@ struct PeopleSlice {
     mutating func append(_ person: Responder, _ id: ArraySlice<UInt8>, _ extras: PersonExtras) {
         var (person, extras) = (person, extras)
         archive.append(id)
-        person.code(&archive)
+        person.code(&archive, &extras.factAside)
         extras.code(&archive)
     }
 
@@ -204,7 +208,7 @@ extension PeopleSlice {
             var person = Responder()
             var extras = PersonExtras()
             archive.code(&id)
-            person.code(&archive)
+            person.code(&archive, &extras.factAside)
             extras.code(&archive)
             if archive.isDamaged { return nil }
             if people.contains(number), !id.isEmpty {

@@ -20,6 +20,8 @@ extension Engine {
         expect(
             person.idCount == 0 || person.isActive == (person.notExpected == nil),
             "active is what L1 says")
+        expect(
+            person.factTimes.hasAside == (factAsides[number] != nil), "facts aside are known of")
         expect(person.lastContact <= now, "last contact is not in the future")
         expect(person.activeSince <= now, "active since is not in the future")
         expect(person.lastLocation <= now, "last location is not in the future")

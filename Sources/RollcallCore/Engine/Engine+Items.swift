@@ -110,7 +110,9 @@ extension Engine {
         contact(&person, number, told.instant, at: told.received, taken: heights)
         guard person.hasGap else { return }
         news.isReinstalled = counters.installsReset > resets
-        if person.telemetryAt == told.instant, person.telemetry == item.telemetry {
+        if factTime(.telemetry, person, number).at == told.instant,
+            person.telemetry == item.telemetry
+        {
             news.telemetry = item.telemetry
         }
         learn(news, number)
@@ -277,56 +279,63 @@ extension Engine {
         _ item: Item, _ bytes: [UInt8], _ person: inout Responder, _ number: Int,
         _ instant: WatchedTime, sequence: Int64?
     ) {
-        var sequences = person.factSequences
-        func isNews(_ fact: Fact, _ at: WatchedTime) -> Bool {
-            guard sequences.isNews(fact, instant, sequence, toldAt: at) else { return false }
-            sequences.note(fact, sequence)
+        var aside = person.factTimes.hasAside ? factAsides[number] : nil
+        let time = FactTime(at: instant, by: sequence)
+        let news = person.factTimes.news(time, aside)
+        var told = applyDuty(item, &person, time, aside, isByBackend: sequence == nil)
+        func isNews(_ fact: FactSet) -> Bool {
+            guard news.contains(fact) else { return false }
+            told.insert(fact)
             return true
         }
-        if applyDuty(item, &person, instant, sequence) { sequences.note(.duty, sequence) }
-        if item.sharing != nil || item.pausedUntil != nil, isNews(.sharing, person.sharingAt) {
+        if item.sharing != nil || item.pausedUntil != nil, isNews(.sharing) {
             applySharing(item, &person, number)
-            person.sharingAt = instant
         }
-        if let range = item.region, isNews(.region, person.regionAt) {
+        if let range = item.region, isNews(.region) {
             regions.give(bytes, range, to: &person.region)
-            person.regionAt = instant
         }
-        if let range = item.circles, isNews(.circles, person.circlesAt) {
+        if let range = item.circles, isNews(.circles) {
             circles.give(bytes, range, to: &person.circles)
-            person.circlesAt = instant
         }
-        if let platform = item.platform, isNews(.platform, person.platformAt) {
+        if let platform = item.platform, isNews(.platform) {
             person.platform = platform
-            person.platformAt = instant
         }
-        if item.osVersion != nil || item.appVersion != nil, isNews(.versions, person.versionsAt) {
+        if item.osVersion != nil || item.appVersion != nil, isNews(.versions) {
             if let range = item.osVersion {
                 versions.give(bytes, range, to: &person.osVersion)
             }
             if let range = item.appVersion {
                 versions.give(bytes, range, to: &person.appVersion)
             }
-            person.versionsAt = instant
         }
-        if let battery = item.battery, isNews(.battery, person.batteryAt) {
+        if let battery = item.battery, isNews(.battery) {
             person.battery = battery
-            person.batteryAt = instant
         }
         if let telemetry = item.telemetry {
             if isMeasuring, telemetry.queueDepth != Telemetry.queueDepthUnknown {
                 counters.queueDepth.observe(Int64(telemetry.queueDepth) * 1000)
             }
-            if isNews(.telemetry, person.telemetryAt) {
+            if isNews(.telemetry) {
                 person.telemetry = telemetry
-                person.telemetryAt = instant
             }
         }
         if let range = item.pushToken {
             takeToken(Array(bytes[range.indices]), person, number)
         }
         if let sound = item.nudgeSound { person.nudgeSound = sound }
-        person.factSequences = sequences
+        let hadAside = person.factTimes.hasAside
+        person.factTimes.tell(told, time, &aside)
+        if hadAside || person.factTimes.hasAside { factAsides[number] = aside }
+    }
+
+    /// When a fact about a person was last told.
+    private func factTime(_ fact: FactSet, _ person: Responder, _ number: Int) -> FactTime {
+        person.factTimes.time(fact, person.factTimes.hasAside ? factAsides[number] : nil)
+    }
+
+    /// True if a person's phone ever told something of itself.
+    package func hasTelemetry(_ number: Int) -> Bool {
+        factTime(.telemetry, roster[number], number).at > .distantPast
     }
 
     /// A person counts for the names that they have.
@@ -346,30 +355,28 @@ extension Engine {
     }
 
     /// A duty state told by the backend wins over one in batches received within 60 s after it
-    /// (F15), in whichever order the two arrive.
+    /// (F15), in whichever order the two arrive. Returns what was told by it.
     private func applyDuty(
-        _ item: Item, _ person: inout Responder, _ instant: WatchedTime, _ sequence: Int64?
-    ) -> Bool {
-        guard let duty = item.duty else { return false }
-        let isByBackend = sequence == nil
-        let wasTold = person.dutyAt > .distantPast
-        if isByBackend && instant < person.dutyByBackendAt { return false }
+        _ item: Item, _ person: inout Responder, _ time: FactTime, _ aside: FactTable?,
+        isByBackend: Bool
+    ) -> FactSet {
+        guard let duty = item.duty else { return [] }
+        let last = person.factTimes.time(.duty, aside)
+        let byBackendAt = person.factTimes.time(.dutyByBackend, aside).at
+        let wasTold = last.at > .distantPast
+        if isByBackend && time.at < byBackendAt { return [] }
         // Kept even if it does not count: blindness noticed later may bring it closer (B1).
-        if isByBackend { person.dutyByBackendAt = instant }
-        if !isByBackend, instant - person.dutyByBackendAt < Self.dutyPrecedence { return false }
+        let kept: FactSet = isByBackend ? .dutyByBackend : []
+        if !isByBackend, time.at - byBackendAt < Self.dutyPrecedence { return kept }
         if isByBackend && !person.isDutyByBackend && wasTold {
-            guard person.dutyAt - instant < Self.dutyPrecedence else { return false }
+            guard last.at - time.at < Self.dutyPrecedence else { return kept }
         } else if isByBackend == person.isDutyByBackend || !wasTold {
-            let at = person.dutyAt
-            guard person.factSequences.isNews(.duty, instant, sequence, toldAt: at) else {
-                return false
-            }
+            guard time.isNews(after: last) else { return kept }
         }
         if person.duty == .offDuty && duty.isOn { person.isForgotten = false }
         person.duty = duty
-        person.dutyAt = instant
         person.isDutyByBackend = isByBackend
-        return true
+        return kept.union(.duty)
     }
 
     /// Sharing and the end of a pause (F23).

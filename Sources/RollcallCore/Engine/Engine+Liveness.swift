@@ -256,6 +256,7 @@ extension Engine {
             adoption.offlineAt = min(adoption.offlineAt, now)
         }
         retired.changeAll { $0 = min($0, now) }
+        factAsides.changeAll { $0.clampInstants(to: now) }
         declaredWorse.clampInstants(to: now)
         queueDepths.changeAll { $0.clampInstants(to: now) }
         gaps.changeAll { $0.clampInstants(to: now) }
@@ -276,15 +277,7 @@ extension Responder {
         offlineSince = min(offlineSince, now)
         grace = min(grace, now)
         lastLocation = min(lastLocation, now)
-        dutyAt = min(dutyAt, now)
-        dutyByBackendAt = min(dutyByBackendAt, now)
-        regionAt = min(regionAt, now)
-        circlesAt = min(circlesAt, now)
-        sharingAt = min(sharingAt, now)
-        platformAt = min(platformAt, now)
-        versionsAt = min(versionsAt, now)
-        batteryAt = min(batteryAt, now)
-        telemetryAt = min(telemetryAt, now)
+        factTimes.clampInstants(to: now)
         emptyQueueAt = min(emptyQueueAt, now)
     }
 }

@@ -108,6 +108,7 @@ extension Engine {
         pauses[number] = nil
         adopted[number] = nil
         retired[number] = nil
+        factAsides[number] = nil
         transitionIDs[number] = nil
         declaredWorse.forget(number)
         pushTokens[number] = nil

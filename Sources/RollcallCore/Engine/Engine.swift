@@ -67,6 +67,7 @@ package struct Engine: Sendable {
     var pauses = SideTable<Timestamp>()
     var adopted = SideTable<Adoption>()
     var retired = SideTable<WatchedTime>()
+    var factAsides = SideTable<FactTable>()
     var transitionIDs = SideTable<[UInt64]>()
     var pushTokens = SideTable<[UInt8]>()
     var gaps = SideTable<Gap>()

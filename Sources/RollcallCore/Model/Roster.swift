@@ -18,7 +18,7 @@ package struct Roster: Sendable {
 
     /// The person of a number below `count`.
     package subscript(number: Int) -> Responder {
-        // In place: a person has some 200 bytes, and most accesses mean eight of them.
+        // In place: a person has 216 bytes, and most accesses mean eight of them.
         _read { yield pages[number / Self.pageSize][number % Self.pageSize] }
         _modify { yield &pages[number / Self.pageSize][number % Self.pageSize] }
     }

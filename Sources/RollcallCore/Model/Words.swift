@@ -183,6 +183,8 @@ package struct TelemetryField: Sendable {
 
 /// What a phone says about itself with a batch, taken as a whole (fine print F15).
 package struct Telemetry: Hashable, Sendable {
+    /// Updates waiting in the phone's queue; `queueDepthUnknown` when not told.
+    package var queueDepth: UInt32 = queueDepthUnknown
     /// 1 granted, 2 denied, 3 other.
     package var permissionStatus: UInt8 = 0
     /// 1 true, 2 false.
@@ -193,9 +195,6 @@ package struct Telemetry: Hashable, Sendable {
     package var appState: UInt8 = 0
     /// 1 wifi, 2 cellular, 3 none, 4 other.
     package var networkType: UInt8 = 0
-    /// Updates waiting in the phone's queue; `queueDepthUnknown` when not told.
-    package var queueDepth: UInt32 = queueDepthUnknown
-
     /// The value of `queueDepth` when not told.
     package static let queueDepthUnknown = UInt32.max
 
