@@ -88,6 +88,7 @@ struct Benchmark {
             report.parts.append(questions)
         }
         try measureSlowDisks(&report)
+        try measureOverloads(&report)
         if options.isWanted("idle") { report.idleResidentBytes = try measureIdleMemory() }
         report.othersShare = MachineTime().shareOfOthers(since: before)
         return report
