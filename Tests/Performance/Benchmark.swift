@@ -89,6 +89,7 @@ struct Benchmark {
         }
         try measureSlowDisks(&report)
         try measureOverloads(&report)
+        try measurePeers(&report)
         if options.isWanted("idle") { report.idleResidentBytes = try measureIdleMemory() }
         report.othersShare = MachineTime().shareOfOthers(since: before)
         return report
