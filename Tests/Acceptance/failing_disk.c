@@ -6,6 +6,9 @@
 //   hang       each of them takes until the file says otherwise
 //   readonly   every pwrite fails with EROFS
 // Without the file, or with nothing in it, the disk is a good one.
+//
+// DISK_SLOW_MS makes each fsync and fdatasync take so many milliseconds longer all the time: for
+// measurements, where looking for a file at each call would be measured too.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -31,6 +34,9 @@ static int disturbed(const char *name, int descriptor)
 {
     char word[16];
     int milliseconds;
+    const char *slow = getenv("DISK_SLOW_MS");
+    if (slow != NULL)
+        usleep((useconds_t)atoi(slow) * 1000);
     while (fault(word, &milliseconds) && strcmp(word, "readonly") != 0) {
         if (strcmp(word, "eio") == 0) {
             errno = EIO;

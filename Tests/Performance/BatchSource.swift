@@ -63,6 +63,12 @@ struct BatchSource {
         position += 1
     }
 
+    /// Makes `bytes`, which is `GroupPush.request`, the push of the next responder.
+    mutating func writeNextPush(_ bytes: UnsafeMutableRawBufferPointer) {
+        GroupPush.write(position % Self.responders, lastSeen: now, to: bytes)
+        position += 1
+    }
+
     /// Writes what is the same in all batches.
     static func prepare(_ bytes: UnsafeMutableRawBufferPointer) { bytes.copyBytes(from: template) }
 

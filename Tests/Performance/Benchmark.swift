@@ -13,6 +13,10 @@ func runBenchmark(arguments: [String]) -> Int32 {
             else { throw .usage("\(ReferenceServer.argument): its kind and the batches expected") }
             try server.run(batches: batches)
         }
+        if arguments.first == RowProcess.argument {
+            try RowProcess.serve(arguments)
+            return 0
+        }
         let options = try BenchmarkOptions(arguments)
         Leftovers.removeOnSignals()
         let folder = try makeFolder(in: options.storage)
@@ -47,20 +51,23 @@ func tell(_ line: String) {
 /// Everything that is measured, in turns: product, reference, product, reference, …, so that what
 /// else the machine does meets all of them alike.
 struct Benchmark {
-    private let options: BenchmarkOptions
-    private let folder: String
+    /// What the command line asks for.
+    let options: BenchmarkOptions
+    /// Where everything is that is made here; gone at the end.
+    let folder: String
+    /// This program.
+    let ourselves: Program
     private let product: String
-    private let ourselves: String
 
     /// Finds the `rollcall` that was built beside this program. Errors: there is none.
     init(options: BenchmarkOptions, folder: String) throws(BenchmarkError) {
         var path = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         let length = readlink("/proc/self/exe", &path, Int(PATH_MAX))
         guard length > 0 else { throw .system(call: "readlink /proc/self/exe", errno: errno) }
-        ourselves = String(
-            decoding: path[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let slash = ourselves.lastIndex(of: "/") ?? ourselves.startIndex
-        product = ourselves[..<slash] + "/rollcall"
+        ourselves = Program(
+            path: String(
+                decoding: path[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self))
+        product = ourselves.folder + "/rollcall"
         guard access(product, X_OK) == 0 else {
             throw .server("\(product) is not there: build the product rollcall beside this one")
         }
@@ -72,11 +79,18 @@ struct Benchmark {
     func run() throws(BenchmarkError) -> BenchmarkReport {
         let before = MachineTime()
         var report = BenchmarkReport(options: options, machine: Machine(storage: folder))
-        for workload in Workload.all
-        where options.only.isEmpty || workload.name.contains(options.only) {
+        for workload in Workload.all where options.isWanted(workload.name) {
             report.results.append(try measure(workload))
         }
-        if options.only.isEmpty { report.idleResidentBytes = try measureIdleMemory() }
+        if options.isWanted(Self.mixed) {
+            let (result, questions) = try measureMixed()
+            report.results.append(result)
+            report.parts.append(questions)
+        }
+        try measureSlowDisks(&report)
+        try measureOverloads(&report)
+        try measurePeers(&report)
+        if options.isWanted("idle") { report.idleResidentBytes = try measureIdleMemory() }
         report.othersShare = MachineTime().shareOfOthers(since: before)
         return report
     }
@@ -98,61 +112,81 @@ struct Benchmark {
     private func measure(_ workload: Workload) throws(BenchmarkError) -> WorkloadResult {
         let server = try startProduct(store: workload.name)
         defer { removeStore(workload.name) }
-        var references: [(server: ServerProcess, figures: Figures)] = []
-        var insertion: (rows: RowInsertion, figures: Figures)?
+        var source = BatchSource()
+        try enrol(&source, at: server)
+        var contestants = [
+            Contestant("rollcall") { () throws(BenchmarkError) in
+                try load(workload, &source, server)
+            }
+        ]
+        var references: [ServerProcess] = []
         if !options.isProductOnly {
             for kind in ReferenceServer.allCases {
                 let reference = try startReference(kind, for: workload)
-                references.append((reference, Figures(title: kind.title)))
+                references.append(reference)
+                contestants.append(
+                    Contestant(kind.title) { () throws(BenchmarkError) in
+                        try load(workload, &source, reference)
+                    })
             }
             let rows = RowInsertion(rowsPerTransaction: workload.batchesPerCommit)
-            insertion = (rows, Figures(title: rows.title))
+            contestants.append(
+                Contestant(rows.title) { () throws(BenchmarkError) in
+                    try rows.run(in: folder, warmUp: options.warmUp, measured: options.measured)
+                })
         }
-        var product = Figures(title: "rollcall")
-        var source = BatchSource()
-        try enrol(&source, at: server)
+        var result = try inTurns(workload, contestants)
+        result.product.residentBytes = server.residentBytes
+        for server in [server] + references { try server.stop() }
+        return result
+    }
+
+    /// Who is measured in turns with others.
+    struct Contestant {
+        /// Its name in reports.
+        let title: String
+        /// One run.
+        let run: () throws(BenchmarkError) -> LoadFigures
+
+        init(_ title: String, _ run: @escaping () throws(BenchmarkError) -> LoadFigures) {
+            self.title = title
+            self.run = run
+        }
+    }
+
+    /// Runs all of them in turns; the first is the product.
+    func inTurns(
+        _ workload: Workload, _ contestants: [Contestant]
+    ) throws(BenchmarkError) -> WorkloadResult {
+        var figures = contestants.map { Figures(title: $0.title) }
         for run in 1...options.runs {
-            try load(workload, &source, server, &product)
-            for index in references.indices {
-                let (server, _) = references[index]
-                try load(workload, &source, server, &references[index].figures)
+            for index in contestants.indices {
+                figures[index].runs.append(try contestants[index].run())
             }
-            if let rows = insertion?.rows {
-                let figures = try rows.run(
-                    in: folder, warmUp: options.warmUp, measured: options.measured)
-                insertion?.figures.runs.append(figures)
-            }
-            let parts = references.map(\.figures) + [insertion?.figures].compactMap(\.self)
-            let rates = ([product] + parts).compactMap { figures in
+            let rates = figures.compactMap { figures in
                 figures.runs.last.map { "\(figures.title) \(grouped($0.batchesPerSecond))" }
             }
             tell(
                 "\(workload.name), run \(run) of \(options.runs), \(workload.unit): "
                     + rates.joined(separator: ", "))
         }
-        product.residentBytes = server.residentBytes
-        try server.stop()
-        for (server, _) in references { try server.stop() }
         return WorkloadResult(
-            workload: workload, product: product,
-            references: references.map(\.figures) + [insertion?.figures].compactMap(\.self))
+            workload: workload, product: figures[0], references: Array(figures.dropFirst()))
     }
 
-    private func enrol(
-        _ source: inout BatchSource, at server: ServerProcess
-    ) throws(BenchmarkError) {
+    /// Has every responder heard once.
+    func enrol(_ source: inout BatchSource, at server: ServerProcess) throws(BenchmarkError) {
         var generator = try LoadGenerator(.enrolment, to: server)
         let requests = BatchSource.responders / Workload.enrolment.batchesPerRequest
         try generator.run(&source, requests: requests)
     }
 
-    private func load(
-        _ workload: Workload, _ source: inout BatchSource, _ server: ServerProcess,
-        _ figures: inout Figures
-    ) throws(BenchmarkError) {
+    /// One run of a load against a server.
+    func load(
+        _ workload: Workload, _ source: inout BatchSource, _ server: ServerProcess
+    ) throws(BenchmarkError) -> LoadFigures {
         var generator = try LoadGenerator(workload, to: server)
-        figures.runs.append(
-            try generator.run(&source, warmUp: options.warmUp, measured: options.measured))
+        return try generator.run(&source, warmUp: options.warmUp, measured: options.measured)
     }
 
     /// Memory a second after the start of a server that nobody has spoken to.
@@ -165,31 +199,38 @@ struct Benchmark {
         return bytes
     }
 
-    private func startProduct(store: String) throws(BenchmarkError) -> ServerProcess {
+    /// Starts the product with a store of this name, which is made if it is not there.
+    func startProduct(
+        store: String, arguments: [String] = [], environment: [String] = []
+    ) throws(BenchmarkError) -> ServerProcess {
         let path = try makeStore(store)
         return try ServerProcess(
             name: "rollcall", executable: product,
             arguments: [
                 "serve", "--web.listen-address", "127.0.0.1:0",
                 "--storage.path", "\(path)/rollcall.db",
-            ],
-            errorsPath: "\(path)/errors")
+            ] + arguments,
+            environment: environment, errorsPath: "\(path)/errors")
     }
 
-    private func makeStore(_ store: String) throws(BenchmarkError) -> String {
+    /// The folder of a store, made if it is not there.
+    func makeStore(_ store: String) throws(BenchmarkError) -> String {
         let path = "\(folder)/\(store)"
-        guard mkdir(path, 0o700) == 0 else { throw .system(call: "mkdir \(path)", errno: errno) }
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+            throw .system(call: "mkdir \(path)", errno: errno)
+        }
         return path
     }
 
-    private func removeStore(_ store: String) { Leftovers.remove(folder: "\(folder)/\(store)") }
+    /// Removes a store and what lies beside it.
+    func removeStore(_ store: String) { Leftovers.remove(folder: "\(folder)/\(store)") }
 
     private func startReference(
         _ kind: ReferenceServer, for workload: Workload
     ) throws(BenchmarkError) -> ServerProcess {
         let batches = "\(workload.batchesPerRequest)"
         return try ServerProcess(
-            name: kind.title, executable: ourselves,
+            name: kind.title, executable: ourselves.path,
             arguments: [ReferenceServer.argument, kind.rawValue, batches],
             errorsPath: "\(folder)/\(kind.rawValue)-errors")
     }

@@ -5,7 +5,7 @@ struct BenchmarkOptions {
     /// Prints one JSON document instead of the table.
     var isJSON = false
     /// Runs of each workload against each server; figures are their medians.
-    var runs = 5
+    var runs = 3
     /// Length of one run, without its warm-up.
     var measured = Nanoseconds.milliseconds(2000)
     /// The beginning of each run, which is not counted.
@@ -14,6 +14,8 @@ struct BenchmarkOptions {
     var only = ""
     /// Leaves the references out: for profiling.
     var isProductOnly = false
+    /// Only what is compared with the peers.
+    var isPeers = false
     /// Sizes of the fleets to measure instead of the loads.
     var fleets: [Int] = []
     /// Measures `rollcall tune` instead of the loads.
@@ -27,14 +29,17 @@ struct BenchmarkOptions {
 
         It starts the `rollcall` that lies beside it, loads it over loopback, does the same to a \
         bare libmicrohttpd handler, to one that also suspends and resumes, and to SQLite, in turns, \
-        and prints medians and ratios. The exit code is 0 when everything ran and every answer was \
-        right, however slow.
+        and prints medians and ratios. Then the same while others scrape and ask (mixed), on a disk \
+        that is slower (disk), offered twice what it can do (overload), and beside Pushgateway and \
+        Prometheus, if they are installed (peers). The exit code is 0 when everything ran and every \
+        answer was right, however slow.
 
           --short             one run of 0.2 s each; only proves that everything runs
           --json              one JSON document instead of the table
-          --runs N            runs of each kind, 1 to 99 (5)
+          --runs N            runs of each kind, 1 to 99 (3)
           --seconds N         length of one run, 1 to 60 (2)
-          --only TEXT         only workloads whose name contains TEXT
+          --only TEXT         only what has TEXT in its name, such as single-64, bulk, disk, idle
+          --peers             only what is compared with Pushgateway and Prometheus
           --product-only      without the references, for profiling
           --fleet N           instead of the loads: a fleet of N people, 1000 to 5000000
           --fleets            fleets of 10000, 100000 and 1000000 people, one after the other
@@ -57,6 +62,7 @@ struct BenchmarkOptions {
                 warmUp = .milliseconds(100)
             case "--json": isJSON = true
             case "--product-only": isProductOnly = true
+            case "--peers": isPeers = true
             case "--only": only = try Self.value(of: name, &rest)
             case "--storage": storage = try Self.value(of: name, &rest)
             case "--runs": runs = try Self.number(of: name, in: 1...99, &rest)
@@ -70,6 +76,15 @@ struct BenchmarkOptions {
             }
         }
     }
+
+    /// Whether something of this name is to be measured.
+    func isWanted(_ name: String) -> Bool {
+        if isPeers { return name == Self.peers }
+        return only.isEmpty || name.contains(only)
+    }
+
+    /// The name of what is compared with the peers.
+    static let peers = "peers"
 
     private static func value(
         of name: String, _ rest: inout ArraySlice<String>

@@ -32,8 +32,8 @@ struct Figures {
 /// One load: the product, and what its parts alone do with it.
 struct WorkloadResult {
     let workload: Workload
-    let product: Figures
-    let references: [Figures]
+    var product: Figures
+    var references: [Figures]
 
     /// The product's rate as a share of a reference's, 1 being equal.
     func ratio(to reference: Figures) -> Double {
@@ -47,6 +47,10 @@ struct BenchmarkReport {
     let options: BenchmarkOptions
     let machine: Machine
     var results: [WorkloadResult] = []
+    /// What is no load's rate.
+    var parts: [ReportPart] = []
+    /// Kinds that were left out, and why.
+    var omissions: [String] = []
     /// Resident memory of a server that nobody has spoken to, bytes.
     var idleResidentBytes: Int?
     /// The share of the machine that others used meanwhile.
@@ -63,17 +67,21 @@ struct BenchmarkReport {
             let bare = result.references.first
         {
             let ratio = result.ratio(to: bare)
+            let ceiling = result.references.dropFirst().first.map {
+                " (\(percent(result.ratio(to: $0))) of its ceiling, with suspend and resume)"
+            }
             promises.append(
                 Promise(
                     text: "single batches over 64 connections ≥ 35 % of bare libmicrohttpd",
-                    found: percent(ratio), isKept: ratio >= 0.35))
+                    found: percent(ratio) + (ceiling ?? ""), isKept: ratio >= 0.35))
         }
-        if let result = results.first(where: { $0.workload.name == "bulk-4" }) {
+        if let result = results.first(where: { $0.workload.name == "bulk-1000" }) {
             let rate = result.product.batchesPerSecond
             promises.append(
                 Promise(
-                    text: "bulk NDJSON ≥ 300 000 batches/s", found: grouped(rate),
-                    isKept: rate >= 300_000))
+                    text: "bulk NDJSON, 1000 batches a request, ≥ 300 000 batches/s "
+                        + "(aim: 600 000)",
+                    found: grouped(rate), isKept: rate >= 300_000))
         }
         if let bytes = idleResidentBytes {
             promises.append(
@@ -97,6 +105,7 @@ struct BenchmarkReport {
                     "p99 ms", "MB",
                 ]
             ] + results.flatMap(rows), leading: 2)
+        lines += parts.flatMap(\.lines)
         lines.append("")
         lines += promises.map { $0.line(isJudged: !options.isShort) }
         lines += notes
@@ -113,8 +122,8 @@ struct BenchmarkReport {
 
     private var notes: [String] {
         var notes = [
-            "per second, ratio, CPU: batches (single: a request has one; bulk: 1000). Latency: "
-                + "requests, of SQLite transactions."
+            "per second, ratio, CPU: batches (single: a request has one; bulk-N: N). Ratio: "
+                + "rollcall's rate to this one's. Latency: requests, of SQLite transactions."
         ]
         for result in results {
             for figures in [result.product] + result.references where figures.generatorShare > 0.9 {
@@ -123,6 +132,7 @@ struct BenchmarkReport {
                         + "\(percent(figures.generatorShare)) of a processor and was the limit")
             }
         }
+        notes += omissions.map { "left out: \($0)" }
         if options.isShort { notes.append("--short: proves that everything runs, no more") }
         return notes
     }
@@ -132,7 +142,7 @@ struct BenchmarkReport {
             [
                 index == 0 ? result.workload.name : "", figures.title,
                 grouped(figures.batchesPerSecond), "± \(percent(figures.spread))",
-                index == 0 ? "" : percent(result.ratio(to: figures)),
+                index == 0 ? "" : share(result.ratio(to: figures)),
                 decimal(figures.microsecondsPerBatch, 2), decimal(figures.milliseconds50, 3),
                 decimal(figures.milliseconds99, 3), figures.residentBytes.map(megabytes) ?? "",
             ]
@@ -143,7 +153,7 @@ struct BenchmarkReport {
 
     /// The report as one document.
     var json: JSONText {
-        .object([
+        let members: [(String, JSONText)] = [
             ("machine", machine.json(othersShare: othersShare)),
             ("runs", .number(Double(options.runs))),
             ("run_seconds", .number(options.measured.seconds)),
@@ -152,7 +162,9 @@ struct BenchmarkReport {
             ("loads", .list(results.map(json))),
             ("idle_resident_bytes", idleResidentBytes.map { .number(Double($0)) } ?? .null),
             ("promises", .list(promises.map(\.json))),
-        ])
+            ("left_out", .list(omissions.map { .text($0) })),
+        ]
+        return .object(members + parts.map { ($0.key, $0.json) })
     }
 
     private func json(_ result: WorkloadResult) -> JSONText {

@@ -10,23 +10,32 @@ final class LoadConnection {
         case partial
         /// The answer is whole and right.
         case answered
+        /// The answer is a whole 503: the server does not take more now.
+        case refused(hasRetryAfter: Bool)
+        /// The server closed the connection, and no whole answer came.
+        case cut
     }
 
     /// The socket, for poll(2).
-    let descriptor: Int32
+    private(set) var descriptor: Int32
     /// When the request on its way was begun.
     private(set) var begun = Nanoseconds(count: 0)
 
+    private let port: UInt16
+    private let form: Workload.Form
     private let request: UnsafeMutableRawBufferPointer
     private let batches: [Range<Int>]
     private let answer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: answerBytesMax, alignment: 1)
     private var sent = 0
     private var received = 0
+    private var isBroken = false
 
     /// Connects to a port of the loopback interface.
     init(port: UInt16, workload: Workload) throws(BenchmarkError) {
         descriptor = try connectedSocket(port: port)
+        self.port = port
+        form = workload.form
         let (bytes, batches) = workload.request()
         self.batches = batches
         request = .allocate(byteCount: bytes.count, alignment: 1)
@@ -39,10 +48,26 @@ final class LoadConnection {
         answer.deallocate()
     }
 
+    /// Batches in each of its requests.
+    var batchesPerRequest: Int { batches.count }
+
+    /// Connects anew, if the server does not want to go on with this connection.
+    func renew() throws(BenchmarkError) {
+        guard isBroken || isSending || isLast else { return }
+        close(descriptor)
+        // Not closed twice should there be no new one.
+        descriptor = -1
+        descriptor = try connectedSocket(port: port)
+        isBroken = false
+        sent = request.count
+        received = 0
+    }
+
     /// Writes new batches into the request and begins to send it.
     func begin(_ source: inout BatchSource, at now: Nanoseconds) throws(BenchmarkError) {
         for batch in batches {
-            source.writeNext(UnsafeMutableRawBufferPointer(rebasing: request[batch]))
+            let bytes = UnsafeMutableRawBufferPointer(rebasing: request[batch])
+            if form == .push { source.writeNextPush(bytes) } else { source.writeNext(bytes) }
         }
         begun = now
         sent = 0
@@ -51,7 +76,7 @@ final class LoadConnection {
     }
 
     /// True while poll(2) has to wait until more can be sent.
-    var isSending: Bool { sent < request.count }
+    var isSending: Bool { sent < request.count && !isBroken }
 
     /// Sends what the socket takes.
     func send() throws(BenchmarkError) {
@@ -62,40 +87,53 @@ final class LoadConnection {
                 sent += count
             } else if errno == EAGAIN {
                 return
+            } else if errno == EPIPE || errno == ECONNRESET {
+                // What the server said before it closed is still to be read.
+                isBroken = true
             } else if errno != EINTR {
                 throw .system(call: "send", errno: errno)
             }
         }
     }
 
-    /// Reads what has come. Errors: an answer that is not 2xx or did not take every batch.
+    /// Reads what has come. Errors: an answer that is neither 503 nor 2xx, or did not take every
+    /// batch.
     func read() throws(BenchmarkError) -> Reading {
         while let base = answer.baseAddress {
             let count = recv(descriptor, base + received, answer.count - received, 0)
             if count < 0 && errno == EINTR { continue }
             if count < 0 && errno == EAGAIN { return .partial }
-            guard count >= 0 else { throw .system(call: "recv", errno: errno) }
-            guard count > 0 else {
-                throw .answer("the server closed the connection: \(text)")
+            if count == 0 || errno == ECONNRESET && count < 0 {
+                isBroken = true
+                return .cut
             }
+            guard count > 0 else { throw .system(call: "recv", errno: errno) }
             received += count
-            if try isWhole() { return .answered }
+            if let reading = try whole() { return reading }
             // The rest is on its way: asking at once would cost a call for nothing.
             return .partial
         }
         return .partial
     }
 
-    private var text: String {
+    /// What was received since the last request.
+    var text: String {
         String(decoding: UnsafeRawBufferPointer(answer)[..<received], as: UTF8.self)
     }
 
-    /// Whether the answer is there; checks it once it is.
-    private func isWhole() throws(BenchmarkError) -> Bool {
+    /// Whether the server said that it closes the connection.
+    private var isLast: Bool {
+        let answer = UnsafeRawBufferPointer(answer)
+        guard let head = answer.end(of: "\r\n\r\n", in: 0..<received) else { return false }
+        return answer.end(of: "\r\nConnection: close\r\n", in: 0..<head) != nil
+    }
+
+    /// What the answer is once all of it is there; nil before.
+    private func whole() throws(BenchmarkError) -> Reading? {
         let answer = UnsafeRawBufferPointer(answer)
         guard let head = answer.end(of: "\r\n\r\n", in: 0..<received) else {
             if received == answer.count { throw .answer("its head has no end: \(text)") }
-            return false
+            return nil
         }
         guard let body = answer.number(after: "Content-Length: ", in: 0..<head) else {
             throw .answer("without Content-Length: \(text)")
@@ -103,12 +141,17 @@ final class LoadConnection {
         guard head + body <= answer.count else {
             throw .answer("of \(body) bytes where \(answer.count - head) are enough: \(text)")
         }
-        guard received >= head + body else { return false }
+        guard received >= head + body else { return nil }
+        if answer.number(after: "HTTP/1.1 ", in: 0..<head) == 503 {
+            return .refused(
+                hasRetryAfter: answer.number(after: "\r\nRetry-After: ", in: 0..<head) != nil)
+        }
         // The first "accepted" is that of the items; that of the updates comes after it.
         guard received == head + body, answer.end(of: "HTTP/1.1 2", in: 0..<head) == 10,
-            answer.number(after: "\"accepted\":", in: head..<received) == batches.count
+            form == .push
+                || answer.number(after: "\"accepted\":", in: head..<received) == batches.count
         else { throw .answer("expected 2xx and \(batches.count) accepted, got: \(text)") }
-        return true
+        return .answered
     }
 }
 

@@ -143,6 +143,11 @@ struct LoadGenerator {
             guard events & ~POLLOUT != 0 else { continue }
             switch try connections[index].read() {
             case .partial: break
+            case .refused:
+                throw .answer("\(workload.name): refused: \(connections[index].text)")
+            case .cut:
+                throw .answer(
+                    "\(workload.name): the server closed a connection: \(connections[index].text)")
             case .answered:
                 histogram.record(.now() - connections[index].begun)
                 answers += 1

@@ -67,6 +67,11 @@ func grouped(_ value: Double) -> String {
 /// A share as whole percent.
 func percent(_ share: Double) -> String { "\(decimal(share * 100, 0)) %" }
 
+/// A share as whole percent, or as a multiple if it is a large one.
+func share(_ share: Double) -> String {
+    share < 9.995 ? percent(share) : grouped(share) + " ×"
+}
+
 /// Bytes as millions of bytes.
 func megabytes(_ bytes: Int) -> String { decimal(Double(bytes) / 1e6, 1) }
 

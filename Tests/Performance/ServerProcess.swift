@@ -12,20 +12,33 @@ final class ServerProcess {
     private let clock: clockid_t
     private var isRunning = true
 
-    /// Starts `executable` and waits for its line `…listening on http://127.0.0.1:PORT`. What it
-    /// writes on standard error is kept in `errorsPath`.
+    /// Where a server says at which port it listens.
+    enum Announcement {
+        /// On standard output: `…listening on http://127.0.0.1:PORT`.
+        case output
+        /// In its log on standard error, as Prometheus' programs do.
+        case log
+    }
+
+    /// Starts `executable` and waits until it says where it listens. What it writes on standard
+    /// error is kept in `errorsPath`.
     init(
-        name: String, executable: String, arguments: [String], errorsPath: String,
+        name: String, executable: String, arguments: [String], environment: [String] = [],
+        announcement: Announcement = .output, errorsPath: String,
         patience: Nanoseconds = startPatience
     ) throws(BenchmarkError) {
         self.name = name
         self.errorsPath = errorsPath
-        (process, output) = try spawn(executable, arguments, errorsPath: errorsPath)
+        (process, output) = try spawn(
+            executable, arguments, environment: environment, errorsPath: errorsPath)
         Leftovers.add(process)
         var clock = clockid_t()
         clock_getcpuclockid(process, &clock)
         self.clock = clock
-        port = try readPort(patience)
+        switch announcement {
+        case .output: port = try readPort(patience)
+        case .log: port = try readLoggedPort(patience)
+        }
     }
 
     deinit { if isRunning { end(SIGKILL) } }
@@ -41,6 +54,17 @@ final class ServerProcess {
             fields.count > 1, let pages = Int(String(decoding: fields[1], as: UTF8.self))
         else { return nil }
         return pages * sysconf(Int32(_SC_PAGESIZE))
+    }
+
+    /// The most resident memory it ever had, bytes; nil if the system does not tell.
+    var residentBytesMost: Int? {
+        let status = shortFile("/proc/\(process)/status") ?? []
+        let text = String(decoding: status, as: UTF8.self)
+        let words = text.ranges(of: "VmHWM:").first.map {
+            text[$0.upperBound...].split { $0.isWhitespace }
+        }
+        let kilobytes = words?.first.flatMap { Int($0) }
+        return kilobytes.map { $0 << 10 }
     }
 
     /// Processor time used so far by each of its threads; in ticks of 10 ms.
@@ -127,6 +151,18 @@ final class ServerProcess {
         throw .server("\(name) did not say where it listens; \(lastWords)")
     }
 
+    private func readLoggedPort(_ patience: Nanoseconds) throws(BenchmarkError) -> UInt16 {
+        let deadline = Nanoseconds.now() + patience
+        while Nanoseconds.now() < deadline {
+            let found = shortFile(errorsPath)?.withUnsafeBytes {
+                $0.number(after: "\"Listening on\" address=127.0.0.1:", in: 0..<$0.count)
+            }
+            if let found, let port = UInt16(exactly: found) { return port }
+            usleep(2000)
+        }
+        throw .server("\(name) did not say where it listens; \(lastWords)")
+    }
+
     private func port(in line: [UInt8]) -> UInt16? {
         let text = String(decoding: line, as: UTF8.self)
         guard text.contains("listening on http://127.0.0.1:"),
@@ -140,40 +176,3 @@ final class ServerProcess {
 let startPatience = Nanoseconds.milliseconds(10_000)
 /// The product promises 10 s.
 let stopPatience = Nanoseconds.milliseconds(15_000)
-
-/// Starts a process whose standard output is a pipe; signals reach it as if a shell had started it.
-private func spawn(
-    _ executable: String, _ arguments: [String], errorsPath: String
-) throws(BenchmarkError) -> (process: pid_t, output: Int32) {
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw .system(call: "pipe", errno: errno) }
-    // Only the copy that becomes standard output may reach the server, and no other server.
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-    posix_spawn_file_actions_addopen(
-        &actions, 2, errorsPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var none = sigset_t()
-    sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-
-    var words: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) }
-    words.append(nil)
-    defer { for word in words { free(word) } }
-    var process: pid_t = 0
-    let failure = posix_spawn(&process, executable, &actions, &attributes, words, environ)
-    close(ends[1])
-    guard failure == 0 else {
-        close(ends[0])
-        throw .system(call: "start \(executable)", errno: failure)
-    }
-    return (process, ends[0])
-}

@@ -4,33 +4,55 @@ struct Workload {
     let name: String
     /// Keep-alive connections, each with one request on its way.
     let connections: Int
-    /// Batches in one request's body; with more than one it is NDJSON.
+    /// Batches in one request.
     let batchesPerRequest: Int
+    /// How they are written.
+    let form: Form
+
+    /// What a request carries.
+    enum Form {
+        /// One batch as a JSON object.
+        case object
+        /// Batches as NDJSON.
+        case lines
+        /// What a Pushgateway takes instead of a batch: a group of its own for each responder.
+        case push
+    }
 
     /// How many batches share a commit when half of the connections wait for the next one, as
     /// they do in a closed loop: what SQLite is compared at.
-    var batchesPerCommit: Int {
-        batchesPerRequest == 1 ? max(1, connections / 2) : batchesPerRequest
-    }
+    var batchesPerCommit: Int { max(1, connections / 2) * batchesPerRequest }
 
     /// What is counted.
-    var unit: String { batchesPerRequest == 1 ? "requests/s" : "batches/s" }
+    var unit: String { form == .lines ? "batches/s" : "requests/s" }
 
-    /// Design §10's loads. One connection shows a commit's price, 64 what sharing it buys.
-    static let all = [
-        Workload(name: "single-1", connections: 1, batchesPerRequest: 1),
-        Workload(name: "single-16", connections: 16, batchesPerRequest: 1),
-        Workload(name: "single-64", connections: 64, batchesPerRequest: 1),
-        Workload(name: "bulk-4", connections: 4, batchesPerRequest: 1000),
-    ]
+    /// Single batches over so many connections: one shows a commit's price, 64 what sharing it
+    /// buys.
+    static func single(_ connections: Int, name: String? = nil) -> Workload {
+        Workload(
+            name: name ?? "single-\(connections)", connections: connections, batchesPerRequest: 1,
+            form: .object)
+    }
+
+    /// So many batches in a request, as a backend sends that gathers for a while.
+    static func bulk(_ batches: Int, connections: Int = 4, name: String? = nil) -> Workload {
+        Workload(
+            name: name ?? "bulk-\(batches)", connections: connections,
+            batchesPerRequest: batches, form: .lines)
+    }
+
+    /// The loads of a server that nobody asks anything meanwhile.
+    static let all =
+        [1, 16, 64, 256].map { single($0) } + [1, 10, 100, 1000].map { bulk($0) }
 
     /// Before the first run: every responder is heard once, so that none is enrolled later.
-    static let enrolment = Workload(name: "enrolment", connections: 1, batchesPerRequest: 1000)
+    static let enrolment = bulk(1000, connections: 1, name: "enrolment")
 
     /// The whole request, its batches not written yet, and where each of them belongs.
     func request() -> (bytes: [UInt8], batches: [Range<Int>]) {
+        if form == .push { return (GroupPush.request, [0..<GroupPush.request.count]) }
         let size = BatchSource.batchBytes
-        let type = batchesPerRequest == 1 ? "application/json" : "application/x-ndjson"
+        let type = form == .object ? "application/json" : "application/x-ndjson"
         let bodyBytes = batchesPerRequest * (size + 1) - 1
         var bytes = Array(
             """
