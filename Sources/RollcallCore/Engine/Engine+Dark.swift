@@ -86,7 +86,6 @@ extension Engine {
 
     /// A location of a person who is active, before it becomes their newest (C4).
     mutating func cover(_ person: Responder, _ number: Int, _ instant: WatchedTime) {
-        guard isMeasuring else { return }
         let degraded = policy.thresholds(person).degraded
         let until = locatedUntil(person, number, degraded)
         if person.isActive, instant > until { leave(person, number, from: until, to: instant) }

@@ -73,8 +73,9 @@ extension Engine {
         counters.batches += 1
         counters.lastBatchAt = watch.wallNow
         let told = arrival(of: item)
+        let isQuiet = isQuiet(item, list.bytes.span, number, told.instant)
         var person = roster[number]
-        if isQuiet(item, list.bytes.span, person, number, told.instant) {
+        if isQuiet {
             return foldQuietly(item, list, &person, number, told, &receipt)
         }
         let now = watch.watchedNow
@@ -211,27 +212,35 @@ extension Engine {
         _ received: Timestamp, _ news: inout GapNews
     ) {
         guard var captured = update.capturedAt else { return }
-        var isClamped = false
-        let duty = item.duty ?? (person.duty == .none ? .onDuty : person.duty)
-        let platform = item.platform ?? person.platform
-        if captured - received > Self.skewMax {
+        let isClamped = captured - received > Self.skewMax
+        if isClamped {
             counters.skewedUpdates += 1
             captured = received
-            isClamped = true
-        } else if isMeasuring {
+        }
+        let instant = watch.told(captured)
+        if person.hasGap, !isClamped, !update.isCached { news.captured.append((instant, captured)) }
+        if isMeasuring { measure(captured, isClamped, instant, item, person, number, received) }
+        person.lastLocation = max(person.lastLocation, instant)
+        person.lastLocationAt = max(person.lastLocationAt, captured)
+    }
+
+    /// Measures how late a location is, how far from the one before it, and what it covers.
+    private mutating func measure(
+        _ captured: Timestamp, _ isClamped: Bool, _ instant: WatchedTime, _ item: Item,
+        _ person: Responder, _ number: Int, _ received: Timestamp
+    ) {
+        let duty = item.duty ?? (person.duty == .none ? .onDuty : person.duty)
+        let platform = item.platform ?? person.platform
+        if !isClamped {
             let delay = (received - captured).count
             counters.delay.observe(delay)
             counters.delayBy[Int(duty.rawValue) * 4 + Int(platform.rawValue)].observe(delay)
         }
-        let instant = watch.told(captured)
-        if person.hasGap, !isClamped, !update.isCached { news.captured.append((instant, captured)) }
         cover(person, number, instant)
-        if isMeasuring, person.lastLocationAt > .distantPast, captured > person.lastLocationAt {
+        if person.lastLocationAt > .distantPast, captured > person.lastLocationAt {
             counters.interval[Int(duty.rawValue)].observe(
                 (captured - person.lastLocationAt).count)
         }
-        person.lastLocation = max(person.lastLocation, instant)
-        person.lastLocationAt = max(person.lastLocationAt, captured)
     }
 
     // MARK: - Facts

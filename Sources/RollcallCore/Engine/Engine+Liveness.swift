@@ -81,8 +81,9 @@ extension Engine {
         guard person.isActive else { return }
         if instant >= person.activeSince { person.isHeard = true }
         let limits = isNewest ? setDeadlines(&person) : policy.thresholds(person)
-        let best = adopted[number]?.best(instant) ?? .online
-        if best == .online { adopted[number] = nil }
+        let adoption = adopted[number]
+        let best = adoption?.best(instant) ?? .online
+        if adoption != nil, best == .online { adopted[number] = nil }
         let age = watch.watchedNow - instant
         let worth = max(
             best, age <= limits.degraded ? .online : age <= limits.offline ? .degraded : .offline)
@@ -94,7 +95,8 @@ extension Engine {
     // MARK: - Deadlines
 
     /// The latest of last contact, becoming active and the last grace: where deadlines count from
-    /// (F18).
+    /// (F18). Inlined like what follows where a person is an argument: a call copies them.
+    @inline(__always)
     private func base(_ person: Responder) -> WatchedTime {
         max(person.lastContact, person.activeSince, person.grace)
     }
@@ -149,6 +151,7 @@ extension Engine {
     }
 
     /// When time alone next changes something about a person.
+    @inline(__always)
     func due(_ person: Responder) -> WatchedTime {
         guard person.isActive else { return .distantFuture }
         let dark = person.isDark ? person.darkFrom + Self.darkBookedEvery : person.darkFrom
@@ -162,6 +165,7 @@ extension Engine {
     }
 
     /// Notes when the person next falls due.
+    @inline(__always)
     mutating func arm(_ person: Responder, _ number: Int) {
         if dues.set(number, due(person)) { calmUntil = .distantPast }
     }

@@ -8,6 +8,7 @@ extension Engine {
 
     /// The instant from which a person's location is too old (F31); `distantFuture` for those who
     /// are no candidates (N1).
+    @inline(__always)
     func staleFrom(_ person: Responder) -> WatchedTime {
         guard person.isActive, person.lastLocation > .distantPast,
             policy.nudges.mode != .disabled

@@ -48,14 +48,8 @@ package struct NameTable: Sendable {
     func isName(_ number: UInt32, _ bytes: Span<UInt8>, _ range: ByteRange) -> Bool {
         let known = names[Int(number)]
         guard known.count == Int(range.count) else { return false }
-        // Without a look at the bounds for each byte: with every batch two or three names are held
-        // against those that are known.
-        return known.withUnsafeBufferPointer { known in
-            bytes.extracting(range.indices).withUnsafeBufferPointer { told in
-                for index in known.indices where known[index] != told[index] { return false }
-                return true
-            }
-        }
+        // With every batch two or three names are held against those that are known.
+        return known.span.bytes.isSame(as: bytes.extracting(range.indices).bytes)
     }
 
     /// Gives somebody the name `bytes[range]` instead of the one whose number they have.
@@ -106,5 +100,30 @@ package struct NameTable: Sendable {
             if name.isEmpty { free.insert(number, at: 0) } else { numbers[name] = number }
         }
         return true
+    }
+}
+
+extension RawSpan {
+    /// True if all bytes are those of `other`, which has as many; eight at a time.
+    @inline(__always)
+    fileprivate func isSame(as other: RawSpan) -> Bool {
+        guard byteCount >= 8 else {
+            for index in 0..<byteCount
+            where unsafeLoad(fromByteOffset: index, as: UInt8.self)
+                != other.unsafeLoad(fromByteOffset: index, as: UInt8.self)
+            {
+                return false
+            }
+            return true
+        }
+        var offset = 0
+        // The last eight may overlap those before them.
+        while true {
+            let mine = unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            let its = other.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            if mine != its { return false }
+            if offset == byteCount - 8 { return true }
+            offset = min(offset + 8, byteCount - 8)
+        }
     }
 }
