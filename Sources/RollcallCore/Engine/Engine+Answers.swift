@@ -39,4 +39,9 @@ extension Engine {
 
     /// When the pause of a person ends by itself; nil if none does.
     package func pausedUntil(_ number: Int) -> Timestamp? { pauses[number] }
+
+    /// True if a person's phone ever told something of itself.
+    package func hasTelemetry(_ number: Int) -> Bool {
+        factAsides.time(.telemetry, roster[number].factTimes, number).at > .distantPast
+    }
 }

@@ -1,10 +1,8 @@
-/// Batches and facts. Source: design §3, fine print F6, F13 to F17, F23.
+/// Items and batches. Source: design §3, fine print F6, F13, F14, F23.
 extension Engine {
     /// `received_at` may be this far ahead of us and count as now (F13); `captured_at` may be this
     /// far ahead of `received_at` (I6).
     private static var skewMax: Milliseconds { Milliseconds(2000) }
-    /// How long a duty state told by the backend wins over batches (F15).
-    private static var dutyPrecedence: Milliseconds { .seconds(60) }
 
     mutating func foldItems(_ list: ItemList, _ receipt: inout Receipt) {
         receipt.rows.reserveCapacity(list.count)
@@ -111,7 +109,7 @@ extension Engine {
         contact(&person, number, told.instant, at: told.received, taken: heights)
         guard person.hasGap else { return }
         news.isReinstalled = counters.installsReset > resets
-        if factTime(.telemetry, person, number).at == told.instant,
+        if factAsides.time(.telemetry, person.factTimes, number).at == told.instant,
             person.telemetry == item.telemetry
         {
             news.telemetry = item.telemetry
@@ -240,167 +238,6 @@ extension Engine {
         if person.lastLocationAt > .distantPast, captured > person.lastLocationAt {
             counters.interval[Int(duty.rawValue)].observe(
                 (captured - person.lastLocationAt).count)
-        }
-    }
-
-    // MARK: - Facts
-
-    private mutating func foldFacts(
-        _ item: Item, _ list: ItemList, _ number: Int, _ receipt: inout Receipt
-    ) {
-        let instant = watch.told(item.toldAt ?? watch.wallNow)
-        receipt.accepted += 1
-        edit(number) { engine, person in
-            if item.kind == .rosterEntry {
-                person.isRetired = false
-                engine.retired[number] = nil
-            } else if item.duty != nil, let at = engine.retired[number], instant >= at {
-                engine.returnRetired(&person, number, .distantFuture)
-            }
-            let old = engine.policy.thresholds(person)
-            engine.applyFacts(item, list.bytes, &person, number, instant, sequence: nil)
-            engine.settleFacts(&person, number, old: old)
-        }
-    }
-
-    /// Contact received after a retirement brings the person back (F17).
-    mutating func returnRetired(
-        _ person: inout Responder, _ number: Int, _ instant: WatchedTime
-    ) {
-        guard person.isRetired, let at = retired[number], instant > at else { return }
-        person.isRetired = false
-        retired[number] = nil
-    }
-
-    /// After facts changed: who is expected, and by which thresholds.
-    private mutating func settleFacts(
-        _ person: inout Responder, _ number: Int,
-        old: (degraded: Milliseconds, offline: Milliseconds)
-    ) {
-        let wasActive = person.isActive
-        reconcile(&person, number)
-        if wasActive && person.isActive { adjust(&person, number, old: old, .duty) }
-    }
-
-    /// Takes over every field that is newer than what we have (F15). `sequence` is nil for facts
-    /// that the backend knows.
-    mutating func applyFacts(
-        _ item: Item, _ bytes: [UInt8], _ person: inout Responder, _ number: Int,
-        _ instant: WatchedTime, sequence: Int64?
-    ) {
-        var aside = person.factTimes.hasAside ? factAsides[number] : nil
-        let time = FactTime(at: instant, by: sequence)
-        let news = person.factTimes.news(time, aside)
-        var told = applyDuty(item, &person, time, aside, isByBackend: sequence == nil)
-        func isNews(_ fact: FactSet) -> Bool {
-            guard news.contains(fact) else { return false }
-            told.insert(fact)
-            return true
-        }
-        if item.sharing != nil || item.pausedUntil != nil, isNews(.sharing) {
-            applySharing(item, &person, number)
-        }
-        if let range = item.region, isNews(.region) {
-            regions.give(bytes, range, to: &person.region)
-        }
-        if let range = item.circles, isNews(.circles) {
-            circles.give(bytes, range, to: &person.circles)
-        }
-        if let platform = item.platform, isNews(.platform) {
-            person.platform = platform
-        }
-        if item.osVersion != nil || item.appVersion != nil, isNews(.versions) {
-            if let range = item.osVersion {
-                versions.give(bytes, range, to: &person.osVersion)
-            }
-            if let range = item.appVersion {
-                versions.give(bytes, range, to: &person.appVersion)
-            }
-        }
-        if let battery = item.battery, isNews(.battery) {
-            person.battery = battery
-        }
-        if let telemetry = item.telemetry {
-            if isMeasuring, telemetry.queueDepth != Telemetry.queueDepthUnknown {
-                counters.queueDepth.observe(Int64(telemetry.queueDepth) * 1000)
-            }
-            if isNews(.telemetry) {
-                person.telemetry = telemetry
-            }
-        }
-        if let range = item.pushToken {
-            takeToken(Array(bytes[range.indices]), person, number)
-        }
-        if let sound = item.nudgeSound { person.nudgeSound = sound }
-        let hadAside = person.factTimes.hasAside
-        person.factTimes.tell(told, time, &aside)
-        if hadAside || person.factTimes.hasAside { factAsides[number] = aside }
-    }
-
-    /// When a fact about a person was last told.
-    private func factTime(_ fact: FactSet, _ person: Responder, _ number: Int) -> FactTime {
-        person.factTimes.time(fact, person.factTimes.hasAside ? factAsides[number] : nil)
-    }
-
-    /// True if a person's phone ever told something of itself.
-    package func hasTelemetry(_ number: Int) -> Bool {
-        factTime(.telemetry, roster[number], number).at > .distantPast
-    }
-
-    /// A person counts for the names that they have.
-    mutating func useNames(_ person: Responder) {
-        regions.use(person.region)
-        circles.use(person.circles)
-        versions.use(UInt32(person.osVersion))
-        versions.use(UInt32(person.appVersion))
-    }
-
-    /// A person counts for their names no longer.
-    mutating func leaveNames(_ person: Responder) {
-        regions.leave(person.region)
-        circles.leave(person.circles)
-        versions.leave(UInt32(person.osVersion))
-        versions.leave(UInt32(person.appVersion))
-    }
-
-    /// A duty state told by the backend wins over one in batches received within 60 s after it
-    /// (F15), in whichever order the two arrive. Returns what was told by it.
-    private func applyDuty(
-        _ item: Item, _ person: inout Responder, _ time: FactTime, _ aside: FactTable?,
-        isByBackend: Bool
-    ) -> FactSet {
-        guard let duty = item.duty else { return [] }
-        let last = person.factTimes.time(.duty, aside)
-        let byBackendAt = person.factTimes.time(.dutyByBackend, aside).at
-        let wasTold = last.at > .distantPast
-        if isByBackend && time.at < byBackendAt { return [] }
-        // Kept even if it does not count: blindness noticed later may bring it closer (B1).
-        let kept: FactSet = isByBackend ? .dutyByBackend : []
-        if !isByBackend, time.at - byBackendAt < Self.dutyPrecedence { return kept }
-        if isByBackend && !person.isDutyByBackend && wasTold {
-            guard last.at - time.at < Self.dutyPrecedence else { return kept }
-        } else if isByBackend == person.isDutyByBackend || !wasTold {
-            guard time.isNews(after: last) else { return kept }
-        }
-        if person.duty == .offDuty && duty.isOn { person.isForgotten = false }
-        person.duty = duty
-        person.isDutyByBackend = isByBackend
-        return kept.union(.duty)
-    }
-
-    /// Sharing and the end of a pause (F23).
-    private mutating func applySharing(_ item: Item, _ person: inout Responder, _ number: Int) {
-        if let until = item.pausedUntil, item.sharing != .active {
-            person.sharing = until > watch.wallNow ? .paused : .active
-            pauses[number] = person.sharing == .paused ? until : nil
-            if person.sharing == .paused {
-                pauseQueue.push(.init(at: until, number: UInt32(number)))
-            }
-        } else if item.sharing == .paused {
-            person.sharing = .paused
-        } else {
-            person.sharing = .active
-            pauses[number] = nil
         }
     }
 }

@@ -2,17 +2,19 @@
 struct FactSet: OptionSet, Sendable {
     var rawValue: UInt32
 
-    static let duty = FactSet(at: 0)
-    static let region = FactSet(at: 1)
-    static let circles = FactSet(at: 2)
-    static let sharing = FactSet(at: 3)
-    static let platform = FactSet(at: 4)
-    static let versions = FactSet(at: 5)
-    static let battery = FactSet(at: 6)
-    static let telemetry = FactSet(at: 7)
+    static var duty: FactSet { FactSet(at: 0) }
+    static var region: FactSet { FactSet(at: 1) }
+    static var circles: FactSet { FactSet(at: 2) }
+    static var sharing: FactSet { FactSet(at: 3) }
+    static var platform: FactSet { FactSet(at: 4) }
+    static var versions: FactSet { FactSet(at: 5) }
+    static var battery: FactSet { FactSet(at: 6) }
+    static var telemetry: FactSet { FactSet(at: 7) }
     /// What the backend last told of the duty state, for its 60 s of precedence.
-    static let dutyByBackend = FactSet(at: 8)
-    static let all = FactSet(rawValue: 0x15555)
+    static var dutyByBackend: FactSet { FactSet(at: 8) }
+    static var all: FactSet { FactSet(rawValue: allBits) }
+    /// The bits of `all`.
+    static var allBits: UInt32 { 0x15555 }
 
     /// Number of facts.
     static let count = 9
@@ -60,6 +62,7 @@ struct FactTime: Equatable, Sendable {
 
     /// True if this is news after what was told at `old`. Ties go to the higher sequence, else to
     /// what comes later.
+    @inline(__always)
     func isNews(after old: FactTime) -> Bool {
         if at != old.at { return at > old.at }
         guard sequence != 0, old.sequence != 0 else { return true }
@@ -101,70 +104,107 @@ struct FactTimes: Sendable {
     private static let slots = 3
     /// Set if there is a table aside.
     private static let asideMark: UInt32 = 1 << 31
+    /// What is added to an instant to make it a natural number: some 557 years.
+    private static let bias: Int64 = 1 << 44
 
     private var sequences = InlineArray<3, UInt32>(repeating: 0)
     /// A fact's slot + 1 in two bits; 0 if it stands aside or was never told.
     private var slotOfFact: UInt32 = 0
-    private var instants = InlineArray<3, CompactInstant<WatchedTime>>(
-        repeating: CompactInstant(wrappedValue: .distantPast))
+    private var instants = InlineArray<3, SixBytes>(repeating: SixBytes(truncating: 0))
 
     /// True if some facts stand in a table aside.
     var hasAside: Bool { slotOfFact & Self.asideMark != 0 }
 
-    /// When a fact was told.
-    func time(_ fact: FactSet, _ aside: FactTable?) -> FactTime {
+    /// When a fact was told; nil if it stands aside or was never told.
+    @inline(__always)
+    func time(_ fact: FactSet) -> FactTime? {
         let slot = Int(slotOfFact >> UInt32(fact.place * 2) & 3)
-        if slot > 0 { return self[slot - 1] }
-        return aside?[fact.place] ?? FactTime()
+        return slot > 0 ? self[slot - 1] : nil
     }
 
-    /// The facts that are news if they are told at `time`.
-    func news(_ time: FactTime, _ aside: FactTable?) -> FactSet {
+    /// The facts that are news if they are told at `time`, as if none stood aside.
+    @inline(__always)
+    func news(_ time: FactTime) -> FactSet {
         var news = facts(0)
-        if let aside {
-            for place in 0..<FactSet.count where !time.isNews(after: aside[place]) {
-                news.remove(FactSet(at: place))
-            }
-        }
         for slot in 0..<Self.slots where time.isNews(after: self[slot]) {
             news.formUnion(facts(slot + 1))
         }
         return news
     }
 
+    /// The facts that are news if they are told at `time`.
+    func news(_ time: FactTime, _ aside: FactTable?) -> FactSet {
+        var news = news(time)
+        guard let aside else { return news }
+        for place in 0..<FactSet.count where !time.isNews(after: aside[place]) {
+            news.remove(FactSet(at: place))
+        }
+        return news
+    }
+
+    /// Facts are told at `time`; false, and nothing has changed, if that takes a table aside.
+    @inline(__always)
+    mutating func tell(_ facts: FactSet, _ time: FactTime) -> Bool {
+        if facts.isEmpty { return true }
+        let before = slotOfFact
+        slotOfFact &= ~(facts.rawValue &* 3)
+        guard !hasAside, Self.holds(time.at), let slot = slot(for: time) else {
+            slotOfFact = before
+            return false
+        }
+        keep(facts, time, slot)
+        return true
+    }
+
     /// Facts are told at `time`.
     mutating func tell(_ facts: FactSet, _ time: FactTime, _ aside: inout FactTable?) {
-        guard !facts.isEmpty else { return }
-        slotOfFact &= ~(facts.rawValue * 3)
+        if tell(facts, time) { return }
+        slotOfFact &= ~(facts.rawValue &* 3)
         if hasAside { write(facts, FactTime(), &aside) }
-        guard CompactInstant.holds(time.at) else { return write(facts, time, &aside) }
-        let slot = slot(for: time) ?? makeRoom(&aside)
-        sequences[slot] = time.sequence
-        instants[slot].wrappedValue = time.at
-        slotOfFact |= facts.rawValue * UInt32(slot + 1)
+        guard Self.holds(time.at) else { return write(facts, time, &aside) }
+        keep(facts, time, slot(for: time) ?? makeRoom(&aside))
     }
 
     /// Watched time was set back (B1).
     mutating func clampInstants(to now: WatchedTime) {
-        for slot in 0..<Self.slots { instants[slot].wrappedValue = min(self[slot].at, now) }
+        for slot in 0..<Self.slots where self[slot].at > now { instants[slot] = Self.bytes(now) }
     }
 
     private subscript(slot: Int) -> FactTime {
-        FactTime(at: instants[slot].wrappedValue, sequence: sequences[slot])
+        let at = Int64(bitPattern: instants[slot].number) &- Self.bias
+        return FactTime(at: WatchedTime(milliseconds: at), sequence: sequences[slot])
+    }
+
+    /// True if six bytes hold an instant.
+    private static func holds(_ time: WatchedTime) -> Bool {
+        UInt64(bitPattern: time.milliseconds &+ bias) <= SixBytes.max
+    }
+
+    private static func bytes(_ time: WatchedTime) -> SixBytes {
+        SixBytes(truncating: UInt64(bitPattern: time.milliseconds &+ bias))
+    }
+
+    @inline(__always)
+    private mutating func keep(_ facts: FactSet, _ time: FactTime, _ slot: Int) {
+        sequences[slot] = time.sequence
+        instants[slot] = Self.bytes(time.at)
+        slotOfFact |= facts.rawValue &* UInt32(truncatingIfNeeded: slot + 1)
     }
 
     /// The facts whose two bits are `value`.
+    @inline(__always)
     private func facts(_ value: Int) -> FactSet {
-        let other = slotOfFact ^ FactSet.all.rawValue * UInt32(value)
-        return FactSet(rawValue: ~(other | other >> 1)).intersection(.all)
+        let other = slotOfFact ^ FactSet.allBits &* UInt32(truncatingIfNeeded: value)
+        return FactSet(rawValue: ~(other | other >> 1) & FactSet.allBits)
     }
 
     /// The slot that holds `time`, or one that holds nothing.
+    @inline(__always)
     private func slot(for time: FactTime) -> Int? {
         var free: Int?
         for slot in 0..<Self.slots {
             if facts(slot + 1).isEmpty {
-                free = free ?? slot
+                free = slot
             } else if self[slot] == time {
                 return slot
             }
@@ -177,7 +217,7 @@ struct FactTimes: Sendable {
         var oldest = 0
         for slot in 1..<Self.slots where self[slot].at < self[oldest].at { oldest = slot }
         let facts = facts(oldest + 1)
-        slotOfFact &= ~(facts.rawValue * 3)
+        slotOfFact &= ~(facts.rawValue &* 3)
         write(facts, self[oldest], &aside)
         return oldest
     }
@@ -226,4 +266,14 @@ struct FactTimes: Sendable {
 
     /// What was told of nobody.
     init() {}
+}
+
+extension SideTable<FactTable> {
+    /// When a fact about person `number`, who has these times, was last told.
+    @inline(__always)
+    func time(_ fact: FactSet, _ times: FactTimes, _ number: Int) -> FactTime {
+        if let time = times.time(fact) { return time }
+        guard times.hasAside else { return FactTime() }
+        return self[number]?[fact.place] ?? FactTime()
+    }
 }

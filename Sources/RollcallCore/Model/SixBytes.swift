@@ -48,11 +48,6 @@ package struct CompactInstant<Time: Instant>: Sendable {
         set { bytes = SixBytes(truncating: Self.code(newValue)) }
     }
 
-    /// True if `time` fits exactly.
-    static func holds(_ time: Time) -> Bool {
-        CompactInstant(wrappedValue: time).wrappedValue == time
-    }
-
     private static func code(_ time: Time) -> UInt64 {
         let biased = time.milliseconds &+ bias
         if biased > Int64(past), biased < Int64(future) { return UInt64(biased) }

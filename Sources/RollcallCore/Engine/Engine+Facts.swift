@@ -1,0 +1,165 @@
+/// Facts about people, told by their phones with a batch or by a backend. Source: design §3, fine
+/// print F15 to F17.
+extension Engine {
+    /// How long a duty state told by the backend wins over batches (F15).
+    private static var dutyPrecedence: Milliseconds { .seconds(60) }
+
+    /// Takes an item of facts that the backend knows.
+    mutating func foldFacts(
+        _ item: Item, _ list: ItemList, _ number: Int, _ receipt: inout Receipt
+    ) {
+        let instant = watch.told(item.toldAt ?? watch.wallNow)
+        receipt.accepted += 1
+        edit(number) { engine, person in
+            if item.kind == .rosterEntry {
+                person.isRetired = false
+                engine.retired[number] = nil
+            } else if item.duty != nil, let at = engine.retired[number], instant >= at {
+                engine.returnRetired(&person, number, .distantFuture)
+            }
+            let old = engine.policy.thresholds(person)
+            engine.applyFacts(item, list.bytes, &person, number, instant, sequence: nil)
+            engine.settleFacts(&person, number, old: old)
+        }
+    }
+
+    /// Contact received after a retirement brings the person back (F17).
+    mutating func returnRetired(
+        _ person: inout Responder, _ number: Int, _ instant: WatchedTime
+    ) {
+        guard person.isRetired, let at = retired[number], instant > at else { return }
+        person.isRetired = false
+        retired[number] = nil
+    }
+
+    /// After facts changed: who is expected, and by which thresholds.
+    mutating func settleFacts(
+        _ person: inout Responder, _ number: Int,
+        old: (degraded: Milliseconds, offline: Milliseconds)
+    ) {
+        let wasActive = person.isActive
+        reconcile(&person, number)
+        if wasActive && person.isActive { adjust(&person, number, old: old, .duty) }
+    }
+
+    /// Takes over every field that is newer than what we have (F15). `sequence` is nil for facts
+    /// that the backend knows.
+    mutating func applyFacts(
+        _ item: Item, _ bytes: [UInt8], _ person: inout Responder, _ number: Int,
+        _ instant: WatchedTime, sequence: Int64?
+    ) {
+        let time = FactTime(at: instant, by: sequence)
+        let news =
+            person.factTimes.hasAside
+            ? person.factTimes.news(time, factAsides[number]) : person.factTimes.news(time)
+        var told: FactSet = []
+        if let duty = item.duty {
+            let last = factAsides.time(.duty, person.factTimes, number)
+            let byBackend = factAsides.time(.dutyByBackend, person.factTimes, number)
+            told = Self.apply(
+                duty, time, isByBackend: sequence == nil, to: &person, last, byBackend.at)
+        }
+        func isNews(_ fact: FactSet) -> Bool {
+            guard news.contains(fact) else { return false }
+            told.insert(fact)
+            return true
+        }
+        if item.sharing != nil || item.pausedUntil != nil, isNews(.sharing) {
+            applySharing(item, &person, number)
+        }
+        if let range = item.region, isNews(.region) {
+            regions.give(bytes, range, to: &person.region)
+        }
+        if let range = item.circles, isNews(.circles) {
+            circles.give(bytes, range, to: &person.circles)
+        }
+        if let platform = item.platform, isNews(.platform) {
+            person.platform = platform
+        }
+        if item.osVersion != nil || item.appVersion != nil, isNews(.versions) {
+            if let range = item.osVersion {
+                versions.give(bytes, range, to: &person.osVersion)
+            }
+            if let range = item.appVersion {
+                versions.give(bytes, range, to: &person.appVersion)
+            }
+        }
+        if let battery = item.battery, isNews(.battery) {
+            person.battery = battery
+        }
+        if let telemetry = item.telemetry {
+            if isMeasuring, telemetry.queueDepth != Telemetry.queueDepthUnknown {
+                counters.queueDepth.observe(Int64(telemetry.queueDepth) * 1000)
+            }
+            if isNews(.telemetry) {
+                person.telemetry = telemetry
+            }
+        }
+        if let range = item.pushToken {
+            takeToken(Array(bytes[range.indices]), person, number)
+        }
+        if let sound = item.nudgeSound { person.nudgeSound = sound }
+        if !person.factTimes.tell(told, time) {
+            var aside = factAsides[number]
+            person.factTimes.tell(told, time, &aside)
+            factAsides[number] = aside
+        }
+    }
+
+    /// A person counts for the names that they have.
+    mutating func useNames(_ person: Responder) {
+        regions.use(person.region)
+        circles.use(person.circles)
+        versions.use(UInt32(person.osVersion))
+        versions.use(UInt32(person.appVersion))
+    }
+
+    /// A person counts for their names no longer.
+    mutating func leaveNames(_ person: Responder) {
+        regions.leave(person.region)
+        circles.leave(person.circles)
+        versions.leave(UInt32(person.osVersion))
+        versions.leave(UInt32(person.appVersion))
+    }
+
+    /// A duty state told by the backend wins over one in batches received within 60 s after it
+    /// (F15), in whichever order the two arrive. Returns what was told by it.
+    ///
+    /// It is given all it asks for: a method of the engine's, inlined into one that changes it, would
+    /// have the whole engine copied with every batch.
+    private static func apply(
+        _ duty: DutyState, _ time: FactTime, isByBackend: Bool, to person: inout Responder,
+        _ last: FactTime, _ byBackendAt: WatchedTime
+    ) -> FactSet {
+        let wasTold = last.at > .distantPast
+        if isByBackend && time.at < byBackendAt { return [] }
+        // Kept even if it does not count: blindness noticed later may bring it closer (B1).
+        let kept: FactSet = isByBackend ? .dutyByBackend : []
+        if !isByBackend, time.at - byBackendAt < Self.dutyPrecedence { return kept }
+        if isByBackend && !person.isDutyByBackend && wasTold {
+            guard last.at - time.at < Self.dutyPrecedence else { return kept }
+        } else if isByBackend == person.isDutyByBackend || !wasTold {
+            guard time.isNews(after: last) else { return kept }
+        }
+        if person.duty == .offDuty && duty.isOn { person.isForgotten = false }
+        person.duty = duty
+        person.isDutyByBackend = isByBackend
+        return kept.union(.duty)
+    }
+
+    /// Sharing and the end of a pause (F23).
+    private mutating func applySharing(_ item: Item, _ person: inout Responder, _ number: Int) {
+        if let until = item.pausedUntil, item.sharing != .active {
+            person.sharing = until > watch.wallNow ? .paused : .active
+            pauses[number] = person.sharing == .paused ? until : nil
+            if person.sharing == .paused {
+                pauseQueue.push(.init(at: until, number: UInt32(number)))
+            }
+        } else if item.sharing == .paused {
+            person.sharing = .paused
+        } else {
+            person.sharing = .active
+            pauses[number] = nil
+        }
+    }
+}
