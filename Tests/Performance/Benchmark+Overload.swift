@@ -197,9 +197,11 @@ extension ReportPart {
                 }
         }
         let notes = results.map { result in
-            let spans = result.milliseconds(0.99).map { decimal($0, 0) }
+            let spans = result.figures.seconds.map {
+                $0.latencies.quantile(0.99).map { decimal($0.milliseconds, 0) } ?? "none served"
+            }
             return "\(result.workload.name), p99 ms of what was served, second by second: "
-                + spans.joined(separator: " ")
+                + spans.joined(separator: ", ")
         }
         return ReportPart(
             key: "overload", title: "offered twice what it can do, in an open loop",
