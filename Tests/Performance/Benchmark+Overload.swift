@@ -8,11 +8,12 @@ struct OverloadResult {
     let capacity: Double
     /// Batches a second that were offered.
     let offered: Double
+    /// What the server did with them.
     var figures = OverloadFigures(seconds: [])
     /// Resident memory before, and the most of it since the server's start.
     var residentBytes: Int?, residentBytesMost: Int?
-    /// What half of a lone client's batches took before.
-    var loneBefore = Nanoseconds(count: 0)
+    /// What half of a lone client's batches took before, and when everything was over.
+    var loneBefore = Nanoseconds(count: 0), loneAfter = Nanoseconds(count: 0)
     /// From the last request to when a lone client was served as quickly as before.
     var recovery: Nanoseconds?
     /// How long the watch called itself blind for it (B1), seconds.
@@ -68,20 +69,19 @@ extension Benchmark {
 
         var result = OverloadResult(
             workload: workload, capacity: capacity, offered: 2 * capacity)
-        result.loneBefore = before.half
+        result.loneBefore = before
         result.residentBytes = server.residentBytes
         let counted = try Self.takenUpdates(server)
         let seconds = options.isShort ? 1 : 10
         var generator = try OverloadGenerator(workload, to: server)
         let end = Nanoseconds.now() + .milliseconds(Int64(seconds) * 1000)
-        // Twice the half, lest a quiet moment before makes every other one look slow.
-        let limit = max(before.most, before.half + before.half)
-        let waiting = try lone.awaitRecovery(after: end, limit: limit)
+        let watching = try lone.watch(
+            after: end, for: .milliseconds(options.isShort ? 1000 : 5000))
         result.figures = try generator.run(
             &source, perSecond: result.offered / Double(workload.batchesPerRequest),
             seconds: seconds)
-        try waiting.join()
-        result.recovery = lone.recovery
+        try watching.join()
+        (result.loneAfter, result.recovery) = lone.recovery(before: before)
         result.residentBytesMost = server.residentBytesMost
         let metrics = try MetricsReading(try Caller(port: server.port))
         result.blindSeconds =
@@ -177,6 +177,7 @@ extension ReportPart {
             },
             Row("the watch called itself blind, s", "blind_s", 1) { $0.blindSeconds },
             Row("a lone client before, p50 ms", "lone_ms", 2) { $0.loneBefore.milliseconds },
+            Row("  when all was over", "lone_after_ms", 2) { $0.loneAfter.milliseconds },
             Row("  as quick again after, ms", "recovery_ms", 1) { $0.recovery?.milliseconds },
         ]
     }
@@ -196,9 +197,11 @@ extension ReportPart {
                 }
         }
         let notes = results.map { result in
-            let spans = result.milliseconds(0.99).map { decimal($0, 0) }
+            let spans = result.figures.seconds.map {
+                $0.latencies.quantile(0.99).map { decimal($0.milliseconds, 0) } ?? "none served"
+            }
             return "\(result.workload.name), p99 ms of what was served, second by second: "
-                + spans.joined(separator: " ")
+                + spans.joined(separator: ", ")
         }
         return ReportPart(
             key: "overload", title: "offered twice what it can do, in an open loop",

@@ -148,6 +148,7 @@ struct Benchmark {
         /// One run.
         let run: () throws(BenchmarkError) -> LoadFigures
 
+        /// Somebody of this name, and what one run of theirs is.
         init(_ title: String, _ run: @escaping () throws(BenchmarkError) -> LoadFigures) {
             self.title = title
             self.run = run

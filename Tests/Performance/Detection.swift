@@ -8,6 +8,7 @@ import RollcallCore
 struct Detection {
     /// When each of them was due, ascending.
     let deadlines: [Timestamp]
+    /// Milliseconds from each deadline to when it was seen; ascending once all were.
     private(set) var delays: [Double] = []
 
     private static let patience = Milliseconds.seconds(60)

@@ -17,7 +17,7 @@ struct Pushgateway {
     /// Without its check it answers 202 before it has looked at what was pushed, and "DANGEROUS" is
     /// its own word for it.
     init(_ program: Program, store: String, isChecking: Bool) throws(BenchmarkError) {
-        title = isChecking ? "Pushgateway, 4 connections" : "Pushgateway without its check"
+        title = isChecking ? "Pushgateway, over 4 connections" : "Pushgateway without its check"
         let check = isChecking ? [] : ["--push.disable-consistency-check"]
         server = try ServerProcess(
             name: title, executable: program.path,

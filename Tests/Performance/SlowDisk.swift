@@ -28,6 +28,7 @@ struct SlowDisk {
 
     /// What came of making it.
     enum Made {
+        /// It can be preloaded.
         case made(SlowDisk)
         /// It cannot be made here, and why.
         case missing(String)
@@ -62,8 +63,11 @@ struct RowProcess {
     /// The hidden argument that makes the benchmark one of these.
     static let argument = "--reference-rows"
 
+    /// What is inserted.
     let rows: RowInsertion
+    /// The benchmark.
     let program: Program
+    /// What its disk is made slow by.
     let environment: [String]
 
     /// Starts it and waits for its figures.
