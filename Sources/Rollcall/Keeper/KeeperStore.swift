@@ -13,6 +13,13 @@ package struct KeeperStore {
         package var rows = 0
         /// The checkpoint it began with.
         package var checkpoint: EngineCheckpoint?
+
+        /// Hands the engine over and keeps none: with two owners every page of people would be
+        /// copied at its first change.
+        package mutating func takeEngine() -> Engine {
+            defer { engine = Engine() }
+            return engine
+        }
     }
 
     package let journal: Journal
@@ -150,7 +157,7 @@ package struct KeeperStore {
         let after = recovered.checkpoint?.turn ?? 0
         var replay = JournalReplay()
         var again: [NumberedDecision] = []
-        var engine = recovered.engine
+        var engine = recovered.takeEngine()
         var rows = 0
         var isSameVersion = true
         let alerts = engine.alertLedger

@@ -98,14 +98,23 @@ package struct CheckpointReader {
     }
 
     private mutating func takePeople(_ archive: inout Archive, into engine: inout Engine) {
+        var extras = PersonExtras()
+        var hasExtras = false
         while !archive.isAtEnd, !archive.isDamaged {
-            var id: [UInt8] = []
-            archive.code(&id)
+            let id = archive.range()
             var person = Responder()
             person.code(&archive)
-            var extras = version == 1 ? engine.extras(engine.roster.count) : PersonExtras()
-            if version > 1 { extras.code(&archive) }
-            if archive.isDamaged || !engine.restore(person, id, extras) { isDamaged = true }
+            if version == 1 {
+                extras = engine.extras(engine.roster.count)
+                hasExtras = true
+            } else {
+                if hasExtras { extras = PersonExtras() }
+                hasExtras = extras.code(&archive)
+            }
+            let isRestored =
+                !archive.isDamaged
+                && engine.restore(&person, archive.bytes.span, id, hasExtras ? extras : nil)
+            if !isRestored { isDamaged = true }
         }
         isDamaged = isDamaged || archive.isDamaged
     }
@@ -129,35 +138,41 @@ extension Engine {
 
     /// Puts a person back under the next number; false if they name what is not there.
     fileprivate mutating func restore(
-        _ person: Responder, _ id: [UInt8], _ extras: PersonExtras
+        _ person: inout Responder, _ bytes: Span<UInt8>, _ id: Range<Int>,
+        _ extras: PersonExtras?
     ) -> Bool {
         guard regions.names.indices.contains(Int(person.region)),
             circles.names.indices.contains(Int(person.circles)),
             versions.names.indices.contains(Int(person.osVersion)),
             versions.names.indices.contains(Int(person.appVersion)), id.count < 256
         else { return false }
-        var person = person
-        person.hasGap = extras.gap != nil
-        person.hasNudges = extras.nudges != nil
+        person.hasGap = extras?.gap != nil
+        person.hasNudges = extras?.nudges != nil
         if person.isActive, person.darkFrom == .distantFuture { startDark(&person) }
         arm(person, roster.count)
-        let number = roster.enrol(id.span, 0..<id.count, as: person)
+        let number = roster.enrol(bytes, id, as: person)
         if !id.isEmpty {
             tally.add(person, now: watch.watchedNow)
             useNames(person)
+            joinCrowds(person, number)
         }
-        ledgers[number] = extras.ledger
-        pauses[number] = extras.pausedUntil
-        adopted[number] = extras.adoption
-        retired[number] = extras.retiredAt
-        transitionIDs[number] = extras.transitionIDs
-        pushTokens[number] = extras.pushToken
-        gaps[number] = extras.gap
-        queueDepths[number] = extras.queueDepths
-        uncovered[number] = extras.uncovered
-        flaps[number] = extras.flapping
-        woken[number] = extras.wokenAt
-        if !id.isEmpty { joinCrowds(person, number) }
+        if let extras { restore(extras, of: person, number) }
+        return true
+    }
+
+    /// Puts back what stands beside a person.
+    private mutating func restore(_ extras: PersonExtras, of person: Responder, _ number: Int) {
+        ledgers.put(extras.ledger, at: number)
+        pauses.put(extras.pausedUntil, at: number)
+        adopted.put(extras.adoption, at: number)
+        retired.put(extras.retiredAt, at: number)
+        transitionIDs.put(extras.transitionIDs, at: number)
+        pushTokens.put(extras.pushToken, at: number)
+        gaps.put(extras.gap, at: number)
+        queueDepths.put(extras.queueDepths, at: number)
+        uncovered.put(extras.uncovered, at: number)
+        flaps.put(extras.flapping, at: number)
+        woken.put(extras.wokenAt, at: number)
         if let state = extras.nudges { restore(state, person, number) }
         if let flapping = extras.flapping {
             flapTimers.push(.init(at: flapping.armed, number: UInt32(number)))
@@ -169,6 +184,5 @@ extension Engine {
         if let until = extras.pausedUntil {
             pauseQueue.push(.init(at: until, number: UInt32(number)))
         }
-        return true
     }
 }
