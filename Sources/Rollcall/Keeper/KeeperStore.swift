@@ -144,13 +144,13 @@ package struct KeeperStore {
     }
 
     private func read(_ checkpoint: EngineCheckpoint) throws(StoreError) -> Engine? {
-        var reader = CheckpointReader(version: checkpoint.engineVersion)
         do throws(StoreError) {
-            try journal.readSlices(of: checkpoint) { reader.take(Array($0)) }
+            return try CheckpointRestorer.engine(version: checkpoint.engineVersion) {
+                (take) throws(StoreError) in try journal.readSlices(of: checkpoint, slice: take)
+            }
         } catch .damaged {
             return nil
         }
-        return reader.finish()
     }
 
     private func foldTail(_ recovered: inout Recovered) throws(StoreError) {
