@@ -27,7 +27,13 @@ func runBenchmark(arguments: [String]) -> Int32 {
             return 0
         }
         let benchmark = try Benchmark(options: options, folder: folder)
-        if options.fleets.isEmpty {
+        if options.isCurves {
+            let report = try benchmark.runCurves()
+            print(options.isJSON ? report.json.text : report.table)
+        } else if options.isChores {
+            let report = try benchmark.runChores()
+            print(options.isJSON ? report.json.text : report.table)
+        } else if options.fleets.isEmpty {
             let report = try benchmark.run()
             print(options.isJSON ? report.json.text : report.table)
         } else {
@@ -98,15 +104,50 @@ struct Benchmark {
     /// Measures fleets, from the smallest to the largest.
     func runFleets() throws(BenchmarkError) -> FleetReport {
         let before = MachineTime()
-        var report = FleetReport(machine: Machine(storage: folder))
+        var report = FleetReport(
+            machine: Machine(storage: folder), isJudged: !options.isShort)
         for size in options.fleets {
             let path = try makeStore("fleet-\(size)")
             defer { removeStore("fleet-\(size)") }
             report.results.append(
-                try FleetBenchmark(size: size, folder: path, product: product).run())
+                try FleetBenchmark(
+                    size: size, folder: path, product: product,
+                    pace: options.isShort ? .short : .full
+                ).run())
         }
         report.othersShare = MachineTime().shareOfOthers(since: before)
         return report
+    }
+
+    /// Measures what things cost as one of them grows.
+    func runCurves() throws(BenchmarkError) -> CurveReport {
+        let before = MachineTime()
+        let machine = Machine(storage: folder)
+        let path = try makeStore("curves")
+        defer { removeStore("curves") }
+        let bench = CurveBenchmark(
+            scale: options.isShort ? .short : .full, only: options.only, folder: path,
+            product: product)
+        let curves = try bench.run()
+        return CurveReport(
+            machine: machine, othersShare: MachineTime().shareOfOthers(since: before),
+            curves: curves, isJudged: !options.isShort)
+    }
+
+    /// Measures a load beside what the store has to do.
+    func runChores() throws(BenchmarkError) -> ChoreReport {
+        let before = MachineTime()
+        let machine = Machine(storage: folder)
+        let path = try makeStore("chores")
+        defer { removeStore("chores") }
+        let people = options.isShort ? 5000 : 1_000_000
+        let results = try ChoreBenchmark(
+            people: people, measured: options.isShort ? options.measured : .milliseconds(5000),
+            folder: path, product: product
+        ).run()
+        return ChoreReport(
+            machine: machine, othersShare: MachineTime().shareOfOthers(since: before),
+            people: people, results: results)
     }
 
     private func measure(_ workload: Workload) throws(BenchmarkError) -> WorkloadResult {

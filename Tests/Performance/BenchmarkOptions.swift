@@ -18,6 +18,10 @@ struct BenchmarkOptions {
     var isPeers = false
     /// Sizes of the fleets to measure instead of the loads.
     var fleets: [Int] = []
+    /// Measures what things cost as one of them grows, instead of the loads.
+    var isCurves = false
+    /// Measures a load beside what the store has to do meanwhile, instead of the loads.
+    var isChores = false
     /// Measures `rollcall tune` instead of the loads.
     var isTune = false
     /// Where the stores are made: the disk that is measured.
@@ -42,7 +46,13 @@ struct BenchmarkOptions {
           --peers             only what is compared with Pushgateway and Prometheus
           --product-only      without the references, for profiling
           --fleet N           instead of the loads: a fleet of N people, 1000 to 5000000
-          --fleets            fleets of 10000, 100000 and 1000000 people, one after the other
+          --fleets            fleets of 10000, 100000 and 1000000 people, one after the other,
+                              and of 5000000 where there are 10 GB of memory
+          --curves            instead of the loads: what a batch, a scrape, a turn and a person cost
+                              as people, regions, connections, gaps and the journal grow; 4 GB of
+                              disk
+          --chores            instead of the loads: batches/s and latency while a checkpoint is
+                              written and while old days are cut, beside without
           --tune              instead of the loads: a day of 10 000 people and the usual sweep of
                               settings, beside reading it only and one setting; 3 GB of disk
           --storage FOLDER    where the stores are made: the disk that is measured (TMPDIR or /tmp)
@@ -52,6 +62,7 @@ struct BenchmarkOptions {
     /// Reads the arguments after the program's name. Errors: `BenchmarkError.usage`.
     init(_ arguments: [String]) throws(BenchmarkError) {
         if let folder = environmentVariable("TMPDIR"), !folder.isEmpty { storage = folder }
+        var isFleets = false
         var rest = arguments[...]
         while let name = rest.popFirst() {
             switch name {
@@ -68,13 +79,16 @@ struct BenchmarkOptions {
             case "--runs": runs = try Self.number(of: name, in: 1...99, &rest)
             case "--fleet": fleets = [try Self.number(of: name, in: 1000...5_000_000, &rest)]
             case "--tune": isTune = true
-            case "--fleets": fleets = FleetBenchmark.sizes
+            case "--fleets": isFleets = true
+            case "--curves": isCurves = true
+            case "--chores": isChores = true
             case "--seconds":
                 let seconds = try Self.number(of: name, in: 1...60, &rest)
                 measured = .milliseconds(Int64(seconds) * 1000)
             default: throw .usage("\(name): not an option; see --help")
             }
         }
+        if isFleets { fleets = FleetBenchmark.sizes(isShort: isShort) }
     }
 
     /// Whether something of this name is to be measured.

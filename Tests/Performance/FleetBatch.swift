@@ -18,19 +18,25 @@ struct FleetBatch {
     private static let firstSequence = 1_000_000_000
     /// How long before the backend the phone had the fix.
     private static let delay: Int64 = 2000
-    private static let regions = 32
     private static let membersOfCircle = 4
+    private let regions: Int
 
     /// Batches of people on duty.
-    static let onDuty = FleetBatch("ON_DUTY")
+    static let onDuty = FleetBatch("ON_DUTY", regions: 32)
     /// Batches of people on a mission, who have deadlines that a benchmark can wait for.
-    static let onMission = FleetBatch("ON_MISSION")
+    static let onMission = FleetBatch("ON_MISSION", regions: 32)
 
-    private init(_ duty: String) {
+    /// Batches of people on duty in so many regions.
+    static func onDuty(regions: Int) -> FleetBatch { FleetBatch("ON_DUTY", regions: regions) }
+
+    private init(_ duty: String, regions: Int) {
+        self.regions = regions
+        let regionDigits = "\(regions - 1)".count
+        let marks = String(repeating: "~", count: regionDigits)
         template = Array(
             """
             {"responder_id":"r-##########","received_at":%%%%%%%%%%%%%,"duty_state":"\(duty)",\
-            "region":"g-~~","circles":["c-@@@@@@@@"],"install_id":"i-&&&&&&&&","platform":"ios",\
+            "region":"g-\(marks)","circles":["c-@@@@@@@@"],"install_id":"i-&&&&&&&&","platform":"ios",\
             "telemetry":{"permission_status":"granted","power_mode":"normal",\
             "app_state":"background","queue_depth":5,"network_type":"cellular"},\
             "updates":[{"sequence":**********,"captured_at":$$$$$$$$$$$$$}]}
@@ -38,7 +44,7 @@ struct FleetBatch {
         byteCount = template.count
         responder = Self.field("#", 10, template)
         receivedAt = Self.field("%", 13, template)
-        region = Self.field("~", 2, template)
+        region = Self.field("~", regionDigits, template)
         circle = Self.field("@", 8, template)
         install = Self.field("&", 8, template)
         sequence = Self.field("*", 10, template)
@@ -61,7 +67,7 @@ struct FleetBatch {
     ) {
         Self.write(person, to: bytes, at: responder)
         Self.write(Int(time.milliseconds), to: bytes, at: receivedAt)
-        Self.write(person % Self.regions, to: bytes, at: region)
+        Self.write(person % regions, to: bytes, at: region)
         Self.write(person / Self.membersOfCircle, to: bytes, at: circle)
         Self.write(person, to: bytes, at: install)
         Self.write(Self.firstSequence + round, to: bytes, at: sequence)
@@ -118,15 +124,15 @@ struct FleetPoster {
 
     /// Posts one batch of each person. Errors: an answer that is not 200 or did not take all.
     mutating func post(
-        _ people: Range<Int>, round: Int, receivedAt: (Int) -> Timestamp
+        _ people: some Collection<Int>, round: (Int) -> Int, receivedAt: (Int) -> Timestamp
     ) throws(BenchmarkError) {
         prepare(people.count)
         let step = batch.byteCount + 1
         request.withUnsafeMutableBytes { bytes in
-            for person in people {
-                let start = headBytes + (person - people.lowerBound) * step
+            for (place, person) in people.enumerated() {
+                let start = headBytes + place * step
                 batch.write(
-                    person, round: round, receivedAt: receivedAt(person),
+                    person, round: round(person), receivedAt: receivedAt(person),
                     to: UnsafeMutableRawBufferPointer(
                         rebasing: bytes[start..<(start + batch.byteCount)]))
             }

@@ -1,16 +1,22 @@
 import Glibc
 import RollcallCore
-import Synchronization
 
 /// What a whole fleet costs: enrolled in bulk, then watched while it reports once a minute, while
 /// people fall silent and while somebody is erased, then found again after a crash and a stop.
 struct FleetBenchmark {
-    /// The sizes of `--fleets`.
-    static let sizes = [10_000, 100_000, 1_000_000]
+    /// The sizes of `--fleets`. The last one, the most that the settings take, needs some memory
+    /// for the store's pages too.
+    static func sizes(isShort: Bool) -> [Int] {
+        if isShort { return [2000] }
+        let largest = 5_000_000
+        let isRoom = Machine.availableBytes.map { $0 > largest * 2000 } ?? false
+        return [10_000, 100_000, 1_000_000] + (isRoom ? [largest] : [])
+    }
 
     private let size: Int
     private let folder: String
     private let product: String
+    private let pace: FleetPace
 
     /// Those who fall silent one by one: 1 % a minute, for as long as it is looked at.
     private var fading: Range<Int> { 0..<max(1, size / 600) }
@@ -19,38 +25,21 @@ struct FleetBenchmark {
     /// Those who go on.
     private var others: Range<Int> { gone.upperBound..<size }
 
-    private static let connections = 4
-    private static let batchesPerRequest = 1000
-    private static let scrapes = 20
-    /// On a mission people are late after this; on duty not before the benchmark's end.
-    private static let lateAfter = Milliseconds.seconds(15)
-    /// How long those who fall silent one by one take for it, and how long before the first of
-    /// them all have been posted.
-    private static let fadingSpan = Milliseconds.seconds(10)
-    private static let lead = Milliseconds.seconds(3)
-    private static let quiet = Nanoseconds.milliseconds(15_000)
-    private static let settings = """
-        liveness:
-          on_duty: {expected: 60s, degraded_after: 30m, offline_after: 60m}
-          on_mission: {expected: 5s, degraded_after: 15s, offline_after: 30m}
-
-        """
-    /// Batches between the last checkpoint and the crash.
-    private static let tailBatches = 400_000
     /// Later than any round of the background.
     private static let tailRound = 100_000
     private static let patience = Nanoseconds.milliseconds(600_000)
 
     /// A benchmark of `product` with so many people and a store in `folder`.
-    init(size: Int, folder: String, product: String) {
+    init(size: Int, folder: String, product: String, pace: FleetPace) {
         self.size = size
+        self.pace = pace
         self.folder = folder
         self.product = product
     }
 
     /// Measures.
     func run() throws(BenchmarkError) -> FleetResult {
-        try writeFile(Self.settings, to: "\(folder)/settings.yml")
+        try writeFile(pace.settings, to: "\(folder)/settings.yml")
         var server = try start()
         var result = FleetResult(size: size)
         usleep(1_000_000)
@@ -89,44 +78,22 @@ struct FleetBenchmark {
     ) throws(BenchmarkError) {
         let processor = server.processorTime
         let received = wallNow()
-        let span = try postInBulk(0..<size, .onDuty, round: 0, at: server) { _ in received }
+        let span = try FleetBulk.post(0..<size, .onDuty, round: 0, at: server) { _ in received }
         result.enrolledPerSecond = Double(size) / span.seconds
         result.processorPerPerson = Nanoseconds(
             count: (server.processorTime - processor).count / Int64(size))
         usleep(1_000_000)
         result.fleetBytes = server.residentBytes ?? 0
         result.enrolledFileBytes = fileBytes(storePath) + fileBytes(storePath + "-wal")
-        var rows = RowInsertion(rowsPerTransaction: Self.batchesPerRequest)
+        var rows = RowInsertion(rowsPerTransaction: FleetBulk.batchesPerRequest)
         rows.batches = FleetBatch.onDuty.lines(
-            0..<Self.batchesPerRequest, round: 0, receivedAt: received)
+            0..<FleetBulk.batchesPerRequest, round: 0, receivedAt: received)
         result.insertedPerSecond = try rows.run(
-            in: folder, warmUp: .milliseconds(300), measured: .milliseconds(3000)
+            in: folder, warmUp: .milliseconds(100), measured: pace.insertion
         ).batchesPerSecond
         say(
             "enrolled at \(grouped(result.enrolledPerSecond)) people/s; SQLite alone inserts "
                 + "\(grouped(result.insertedPerSecond)) rows/s")
-    }
-
-    /// Posts one batch of each person over all connections; returns how long it took.
-    private func postInBulk(
-        _ people: Range<Int>, _ batch: FleetBatch, round: Int, at server: ServerProcess,
-        receivedAt: @escaping @Sendable (Int) -> Timestamp
-    ) throws(BenchmarkError) -> Nanoseconds {
-        let queue = BulkQueue(people)
-        let port = server.port
-        let begun = Nanoseconds.now()
-        var threads: [LoadThread] = []
-        for _ in 0..<Self.connections {
-            threads.append(
-                try LoadThread { () throws(BenchmarkError) in
-                    var poster = try FleetPoster(batch, to: port)
-                    while let people = queue.take(Self.batchesPerRequest) {
-                        try poster.post(people, round: round, receivedAt: receivedAt)
-                    }
-                })
-        }
-        for thread in threads { try thread.join() }
-        return Nanoseconds.now() - begun
     }
 
     private func measureScrapes(
@@ -134,7 +101,7 @@ struct FleetBenchmark {
     ) throws(BenchmarkError) {
         let caller = try Caller(port: server.port)
         var spans: [Double] = []
-        for _ in 0..<Self.scrapes {
+        for _ in 0..<pace.scrapes {
             let reading = try MetricsReading(caller)
             spans.append(reading.span.milliseconds)
             result.scrapeBytes = reading.byteCount
@@ -158,7 +125,7 @@ struct FleetBenchmark {
         usleep(1_000_000)
 
         let before = try observer.look()
-        sleep(until: before.at + Self.quiet)
+        sleep(until: before.at + pace.quiet)
         result.quiet = try observer.phase(since: before)
         say("quiet", result.quiet)
         result.fading = try fadeOut(server, observer)
@@ -179,14 +146,14 @@ struct FleetBenchmark {
         _ server: ServerProcess, _ observer: FleetObserver
     ) throws(BenchmarkError) -> FleetPhase {
         let count = Int64(fading.count)
-        let first = wallNow() + Self.lead
-        let posted = try postInBulk(fading, .onMission, round: 1, at: server) { person in
-            first + Milliseconds(Self.fadingSpan.count * Int64(person) / count) - Self.lateAfter
+        let first = wallNow() + pace.lead
+        let posted = try FleetBulk.post(fading, .onMission, round: 1, at: server) { person in
+            first + Milliseconds(pace.fadingSpan.count * Int64(person) / count) - pace.lateAfter
         }
-        let due = Nanoseconds.now() + .milliseconds(Self.lead.count) - posted
+        let due = Nanoseconds.now() + .milliseconds(pace.lead.count) - posted
         let before = try observer.look()
         guard before.at < due else { throw .answer("the first deadline passed too early") }
-        sleep(until: due + .milliseconds(Self.fadingSpan.count + 500))
+        sleep(until: due + .milliseconds(pace.fadingSpan.count + 500))
         return try observer.phase(
             since: before, late: fading.count, degraded: fading.count)
     }
@@ -196,8 +163,8 @@ struct FleetBenchmark {
         _ server: ServerProcess, _ observer: FleetObserver
     ) throws(BenchmarkError) -> FleetPhase {
         let heard = wallNow()
-        let due = Nanoseconds.now() + .milliseconds(Self.lateAfter.count)
-        _ = try postInBulk(gone, .onMission, round: 1, at: server) { _ in heard }
+        let due = Nanoseconds.now() + .milliseconds(pace.lateAfter.count)
+        _ = try FleetBulk.post(gone, .onMission, round: 1, at: server) { _ in heard }
         sleep(until: due - .milliseconds(1000))
         let before = try observer.look()
         guard before.at < due else { throw .answer("the one deadline passed too early") }
@@ -211,7 +178,7 @@ struct FleetBenchmark {
         _ server: ServerProcess, _ observer: FleetObserver, _ result: inout FleetResult
     ) throws(BenchmarkError) {
         let calm = try observer.look()
-        sleep(until: calm.at + Self.quiet)
+        sleep(until: calm.at + pace.quiet)
         result.calm = try observer.phase(since: calm)
         say("quiet", result.calm)
         var before = try observer.look()
@@ -249,18 +216,20 @@ struct FleetBenchmark {
     private func load(
         _ server: ServerProcess, _ result: inout FleetResult
     ) throws(BenchmarkError) {
-        var left = Self.tailBatches
+        var left = pace.tailBatches
         var round = Self.tailRound
         var span = Nanoseconds(count: 0)
         while left > 0 {
             let people = others.prefix(left)
             let received = wallNow()
-            let posted = try postInBulk(people, .onDuty, round: round, at: server) { _ in received }
+            let posted = try FleetBulk.post(people, .onDuty, round: round, at: server) { _ in
+                received
+            }
             span = span + posted
             left -= people.count
             round += 1
         }
-        result.bulkPerSecond = Double(Self.tailBatches) / span.seconds
+        result.bulkPerSecond = Double(pace.tailBatches) / span.seconds
         result.loadedBytes = server.residentBytes ?? 0
         let reading = try MetricsReading(try Caller(port: server.port))
         result.journalRows = Int(reading.value("rollcall_journal_events_total") ?? 0)
@@ -291,23 +260,6 @@ struct FleetBenchmark {
         let probe = phase?.probe
         let found = probe.map { ": status p99 \(decimal($0.latency99.milliseconds, 1)) ms" }
         tell("\(grouped(Double(size))) people: \(text)\(found ?? "")")
-    }
-}
-
-/// People who still have to be posted.
-private final class BulkQueue: Sendable {
-    private let next: Atomic<Int>
-    private let end: Int
-
-    init(_ people: Range<Int>) {
-        next = Atomic(people.lowerBound)
-        end = people.upperBound
-    }
-
-    /// The next ones; nil if there are none.
-    func take(_ count: Int) -> Range<Int>? {
-        let first = next.add(count, ordering: .relaxed).oldValue
-        return first < end ? first..<min(first + count, end) : nil
     }
 }
 

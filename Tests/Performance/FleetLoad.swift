@@ -42,7 +42,7 @@ final class FleetBackground: Sendable {
         while !isStopped.load(ordering: .relaxed) {
             let end = min(next + size, people.upperBound)
             let now = wallNow()
-            try poster.post(next..<end, round: round) { _ in now }
+            try poster.post(next..<end, round: { _ in round }, receivedAt: { _ in now })
             sent.add(end - next, ordering: .relaxed)
             next = end
             if next == people.upperBound {

@@ -37,6 +37,15 @@ struct Machine {
         synchronization = Self.measureSynchronization("\(storage)/synchronization")
     }
 
+    /// Memory that programs may still take, bytes; nil if the system does not tell.
+    static var availableBytes: Int? {
+        let line = shortFile("/proc/meminfo")?.split(separator: UInt8(ascii: "\n")).first {
+            $0.starts(with: "MemAvailable:".utf8)
+        }
+        let kilobytes = line?.split(separator: UInt8(ascii: " ")).dropFirst().first
+        return kilobytes.flatMap { Int(String(decoding: $0, as: UTF8.self)) }.map { $0 * 1024 }
+    }
+
     /// What every report begins with.
     func lines(othersShare: Double) -> [String] {
         let commit = synchronization.map { "\(decimal($0.microseconds, 0)) µs" } ?? "unknown"

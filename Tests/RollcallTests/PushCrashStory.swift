@@ -118,6 +118,9 @@ final class PushCrashStory: Sendable {
 
     /// Waits until nothing is on its way, or the process is killed.
     private func settle(_ keeper: Keeper, _ process: Int) -> Engine? {
+        // Whoever was located just now is too old a millisecond later: before that nobody is nudged,
+        // and nothing would be on its way.
+        usleep(5000)
         let last = Mutex<Engine?>(nil)
         let isSettled = isTrue {
             if state.withLock({ $0.process != process }) { return true }

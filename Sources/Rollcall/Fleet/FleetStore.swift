@@ -170,7 +170,7 @@ package struct FleetStore {
         checkpoints.begin(turn: turn, engine, clock)
         while checkpoints.isWriting {
             try store.journal.begin()
-            try checkpoints.write(to: store.journal)
+            try checkpoints.write(to: store.journal, isWaitedFor: false)
             try store.journal.commit()
             checkpoints.wrote()
         }

@@ -241,7 +241,6 @@ struct JournalReplay {
 
     /// Takes a row; false if it makes no sense.
     mutating func take(_ row: JournalRow) -> Bool {
-        let body = Array(row.body)
         let kind = row.kind & ~EventCode.begins
         if ItemKind(rawValue: kind) != nil {
             if row.kind & EventCode.begins != 0 {
@@ -250,11 +249,12 @@ struct JournalReplay {
             }
             guard isOpen else { return false }
             if list.count == 0 { listRow = row.id }
-            list.bytes.append(contentsOf: body)
+            list.bytes.append(contentsOf: row.body)
             list.ends.append(list.bytes.count)
             return true
         }
         close()
+        let body = Array(row.body)
         switch row.kind {
         case EventCode.header: open(source: body)
         case EventCode.roster, EventCode.rosterPart:

@@ -6,12 +6,16 @@ struct CheckpointWriter {
     private static let rowsMax = 500_000
     /// Milliseconds after which one is due if there was any row.
     private static let millisecondsMax: Int64 = 15 * 60 * 1000
-    /// How long a turn goes on writing slices: with its commit it stays far below 20 ms.
+    /// How long a turn goes on writing slices.
     private static let writingMax = Duration.milliseconds(2)
+    /// Bytes of slices after which a turn writes no further one: its commit makes them durable.
+    private static let bytesMax = 256 << 10
+    /// About what two slices of an older checkpoint take, which a turn overwrites with zeros.
+    private static let bytesPruned = 512 << 10
 
     /// The newest complete one.
     private(set) var last: EngineCheckpoint?
-    /// Bytes of the slices of the last turn.
+    /// About how many bytes the last turn wrote.
     private(set) var bytesWritten = 0
 
     private var checkpoint: Checkpoint?
@@ -60,9 +64,14 @@ struct CheckpointWriter {
         last = current
     }
 
-    /// Writes the next slices into the open transaction.
-    mutating func write(to journal: Journal) throws(StoreError) {
-        bytesWritten = 0
+    /// Writes the next slices into the open transaction: few, so that its turn stays far below 20
+    /// ms, unless nobody waits for the turn.
+    mutating func write(
+        to journal: Journal, isWaitedFor: Bool = true
+    ) throws(StoreError) {
+        let bytesMax = isWaitedFor ? Self.bytesMax : .max
+        var bytes = 0
+        bytesWritten = Self.bytesPruned
         guard let checkpoint else { return }
         if next == 0 {
             try journal.beginCheckpoint(
@@ -72,19 +81,26 @@ struct CheckpointWriter {
         let began = ContinuousClock.now
         repeat {
             let slice = checkpoint.slice(next)
+            // Slices of names are small, and were each of them to remove two of people, a turn would
+            // have megabytes to overwrite.
+            try append(slice, to: journal, isPruning: bytes == 0 || !isWaitedFor)
+            bytes += slice.count
             bytesWritten += slice.count
-            try append(slice, to: journal)
             next += 1
-        } while next < checkpoint.sliceCount && ContinuousClock.now - began < Self.writingMax
+        } while next < checkpoint.sliceCount && bytes < bytesMax
+            && ContinuousClock.now - began < Self.writingMax
         guard next == checkpoint.sliceCount else { return }
         try journal.completeCheckpoint(turn: current.turn, slices: current.slices)
     }
 
-    private func append(_ slice: [UInt8], to journal: Journal) throws(StoreError) {
+    private func append(
+        _ slice: [UInt8], to journal: Journal, isPruning: Bool
+    ) throws(StoreError) {
         var failure: StoreError?
         slice.withUnsafeBytes { bytes in
             do throws(StoreError) {
-                try journal.appendSlice(turn: current.turn, index: Int64(next), body: bytes)
+                try journal.appendSlice(
+                    turn: current.turn, index: Int64(next), body: bytes, isPruning: isPruning)
             } catch {
                 failure = error
             }

@@ -54,7 +54,7 @@ extension Keeper {
             chores.checkpoints.begin(turn: turnNumber, engine, ClockReading.now())
             while chores.checkpoints.isWriting {
                 try store.journal.begin()
-                try chores.checkpoints.write(to: store.journal)
+                try chores.checkpoints.write(to: store.journal, isWaitedFor: false)
                 try store.journal.commit()
                 chores.checkpoints.wrote()
             }

@@ -119,8 +119,8 @@ package final class Keeper: @unchecked Sendable {
         pulse = KeeperPulse(onTurn)
         self.onFatal = onFatal
         store = try KeeperStore(path: path, aroundCommit: aroundCommit)
-        let recovered = try store.recover()
-        engine = recovered.engine
+        var recovered = try store.recover()
+        engine = recovered.takeEngine()
         turnNumber = recovered.lastTurn?.number ?? 0
         outbox = Outbox(
             store: store.number, messages: try store.journal.messages(), now: engine.watch.now,

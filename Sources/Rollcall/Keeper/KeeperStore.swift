@@ -13,6 +13,13 @@ package struct KeeperStore {
         package var rows = 0
         /// The checkpoint it began with.
         package var checkpoint: EngineCheckpoint?
+
+        /// Hands the engine over and keeps none: with two owners every page of people would be
+        /// copied at its first change.
+        package mutating func takeEngine() -> Engine {
+            defer { engine = Engine() }
+            return engine
+        }
     }
 
     package let journal: Journal
@@ -137,20 +144,20 @@ package struct KeeperStore {
     }
 
     private func read(_ checkpoint: EngineCheckpoint) throws(StoreError) -> Engine? {
-        var reader = CheckpointReader(version: checkpoint.engineVersion)
         do throws(StoreError) {
-            try journal.readSlices(of: checkpoint) { reader.take(Array($0)) }
+            return try CheckpointRestorer.engine(version: checkpoint.engineVersion) {
+                (take) throws(StoreError) in try journal.readSlices(of: checkpoint, slice: take)
+            }
         } catch .damaged {
             return nil
         }
-        return reader.finish()
     }
 
     private func foldTail(_ recovered: inout Recovered) throws(StoreError) {
         let after = recovered.checkpoint?.turn ?? 0
         var replay = JournalReplay()
         var again: [NumberedDecision] = []
-        var engine = recovered.engine
+        var engine = recovered.takeEngine()
         var rows = 0
         var isSameVersion = true
         let alerts = engine.alertLedger

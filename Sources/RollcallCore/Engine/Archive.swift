@@ -23,11 +23,12 @@ struct Archive {
         version = Engine.version
     }
 
-    /// An archive to be read, written by an engine of `version`.
-    init(reading bytes: [UInt8], version: Int64 = Engine.version) {
+    /// An archive to be read from byte `first` on, written by an engine of `version`.
+    init(reading bytes: [UInt8], from first: Int = 0, version: Int64 = Engine.version) {
         self.bytes = bytes
         self.version = version
         isReading = true
+        at = min(first, bytes.count)
     }
 
     /// The bytes of a part that any version wrote; see `codePart`.
@@ -183,15 +184,21 @@ struct Archive {
 
     mutating func code(_ values: inout [UInt8]) {
         if keeps { return }
-        var count = values.count
+        guard isReading else { return append(values[...]) }
+        let range = range()
+        values = Array(bytes[range])
+    }
+
+    /// Where bytes stand that `code` would read as an array of them; they are passed over.
+    mutating func range() -> Range<Int> {
+        var count = 0
         code(&count)
-        guard isReading else { return bytes.append(contentsOf: values) }
         guard count >= 0, count <= bytes.count - at else {
-            isDamaged = true
-            return values = []
+            refuse()
+            return at..<at
         }
-        values = Array(bytes[at..<(at + count)])
-        at += count
+        defer { at += count }
+        return at..<(at + count)
     }
 
     mutating func code(_ values: inout [Int]) {

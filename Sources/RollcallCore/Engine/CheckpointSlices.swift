@@ -25,11 +25,13 @@ struct PersonExtras: Sendable {
             | (wokenAt == nil ? 0 : 2048)
     }
 
-    /// Most people have none of it: one byte.
-    mutating func code(_ archive: inout Archive) {
-        var flags = flags
+    /// Most people have none of it: one byte. True if there is any.
+    @discardableResult
+    mutating func code(_ archive: inout Archive) -> Bool {
+        // Telling which are there takes longer than reading that none is.
+        var flags = archive.isReading ? 0 : flags
         archive.code(&flags)
-        if flags == 0 { return }
+        if flags == 0 { return false }
         func has(_ bit: Int) -> Bool { flags >> bit & 1 == 1 }
         if has(0) { archive.code(some: &ledger, empty: SequenceLedger()) { $1.code(&$0) } }
         if has(1) { archive.code(some: &pausedUntil, empty: .distantPast) { $0.code(&$1) } }
@@ -47,6 +49,7 @@ struct PersonExtras: Sendable {
         if has(9) { archive.code(some: &flapping, empty: Flapping()) { $1.code(&$0) } }
         if has(10) { archive.code(some: &nudges, empty: NudgeState()) { $1.code(&$0) } }
         if has(11) { archive.code(some: &wokenAt, empty: .distantPast) { $0.code(&$1) } }
+        return true
     }
 }
 
@@ -113,7 +116,7 @@ struct NamesSlice {
     init?(_ bytes: [UInt8]) {
         self.init(table: .regions, first: 0, names: [])
         guard bytes.first == Self.tag else { return nil }
-        var archive = Archive(reading: Array(bytes.dropFirst()))
+        var archive = Archive(reading: bytes, from: 1)
         code(&archive)
         if archive.isDamaged || !archive.isAtEnd { return nil }
     }
@@ -163,7 +166,7 @@ struct PeopleSlice {
     /// The number of the slice's first person and an archive at them; nil for another kind of slice.
     static func reader(_ bytes: [UInt8], _ version: Int64) -> (first: Int, archive: Archive)? {
         guard bytes.first == tag else { return nil }
-        var archive = Archive(reading: Array(bytes.dropFirst()), version: version)
+        var archive = Archive(reading: bytes, from: 1, version: version)
         var first = 0
         archive.code(&first)
         return archive.isDamaged ? nil : (first, archive)

@@ -39,6 +39,11 @@ extension Engine {
         name(person.circles, number)
         guard person.isActive else { return }
         _ = crowds.count(number, region: person.region, 1)
+        // Who names one circle, as most do, needs no list of them.
+        if CircleNames.isOne(circles[person.circles]) {
+            _ = crowds.count(number, circle: person.circles, 1)
+            return
+        }
         for circle in circleNumbers(of: person.circles) {
             _ = crowds.count(number, circle: circle, 1)
         }
@@ -55,11 +60,15 @@ extension Engine {
     }
 
     private mutating func name(_ set: UInt32, _ number: Int) {
+        if CircleNames.isOne(circles[set]) { return join(set, number) }
         for name in CircleNames.names(circles[set]) {
-            let circle = circles.number(of: CircleNames.pack([name]))
-            circles.use(circle)
-            crowds.join(number, circle: circle)
+            join(circles.number(of: CircleNames.pack([name])), number)
         }
+    }
+
+    private mutating func join(_ circle: UInt32, _ number: Int) {
+        circles.use(circle)
+        crowds.join(number, circle: circle)
     }
 
     private mutating func leave(_ circles: [UInt32], _ number: Int) {
@@ -78,6 +87,7 @@ extension Engine {
     /// The circles of a set, by their numbers: each stands in the table as a set of one.
     func circleNumbers(of set: UInt32) -> [UInt32] {
         if set == 0 { return [] }
+        if CircleNames.isOne(circles[set]) { return [set] }
         return CircleNames.names(circles[set]).compactMap { circles.known(CircleNames.pack([$0])) }
     }
 

@@ -13,6 +13,12 @@ package enum CircleNames {
         return packed
     }
 
+    /// True if there is one name in `packed`: such a set is the circle itself.
+    package static func isOne(_ packed: [UInt8]) -> Bool {
+        var at = 0
+        return Varint.read(packed.span, &at, packed.count) == UInt64(packed.count - at)
+    }
+
     /// The names in `packed`.
     package static func names(_ packed: [UInt8]) -> [[UInt8]] {
         var names: [[UInt8]] = []

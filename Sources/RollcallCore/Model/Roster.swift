@@ -51,20 +51,23 @@ package struct Roster: Sendable {
         _ bytes: Span<UInt8>, _ range: Range<Int>, as person: Responder = Responder()
     ) -> Int {
         if (count + 1) * 2 > slots.count { reserve(count + 1) }
-        var person = person
-        person.idOffset = UInt32(idBytes.count)
-        person.idCount = UInt8(range.count)
+        let number = count
+        let page = number / Self.pageSize
+        let offset = UInt32(idBytes.count)
         bytes.extracting(range).withUnsafeBufferPointer { idBytes.append(contentsOf: $0) }
-        if count % Self.pageSize == 0 {
+        if page == pages.count {
             var page = ContiguousArray<Responder>()
             page.reserveCapacity(Self.pageSize)
             pages.append(page)
         }
-        pages[count / Self.pageSize].append(person)
+        pages[page].append(person)
+        // In place: a person's copy costs more than the rest of this.
+        pages[page][number % Self.pageSize].idOffset = offset
+        pages[page][number % Self.pageSize].idCount = UInt8(range.count)
         count += 1
         // An erased person, put back from a checkpoint, keeps the number and has no id.
-        if !range.isEmpty { place(count - 1) }
-        return count - 1
+        if !range.isEmpty { place(number) }
+        return number
     }
 
     /// Makes room for so many people in all.

@@ -33,6 +33,11 @@ struct SideTable<Value: Sendable>: Sendable {
         }
     }
 
+    /// Puts a value, if there is one, back where none is.
+    mutating func put(_ value: Value?, at number: Int) {
+        if let value { self[number] = value }
+    }
+
     /// Lets `body` change a person's value where it stands; nil without one.
     mutating func change<Result>(
         _ number: Int, _ body: (inout Value) -> Result

@@ -1,0 +1,199 @@
+/// A slice of a checkpoint, taken apart. That needs nothing of the slices before it, so that one
+/// thread can do it while another one puts those back.
+package struct CheckpointSlice: Sendable {
+    fileprivate enum Content {
+        case head([UInt8])
+        case names(NamesSlice)
+        case people(PeopleBlock)
+        /// People of version 1, who need the head.
+        case peopleOfVersion1([UInt8])
+        case damaged
+    }
+
+    fileprivate let content: Content
+
+    /// The slice whose bytes an engine of `version` wrote; the first one is the head.
+    package init(_ bytes: [UInt8], isFirst: Bool, version: Int64) {
+        if isFirst {
+            content = .head(bytes)
+        } else if version == 1 {
+            content = .peopleOfVersion1(bytes)
+        } else if let names = NamesSlice(bytes) {
+            content = .names(names)
+        } else if let people = PeopleBlock(bytes, version) {
+            content = .people(people)
+        } else {
+            content = .damaged
+        }
+    }
+}
+
+/// The people of a slice, and what stands beside those few who have something.
+private struct PeopleBlock: Sendable {
+    /// Number of the first person.
+    let first: Int
+    /// Where the people say that their ids stand.
+    let bytes: [UInt8]
+    private(set) var people = ContiguousArray<Responder>()
+    /// In the people's order, each with their place.
+    private(set) var extras: [(place: Int, extras: PersonExtras)] = []
+
+    /// Nil for another kind of slice, and for a damaged one.
+    init?(_ bytes: [UInt8], _ version: Int64) {
+        guard let (first, found) = PeopleSlice.reader(bytes, version) else { return nil }
+        var archive = found
+        self.first = first
+        self.bytes = bytes
+        people.reserveCapacity(Checkpoint.peopleASlice)
+        while !archive.isAtEnd {
+            var person = Responder()
+            guard archive.codeID(of: &person) else { return nil }
+            var beside = PersonExtras()
+            person.code(&archive, &beside.factAside)
+            let hasMore = beside.code(&archive)
+            if hasMore || beside.factAside != nil { extras.append((people.count, beside)) }
+            if archive.isDamaged { return nil }
+            people.append(person)
+        }
+    }
+}
+
+extension Archive {
+    /// Passes over an id, and notes where it stands; false if it cannot be one.
+    fileprivate mutating func codeID(of person: inout Responder) -> Bool {
+        let range = range()
+        guard let offset = UInt32(exactly: range.lowerBound),
+            let count = UInt8(exactly: range.count)
+        else { return false }
+        (person.idOffset, person.idCount) = (offset, count)
+        return !isDamaged
+    }
+}
+
+/// Puts an engine together from a checkpoint's slices, one after the other.
+package struct CheckpointReader {
+    private let version: Int64
+    private var engine: Engine?
+    private var isDamaged = false
+
+    /// A reader of slices that an engine of `version` wrote.
+    package init(version: Int64 = Engine.version) { self.version = version }
+
+    /// Takes the next slice; slice 0 first.
+    package mutating func take(_ bytes: [UInt8]) {
+        take(CheckpointSlice(bytes, isFirst: engine == nil, version: version))
+    }
+
+    /// The same of one that was taken apart.
+    package mutating func take(_ slice: CheckpointSlice) {
+        guard !isDamaged else { return }
+        if case .head(let bytes) = slice.content { return takeHead(bytes) }
+        // Out of the property meanwhile: two owners would make every change a copy.
+        guard var engine = engine.take() else { return isDamaged = true }
+        switch slice.content {
+        case .head, .damaged: isDamaged = true
+        case .names(let names): isDamaged = !engine.restore(names)
+        case .people(let block): isDamaged = !engine.restore(block)
+        case .peopleOfVersion1(let bytes): takePeopleOfVersion1(bytes, into: &engine)
+        }
+        self.engine = engine
+    }
+
+    private mutating func takeHead(_ slice: [UInt8]) {
+        var archive = Archive(reading: slice, version: version)
+        var head = CheckpointHead(Engine())
+        head.code(&archive)
+        isDamaged = engine != nil || archive.isDamaged || !archive.isAtEnd
+        engine = head.engine
+    }
+
+    private mutating func takePeopleOfVersion1(_ slice: [UInt8], into engine: inout Engine) {
+        var archive = Archive(reading: slice, version: 1)
+        while !archive.isAtEnd, !isDamaged {
+            var person = Responder()
+            isDamaged = !archive.codeID(of: &person)
+            var extras = PersonTables(engine).extras(engine.roster.count)
+            person.code(&archive, &extras.factAside)
+            isDamaged =
+                isDamaged || archive.isDamaged || !engine.restore(&person, slice.span, extras)
+        }
+    }
+
+    /// The engine; nil if no slice came or one was damaged.
+    package func finish() -> Engine? {
+        guard !isDamaged, var engine else { return nil }
+        engine.sortRow()
+        return engine
+    }
+}
+
+extension Engine {
+    /// Puts names back; false if they are not the next ones.
+    fileprivate mutating func restore(_ slice: NamesSlice) -> Bool {
+        self[slice.table].restore(slice.names, from: slice.first)
+    }
+
+    /// Puts people back; false if they are not the next ones, or name what is not there.
+    fileprivate mutating func restore(_ block: PeopleBlock) -> Bool {
+        guard block.first == roster.count else { return false }
+        var extras = block.extras[...]
+        for place in block.people.indices {
+            var person = block.people[place]
+            let beside = extras.first?.place == place ? extras.popFirst()?.extras : nil
+            guard restore(&person, block.bytes.span, beside) else { return false }
+        }
+        return true
+    }
+
+    /// Puts a person back under the next number, whose id stands in `bytes` where they say; false if
+    /// they name what is not there.
+    fileprivate mutating func restore(
+        _ person: inout Responder, _ bytes: Span<UInt8>, _ extras: PersonExtras?
+    ) -> Bool {
+        let id = Int(person.idOffset)..<(Int(person.idOffset) + Int(person.idCount))
+        guard regions.names.indices.contains(Int(person.region)),
+            circles.names.indices.contains(Int(person.circles)),
+            versions.names.indices.contains(Int(person.osVersion)),
+            versions.names.indices.contains(Int(person.appVersion))
+        else { return false }
+        person.hasGap = extras?.gap != nil
+        person.hasNudges = extras?.nudges != nil
+        if person.isActive, person.darkFrom == .distantFuture { startDark(&person) }
+        arm(person, roster.count)
+        let number = roster.enrol(bytes, id, as: person)
+        if !id.isEmpty {
+            tally.add(person, now: watch.watchedNow)
+            useNames(person)
+            joinCrowds(person, number)
+        }
+        if let extras { restore(extras, of: person, number) }
+        return true
+    }
+
+    /// Puts back what stands beside a person.
+    private mutating func restore(_ extras: PersonExtras, of person: Responder, _ number: Int) {
+        ledgers.put(extras.ledger, at: number)
+        pauses.put(extras.pausedUntil, at: number)
+        adopted.put(extras.adoption, at: number)
+        retired.put(extras.retiredAt, at: number)
+        factAsides.put(extras.factAside, at: number)
+        transitionIDs.put(extras.transitionIDs, at: number)
+        pushTokens.put(extras.pushToken, at: number)
+        gaps.put(extras.gap, at: number)
+        queueDepths.put(extras.queueDepths, at: number)
+        uncovered.put(extras.uncovered, at: number)
+        flaps.put(extras.flapping, at: number)
+        woken.put(extras.wokenAt, at: number)
+        if let state = extras.nudges { restore(state, person, number) }
+        if let flapping = extras.flapping {
+            flapTimers.push(.init(at: flapping.armed, number: UInt32(number)))
+        }
+        if let due = extras.gap?.due { verdicts.push(.init(at: due, number: UInt32(number))) }
+        if let entry = extras.uncovered, !entry.holes.isEmpty {
+            holes.push(.init(at: entry.due, number: UInt32(number)))
+        }
+        if let until = extras.pausedUntil {
+            pauseQueue.push(.init(at: until, number: UInt32(number)))
+        }
+    }
+}
