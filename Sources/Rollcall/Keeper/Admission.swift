@@ -8,13 +8,14 @@ import Synchronization
 package final class Admission: Sendable {
     /// What may wait.
     package struct Limits: Sendable {
-        /// Bytes of all writes; beyond it 503.
-        package var bytesMax = 128 << 20
+        /// Bytes of all writes; beyond it 503. Little enough that who is let in is answered soon,
+        /// also by a server that is offered twice what it can do.
+        package var bytesMax = 64 << 20
         /// Bytes of one source while nobody else waits; beyond it 503. The rest is room for who
         /// comes then.
-        package var aloneBytesMax = 96 << 20
+        package var aloneBytesMax = 40 << 20
         /// Bytes of one source while others wait too; beyond it 429.
-        package var sharedBytesMax = 32 << 20
+        package var sharedBytesMax = 24 << 20
         /// Writes of one source while others wait too; beyond it 429. Half the connections, so
         /// that no source can have all of them waiting.
         package var sharedWritesMax = 256

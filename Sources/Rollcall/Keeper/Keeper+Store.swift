@@ -18,11 +18,14 @@ extension Keeper {
         number(&pending)
         var choreBytes = 0
         let began = ContinuousClock.now
+        let hasRoom = chores.hasRoom(at: began, isWaitedFor: !pending.isEmpty)
         do throws(StoreError) {
             try store.commit([pending]) { () throws(StoreError) in
-                choreBytes = try chores.write(to: store.journal, engine)
+                if hasRoom { choreBytes = try chores.write(to: store.journal, engine) }
             }
-            edge.committed(after: ContinuousClock.now - began)
+            let now = ContinuousClock.now
+            edge.committed(after: now - began)
+            chores.committed(after: now - began, hasPiece: choreBytes > 0, at: now)
             committed(pending, clock, choreBytes)
             return true
         } catch {

@@ -9,6 +9,17 @@ struct StoreChores {
     var retention: RetentionWriter
     /// True once the journal's beginning was cut; whoever shows it takes it back.
     var hasCut = false
+    /// How long the last commit without a piece took.
+    private var plainCommit = Duration.zero
+    /// Until when writes that wait come first.
+    private var restsUntil: ContinuousClock.Instant?
+
+    /// Nothing was written yet.
+    init(checkpoints: CheckpointWriter, erasures: ErasureWriter, retention: RetentionWriter) {
+        self.checkpoints = checkpoints
+        self.erasures = erasures
+        self.retention = retention
+    }
 
     /// The turn of the newest complete checkpoint.
     private var checkpointed: Int64 { checkpoints.last?.turn ?? 0 }
@@ -16,6 +27,23 @@ struct StoreChores {
     /// True if a turn is wanted for them.
     var isBusy: Bool {
         checkpoints.isWriting || erasures.isBusy(checkpoint: checkpointed) || retention.isBusy
+    }
+
+    /// True if a turn that commits now has room for a piece: always if nobody waits for it. Else the
+    /// pieces get half of the time, so that writes go on at half their pace at least.
+    func hasRoom(at now: ContinuousClock.Instant, isWaitedFor: Bool) -> Bool {
+        !isWaitedFor || restsUntil.map { now >= $0 } ?? true
+    }
+
+    /// Notes that a commit, with a piece or without one, took so long and ended at `now`.
+    mutating func committed(
+        after duration: Duration, hasPiece: Bool, at now: ContinuousClock.Instant
+    ) {
+        if hasPiece {
+            restsUntil = now + max(.zero, duration - plainCommit)
+        } else {
+            plainCommit = duration
+        }
     }
 
     /// Writes the next piece into the open transaction; returns about how many bytes.

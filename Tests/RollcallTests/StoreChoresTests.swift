@@ -1,0 +1,41 @@
+import Logging
+import Testing
+
+@testable import Rollcall
+
+/// Checkpoints, erasures and retention beside writes that wait (J5, J7).
+struct StoreChoresTests {
+    private var chores = StoreChores(
+        checkpoints: CheckpointWriter(last: nil), erasures: ErasureWriter([]),
+        retention: RetentionWriter(bytesMax: 1 << 30, log: Logger(label: "test")))
+    private let began = ContinuousClock.now
+
+    private func hasRoom(after milliseconds: Int, isWaitedFor: Bool = true) -> Bool {
+        chores.hasRoom(
+            at: began.advanced(by: .milliseconds(milliseconds)), isWaitedFor: isWaitedFor)
+    }
+
+    @Test func `the first piece is written at once`() {
+        #expect(hasRoom(after: 0))
+    }
+
+    @Test mutating func `a piece is followed by as much time as it took beyond a plain commit`() {
+        chores.committed(after: .milliseconds(1), hasPiece: false, at: began)
+        chores.committed(
+            after: .milliseconds(7), hasPiece: true, at: began.advanced(by: .milliseconds(7)))
+        #expect(!hasRoom(after: 12))
+        #expect(hasRoom(after: 13))
+    }
+
+    @Test mutating func `nobody who waits is no reason to wait`() {
+        chores.committed(after: .milliseconds(7), hasPiece: true, at: began)
+        #expect(!hasRoom(after: 6))
+        #expect(hasRoom(after: 6, isWaitedFor: false))
+    }
+
+    @Test mutating func `a piece in a long commit takes no time of its own`() {
+        chores.committed(after: .milliseconds(50), hasPiece: false, at: began)
+        chores.committed(after: .milliseconds(20), hasPiece: true, at: began)
+        #expect(hasRoom(after: 0))
+    }
+}
