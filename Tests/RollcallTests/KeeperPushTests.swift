@@ -40,7 +40,8 @@ import Testing
         pushing.report(["a", "b"])
         pushing.tell("[{\"responder_id\":\"a\",\"circles\":[\"alpha\"]}]")
         _ = pushing.write(.wake(.circle(Array("alpha".utf8), viewer: []), source: []))
-        #expect(pushing.view?.engine.counters.nudges.dryRuns == 2)
+        // Who was located just now is too old a millisecond later.
+        #expect(isTrueSoon { pushing.view?.engine.counters.nudges.dryRuns == 2 })
         #expect(pushing.view?.pending == 0)
         pushing.stop()
         #expect(sink.log == [])
