@@ -4,8 +4,7 @@ import RollcallCore
 /// Writes batches as backends forward them: 10 000 responders in rotation, each with one update
 /// whose sequence is one higher every time.
 ///
-/// All batches have the same length: the fields that differ are written over a template, in place,
-/// since the generator shares the machine with what it measures.
+/// All batches have the same length: the fields that differ are written over a template.
 struct BatchSource {
     /// Responders in rotation.
     static let responders = 10_000
@@ -24,11 +23,11 @@ struct BatchSource {
         "updates":[{"sequence":**********,"captured_at":"$$$$$$$$$$$$$$$$$$$$$$$$"}]}
         """.utf8)
 
-    private static let responder = field("#", 5)
-    private static let region = field("~", 1)
-    private static let receivedAt = field("%", 24)
-    private static let capturedAt = field("$", 24)
-    private static let sequence = field("*", 10)
+    private static let responder = TemplateField("#", 5, in: template)
+    private static let region = TemplateField("~", 1, in: template)
+    private static let receivedAt = TemplateField("%", 24, in: template)
+    private static let capturedAt = TemplateField("$", 24, in: template)
+    private static let sequence = TemplateField("*", 10, in: template)
 
     /// So that ten digits have no leading zero, which JSON forbids.
     private static let firstSequence = 1_000_000_000
@@ -55,11 +54,11 @@ struct BatchSource {
     /// `prepare` once.
     mutating func writeNext(_ bytes: UnsafeMutableRawBufferPointer) {
         let number = position % Self.responders
-        write(number, to: bytes, at: Self.responder)
-        write(number % 8, to: bytes, at: Self.region)
-        write(Self.firstSequence + position / Self.responders, to: bytes, at: Self.sequence)
-        copy(receivedText, to: bytes, at: Self.receivedAt)
-        copy(capturedText, to: bytes, at: Self.capturedAt)
+        Self.responder.write(number, to: bytes)
+        Self.region.write(number % 8, to: bytes)
+        Self.sequence.write(Self.firstSequence + position / Self.responders, to: bytes)
+        Self.receivedAt.write(receivedText, to: bytes)
+        Self.capturedAt.write(capturedText, to: bytes)
         position += 1
     }
 
@@ -83,29 +82,5 @@ struct BatchSource {
             body += batch
         }
         return body
-    }
-
-    private func write(
-        _ value: Int, to bytes: UnsafeMutableRawBufferPointer, at field: Range<Int>
-    ) {
-        var rest = value
-        for index in field.reversed() {
-            bytes[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        }
-    }
-
-    private func copy(
-        _ text: [UInt8], to bytes: UnsafeMutableRawBufferPointer, at field: Range<Int>
-    ) {
-        UnsafeMutableRawBufferPointer(rebasing: bytes[field]).copyBytes(from: text)
-    }
-
-    private static func field(_ mark: Unicode.Scalar, _ count: Int) -> Range<Int> {
-        let mark = UInt8(ascii: mark)
-        guard let start = template.firstIndex(of: mark), let end = template.lastIndex(of: mark),
-            end + 1 - start == count
-        else { preconditionFailure("the template has one field of each mark") }
-        return start..<(end + 1)
     }
 }

@@ -139,13 +139,7 @@ struct ChoreBenchmark {
     }
 
     private func start() throws(BenchmarkError) -> ServerProcess {
-        try ServerProcess(
-            name: "rollcall", executable: product,
-            arguments: [
-                "serve", "--web.listen-address", "127.0.0.1:0", "--storage.path", storePath,
-                "--config.file", "\(folder)/settings.yml",
-            ],
-            errorsPath: "\(folder)/errors", patience: Self.patience)
+        try ServerProcess(rollcall: product, in: folder, patience: Self.patience)
     }
 
     private var storePath: String { "\(folder)/rollcall.db" }

@@ -304,13 +304,7 @@ struct CurveBenchmark {
 
     private func start() throws(BenchmarkError) -> ServerProcess {
         try writeFile(Self.settings, to: "\(folder)/settings.yml")
-        return try ServerProcess(
-            name: "rollcall", executable: product,
-            arguments: [
-                "serve", "--web.listen-address", "127.0.0.1:0", "--storage.path", storePath,
-                "--config.file", "\(folder)/settings.yml",
-            ],
-            errorsPath: "\(folder)/errors", patience: Self.patience)
+        return try ServerProcess(rollcall: product, in: folder, patience: Self.patience)
     }
 
     private var storePath: String { "\(folder)/rollcall.db" }

@@ -119,14 +119,11 @@ struct PrometheusPeer {
         }
     }
 
-    /// Errors: it has not scraped everybody.
-    func checkScraped() throws(BenchmarkError) {
+    /// True once it has scraped everybody.
+    func hasScrapedAll() throws(BenchmarkError) -> Bool {
         let page = try Page(
             port: server.port, path: "/api/v1/query?query=count(\(GroupPush.lastSeen))")
-        guard page.status == 200, page.text.contains("\"\(BatchSource.responders)\"") else {
-            throw .answer(
-                "Prometheus has not scraped \(BatchSource.responders) people: \(page.text)")
-        }
+        return page.status == 200 && page.text.contains("\"\(BatchSource.responders)\"")
     }
 
     /// How many it says are silent; none while it is not ready.

@@ -12,7 +12,7 @@ struct FleetBatch {
     /// `#` the responder, `%` when the backend heard it, `~` the region, `@` the circle, `&` the
     /// install, `*` the sequence, `$` when the phone took the fix.
     private let template: [UInt8]
-    private let responder, receivedAt, region, circle, install, sequence, capturedAt: Range<Int>
+    private let responder, receivedAt, region, circle, install, sequence, capturedAt: TemplateField
 
     /// So that ten digits have no leading zero, which JSON forbids.
     private static let firstSequence = 1_000_000_000
@@ -42,13 +42,13 @@ struct FleetBatch {
             "updates":[{"sequence":**********,"captured_at":$$$$$$$$$$$$$}]}
             """.utf8)
         byteCount = template.count
-        responder = Self.field("#", 10, template)
-        receivedAt = Self.field("%", 13, template)
-        region = Self.field("~", regionDigits, template)
-        circle = Self.field("@", 8, template)
-        install = Self.field("&", 8, template)
-        sequence = Self.field("*", 10, template)
-        capturedAt = Self.field("$", 13, template)
+        responder = TemplateField("#", 10, in: template)
+        receivedAt = TemplateField("%", 13, in: template)
+        region = TemplateField("~", regionDigits, in: template)
+        circle = TemplateField("@", 8, in: template)
+        install = TemplateField("&", 8, in: template)
+        sequence = TemplateField("*", 10, in: template)
+        capturedAt = TemplateField("$", 13, in: template)
     }
 
     /// The id that people of this number have.
@@ -65,13 +65,13 @@ struct FleetBatch {
         _ person: Int, round: Int, receivedAt time: Timestamp,
         to bytes: UnsafeMutableRawBufferPointer
     ) {
-        Self.write(person, to: bytes, at: responder)
-        Self.write(Int(time.milliseconds), to: bytes, at: receivedAt)
-        Self.write(person % regions, to: bytes, at: region)
-        Self.write(person / Self.membersOfCircle, to: bytes, at: circle)
-        Self.write(person, to: bytes, at: install)
-        Self.write(Self.firstSequence + round, to: bytes, at: sequence)
-        Self.write(Int(time.milliseconds - Self.delay), to: bytes, at: capturedAt)
+        responder.write(person, to: bytes)
+        receivedAt.write(Int(time.milliseconds), to: bytes)
+        region.write(person % regions, to: bytes)
+        circle.write(person / Self.membersOfCircle, to: bytes)
+        install.write(person, to: bytes)
+        sequence.write(Self.firstSequence + round, to: bytes)
+        capturedAt.write(Int(time.milliseconds - Self.delay), to: bytes)
     }
 
     /// A body of one batch of each person.
@@ -85,26 +85,6 @@ struct FleetBatch {
             lines += line + [UInt8(ascii: "\n")]
         }
         return lines
-    }
-
-    private static func write(
-        _ value: Int, to bytes: UnsafeMutableRawBufferPointer, at field: Range<Int>
-    ) {
-        var rest = value
-        for index in field.reversed() {
-            bytes[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        }
-    }
-
-    private static func field(
-        _ mark: Unicode.Scalar, _ count: Int, _ template: [UInt8]
-    ) -> Range<Int> {
-        let mark = UInt8(ascii: mark)
-        guard let start = template.firstIndex(of: mark), let end = template.lastIndex(of: mark),
-            end + 1 - start == count
-        else { preconditionFailure("the template has one field of each mark") }
-        return start..<(end + 1)
     }
 }
 

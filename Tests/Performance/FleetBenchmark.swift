@@ -247,13 +247,7 @@ struct FleetBenchmark {
     private var storePath: String { "\(folder)/rollcall.db" }
 
     private func start() throws(BenchmarkError) -> ServerProcess {
-        try ServerProcess(
-            name: "rollcall", executable: product,
-            arguments: [
-                "serve", "--web.listen-address", "127.0.0.1:0", "--storage.path", storePath,
-                "--config.file", "\(folder)/settings.yml",
-            ],
-            errorsPath: "\(folder)/errors", patience: Self.patience)
+        try ServerProcess(rollcall: product, in: folder, patience: Self.patience)
     }
 
     private func say(_ text: String, _ phase: FleetPhase? = nil) {

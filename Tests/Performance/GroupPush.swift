@@ -20,41 +20,24 @@ enum GroupPush {
             """.utf8)
     }()
 
-    private static let responder = field("#", 5)
-    private static let seconds = field("%", 14)
+    private static let responder = TemplateField("#", 5, in: request)
+    private static let seconds = TemplateField("%", 14, in: request)
 
     /// Makes `bytes`, which is `request`, the push of a responder.
     static func write(
         _ number: Int, lastSeen: Timestamp, to bytes: UnsafeMutableRawBufferPointer
     ) {
-        write(number, to: bytes, at: responder)
-        write(Int(lastSeen.milliseconds / 1000), to: bytes, at: seconds.dropLast(4))
-        bytes[seconds.upperBound - 4] = UInt8(ascii: ".")
-        write(Int(lastSeen.milliseconds % 1000), to: bytes, at: seconds.suffix(3))
+        responder.write(number, to: bytes)
+        let range = seconds.range
+        TemplateField(range.dropLast(4)).write(Int(lastSeen.milliseconds / 1000), to: bytes)
+        bytes[range.upperBound - 4] = UInt8(ascii: ".")
+        TemplateField(range.suffix(3)).write(Int(lastSeen.milliseconds % 1000), to: bytes)
     }
 
     /// The name of a responder in the metrics.
     static func name(_ number: Int) -> String {
         var bytes = [UInt8](repeating: 0, count: 5)
-        bytes.withUnsafeMutableBytes { write(number, to: $0, at: 0..<5) }
+        bytes.withUnsafeMutableBytes { TemplateField(0..<5).write(number, to: $0) }
         return "r-" + String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func write(
-        _ value: Int, to bytes: UnsafeMutableRawBufferPointer, at field: Range<Int>
-    ) {
-        var rest = value
-        for index in field.reversed() {
-            bytes[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        }
-    }
-
-    private static func field(_ mark: Unicode.Scalar, _ count: Int) -> Range<Int> {
-        let mark = UInt8(ascii: mark)
-        guard let start = request.firstIndex(of: mark), let end = request.lastIndex(of: mark),
-            end + 1 - start == count
-        else { preconditionFailure("the request has one field of each mark") }
-        return start..<(end + 1)
     }
 }

@@ -41,6 +41,19 @@ final class ServerProcess {
         }
     }
 
+    /// Starts `product` on the store `rollcall.db` and the `settings.yml` of a folder.
+    convenience init(
+        rollcall product: String, in folder: String, patience: Nanoseconds
+    ) throws(BenchmarkError) {
+        try self.init(
+            name: "rollcall", executable: product,
+            arguments: [
+                "serve", "--web.listen-address", "127.0.0.1:0", "--storage.path",
+                "\(folder)/rollcall.db", "--config.file", "\(folder)/settings.yml",
+            ],
+            errorsPath: "\(folder)/errors", patience: patience)
+    }
+
     deinit { if isRunning { end(SIGKILL) } }
 
     /// Processor time used so far, user and system, of all threads.
