@@ -39,6 +39,8 @@ func runBenchmark(arguments: [String]) -> Int32 {
         } else {
             let report = try benchmark.runFleets()
             print(options.isJSON ? report.json.text : report.table)
+            // The smaller fleets' figures are told all the same.
+            if let failure = report.failure { throw failure }
         }
         return 0
     } catch {
@@ -109,11 +111,16 @@ struct Benchmark {
         for size in options.fleets {
             let path = try makeStore("fleet-\(size)")
             defer { removeStore("fleet-\(size)") }
-            report.results.append(
-                try FleetBenchmark(
-                    size: size, folder: path, product: product,
-                    pace: options.isShort ? .short : .full
-                ).run())
+            do throws(BenchmarkError) {
+                report.results.append(
+                    try FleetBenchmark(
+                        size: size, folder: path, product: product,
+                        pace: options.isShort ? .short : .full
+                    ).run())
+            } catch {
+                report.failure = error
+                break
+            }
         }
         report.othersShare = MachineTime().shareOfOthers(since: before)
         return report

@@ -62,6 +62,8 @@ struct FleetReport {
     var results: [FleetResult] = []
     /// The share of the machine that others used meanwhile.
     var othersShare = 0.0
+    /// Why a fleet is missing, and all larger ones.
+    var failure: BenchmarkError?
     /// False for a run that only proves that everything runs.
     let isJudged: Bool
 

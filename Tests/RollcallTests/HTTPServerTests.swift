@@ -54,6 +54,37 @@ import Testing
         #expect(client.readAnswer().body == "GET /v1/x [] ")
     }
 
+    /// The last answer is kept, to be sent again.
+    @Test func `answers that differ in one thing only are never taken for each other`() throws {
+        let answers = [
+            HTTPResponse(status: 200, headers: [("X-A", "b")], body: Array("one".utf8)),
+            HTTPResponse(status: 201, headers: [("X-A", "b")], body: Array("one".utf8)),
+            HTTPResponse(status: 201, headers: [("X-A", "c")], body: Array("one".utf8)),
+            HTTPResponse(status: 201, headers: [("X-B", "c")], body: Array("one".utf8)),
+            HTTPResponse(status: 201, headers: [("X-B", "c")], body: Array("two".utf8)),
+            HTTPResponse(status: 201, body: [UInt8](repeating: 0x61, count: 5000)),
+            HTTPResponse(status: 201, body: [UInt8](repeating: 0x62, count: 5000)),
+        ]
+        let server = try HTTPServer(listener: try HTTPListener(address: "127.0.0.1:0")) {
+            request, reply in
+            reply.answer(answers[Int(request.path.dropFirst()) ?? 0])
+        }
+        let clients = [try RawClient(port: server.port), try RawClient(port: server.port)]
+        for place in [0, 0, 1, 1, 2, 3, 4, 4, 5, 6, 6, 5, 0, 1, 0] {
+            let expected = answers[place]
+            for (client, method) in zip(clients + clients, ["GET", "HEAD", "GET", "GET"]) {
+                client.send("\(method) /\(place) HTTP/1.1\r\nHost: a\r\n\r\n")
+                let answer = client.readAnswer(isHead: method == "HEAD")
+                #expect(answer.head[0].hasPrefix("HTTP/1.1 \(expected.status) "))
+                #expect(
+                    answer.head.filter { $0.hasPrefix("X-") && !$0.hasPrefix("X-Content") }
+                        == expected.headers.map { "\($0.0): \($0.1)" })
+                let body = String(decoding: expected.body, as: UTF8.self)
+                #expect(answer.body == (method == "HEAD" ? "" : body))
+            }
+        }
+    }
+
     @Test func `IPv6 is served, and an address not to be had is an error with its facts`() throws {
         let server = try HTTPServer(listener: try HTTPListener(address: "[::1]:0")) {
             $1.answer(HTTPResponse(status: 204))
