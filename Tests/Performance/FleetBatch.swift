@@ -38,7 +38,7 @@ struct FleetBatch {
             {"responder_id":"r-##########","received_at":%%%%%%%%%%%%%,"duty_state":"\(duty)",\
             "region":"g-\(marks)","circles":["c-@@@@@@@@"],"install_id":"i-&&&&&&&&","platform":"ios",\
             "telemetry":{"permission_status":"granted","power_mode":"normal",\
-            "app_state":"background","queue_depth":5,"network_type":"cellular"},\
+            "app_state":"background","queue_depth":0,"network_type":"cellular"},\
             "updates":[{"sequence":**********,"captured_at":$$$$$$$$$$$$$}]}
             """.utf8)
         byteCount = template.count
