@@ -29,8 +29,8 @@ struct StoreChores {
         checkpoints.isWriting || erasures.isBusy(checkpoint: checkpointed) || retention.isBusy
     }
 
-    /// True if a turn that commits now has room for a piece: always if nobody waits for it. Else the
-    /// pieces get half of the time, so that writes go on at half their pace at least.
+    /// True if a turn that commits now has room for a piece: always if nobody waits for it. Else a
+    /// piece is followed by as much time without one as it made its commit longer.
     func hasRoom(at now: ContinuousClock.Instant, isWaitedFor: Bool) -> Bool {
         !isWaitedFor || restsUntil.map { now >= $0 } ?? true
     }
