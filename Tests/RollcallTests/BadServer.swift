@@ -41,6 +41,12 @@ final class BadServer: @unchecked Sendable {
             return count > 0 || (count < 0 && errno == EAGAIN)
         }
 
+        /// Waits until something was sent, and leaves it unread.
+        func awaitRequest() {
+            var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            _ = untilUninterrupted { Int(poll(&wait, 1, 30_000)) }
+        }
+
         /// Closes with a reset.
         func reset() {
             var hard = linger(l_onoff: 1, l_linger: 0)

@@ -67,7 +67,11 @@ final class LoopbackExpo: Sendable {
 
     private func talk(_ connection: BadServer.Connection) {
         let next = state.withLock { $0.answers.isEmpty ? Answer.whole : $0.answers.removeFirst() }
-        if case .resetUnread = next { return connection.reset() }
+        if case .resetUnread = next {
+            // Before that nothing has gone out, which the other side would know.
+            connection.awaitRequest()
+            return connection.reset()
+        }
         guard let request = connection.request(),
             let end = request.firstRange(of: "\r\n\r\n"),
             let body = try? JSONTree(reading: Array(request[end.upperBound...].utf8))
