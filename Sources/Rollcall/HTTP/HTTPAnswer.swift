@@ -18,11 +18,12 @@ final class HTTPLastAnswer {
         if self.response.map(response.isSame) != true {
             drop()
             handle = response.create()
-            self.response = response
+            // Kept only with a handle: the same answer must not fail again once there is memory.
+            if handle != nil { self.response = response }
         }
         guard let handle else { return .NO }
         defer { if !response.isShort { drop() } }
-        // microhttpd.h, MHD_queue_response: "response … can be used multiple times".
+        // microhttpd.h: a response can "be used any number of times".
         return MHD_queue_response(connection, UInt32(clamping: response.status), handle)
     }
 
