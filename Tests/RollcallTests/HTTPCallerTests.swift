@@ -264,6 +264,25 @@ import Testing
         }
     }
 
+    @Test func `what must not arrive twice leaves no connection open behind it`() {
+        let server = BadServer()
+        let isClosed = Mutex(false)
+        server.serve { connection in
+            _ = connection.request()
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            connection.awaitRequest()
+            isClosed.withLock { $0 = !connection.isWatched }
+        } while: {
+            guard let caller = try? HTTPCaller() else { return }
+            let call = Self.call(server.port, .post) { $0.mayBeSentTwice = false }
+            #expect(Self.outcome(call, caller) == "200 ok")
+            withExtendedLifetime(caller) {
+                for _ in 0..<2000 where !isClosed.withLock({ $0 }) { usleep(10_000) }
+            }
+        }
+        #expect(isClosed.withLock { $0 })
+    }
+
     // MARK: - What is shown
 
     @Test func `an error shows nothing of a URL but its scheme, host and port`() {

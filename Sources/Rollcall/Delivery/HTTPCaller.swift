@@ -159,6 +159,8 @@ package final class HTTPCaller {
         options.number(ROLLCALL_CURLOPT_CONNECTTIMEOUT_MS, Int(call.connectTimeout.count))
         options.number(ROLLCALL_CURLOPT_TIMEOUT_MS, Int(call.timeout.count))
         options.number(ROLLCALL_CURLOPT_FRESH_CONNECT, call.mayBeSentTwice ? 0 : 1)
+        // What takes a new connection each time would leave the last five open behind it.
+        options.number(ROLLCALL_CURLOPT_FORBID_REUSE, call.mayBeSentTwice ? 0 : 1)
         // "Setting the proxy string to "" (an empty string) explicitly disables the use of a
         // proxy, even if there is an environment variable set for it."
         if destination.isLoopback { options.text(ROLLCALL_CURLOPT_PROXY, "") }
