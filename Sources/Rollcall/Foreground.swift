@@ -16,6 +16,9 @@ package enum Foreground {
         }
         for warning in configuration.warnings { log.warning("\(warning)") }
         signal(SIGPIPE, SIG_IGN)
+        // An image of this memory would hold tokens, keys and everybody's telemetry.
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
         // Blocked in every thread that is started from here on; only `sigwait` sees them.
         var signals = sigset_t()
         sigemptyset(&signals)
