@@ -1,23 +1,31 @@
-"""Runs the acceptance suite and ends with the line `N passed, N failed`.
+"""Runs the acceptance suites, two at a time, and ends with the line `N passed, N failed`.
 
     ROLLCALL_BINARY=.build/release/rollcall python3 Tests/Acceptance/run.py [test_http …]
+
+Most of them wait most of the time. Each runs in a process of its own and its lines come out when it
+ends; a single one tells its lines as it goes. ROLLCALL_SUITES=1 runs one at a time.
 """
 
 import os
+import re
+import subprocess
 import sys
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# The longest first, so that none is left alone at the end.
 SUITES = (
-    "test_http", "test_openapi", "test_limits", "test_doors", "test_metrics_formats",
-    "test_liveness", "test_people", "test_gaps", "test_status", "test_store", "test_export",
-    "test_failing_disk", "test_durability", "test_systemd", "test_manifest", "test_prometheus",
-    "test_alert_rules", "test_alerts_prometheus", "test_alertmanager", "test_pages", "test_nudges",
-    "test_demo", "test_simulate", "test_settings", "test_tune", "test_dashboards",
-    "test_dashboard_panels", "test_page", "test_readme",
+    "test_page", "test_nudges", "test_liveness", "test_demo", "test_simulate",
+    "test_alerts_prometheus", "test_systemd", "test_dashboard_panels", "test_pages", "test_export",
+    "test_settings", "test_clocks", "test_durability", "test_store", "test_soak", "test_prometheus",
+    "test_alertmanager", "test_failing_disk", "test_openapi", "test_privacy", "test_gaps",
+    "test_status", "test_manifest", "test_metrics_formats", "test_alert_rules", "test_http",
+    "test_people", "test_limits", "test_doors", "test_dashboards", "test_tune", "test_readme",
     "test_history_size",
 )
+COUNTS = re.compile(rb"(\d+) s, (\d+) skipped\n(\d+) passed, (\d+) failed\n\Z")
 
 
 class Protocol(unittest.TestResult):
@@ -59,6 +67,47 @@ class Protocol(unittest.TestResult):
             self._say("FAIL", subtest, "\n" + (self.failures + self.errors)[-1][1])
 
 
+def run_here(names):
+    """Runs suites in this process and tells each test as it ends; the exit status."""
+    suite = unittest.defaultTestLoader.loadTestsFromNames(names)
+    result = Protocol()
+    began = time.monotonic()
+    suite.run(result)
+    failed = len({
+        getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors})
+    return tell(time.monotonic() - began, len(result.skipped), result.passed, failed)
+
+
+def run_beside(names, count):
+    """Runs each suite in a process of its own, `count` at a time; the exit status."""
+    def run(name):
+        return name, subprocess.run(
+            [sys.executable, os.path.abspath(__file__), name], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout
+
+    began = time.monotonic()
+    sums = [0, 0, 0]
+    with ThreadPoolExecutor(count) as pool:
+        for future in as_completed([pool.submit(run, name) for name in names]):
+            name, output = future.result()
+            counts = COUNTS.search(output)
+            sys.stdout.buffer.write(output[:counts.start()] if counts else output)
+            # A suite that does not tell its end has failed as a whole.
+            told = [int(text) for text in counts.groups()[1:]] if counts else [0, 0, 1]
+            if counts is None:
+                print(f"FAIL           {name} did not come to its end")
+            sums = [sum(pair) for pair in zip(sums, told)]
+            sys.stdout.flush()
+    return tell(time.monotonic() - began, *sums)
+
+
+def tell(seconds, skipped, passed, failed):
+    """The last two lines; the exit status that goes with them."""
+    print(f"{seconds:.0f} s, {skipped} skipped", flush=True)
+    print(f"{passed} passed, {failed} failed", flush=True)
+    return 1 if failed or passed == 0 else 0
+
+
 def main(names):
     binary = os.environ.get("ROLLCALL_BINARY", "")
     if not os.access(binary, os.X_OK):
@@ -66,15 +115,9 @@ def main(names):
         return 2
     os.environ["ROLLCALL_BINARY"] = os.path.abspath(binary)
     sys.path.insert(0, HERE)
-    suite = unittest.defaultTestLoader.loadTestsFromNames(names or SUITES)
-    result = Protocol()
-    began = time.monotonic()
-    suite.run(result)
-    failed = len({
-        getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors})
-    print(f"{time.monotonic() - began:.0f} s, {len(result.skipped)} skipped", flush=True)
-    print(f"{result.passed} passed, {failed} failed", flush=True)
-    return 1 if failed or result.passed == 0 else 0
+    suites = names or SUITES
+    count = int(os.environ.get("ROLLCALL_SUITES", "2"))
+    return run_here(suites) if len(suites) == 1 else run_beside(suites, count)
 
 
 if __name__ == "__main__":
