@@ -49,6 +49,11 @@ class Receiver:
                 with receiver._lock:
                     status, answer = receiver.judge(told)
                     receiver.requests.append(told)
+                pause = receiver.pause(told)
+                if pause is None:
+                    self.close_connection = True
+                    return
+                time.sleep(pause)
                 body = json.dumps(answer).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
@@ -81,6 +86,10 @@ class Receiver:
     def judge(self, told):
         """Status and body of the answer; called for one request at a time."""
         return 200, {}
+
+    def pause(self, told):
+        """Seconds before the answer goes out; None for a connection that ends without one."""
+        return 0
 
     def first(self, question, seconds, what):
         """The first request of which `question` is true, as soon as it is there."""

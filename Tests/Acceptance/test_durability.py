@@ -6,7 +6,6 @@ Source: design §1 (a 2xx means committed), J3, J4, I1, §10.
     ROLLCALL_SEED    for the times of the kills; printed by a test that fails
 """
 
-import http.client
 import os
 import random
 import re
@@ -15,7 +14,8 @@ import threading
 import time
 import unittest
 
-from rollcall_process import NDJSON, RollcallTestCase, milliseconds, ndjson, now_ms
+from churning_world import Writer
+from rollcall_process import NDJSON, RollcallTestCase, milliseconds, now_ms
 
 KILLS = int(os.environ.get("ROLLCALL_KILLS", "20"))
 SEED = int(os.environ.get("ROLLCALL_SEED", str(random.SystemRandom().randrange(1 << 32))))
@@ -34,74 +34,6 @@ CONTINUING = (
     "rollcall_installs_reset_total", "rollcall_server_transitions_total",
     "rollcall_disagreements_total", "rollcall_last_batch_timestamp_seconds",
 )
-
-
-class Writer(threading.Thread):
-    """A forwarder of some phones that keeps what it sent until it is acknowledged, as it must.
-
-    Each round of its life is one connection and ends with it. What was on its way then is sent
-    first in the next round: it may have been taken, or not.
-    """
-
-    def __init__(self, number):
-        super().__init__(daemon=True)
-        self.phones = [f"w{number}-p{phone}" for phone in range(3)]
-        # Sequences acknowledged are those below.
-        self.acknowledged = {phone: 0 for phone in self.phones}
-        self.pending = None
-        self.requests = 0
-        self.accepted = 0
-        self.duplicate = 0
-        self.failure = None
-        self._random = random.Random(SEED + number)
-
-    def body(self):
-        """One to three batches with rising sequences, and where each phone is after them."""
-        ends = dict(self.acknowledged)
-        items = []
-        for _ in range(self._random.randint(1, 3)):
-            phone = self._random.choice(self.phones)
-            count = self._random.randint(1, 8)
-            items.append({
-                "responder_id": phone, "platform": "ios", "region": phone[:2],
-                "updates": [
-                    {"sequence": sequence, "captured_at": now_ms() - 40}
-                    for sequence in range(ends[phone], ends[phone] + count)]})
-            ends[phone] += count
-        return ndjson(items), ends
-
-    def live(self, server, seconds):
-        """Sends until the connection breaks or the time is over."""
-        client = server.client(timeout=10)
-        try:
-            deadline = time.monotonic() + seconds
-            while time.monotonic() < deadline:
-                self.pending = self.pending or self.body()
-                body, ends = self.pending
-                answer = client.request("POST", "/v1/batches", body, {"Content-Type": NDJSON})
-                if answer.status == 503:
-                    continue
-                if answer.status != 200:
-                    self.failure = repr(answer)
-                    return
-                self.take(answer.json(), ends)
-        except (OSError, http.client.HTTPException):
-            pass
-        finally:
-            client.close()
-
-    def take(self, verdict, ends):
-        sent = sum(ends.values()) - sum(self.acknowledged.values())
-        updates = verdict["updates"]
-        if verdict["rejected"] or verdict["problems"] or updates["late"]:
-            self.failure = f"verdict {verdict}"
-        if updates["accepted"] + updates["duplicate"] != sent:
-            self.failure = f"verdict {verdict} on {sent} updates"
-        self.acknowledged = ends
-        self.pending = None
-        self.requests += 1
-        self.accepted += updates["accepted"]
-        self.duplicate += updates["duplicate"]
 
 
 class DurabilityTestCase(RollcallTestCase):
@@ -155,7 +87,7 @@ class KillTests(DurabilityTestCase):
     def test_kill_under_load(self):
         chance = random.Random(SEED)
         server = self.serve(RESTLESS)
-        writers = [Writer(number) for number in range(WRITERS)]
+        writers = [Writer(number, SEED) for number in range(WRITERS)]
         before = {}
         for kill in range(KILLS):
             seconds = chance.uniform(0.05, 1.2)
@@ -211,7 +143,7 @@ class KillTests(DurabilityTestCase):
 class StopTests(DurabilityTestCase):
     def test_sigterm_under_load_ends_in_order(self):
         server = self.serve()
-        writers = [Writer(number) for number in range(WRITERS)]
+        writers = [Writer(number, SEED) for number in range(WRITERS)]
         codes = []
 
         def stop():
