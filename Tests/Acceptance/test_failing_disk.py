@@ -2,8 +2,11 @@
 
 A small library is preloaded that disturbs the system's calls while a file says so.
 Source: design §1 J6, J8, §2 B1.
+
+    ROLLCALL_FSYNCS   how many of the first fsyncs of a life fail, one after the other; 30 by default
 """
 
+import http.client
 import os
 import shutil
 import subprocess
@@ -11,12 +14,14 @@ import threading
 import time
 import unittest
 
-from rollcall_process import NotReady, RollcallTestCase, eventually, now_ms, sleep_until
+from rollcall_process import (
+    NDJSON, NotReady, RollcallTestCase, eventually, ndjson, now_ms, sleep_until)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+FSYNCS = int(os.environ.get("ROLLCALL_FSYNCS", "30"))
 
 
-class FailingDiskTests(RollcallTestCase):
+class FailingDiskTestCase(RollcallTestCase):
     def setUp(self):
         super().setUp()
         compiler = shutil.which("cc") or shutil.which("clang")
@@ -35,6 +40,8 @@ class FailingDiskTests(RollcallTestCase):
             file.write(word)
         os.rename(self.switch + ".new", self.switch)
 
+
+class FailingDiskTests(FailingDiskTestCase):
     def post_beside(self, server, items, count=1):
         """Posts from threads; the answers, or what was raised, once they are joined."""
         answers = []
@@ -175,6 +182,119 @@ class FailingDiskTests(RollcallTestCase):
         probes.close()
         self.assertEqual(server.process.wait(10), 0)
         server.reap()
+
+
+class SyncTests(FailingDiskTestCase):
+    """Each fsync of a life fails in its turn."""
+
+    # A batch a commit, and now and then what has the log moved into the file.
+    POSTS = FSYNCS + 10
+
+    def test_whichever_fsync_fails_nothing_of_it_is_acknowledged(self):
+        found = {"start": [], "commit": [], "beside": []}
+        for number in range(1, FSYNCS + 1):
+            found[self.live(number)].append(number)
+        # Of the files, of their directory, and of the one beside the store.
+        self.assertGreater(len(found["start"]), 1, found)
+        self.assertGreater(len(found["commit"]), FSYNCS // 3, found)
+        self.assertGreater(len(found["beside"]), 0, found)
+        print(f"     fsyncs that fail: {found}")
+
+    def live(self, number):
+        """One life whose fsync of that number fails: when that was."""
+        report = os.path.join(self.directory, f"report-{number}")
+        server = self.rollcall(name=f"life-{number}", variables={
+            **self.variables, "DISK_SYNC_FAILS": str(number), "DISK_REPORT": report})
+        acknowledged, when = [], "beside"
+        try:
+            server.start()
+        except NotReady as refused:
+            self.assertIn("exit 1,", str(refused))
+            self.assertIn("what the disk holds is unknown", str(refused))
+            when = "start"
+        else:
+            acknowledged, when = self.post_until(server, report)
+        self.check_failed(server, report, when, number)
+        # A clean start knows all that was acknowledged, and takes more.
+        server.variables = {}
+        server.start()
+        for sequence in acknowledged:
+            self.assertEqual(self.post(server, sequence)["duplicate"], 1, f"fsync {number}")
+        self.assertEqual(self.post(server, self.POSTS + 1)["accepted"], 1)
+        self.assertEqual(server.stop(), 0)
+        return when
+
+    def post(self, server, sequence):
+        batch = {"responder_id": "a", "updates": [{"sequence": sequence}]}
+        return server.write("/v1/batches", batch)["updates"]
+
+    def post_until(self, server, report):
+        """Posts until the process ends by it, or it is clear that it does not."""
+        acknowledged = []
+        for sequence in range(self.POSTS):
+            try:
+                if sequence == 5:
+                    # Erasing somebody writes a checkpoint, and has the log cut off.
+                    server.write("/v1/batches", {"responder_id": "b"})
+                    server.request("DELETE", "/v1/responders/b")
+                self.post(server, sequence)
+            except (OSError, http.client.HTTPException):
+                self.assertEqual(server.process.wait(10), 74)
+                server.reap()
+                self.assertIn("the store failed for good", server.log())
+                return acknowledged, "commit"
+            acknowledged.append(sequence)
+        self.assertEqual(server.stop(), 0)
+        return acknowledged, "beside"
+
+    def check_failed(self, server, report, when, number):
+        """Only the files beside the store may fail and be lived with: of the lock file there is
+        nothing to be lost yet, and without the other nobody is nudged."""
+        with open(report, encoding="utf-8") as file:
+            path = file.read()
+        if when != "beside" or path.endswith(".db.lock"):
+            return
+        self.assertTrue(path == self.directory or path.endswith(".epoch.new"), path)
+        self.assertIn("the epoch file cannot be written", server.log(), f"fsync {number}")
+
+
+class CheckpointTests(FailingDiskTestCase):
+    """There is no room in the file, but still some in the log."""
+
+    def test_a_full_disk_that_only_checkpoints_meet_holds_nobody_up(self):
+        server = self.serve(variables=self.variables)
+        server.write("/v1/batches", {"responder_id": "a"})
+        self.disk("full rollcall.db")
+        body = ndjson([
+            {"responder_id": f"p{number}", "circles": ["c" * 100]} for number in range(2000)])
+        # Some MiB, each of which is to be moved.
+        for _ in range(12):
+            server.write("/v1/batches", body, {"Content-Type": NDJSON})
+        eventually(lambda: "the log's checkpoint failed" in server.log(), 10, "it is told")
+        page = server.scrape()
+        self.assertEqual(page("rollcall_watching"), 1)
+        self.assertEqual(page.total("rollcall_blind_seconds_total"), 0)
+        self.assertGreater(os.path.getsize(server.store + "-wal"), 2 << 20)
+        self.assertIn("free some space", server.log())
+        server.kill()
+        self.disk("")
+        server.start()
+        self.assertEqual(server.scrape()("rollcall_batches_total"), 24_001)
+        self.assertEqual(server.stop(), 0)
+        self.assertGreater(os.path.getsize(server.store), 2 << 20)
+        self.assertEqual(os.path.getsize(server.store + "-wal"), 0)
+
+    def test_a_full_disk_that_a_stop_meets_loses_nothing(self):
+        server = self.serve(variables=self.variables)
+        server.write("/v1/batches", {"responder_id": "a", "updates": [{"sequence": 1}]})
+        self.disk("full rollcall.db")
+        self.assertEqual(server.stop(), 0)
+        self.assertIn("the last checkpoint failed", server.log())
+        self.disk("")
+        server.start()
+        again = server.write("/v1/batches", {"responder_id": "a", "updates": [{"sequence": 1}]})
+        self.assertEqual(again["updates"]["duplicate"], 1)
+        self.assertEqual(server.stop(), 0)
 
 
 class ReadOnlyDirectoryTests(RollcallTestCase):
