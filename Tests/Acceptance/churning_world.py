@@ -1,6 +1,6 @@
-"""Everything at once, on loopback: backends that forward sequences, regions that are cut off and come
-back, people whose apps are swiped away; a pager and a sink for pushes that answer late, refuse, or
-lose their answers. And what must be true of all of it at the end, whatever became of the server.
+"""Everything at once, on loopback: backends that forward sequences, regions that are cut off and
+come back, people whose apps are swiped away; a pager and a sink for pushes that answer late, refuse,
+or lose their answers. And what must be true of all of it at the end, whatever became of the server.
 
 Source: design §1 (a 2xx means committed), A9, I1, N2, N7; §10.
 """
@@ -33,6 +33,11 @@ nudges:
   rate: 50/s
   sink: {{webhook: {{url: "{hook}", secret_file: push.secret}}}}
 """
+# The engine's counters go on over restarts.
+CONTINUING = (
+    "rollcall_batches_total", "rollcall_updates_total", "location_update_delay_seconds_sum",
+    "location_update_delay_seconds_count", "rollcall_journal_events_total",
+    "status_transitions_total", "rollcall_nudges_total", "rollcall_pushes_total")
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 
@@ -177,6 +182,8 @@ class World:
         self.located = 0
         # Incidents and actions of which a start found that their 2xx is stored, and when.
         self.stored = {}
+        # What counters showed when they were looked at last.
+        self._counters = {}
         self._restless = threading.Event()
         self._mover = threading.Thread(target=self._move, daemon=True)
         case.addCleanup(self.calm)
@@ -251,6 +258,12 @@ class World:
         self.case.assertLessEqual(
             accepted, acknowledged + on_the_way + self.located + 3, f"seed {self.seed}")
         self.case.assertEqual(page("rollcall_refold_differences_total"), 0, f"seed {self.seed}")
+        for name in CONTINUING:
+            for labels, value in page.all(name).items():
+                self.case.assertGreaterEqual(
+                    value, self._counters.get((name, labels), 0),
+                    f"{name} {labels}, seed {self.seed}")
+                self._counters[name, labels] = value
         return page
 
     def incidents(self, limit=1000):

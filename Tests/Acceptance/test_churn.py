@@ -32,6 +32,9 @@ class ChurnTestCase(RollcallTestCase):
         self.assertEqual(
             page("rollcall_updates_total", outcome="accepted"),
             total + world.located, f"taken twice or lost, seed {SEED}")
+        self.assertEqual(page("location_update_delay_seconds_count"), total + world.located)
+        self.assertEqual(page("rollcall_updates_total", outcome="late"), 0)
+        self.assertNotIn("stepped", server.log())
         incidents, told = world.check_pages()
         decided, arrived, unknown = world.check_nudges()
         # A world in which nothing happens proves nothing.
@@ -104,7 +107,7 @@ class StopTests(ChurnTestCase):
 class PauseTests(ChurnTestCase):
     def test_a_stopped_process_makes_nobody_offline_and_pages_nobody(self):
         """Thresholds are longer than the 5 s of which a stop is told from slowness (B1)."""
-        seconds = [1, 4, 7] if KILLS <= 20 else [1, 2, 4, 5, 6, 8, 11, 15, 20] * (KILLS // 100 + 1)
+        seconds = [2, 6] if KILLS <= 20 else [1, 2, 4, 5, 6, 8, 11, 15, 20] * (KILLS // 1000 + 1)
         world = World(self, SEED + 30)
         server = world.server
         with open(server.config_path, encoding="utf-8") as file:
