@@ -8,10 +8,11 @@ import os
 import secrets
 import socket
 import subprocess
+import threading
 import time
 import unittest
 
-from rollcall_process import BINARY, RollcallTestCase, plain_environment
+from rollcall_process import BINARY, RollcallTestCase, eventually, plain_environment
 
 ALL = "127.0.0.1:0"
 
@@ -111,6 +112,50 @@ web:
         server.request("POST", "/-/reload", headers=boss)
         self.problem(server.post("/v1/batches", batch), 401)
         server.write("/v1/batches", batch, boss)
+
+    def test_tokens_are_rotated_under_load_and_nobody_is_refused(self):
+        server = self.serve(self.config, address="0.0.0.0:0")
+        boss = self.bearer("boss")
+        ended = threading.Event()
+        answers = [[] for _ in range(4)]
+        used = [self.tokens["pod"]]
+
+        def write(place):
+            client = server.client(timeout=20)
+            while not ended.is_set():
+                answer = client.request(
+                    "POST", "/v1/batches", {"responder_id": f"p{place}"},
+                    {"Authorization": f"Bearer {used[-1]}"})
+                answers[place].append(answer.status)
+            client.close()
+
+        threads = [threading.Thread(target=write, args=(place,)) for place in range(4)]
+        for thread in threads:
+            thread.start()
+        try:
+            # Two are valid at each moment: the one in use, and the one before or after it.
+            for number in range(6):
+                spare = ("next", "pod")[number % 2]
+                self.tokens[spare] = secrets.token_hex(32)
+                with open(os.path.join(self.directory, spare), "w", encoding="ascii") as file:
+                    file.write(self.tokens[spare])
+                self.assertEqual(server.request("POST", "/-/reload", headers=boss).status, 200)
+                counts = [len(statuses) for statuses in answers]
+                used.append(self.tokens[spare])
+                eventually(
+                    lambda: all(
+                        len(statuses) > count + 5 for statuses, count in zip(answers, counts)),
+                    20, "everybody has gone on with the new one")
+        finally:
+            ended.set()
+            for thread in threads:
+                thread.join(30)
+        self.assertEqual({status for statuses in answers for status in statuses}, {200})
+        # The one before still opens; those before it do not any more.
+        for place, token in enumerate(used):
+            answer = server.post(
+                "/v1/batches", {"responder_id": "a"}, {"Authorization": f"Bearer {token}"})
+            self.assertEqual(answer.status, 401 if place < len(used) - 2 else 200)
 
     def test_a_stranger_with_a_long_body_is_answered_before_it_is_read(self):
         server = self.serve(self.config)
