@@ -41,9 +41,13 @@ import Testing
     }
 
     @Test func `a set of one circle is told from all others`() {
-        #expect(CircleNames.isOne(CircleNames.pack([Array("c-9".utf8)])))
-        #expect(CircleNames.isOne(CircleNames.pack([[UInt8](repeating: 65, count: 300)])))
-        #expect(!CircleNames.isOne(CircleNames.pack([[65], [66]])))
-        #expect(!CircleNames.isOne(CircleNames.pack([])))
+        #expect(isOne([Array("c-9".utf8)]))
+        #expect(isOne([[UInt8](repeating: 65, count: 300)]))
+        #expect(!isOne([[65], [66]]))
+        #expect(!isOne([]))
+    }
+
+    private func isOne(_ names: [[UInt8]]) -> Bool {
+        CircleNames.isOne(CircleNames.pack(names).span)
     }
 }

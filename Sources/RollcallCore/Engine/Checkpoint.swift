@@ -12,7 +12,7 @@ package struct Checkpoint: Sendable {
     private static let namesASlice = 2048
 
     private let head: [UInt8]
-    private let names: [(table: NameTableKind, names: ArraySlice<[UInt8]>)]
+    private let names: [(table: NameTableKind, names: Slice<NamePages>)]
     private let pages: [ContiguousArray<Responder>]
     private let idBytes: [UInt8]
     private let tables: PersonTables

@@ -40,7 +40,7 @@ extension Engine {
         guard person.isActive else { return }
         _ = crowds.count(number, region: person.region, 1)
         // Who names one circle, as most do, needs no list of them.
-        if CircleNames.isOne(circles[person.circles]) {
+        if isOne(person.circles) {
             _ = crowds.count(number, circle: person.circles, 1)
             return
         }
@@ -60,7 +60,7 @@ extension Engine {
     }
 
     private mutating func name(_ set: UInt32, _ number: Int) {
-        if CircleNames.isOne(circles[set]) { return join(set, number) }
+        if isOne(set) { return join(set, number) }
         for name in CircleNames.names(circles[set]) {
             join(circles.number(of: CircleNames.pack([name])), number)
         }
@@ -84,10 +84,15 @@ extension Engine {
         nudges.toJudge.append(UInt32(other))
     }
 
+    /// True if a set is a circle itself.
+    private func isOne(_ set: UInt32) -> Bool {
+        circles.names.read(Int(set)) { CircleNames.isOne($0) }
+    }
+
     /// The circles of a set, by their numbers: each stands in the table as a set of one.
     func circleNumbers(of set: UInt32) -> [UInt32] {
         if set == 0 { return [] }
-        if CircleNames.isOne(circles[set]) { return [set] }
+        if isOne(set) { return [set] }
         return CircleNames.names(circles[set]).compactMap { circles.known(CircleNames.pack([$0])) }
     }
 

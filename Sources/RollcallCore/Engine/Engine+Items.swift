@@ -156,9 +156,9 @@ extension Engine {
             person.emptyQueueSequence = sequence
             return
         }
-        if depths.entries.isEmpty, empty.at > .distantPast { depths.add(empty) }
+        if depths.isEmpty, empty.at > .distantPast { depths.add(empty) }
         depths.add(entry)
-        guard depths.isAllZero, let last = depths.entries.last else {
+        guard depths.isAllZero, let last = depths.last else {
             return queueDepths[number] = depths
         }
         queueDepths[number] = nil

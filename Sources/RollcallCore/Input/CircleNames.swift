@@ -14,9 +14,9 @@ package enum CircleNames {
     }
 
     /// True if there is one name in `packed`: such a set is the circle itself.
-    package static func isOne(_ packed: [UInt8]) -> Bool {
+    package static func isOne(_ packed: Span<UInt8>) -> Bool {
         var at = 0
-        return Varint.read(packed.span, &at, packed.count) == UInt64(packed.count - at)
+        return Varint.read(packed, &at, packed.count) == UInt64(packed.count - at)
     }
 
     /// The names in `packed`.

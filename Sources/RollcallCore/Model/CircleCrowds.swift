@@ -14,16 +14,14 @@ struct CircleCrowds: Sendable {
     private var circles: [Crowd] = []
     private var regions: [Crowd] = []
     /// Everybody who names a circle, active or not, in no order.
-    private var members: [[UInt32]] = []
+    private var members = NumberLists()
 
     init() {}
 
     // MARK: - Who is there
 
     /// The people who name a circle.
-    func members(of circle: UInt32) -> [UInt32] {
-        Int(circle) < members.count ? members[Int(circle)] : []
-    }
+    func members(of circle: UInt32) -> [UInt32] { members[Int(circle)] }
 
     /// Active people of a circle.
     func active(inCircle circle: UInt32) -> Int {
@@ -45,18 +43,12 @@ struct CircleCrowds: Sendable {
 
     /// Somebody names a circle.
     mutating func join(_ number: Int, circle: UInt32) {
-        while members.count <= Int(circle) { members.append([]) }
-        members[Int(circle)].append(UInt32(number))
+        members.append(UInt32(number), to: Int(circle))
     }
 
     /// Somebody names it no longer.
     mutating func leave(_ number: Int, circle: UInt32) {
-        guard Int(circle) < members.count,
-            let place = members[Int(circle)].lastIndex(of: UInt32(number))
-        else { return }
-        members[Int(circle)].swapAt(place, members[Int(circle)].count - 1)
-        members[Int(circle)].removeLast()
-        if members[Int(circle)].isEmpty { members[Int(circle)] = [] }
+        members.remove(UInt32(number), from: Int(circle))
     }
 
     /// Somebody is active in a circle, or (`step` −1) no longer. Who was alone there and is not any

@@ -4,8 +4,8 @@
 /// any more: a circle or a region may name a person.
 package struct NameTable: Sendable {
     /// The names by number; a dropped one is empty.
-    package private(set) var names: [[UInt8]] = [[]]
-    private var numbers: [[UInt8]: UInt32] = [[]: 0]
+    package private(set) var names = NamePages()
+    private var slots = NumberSlots()
     /// People that have each name.
     private(set) var users: [UInt32] = [0]
     /// Numbers of dropped names, falling: the lowest is given again first.
@@ -13,7 +13,10 @@ package struct NameTable: Sendable {
     let countMax: Int
 
     /// A table that holds at most `countMax` names; all further ones get number 0.
-    package init(countMax: Int = .max) { self.countMax = countMax }
+    package init(countMax: Int = .max) {
+        self.countMax = countMax
+        names.append([])
+    }
 
     /// The name of a number that the table gave.
     package subscript(number: UInt32) -> [UInt8] { names[Int(number)] }
@@ -23,33 +26,48 @@ package struct NameTable: Sendable {
 
     /// The number of `name`, given now if it has none.
     package mutating func number(of name: [UInt8]) -> UInt32 {
-        if let number = numbers[name] { return number }
+        if let number = known(name) { return number }
         // An erasure may have taken a name out of an older checkpoint whose people have it.
         while let number = free.popLast() {
             guard users[Int(number)] == 0 else { continue }
-            names[Int(number)] = name
-            numbers[name] = number
+            names.replace(Int(number), with: name)
+            note(Int(number))
             return number
         }
         guard names.count < countMax else { return 0 }
         let number = UInt32(names.count)
         names.append(name)
         users.append(0)
-        numbers[name] = number
+        note(Int(number))
         return number
     }
 
     /// The number of `name` if it has one.
-    package func known(_ name: [UInt8]) -> UInt32? { numbers[name] }
+    package func known(_ name: [UInt8]) -> UInt32? {
+        if name.isEmpty { return 0 }
+        let bytes = name.span.bytes
+        return slots.first(NumberSlots.hash(bytes)) { number in
+            names.read(number) { $0.bytes.isSame(as: bytes) }
+        }.map { UInt32($0) }
+    }
+
+    /// Lets a name that is not empty be found.
+    private mutating func note(_ number: Int) {
+        let names = names
+        slots.insert(number) { names.hash($0) }
+    }
+
+    /// Lets it be found no longer.
+    private mutating func forget(_ number: Int) {
+        let names = names
+        slots.remove(number) { names.hash($0) }
+    }
 
     // MARK: - Who has them
 
     /// True if the name of a number is `bytes[range]`.
     func isName(_ number: UInt32, _ bytes: Span<UInt8>, _ range: ByteRange) -> Bool {
-        let known = names[Int(number)]
-        guard known.count == Int(range.count) else { return false }
-        // With every batch two or three names are held against those that are known.
-        return known.span.bytes.isSame(as: bytes.extracting(range.indices).bytes)
+        names.read(Int(number)) { $0.bytes.isSame(as: bytes.extracting(range.indices).bytes) }
     }
 
     /// Gives somebody the name `bytes[range]` instead of the one whose number they have.
@@ -78,10 +96,11 @@ package struct NameTable: Sendable {
 
     /// Drops every name that nobody has, but those of `kept`.
     mutating func dropUnused(but kept: [[UInt8]] = []) {
-        for number in names.indices
-        where users[number] == 0 && !names[number].isEmpty && !kept.contains(names[number]) {
-            numbers[names[number]] = nil
-            names[number] = []
+        for number in names.indices where users[number] == 0 {
+            let name = names[number]
+            if name.isEmpty || kept.contains(name) { continue }
+            forget(number)
+            names.replace(number, with: [])
             free.append(UInt32(number))
         }
         free.sort(by: >)
@@ -92,38 +111,17 @@ package struct NameTable: Sendable {
     /// Puts the next names back, from number `first` on; false if others are missing before them.
     mutating func restore(_ next: [[UInt8]], from first: Int) -> Bool {
         guard first == names.count, next.count <= countMax - names.count else { return false }
-        numbers.reserveCapacity(numbers.count + next.count)
         for name in next {
-            let number = UInt32(names.count)
+            let number = names.count
             names.append(name)
             users.append(0)
-            if name.isEmpty { free.insert(number, at: 0) } else { numbers[name] = number }
+            if name.isEmpty { free.insert(UInt32(number), at: 0) } else { note(number) }
         }
         return true
     }
 }
 
-extension RawSpan {
-    /// True if all bytes are those of `other`, which has as many; eight at a time.
-    @inline(__always)
-    fileprivate func isSame(as other: RawSpan) -> Bool {
-        guard byteCount >= 8 else {
-            for index in 0..<byteCount
-            where unsafeLoad(fromByteOffset: index, as: UInt8.self)
-                != other.unsafeLoad(fromByteOffset: index, as: UInt8.self)
-            {
-                return false
-            }
-            return true
-        }
-        var offset = 0
-        // The last eight may overlap those before them.
-        while true {
-            let mine = unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            let its = other.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            if mine != its { return false }
-            if offset == byteCount - 8 { return true }
-            offset = min(offset + 8, byteCount - 8)
-        }
-    }
+extension NamePages {
+    /// By what a name is found.
+    fileprivate func hash(_ number: Int) -> Int { read(number) { NumberSlots.hash($0.bytes) } }
 }

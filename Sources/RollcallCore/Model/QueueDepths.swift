@@ -1,6 +1,6 @@
 /// The depths of a phone's queue in the last three batches that told one, by when the batches were
 /// received. Kept only of phones of which one is not 0. Source: design §5 C1, fine print F25.
-struct QueueDepths: Equatable, Sendable {
+struct QueueDepths: Sendable {
     struct Entry: Equatable, Sendable {
         /// When the batch was received.
         var at: WatchedTime
@@ -12,21 +12,52 @@ struct QueueDepths: Equatable, Sendable {
     /// Batches remembered.
     static let countMax = 3
 
+    // In place, not in an array: whoever has a queue has three of them.
+    private var instants = InlineArray<3, WatchedTime>(repeating: .distantPast)
+    private var sequences = InlineArray<3, Int64>(repeating: -1)
+    private var depthsKept = InlineArray<3, UInt32>(repeating: 0)
+    private var count: UInt8 = 0
+
     /// Oldest first.
-    private(set) var entries: [Entry] = []
+    var entries: [Entry] { (0..<Int(count)).map { self[$0] } }
 
     /// The depths, oldest first.
-    var depths: [UInt32] { entries.map(\.depth) }
+    var depths: [UInt32] { (0..<Int(count)).map { depthsKept[$0] } }
+
+    /// True if nothing is remembered.
+    var isEmpty: Bool { count == 0 }
+
+    /// The newest.
+    var last: Entry? { isEmpty ? nil : self[Int(count) - 1] }
 
     /// True if all are 0, which needs no remembering one by one.
-    var isAllZero: Bool { entries.allSatisfy { $0.depth == 0 } }
+    var isAllZero: Bool { (0..<Int(count)).allSatisfy { depthsKept[$0] == 0 } }
+
+    private subscript(place: Int) -> Entry {
+        get {
+            Entry(at: instants[place], sequence: sequences[place], depth: depthsKept[place])
+        }
+        set {
+            instants[place] = newValue.at
+            sequences[place] = newValue.sequence
+            depthsKept[place] = newValue.depth
+        }
+    }
 
     /// Puts one in its place; ties go by sequence, else to what comes later (I2).
     mutating func add(_ entry: Entry) {
-        var index = entries.count
-        while index > 0, Self.isAfter(entries[index - 1], entry) { index -= 1 }
-        entries.insert(entry, at: index)
-        if entries.count > Self.countMax { entries.removeFirst() }
+        var place = Int(count)
+        while place > 0, Self.isAfter(self[place - 1], entry) { place -= 1 }
+        if Int(count) < Self.countMax {
+            for next in stride(from: Int(count), to: place, by: -1) { self[next] = self[next - 1] }
+            count += 1
+        } else {
+            // The oldest goes, which may be the new one.
+            if place == 0 { return }
+            place -= 1
+            for next in 0..<place { self[next] = self[next + 1] }
+        }
+        self[place] = entry
     }
 
     /// True if `a` stays behind `b`, which came later.
@@ -42,15 +73,23 @@ struct QueueDepths: Equatable, Sendable {
 
     /// Watched time was set back (B1).
     mutating func clampInstants(to now: WatchedTime) {
-        for index in entries.indices { entries[index].at = min(entries[index].at, now) }
+        for place in 0..<Int(count) { self[place].at = min(self[place].at, now) }
     }
 
     mutating func code(_ archive: inout Archive) {
         let empty = Entry(at: .distantPast, sequence: -1, depth: 0)
+        var entries = entries
         archive.code(&entries, empty: empty) { archive, entry in
             archive.code(&entry.at)
             archive.code(&entry.sequence)
             archive.code(&entry.depth)
+        }
+        guard archive.isReading else { return }
+        self = QueueDepths()
+        // No more were ever written.
+        for entry in entries.prefix(Self.countMax) {
+            self[Int(count)] = entry
+            count += 1
         }
     }
 }

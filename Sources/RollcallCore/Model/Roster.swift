@@ -9,8 +9,7 @@ package struct Roster: Sendable {
     private var pages: [ContiguousArray<Responder>] = []
     /// The ids, one after the other.
     private var idBytes: [UInt8] = []
-    /// Open addressing: number + 1 of the person, 0 free.
-    private var slots: [UInt32] = [UInt32](repeating: 0, count: 64)
+    private var slots = NumberSlots()
     /// Number of people, the erased ones included.
     package private(set) var count = 0
 
@@ -28,19 +27,13 @@ package struct Roster: Sendable {
 
     /// The bytes of a person's id; empty for an erased one.
     package func id(_ number: Int) -> ArraySlice<UInt8> {
-        let person = self[number]
-        return idBytes[Int(person.idOffset)..<(Int(person.idOffset) + Int(person.idCount))]
+        idBytes[Self.idRange(pages, number)]
     }
 
     /// The number of the person whose id is `bytes[range]`.
     package func number(of bytes: Span<UInt8>, _ range: Range<Int>) -> Int? {
-        var slot = Self.hash(bytes, range) & (slots.count - 1)
-        while slots[slot] != 0 {
-            let number = Int(slots[slot]) - 1
-            if isID(number, bytes, range) { return number }
-            slot = (slot + 1) & (slots.count - 1)
-        }
-        return nil
+        let id = bytes.extracting(range).bytes
+        return slots.first(NumberSlots.hash(id)) { isID($0, id) }
     }
 
     /// The number of the person with this id.
@@ -50,7 +43,6 @@ package struct Roster: Sendable {
     mutating func enrol(
         _ bytes: Span<UInt8>, _ range: Range<Int>, as person: Responder = Responder()
     ) -> Int {
-        if (count + 1) * 2 > slots.count { reserve(count + 1) }
         let number = count
         let page = number / Self.pageSize
         let offset = UInt32(idBytes.count)
@@ -73,11 +65,8 @@ package struct Roster: Sendable {
     /// Makes room for so many people in all.
     mutating func reserve(_ people: Int) {
         pages.reserveCapacity(people / Self.pageSize + 1)
-        guard people * 2 > slots.count else { return }
-        var size = slots.count
-        while people * 2 > size { size *= 2 }
-        slots = [UInt32](repeating: 0, count: size)
-        for number in 0..<count where self[number].idCount > 0 { place(number) }
+        let (pages, idBytes) = image
+        slots.reserve(people) { Self.hash(pages, idBytes, $0) }
     }
 
     /// Gives the next number to nobody, in the place of somebody who was erased.
@@ -97,57 +86,42 @@ package struct Roster: Sendable {
         self[number] = nobody
     }
 
-    /// Frees the person's slot and closes the hole: what stands behind it moves up, as long as that
-    /// brings it nearer to where its hash says.
-    private mutating func leaveSlot(_ number: Int) {
-        let mask = slots.count - 1
-        var hole = home(number)
-        while slots[hole] != UInt32(number + 1) { hole = (hole + 1) & mask }
-        var next = (hole + 1) & mask
-        while slots[next] != 0 {
-            let home = home(Int(slots[next]) - 1)
-            if (next - home) & mask >= (next - hole) & mask {
-                slots[hole] = slots[next]
-                hole = next
-            }
-            next = (next + 1) & mask
-        }
-        slots[hole] = 0
-    }
-
-    /// Where the hash of a person's id says that they stand.
-    private func home(_ number: Int) -> Int {
-        let person = self[number]
-        let start = Int(person.idOffset)
-        return Self.hash(idBytes.span, start..<(start + Int(person.idCount))) & (slots.count - 1)
-    }
-
     /// True if the id of `a` comes before that of `b`, by bytes (fine print F1).
     func precedes(_ a: Int, _ b: Int) -> Bool {
-        id(a).lexicographicallyPrecedes(id(b))
+        let id = idBytes.span.extracting(Self.idRange(pages, a)).bytes
+        return id.precedes(idBytes.span.extracting(Self.idRange(pages, b)).bytes)
     }
 
-    private func isID(_ number: Int, _ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
-        let page = number / Self.pageSize
-        let offset = Int(pages[page][number % Self.pageSize].idOffset)
-        guard Int(pages[page][number % Self.pageSize].idCount) == range.count else { return false }
-        for index in 0..<range.count
-        where idBytes[offset + index] != bytes[range.lowerBound + index] {
-            return false
-        }
-        return true
+    // MARK: - By id
+
+    private func isID(_ number: Int, _ id: RawSpan) -> Bool {
+        idBytes.span.extracting(Self.idRange(pages, number)).bytes.isSame(as: id)
     }
 
     private mutating func place(_ number: Int) {
-        var slot = home(number)
-        while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
-        slots[slot] = UInt32(number + 1)
+        let (pages, idBytes) = image
+        slots.insert(number) { Self.hash(pages, idBytes, $0) }
     }
 
-    /// The standard library's keyed hash: strangers choose the ids, so it must not be foreseeable.
-    private static func hash(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Int {
-        var hasher = Hasher()
-        bytes.extracting(range).withUnsafeBytes { hasher.combine(bytes: $0) }
-        return hasher.finalize() & Int.max
+    private mutating func leaveSlot(_ number: Int) {
+        let (pages, idBytes) = image
+        slots.remove(number) { Self.hash(pages, idBytes, $0) }
+    }
+
+    /// By what a person is found.
+    private static func hash(
+        _ pages: [ContiguousArray<Responder>], _ idBytes: [UInt8], _ number: Int
+    ) -> Int {
+        NumberSlots.hash(idBytes.span.extracting(idRange(pages, number)).bytes)
+    }
+
+    /// Where a person's id stands; nothing else of them is read.
+    @inline(__always)
+    private static func idRange(
+        _ pages: [ContiguousArray<Responder>], _ number: Int
+    ) -> Range<Int> {
+        let (page, place) = (number / pageSize, number % pageSize)
+        let start = Int(pages[page][place].idOffset)
+        return start..<(start + Int(pages[page][place].idCount))
     }
 }

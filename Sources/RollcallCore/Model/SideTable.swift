@@ -4,8 +4,9 @@
 /// while the watch goes on (design §1 J5): a dictionary would be copied whole, at a million entries
 /// for longer than a turn may take.
 struct SideTable<Value: Sendable>: Sendable {
-    /// The entries of one page of people, by rising place.
-    typealias Page = [(place: UInt8, value: Value)]
+    /// The entries of one page of people, by rising place, which stands in what a value leaves free at
+    /// its end.
+    typealias Page = [(value: Value, place: UInt8)]
 
     private var pages: [Page] = []
 
@@ -26,7 +27,7 @@ struct SideTable<Value: Sendable>: Sendable {
             let isThere = index < pages[page].count && pages[page][index].place == place
             switch (newValue, isThere) {
             case (let value?, true): pages[page][index].value = value
-            case (let value?, false): pages[page].insert((place, value), at: index)
+            case (let value?, false): pages[page].insert((value, place), at: index)
             case (nil, true): remove(page, index)
             case (nil, false): break
             }

@@ -1,0 +1,39 @@
+import Testing
+
+@testable import RollcallCore
+
+/// The last depths of a queue against a list that is sorted. Source: fine print F25.
+@Suite struct QueueDepthsTests {
+    @Test(arguments: UInt64(1)...10)
+    func `the last three by time are kept, as a sorted list would keep them`(seed: UInt64) {
+        var random = Seeded(seed: seed)
+        var depths = QueueDepths()
+        var naive: [QueueDepths.Entry] = []
+        for _ in 0..<500 {
+            let entry = QueueDepths.Entry(
+                at: WatchedTime(milliseconds: Int64.random(in: 0..<30, using: &random)),
+                sequence: Int64.random(in: -1..<5, using: &random),
+                depth: UInt32.random(in: 0..<9, using: &random))
+            depths.add(entry)
+            var place = naive.count
+            while place > 0, QueueDepths.isAfter(naive[place - 1], entry) { place -= 1 }
+            naive.insert(entry, at: place)
+            naive = naive.suffix(3)
+            #expect(depths.entries == naive)
+            #expect(depths.depths == naive.map(\.depth))
+            #expect(depths.last == naive.last)
+            if Int.random(in: 0..<40, using: &random) == 0 { (depths, naive) = (.init(), []) }
+        }
+    }
+
+    @Test func `what a checkpoint keeps of them comes back`() {
+        var depths = QueueDepths()
+        for at in Int64(1)...3 {
+            depths.add(.init(at: WatchedTime(milliseconds: at), sequence: at, depth: UInt32(at)))
+        }
+        let bytes = Archive.bytes { depths.code(&$0) }
+        var read = QueueDepths()
+        #expect(Archive.reads(part: bytes) { read.code(&$0) })
+        #expect(read.entries == depths.entries)
+    }
+}

@@ -1,0 +1,14 @@
+import Testing
+
+@testable import RollcallCore
+
+/// What there may be a million of, or what a mass of people makes at one instant. Source: design §10.
+@Suite struct SizeTests {
+    @Test func `a person takes 216 bytes`() {
+        #expect(MemoryLayout<Responder>.stride == 216)
+    }
+
+    @Test func `whoever has a queue takes 64 bytes more, and no allocation of their own`() {
+        #expect(MemoryLayout<SideTable<QueueDepths>.Page.Element>.stride == 64)
+    }
+}
