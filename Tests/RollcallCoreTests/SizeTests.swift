@@ -8,6 +8,11 @@ import Testing
         #expect(MemoryLayout<Responder>.stride == 216)
     }
 
+    @Test func `a decision is copied as a few words, whatever it tells`() {
+        #expect(MemoryLayout<Decision>.stride <= 40)
+        #expect(MemoryLayout<NumberedDecision>.stride <= 56)
+    }
+
     @Test func `whoever has a queue takes 64 bytes more, and no allocation of their own`() {
         #expect(MemoryLayout<SideTable<QueueDepths>.Page.Element>.stride == 64)
     }

@@ -40,6 +40,8 @@ struct Archive {
     /// The bytes that `body` writes.
     static func bytes(_ body: (inout Archive) -> Void) -> [UInt8] {
         var archive = Archive()
+        // Most are that long: of a mass of them each would grow four times.
+        archive.reserve(128)
         body(&archive)
         return archive.bytes
     }

@@ -184,16 +184,8 @@ extension Engine {
     /// Passes the deadlines that are due: first the late, then the forgotten (F1).
     mutating func settleDeadlines() {
         let now = watch.watchedNow
-        var late: [Int] = []
-        var lost: [Int] = []
-        while let due = nextDeadline(), due <= now, let (_, number) = dues.first() {
-            _ = dues.set(number, .distantFuture)
-            if roster[number].status == .offline {
-                lost.append(number)
-            } else {
-                late.append(number)
-            }
-        }
+        let (late, lost, moved) = due(now, among: dues.take(until: now))
+        for (number, due) in moved { _ = dues.set(number, due) }
         guard !late.isEmpty || !lost.isEmpty else { return }
         for number in late.sorted(by: roster.precedes) {
             edit(number) { engine, person in engine.passDeadlines(&person, number, now) }
@@ -205,6 +197,29 @@ extension Engine {
                 engine.reconcile(&person, number, origin: .deadline)
             }
         }
+    }
+
+    /// Of those whose time was noted as come, the late and those to be forgotten, and when the others
+    /// fall due, who moved on unnoticed.
+    ///
+    /// It changes nothing: where `due(_:)` is inlined into what does, the engine is copied for each.
+    private func due(
+        _ now: WatchedTime, among numbers: [Int]
+    ) -> (late: [Int], lost: [Int], moved: [(number: Int, due: WatchedTime)]) {
+        var late: [Int] = []
+        var lost: [Int] = []
+        var moved: [(number: Int, due: WatchedTime)] = []
+        for number in numbers {
+            let due = due(roster[number])
+            if due > now {
+                moved.append((number, due))
+            } else if roster[number].status == .offline {
+                lost.append(number)
+            } else {
+                late.append(number)
+            }
+        }
+        return (late, lost, moved)
     }
 
     /// A run through DEGRADED to OFFLINE is two transitions (F3).

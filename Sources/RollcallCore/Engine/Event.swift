@@ -41,15 +41,15 @@ package enum Decision: Equatable, Sendable {
     /// A responder's status changed; nil stands for NOT_EXPECTED.
     case status(at: Timestamp, number: Int, from: Status?, to: Status?, origin: Origin)
     /// A gap opened, was judged, closed, or has its verdict.
-    case gap(at: Timestamp, number: Int, GapReport)
+    indirect case gap(at: Timestamp, number: Int, GapReport)
     /// An alert became pending, fires, or ended.
-    case alert(at: Timestamp, AlertReport)
+    indirect case alert(at: Timestamp, AlertReport)
     /// A receiver is to be told about alerts.
-    case notice(at: Timestamp, Notice)
+    indirect case notice(at: Timestamp, Notice)
     /// A receiver is not told about an alert, and why; once for each reason.
-    case mute(at: Timestamp, Mute)
+    indirect case mute(at: Timestamp, Mute)
     /// The nudge ledger has an entry about somebody.
-    case nudge(at: Timestamp, number: Int, NudgeReport)
+    indirect case nudge(at: Timestamp, number: Int, NudgeReport)
     /// Somebody's phone is to be woken, by a push of this number.
     case wake(at: Timestamp, number: Int, push: Int64)
     /// The watch lost sight, or has it back, for one reason.

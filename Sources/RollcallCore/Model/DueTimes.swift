@@ -4,7 +4,7 @@
 /// is while its people move on, which they do with every batch, and is put back when it is reached:
 /// twice a minute for 256 people.
 struct DueTimes: Sendable {
-    private static var pageSize: Int { Roster.pageSize }
+    private static let pageSize = 256
 
     private var pages: [ContiguousArray<WatchedTime>] = []
     /// When each page is looked at next.
@@ -56,6 +56,47 @@ struct DueTimes: Sendable {
             }
         }
         return nil
+    }
+
+    /// Everybody who falls due by `now`, in no order; from then on they never do. A page at a time,
+    /// since many may fall due together.
+    mutating func take(until now: WatchedTime) -> [Int] {
+        var numbers: [Int] = []
+        while let first = queue.first, first.at <= now {
+            let page = Int(first.number)
+            var alarm = alarms[page]
+            if alarm == first.at {
+                alarm = take(until: now, page, &numbers)
+                alarms[page] = alarm
+                if page == exact { exact = -1 }
+            } else {
+                // It stands there a second time, for its true alarm.
+                alarm = .distantFuture
+            }
+            if alarm == .distantFuture {
+                _ = queue.popFirst()
+            } else {
+                queue.replaceFirst(.init(at: alarm, number: first.number))
+            }
+        }
+        return numbers
+    }
+
+    /// The same of one page; returns when the others there fall due first.
+    private mutating func take(
+        until now: WatchedTime, _ page: Int, _ numbers: inout [Int]
+    ) -> WatchedTime {
+        var earliest = WatchedTime.distantFuture
+        for place in pages[page].indices {
+            let due = pages[page][place]
+            if due <= now {
+                numbers.append(page * Self.pageSize + place)
+                pages[page][place] = .distantFuture
+            } else if due < earliest {
+                earliest = due
+            }
+        }
+        return earliest
     }
 
     private func earliest(of page: Int) -> WatchedTime {

@@ -27,7 +27,13 @@ struct SideTable<Value: Sendable>: Sendable {
             let isThere = index < pages[page].count && pages[page][index].place == place
             switch (newValue, isThere) {
             case (let value?, true): pages[page][index].value = value
-            case (let value?, false): pages[page].insert((value, place), at: index)
+            case (let value?, false):
+                // Whoever falls due together comes in order, mostly.
+                if index == pages[page].count {
+                    pages[page].append((value, place))
+                } else {
+                    pages[page].insert((value, place), at: index)
+                }
             case (nil, true): remove(page, index)
             case (nil, false): break
             }
