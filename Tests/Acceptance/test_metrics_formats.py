@@ -21,7 +21,7 @@ OPEN_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 MOVING = (
     "process_", "rollcall_http_", "rollcall_blind_seconds", "rollcall_location_age_seconds",
     "rollcall_checkpoint_age_seconds", "rollcall_commit_duration_seconds",
-    "rollcall_turn_duration_seconds")
+    "rollcall_turn_duration_seconds", "rollcall_chore_duration_seconds")
 # Design §8, as far as this version goes, by the names of their samples without suffixes.
 FAMILIES = {
     "responders_by_status": "gauge",

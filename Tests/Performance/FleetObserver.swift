@@ -9,6 +9,9 @@ struct FleetPhase {
     let span: Nanoseconds
     /// No turn of the keeper took longer, seconds: a bucket's bound; nil if that is not counted.
     let longestTurn: Double?
+    /// The same of its commits, and of what chores of the store made a turn longer by (J5); nil if
+    /// there were none.
+    let longestCommit, longestChore: Double?
     /// Turns of the keeper, and those of them that took longer than a checkpoint may make them.
     let turns, longTurns: Int
     /// Processor time of the server, and of its busiest thread, as a share of one processor.
@@ -79,14 +82,18 @@ struct FleetObserver {
         }
         guard metrics.value("rollcall_watching") == 1 else { throw .answer("the watch is blind") }
         let span = end - before.at
-        let turns = Self.histogram("rollcall_turn_duration_seconds", metrics, before.metrics)
+        func durations(_ of: String) -> BucketCounts? {
+            Self.histogram("rollcall_\(of)_duration_seconds", metrics, before.metrics)
+        }
+        let turns = durations("turn")
         let busiest = threads.map { ($1 - (before.threads[$0] ?? Nanoseconds(count: 0))).seconds }
         let looked = Nanoseconds.now() - before.at
         let serverShare = (processor - before.processor).seconds / span.seconds
         let processors = Double(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         return FleetPhase(
             probe: probe.latencies(from: before.at, to: end), span: span,
-            longestTurn: turns?.bound(of: 1), turns: turns?.total ?? 0,
+            longestTurn: turns?.bound(of: 1), longestCommit: durations("commit")?.bound(of: 1),
+            longestChore: durations("chore")?.bound(of: 1), turns: turns?.total ?? 0,
             longTurns: turns?.count(above: Self.longTurn) ?? 0,
             serverShare: serverShare,
             busiestThreadShare: (busiest.max() ?? 0) / span.seconds,

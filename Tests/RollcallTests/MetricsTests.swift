@@ -489,6 +489,11 @@ private let expectedPage = #"""
     # HELP rollcall_turn_duration_seconds Time that a turn of the keeper took, \#
     for which everybody waits.
     …_bucket{le…} none
+    # TYPE rollcall_chore_duration_seconds histogram
+    # UNIT rollcall_chore_duration_seconds seconds
+    # HELP rollcall_chore_duration_seconds Time that the store's chores added to a turn, \#
+    their share of its commit included.
+    …_bucket{le…} none
     # TYPE rollcall_detection_lateness_seconds histogram
     # UNIT rollcall_detection_lateness_seconds seconds
     # HELP rollcall_detection_lateness_seconds Time from a deadline to the commit of its change.

@@ -33,6 +33,18 @@ struct StoreChoresTests {
         #expect(hasRoom(after: 6, isWaitedFor: false))
     }
 
+    @Test func `a commit is longer for the writing of a piece and for its share of the bytes`() {
+        var piece = ChorePiece()
+        piece.began = began
+        piece.ended = began.advanced(by: .milliseconds(3))
+        let end = began.advanced(by: .milliseconds(13))
+        piece.bytes = 300
+        #expect(piece.span(ofCommitUntil: end, ownBytes: 100) == .microseconds(10_500))
+        #expect(piece.span(ofCommitUntil: end, ownBytes: 0) == .milliseconds(13))
+        piece.bytes = 0
+        #expect(piece.span(ofCommitUntil: end, ownBytes: 100) == .zero)
+    }
+
     @Test mutating func `a piece in a long commit takes no time of its own`() {
         chores.committed(after: .milliseconds(50), hasPiece: false, at: began)
         chores.committed(after: .milliseconds(20), hasPiece: true, at: began)

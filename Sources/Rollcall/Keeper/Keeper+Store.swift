@@ -16,17 +16,20 @@ extension Keeper {
     ) -> Bool {
         var pending = pending
         number(&pending)
-        var choreBytes = 0
+        var piece = ChorePiece()
         let began = ContinuousClock.now
         let hasRoom = chores.hasRoom(at: began, isWaitedFor: !pending.isEmpty)
         do throws(StoreError) {
             try store.commit([pending]) { () throws(StoreError) in
-                if hasRoom { choreBytes = try chores.write(to: store.journal, engine) }
+                if hasRoom { piece = try chores.writePiece(to: store.journal, engine) }
             }
             let now = ContinuousClock.now
             edge.committed(after: now - began)
-            chores.committed(after: now - began, hasPiece: choreBytes > 0, at: now)
-            committed(pending, clock, choreBytes)
+            chores.committed(after: now - began, hasPiece: piece.bytes > 0, at: now)
+            let own = pending.storedBytes
+            let cut = committed(pending, clock, piece.bytes)
+            let span = piece.span(ofCommitUntil: now, ownBytes: own) + cut
+            if span > .zero { edge.didChores(for: span) }
             return true
         } catch {
             fail(error, keeping: pending, clock)
@@ -41,9 +44,10 @@ extension Keeper {
         pending.sample = sampler.sample(engine)
     }
 
+    /// Returns what beginning a chore took.
     private func committed(
         _ pending: PendingTurn, _ clock: ClockReading, _ choreBytes: Int
-    ) {
+    ) -> Duration {
         lastTurnElapsed = clock.elapsed
         let present = ClockReading.now()
         committedElapsed = present.elapsed
@@ -54,8 +58,8 @@ extension Keeper {
                 edge.detected(late: wall - at)
             }
         }
-        noteChores(pending, present)
         walBytes += pending.storedBytes + choreBytes
+        return noteChores(pending, present)
     }
 
     /// Moves the log into the file when it is long, or has to be cut. Between turns: whoever waited
@@ -68,14 +72,15 @@ extension Keeper {
         }
     }
 
-    private func noteChores(_ pending: PendingTurn, _ clock: ClockReading) {
+    private func noteChores(_ pending: PendingTurn, _ clock: ClockReading) -> Duration {
+        var span = Duration.zero
         do throws(StoreError) {
-            try chores.committed(pending, store.journal, engine, clock)
+            span = try chores.committed(pending, store.journal, engine, clock)
             if sizedElapsed.map({ clock.elapsed - $0 >= Self.sizeEvery }) ?? true {
                 figures.usedBytes = try store.journal.usedBytes()
                 sizedElapsed = clock.elapsed
             }
-            guard chores.hasCut else { return }
+            guard chores.hasCut else { return span }
             chores.hasCut = false
             figures.journalOldestAt = try store.journal.firstTurn().map {
                 Timestamp(milliseconds: $0.wallMilliseconds)
@@ -83,6 +88,7 @@ extension Keeper {
         } catch {
             log.error("the store cannot be read", metadata: ["error": "\(error)"])
         }
+        return span
     }
 
     private func checkpointWAL(_ mode: WALCheckpoint.Mode) {

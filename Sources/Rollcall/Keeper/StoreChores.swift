@@ -1,5 +1,21 @@
 import RollcallCore
 
+/// What a commit wrote for the chores, and when.
+struct ChorePiece {
+    /// About how many bytes.
+    var bytes = 0
+    /// From when to when; what comes after it is the commit itself.
+    var began = ContinuousClock.now
+    var ended = ContinuousClock.now
+
+    /// How much longer the commit was for it, which ended at `end` and wrote `ownBytes` for its turn:
+    /// what the writing took, and its share by bytes of what made both durable.
+    func span(ofCommitUntil end: ContinuousClock.Instant, ownBytes: Int) -> Duration {
+        guard bytes > 0 else { return .zero }
+        return ended - began + (end - ended) * bytes / (bytes + ownBytes)
+    }
+}
+
 /// What the keeper writes beside its turns: checkpoints, erasures, what becomes too old.
 ///
 /// One of them a turn, and a piece of it: no turn takes longer than 20 ms for them (design §1 J5).
@@ -46,8 +62,18 @@ struct StoreChores {
         }
     }
 
-    /// Writes the next piece into the open transaction; returns about how many bytes.
-    mutating func write(to journal: Journal, _ engine: Engine) throws(StoreError) -> Int {
+    /// Writes the next piece into the open transaction.
+    mutating func writePiece(
+        to journal: Journal, _ engine: Engine
+    ) throws(StoreError) -> ChorePiece {
+        var piece = ChorePiece()
+        piece.bytes = try write(to: journal, engine)
+        piece.ended = .now
+        return piece
+    }
+
+    /// The same; returns about how many bytes.
+    private mutating func write(to journal: Journal, _ engine: Engine) throws(StoreError) -> Int {
         if checkpoints.isWriting {
             try checkpoints.write(to: journal)
             return checkpoints.bytesWritten
@@ -67,10 +93,13 @@ struct StoreChores {
         return Self.pieceBytes
     }
 
-    /// Notes a committed turn, and begins what has become due.
+    /// Notes a committed turn, and begins what has become due; returns how long it took if a
+    /// checkpoint was cut.
     mutating func committed(
         _ pending: PendingTurn, _ journal: Journal, _ engine: Engine, _ clock: ClockReading
-    ) throws(StoreError) {
+    ) throws(StoreError) -> Duration {
+        let began = ContinuousClock.now
+        let wasWriting = checkpoints.isWriting
         let before = checkpointed
         erasures.committed()
         erasures.add(pending.erasures)
@@ -79,6 +108,7 @@ struct StoreChores {
             isWanted: erasures.wantsCheckpoint(after: checkpointed))
         try retention.consider(
             journal, clock, age: engine.policy.retention, hasCheckpointed: checkpointed > before)
+        return checkpoints.isWriting && !wasWriting ? .now - began : .zero
     }
 
     /// What was begun in a transaction that failed is begun again later.

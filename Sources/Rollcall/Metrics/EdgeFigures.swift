@@ -98,6 +98,7 @@ package final class EdgeFigures: Sendable {
             repeating: Histogram(bounds: durationBounds), count: Route.allCases.count)
         var commits = Histogram(bounds: durationBounds)
         var turns = Histogram(bounds: durationBounds)
+        var chores = Histogram(bounds: durationBounds)
         var lateness = Histogram(bounds: latenessBounds)
         var input = InputFigures()
         var delivery = DeliveryFigures()
@@ -151,6 +152,12 @@ package final class EdgeFigures: Sendable {
     package func turned(after duration: Duration) {
         let microseconds = Self.microseconds(duration)
         state.withLock { $0.turns.observe(microseconds) }
+    }
+
+    /// Counts a turn that chores of the store made longer by `duration` (J5).
+    package func didChores(for duration: Duration) {
+        let microseconds = Self.microseconds(duration)
+        state.withLock { $0.chores.observe(microseconds) }
     }
 
     /// Counts so many deadlines that were decided and committed `lateness` after they passed.
@@ -217,6 +224,10 @@ package final class EdgeFigures: Sendable {
             "rollcall_turn_duration_seconds", .histogram,
             "Time that a turn of the keeper took, for which everybody waits.")
         page.histogram(state.turns, decimals: 6)
+        page.family(
+            "rollcall_chore_duration_seconds", .histogram,
+            "Time that the store's chores added to a turn, their share of its commit included.")
+        page.histogram(state.chores, decimals: 6)
         page.family(
             "rollcall_detection_lateness_seconds", .histogram,
             "Time from a deadline to the commit of its change.")
