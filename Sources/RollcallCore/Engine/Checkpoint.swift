@@ -5,7 +5,7 @@
 /// them, some thousands a slice. Source: design §1 J5.
 package struct Checkpoint: Sendable {
     /// Pages a slice: about 1000 people, a millisecond or two of work.
-    private static let pagesASlice = 4
+    private static let pagesASlice = 16
     /// People a slice.
     static var peopleASlice: Int { pagesASlice * Roster.pageSize }
     /// Names a slice.
