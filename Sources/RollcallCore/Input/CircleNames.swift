@@ -4,6 +4,13 @@ package enum CircleNames {
     /// its length.
     package static func pack(_ names: [[UInt8]]) -> [UInt8] {
         var packed: [UInt8] = []
+        // Most people name one, with every batch.
+        if names.count == 1 {
+            packed.reserveCapacity(names[0].count + 2)
+            Varint.append(UInt64(names[0].count), to: &packed)
+            packed.append(contentsOf: names[0])
+            return packed
+        }
         var last: [UInt8]?
         for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) where name != last {
             Varint.append(UInt64(name.count), to: &packed)
