@@ -1,5 +1,6 @@
 import Glibc
 import Rollcall
+import Synchronization
 import Testing
 
 /// What the HTTP edge grants at most, and what it refuses.
@@ -186,6 +187,7 @@ import Testing
         "Host: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
         "Host: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "Content-Length: 2\r\n\r\n{}", "Host: a\r\nHost: b\r\n\r\n",
+        "Host: a b\r\n\r\n", "Host: a/b\r\n\r\n", "Host: a@b\r\n\r\n", "Host: \u{E9}\r\n\r\n",
         "Host: a\r\nContent-Length : 2\r\n\r\n{}", "Host: a\r\n X: b\r\n\r\n",
         "Host: a\r\nContent-Length: 2\r\n 0\r\n\r\n{}",
         "Host: a\r\nContent\r\n -Length: 2\r\n\r\n{}",
@@ -208,7 +210,10 @@ import Testing
 
     @Test(arguments: [
         "GET  / HTTP/1.1\r\n", "GET /a b HTTP/1.1\r\n", "GET / HTTP/1.1\n",
-        "GET /\u{1} HTTP/1.1\r\n",
+        "GET /\u{1} HTTP/1.1\r\n", "GET /a\0b HTTP/1.1\r\n", "GET /a?b\0c HTTP/1.1\r\n",
+        "GET /a?b=c\0&d=e HTTP/1.1\r\n", "CONNECT a:80 HTTP/1.1\r\n", "CONNECT / HTTP/1.1\r\n",
+        "GET a HTTP/1.1\r\n", "GET \\a HTTP/1.1\r\n", "GET https://a/b HTTP/1.1\r\n",
+        "GET http:///b HTTP/1.1\r\n", "GET http://u@a/b HTTP/1.1\r\n",
         "GET / HTTP/1.1 \r\n", "GET\t/ HTTP/1.1\r\n", "GET /\r\n", "G\u{1}T / HTTP/1.1\r\n",
     ])
     func `a request line that is not three words is answered 400 and closed`(line: String) throws {
@@ -217,6 +222,55 @@ import Testing
         client.send(line + "Host: a\r\n\r\n")
         #expect(client.readAnswer().status == 400)
         #expect(client.isClosed)
+    }
+
+    @Test func `a target with a host is that host's path`() throws {
+        let server = try HTTPServer(listener: try HTTPListener(address: "127.0.0.1:0")) {
+            request, reply in
+            let text = "\(request.host ?? "") \(request.path) \(request.query)"
+            reply.answer(HTTPResponse(status: 200, body: Array(text.utf8)))
+        }
+        let client = try RawClient(port: server.port)
+        for (target, expected) in [
+            ("http://b:80/c/d?e=f", "b:80 /c/d [(name: \"e\", value: \"f\")]"),
+            ("HTTP://b", "b / []"), ("/c", "a /c []"), ("*", "a * []"), ("/c?", "a /c []"),
+            ("/c?d&", "a /c [(name: \"d\", value: \"\")]"),
+            ("/?&&", "a / [(name: \"\", value: \"\"), (name: \"\", value: \"\")]"),
+        ] {
+            client.send("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(client.readAnswer().body == expected)
+        }
+    }
+
+    @Test func `a later minor version is read as 1.1, Host and chunks included`() throws {
+        let server = try echoServer()
+        let client = try RawClient(port: server.port)
+        let chunks = "Host: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+        client.send("POST / HTTP/1.2\r\n" + chunks)
+        #expect(client.readAnswer().body == "POST / [] {}")
+        let other = try RawClient(port: server.port)
+        other.send("GET / HTTP/1.2\r\n\r\n")
+        #expect(other.readAnswer().status == 400)
+    }
+
+    @Test(arguments: [
+        "2\r\n{}\r\n0\r\n\r\n", "2\n{}\r\n0\r\n\r\n", "2;a=b\n{}\n0\n\n",
+        "2\r\n{}\r\n0\r\nX: a\n\n",
+    ])
+    func `nothing behind a body in chunks is taken for a request`(chunks: String) throws {
+        let desk = ReplyDesk()
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"), limits: patientLimits,
+            handler: desk.take)
+        let client = try RawClient(port: server.port)
+        let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        client.send(head + chunks + post)
+        desk.waitFor(1)
+        desk.all[0].answer(HTTPResponse(status: 202))
+        let answer = client.readAnswer()
+        #expect(answer.status == 202 && answer.head.contains("Connection: close"))
+        #expect(client.isClosed)
+        #expect(desk.all.count == 1)
     }
 
     @Test func `a head that comes in pieces is read like any other`() throws {
@@ -276,6 +330,41 @@ import Testing
         client.send(get)
         #expect(isTrueSoon { server.figures.responsesCut == 1 })
         #expect(isTrueSoon { server.figures.connectionsOpen == 0 })
+        // Else the kernel would go on holding what was not taken.
+        #expect(client.isReset)
+    }
+
+    @Test func `who waits for a connection gets one although nobody is idle`() throws {
+        let server = try echoServer(httpLimits { $0.connectionsMax = 4 })
+        let isOver = Atomic(false)
+        let request = get
+        let busy: @Sendable () -> Void = {
+            while !isOver.load(ordering: .relaxed) {
+                guard let client = try? RawClient(port: server.port) else { return }
+                var isOpen = true
+                while isOpen, !isOver.load(ordering: .relaxed) {
+                    client.send(request)
+                    let answer = client.readAnswer()
+                    #expect(answer.status == 200)
+                    isOpen = !answer.head.contains("Connection: close")
+                }
+            }
+        }
+        runBeside(busy) {
+            runBeside(busy) {
+                runBeside(busy) {
+                    runBeside(busy) {
+                        #expect(isTrueSoon { server.figures.connectionsOpen == 4 })
+                        if let late = try? RawClient(port: server.port) {
+                            late.send(get)
+                            #expect(late.readAnswer().status == 200)
+                        }
+                        isOver.store(true, ordering: .relaxed)
+                    }
+                }
+            }
+        }
+        #expect(server.figures.idleCut == 0)
     }
 
     @Test func `connections past the limit wait, and idle ones give way to them`() throws {

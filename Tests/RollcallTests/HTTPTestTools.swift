@@ -182,6 +182,9 @@ final class RawClient: @unchecked Sendable {
         return count == 0 || errno == ECONNRESET
     }
 
+    /// Whether the end comes as a reset.
+    var isReset: Bool { isClosed && errno == ECONNRESET }
+
     /// Reads one answer.
     func readAnswer(isHead: Bool = false) -> Answer {
         while true {

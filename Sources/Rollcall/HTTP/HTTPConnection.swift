@@ -17,6 +17,8 @@ final class HTTPConnection: @unchecked Sendable {
     var course = Course.reading
     /// Bytes of body held for the current request; libmicrohttpd's thread only.
     var bodyBytes = 0
+    /// Whether nothing behind the current request is read; libmicrohttpd's thread only.
+    var isLast = false
     /// Whether the current request is counted in `traffic.pending`; libmicrohttpd's thread only.
     var isPending = false
 
@@ -127,6 +129,7 @@ final class HTTPConnection: @unchecked Sendable {
     func finishRequest() {
         head = nil
         course = .reading
+        isLast = false
         shared.withLock {
             $0.phase = .idle
             $0.since = HTTPInstant.now
@@ -217,14 +220,18 @@ final class HTTPConnection: @unchecked Sendable {
     /// within `pipeliningMargin` of the request's end count as part of it: the kernel's stamp is
     /// as coarse as its tick.
     private func hasReceived(after instant: HTTPInstant, now: HTTPInstant) -> Bool {
-        var info = tcp_info()
-        var size = socklen_t(MemoryLayout<tcp_info>.size)
-        guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0 else {
-            return false
-        }
+        guard let info = tcpInfo(descriptor) else { return false }
         let silence = Duration.milliseconds(Int64(info.tcpi_last_data_recv))
         return silence + pipeliningMargin < instant.duration(to: now)
     }
+}
+
+/// What the kernel knows of a socket.
+func tcpInfo(_ descriptor: Int32) -> tcp_info? {
+    var info = tcp_info()
+    var size = socklen_t(MemoryLayout<tcp_info>.size)
+    let told = getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size)
+    return told == 0 ? info : nil
 }
 
 /// See `HTTPConnection.hasReceived`.

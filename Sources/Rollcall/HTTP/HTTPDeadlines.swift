@@ -10,6 +10,9 @@ import Synchronization
 /// `@unchecked Sendable` is true because the C handles (thread, pipe) are used by `start` and
 /// `stop` only, whose caller is one thread.
 final class HTTPDeadlines: @unchecked Sendable {
+    /// Whether all connections are in use and somebody waits for one.
+    let isCrowded = Atomic(false)
+
     private let limits: HTTPLimits
     private let state = Mutex(State())
     private var thread: pthread_t?
@@ -20,6 +23,8 @@ final class HTTPDeadlines: @unchecked Sendable {
     private struct State {
         var connections: [ObjectIdentifier: HTTPConnection] = [:]
         var figures = HTTPFigures()
+        /// The listening socket; -1 once it is closed.
+        var listener: Int32 = -1
     }
 
     /// Deadlines of a server with these limits; nothing runs before `start`.
@@ -46,6 +51,9 @@ final class HTTPDeadlines: @unchecked Sendable {
     func remove(_ connection: HTTPConnection) {
         state.withLock { _ = $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }
     }
+
+    /// Watches who waits for a connection at this listening socket; -1 before it is closed.
+    func watch(listener: Int32) { state.withLock { $0.listener = listener } }
 
     /// Counts a write that found no room for its body.
     func countRefusedWrite() { state.withLock { $0.figures.writesRefused += 1 } }
@@ -104,6 +112,7 @@ final class HTTPDeadlines: @unchecked Sendable {
         let now = HTTPInstant.now
         let expired = state.withLock { state in
             let isFull = state.connections.count >= limits.connectionsMax
+            isCrowded.store(isFull && isAwaited(state.listener), ordering: .relaxed)
             var expired: [HTTPReply] = []
             for connection in state.connections.values {
                 switch connection.overdue(at: now, limits: limits, isFull: isFull) {
@@ -112,6 +121,7 @@ final class HTTPDeadlines: @unchecked Sendable {
                     expired.append(reply)
                     if isWrite { state.figures.writesRefused += 1 }
                 case .cut(let phase):
+                    if case .responding = phase { forgetOutput(connection.descriptor) }
                     // shutdown, not close: libmicrohttpd owns the descriptor, sees the end of the
                     // stream and closes it.
                     if shutdown(connection.descriptor, Int32(SHUT_RDWR)) == 0 {
@@ -142,6 +152,19 @@ extension HTTPFigures {
         case .handling, .parked, .lingering: break
         }
     }
+}
+
+/// Whether anybody waits to be accepted: of a listening socket, `tcpi_unacked` is how many do.
+private func isAwaited(_ listener: Int32) -> Bool {
+    guard listener >= 0, let info = tcpInfo(listener) else { return false }
+    return info.tcpi_state == UInt8(TCP_LISTEN) && info.tcpi_unacked > 0
+}
+
+/// Makes the close of a socket throw away what the other side does not take. The kernel would keep
+/// it, megabytes for each, for as long as the other side says that it has no room.
+private func forgetOutput(_ descriptor: Int32) {
+    var hard = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))
 }
 
 /// The watchdog's thread. Not a closure, which could be bound to the main actor.

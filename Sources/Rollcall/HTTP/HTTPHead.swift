@@ -22,6 +22,8 @@ struct HTTPHead {
     private(set) var roomBytes = 0
 
     private var hasTransferEncoding = false
+    /// What the query takes of the target, bytes, with the question mark.
+    private var queryBytes = 0
     private var lastEnd: UnsafePointer<CChar>?
 
     /// Why a head is refused.
@@ -34,6 +36,8 @@ struct HTTPHead {
         case repeated
         /// HTTP/1.1 without `Host`.
         case noHost
+        /// `Host` holds a character that no host has.
+        case host
         /// `Content-Length` is not plain digits.
         case length
         /// `Transfer-Encoding` is not `chunked`, or comes in HTTP/1.0.
@@ -41,8 +45,10 @@ struct HTTPHead {
         /// `Transfer-Encoding` and `Content-Length` both.
         case twoFramings
         /// The method is not a token with one space behind it, or the target holds a space or a
-        /// control character.
+        /// control character, or begins with neither a slash nor `http://host`.
         case target
+        /// `CONNECT`: whoever asks for a tunnel may have sent into it already what is no request.
+        case tunnel
         /// `Expect` is not `100-continue`.
         case expectation
 
@@ -64,10 +70,12 @@ struct HTTPHead {
             case .name: "A header field name holds a character that is not allowed."
             case .repeated: "A header field that may stand once stands twice."
             case .noHost: "HTTP/1.1 requires Host."
+            case .host: "Host holds a character that is not allowed."
             case .length: "Content-Length must be plain digits."
             case .coding: "Transfer-Encoding must be chunked, in HTTP/1.1."
             case .twoFramings: "Transfer-Encoding and Content-Length exclude each other."
             case .target: "Method or target hold a character that is not allowed."
+            case .tunnel: "There is no tunnel through here."
             case .expectation: "Expect must be 100-continue."
             }
         }
@@ -85,6 +93,7 @@ struct HTTPHead {
         request.isHead = isHead
         withUnsafeMutablePointer(to: &self) { rollcall_each_field(connection, readField, $0) }
         judge(url: url, method: method, version: version)
+        takeAuthority()
         // A bare CR or LF among the last two line ends leaves the head a byte short, and the
         // bytes behind it may be NULs by chance.
         let size = rollcall_head_size(connection)
@@ -99,7 +108,10 @@ struct HTTPHead {
     private mutating func judge(
         url: UnsafePointer<CChar>, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>
     ) {
-        let isCurrent = strcmp(version, "HTTP/1.1") == 0
+        // "A recipient that receives a message with a major version number that it implements and
+        // a minor version number higher than what it implements SHOULD process the message as if
+        // it had been labeled with the highest minor version". Source: RFC 9110 §2.5.
+        let isCurrent = strcmp(version, "HTTP/1.0") != 0
         if !endsInLineBreak(version + strlen(version)) { found(.line) }
         if !isToken(method, url - method - 1) { found(.target) }
         var byte = url
@@ -107,9 +119,31 @@ struct HTTPHead {
             if UInt8(bitPattern: byte.pointee) <= 0x20 || byte.pointee == 0x7f { found(.target) }
             byte += 1
         }
+        // A NUL ends what libmicrohttpd takes for path or query. One at the very end looks like the
+        // mark of an empty query, or of an empty last argument.
+        if !(0...1).contains(version - 1 - byte - queryBytes) { found(.target) }
+        if strcmp(method, "CONNECT") == 0 { found(.tunnel) }
         if isCurrent, request.host == nil { found(.noHost) }
         if hasTransferEncoding, !isChunked || !isCurrent { found(.coding) }
         if hasTransferEncoding, contentLength != nil { found(.twoFramings) }
+    }
+
+    /// Takes the host out of a target that names one, "GET http://host/path", and refuses what is
+    /// neither that nor a path nor `*`.
+    ///
+    /// A server "MUST ignore the received Host header field (if any) and instead replace it with
+    /// the host information of the request-target". Source: RFC 9112 §3.2.2.
+    private mutating func takeAuthority() {
+        if request.path.utf8.first == UInt8(ascii: "/") || request.path == "*" { return }
+        let scheme = "http://"
+        guard request.path.prefix(scheme.count).lowercased() == scheme else {
+            return found(.target)
+        }
+        let rest = request.path.dropFirst(scheme.count)
+        let authority = rest.prefix { $0 != "/" }
+        if authority.isEmpty || !authority.utf8.allSatisfy(isHostByte) { found(.target) }
+        request.host = String(authority)
+        request.path = authority.count == rest.count ? "/" : String(rest.dropFirst(authority.count))
     }
 
     private mutating func found(_ fault: Fault) {
@@ -132,6 +166,7 @@ struct HTTPHead {
         switch nameSize {
         case 4 where isName(name, "host"):
             request.host = single(request.host, text(value, valueSize))
+            if request.host?.utf8.allSatisfy(isHostByte) != true { found(.host) }
         case 6 where isName(name, "accept"):
             request.accept = joined(request.accept, text(value, valueSize))
         case 6 where isName(name, "origin"):
@@ -163,6 +198,7 @@ struct HTTPHead {
         name: UnsafePointer<CChar>, nameSize: Int, value: UnsafePointer<CChar>?, valueSize: Int
     ) {
         roomBytes += noteBytes
+        queryBytes += 1 + nameSize + (value == nil ? 0 : 1 + valueSize)
         let decoded = value.map { percentDecoded($0, valueSize) } ?? ""
         request.query.append((percentDecoded(name, nameSize), decoded))
     }
@@ -248,6 +284,17 @@ private func isName(_ name: UnsafePointer<CChar>, _ expected: StaticString) -> B
 
 /// RFC 9110 §5.6.2: `!#$%&'*+-.^_`|~`, digits and letters, one bit each.
 private let tokenBits: (low: UInt64, high: UInt64) = (0x03ff_6cfa_0000_0000, 0x57ff_ffff_c7ff_fffe)
+
+/// What a host with its port may hold: from `0` on, the colon is the next one. Source: RFC 3986
+/// §3.2.2.
+private func isHostByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "-"):
+        true
+    default: "_~%[]!$&'()*+,;=".utf8.contains(byte)
+    }
+}
 
 private func isToken(_ name: UnsafePointer<CChar>, _ size: Int) -> Bool {
     guard size > 0 else { return false }

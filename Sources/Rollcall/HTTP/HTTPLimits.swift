@@ -10,7 +10,8 @@ package struct HTTPLimits: Sendable {
     package var bodiesBytesMax = 256 << 20
     /// Body that is read and thrown away so that an early refusal keeps the connection, bytes.
     package var discardBytesMax = 64 << 10
-    /// Open connections; further ones wait in the kernel's backlog. Poll mode costs each request
+    /// Open connections; further ones wait in the kernel's backlog, and meanwhile each answer ends
+    /// its connection. Poll mode costs each request
     /// about 15 ns per open connection (measured).
     package var connectionsMax = 512
     /// Buffer of one connection, bytes. What does not even fit into it libmicrohttpd answers

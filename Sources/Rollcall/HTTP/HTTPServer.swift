@@ -68,6 +68,7 @@ package final class HTTPServer: @unchecked Sendable {
             listener.close()
             throw .daemon(address: listener.address, errno: number)
         }
+        traffic.deadlines.watch(listener: listener.descriptor)
         self.port = listener.port
         self.traffic = traffic
         self.stopGrace = limits.parkedDeadline + limits.responseDeadline + .seconds(3)
@@ -84,6 +85,7 @@ package final class HTTPServer: @unchecked Sendable {
         owned.withLock {
             guard let daemon = $0.daemon, $0.isListening else { return }
             $0.isListening = false
+            traffic.deadlines.watch(listener: -1)
             let descriptor = MHD_quiesce_daemon(daemon)
             if descriptor >= 0 { close(descriptor) }
         }

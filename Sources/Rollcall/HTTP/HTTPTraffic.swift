@@ -50,6 +50,7 @@ final class HTTPTraffic: @unchecked Sendable {
             return refuse(connection, handle: handle, head: head, with: refusal)
         }
         connection.head = head
+        connection.isLast = head.isChunked
         if head.hasBody {
             connection.enter(.body)
             if let length = head.contentLength {
@@ -206,10 +207,19 @@ final class HTTPTraffic: @unchecked Sendable {
 
     // MARK: Answers
 
+    /// 0.9.75 takes a bare LF for a line's end among chunks and in trailers, and shows us neither:
+    /// where such a body ends is open to interpretation. So nothing behind it is taken for a request.
+    /// And while somebody waits for a connection, nobody keeps theirs: those who are never idle
+    /// would let nobody else in.
     private func queue(
         _ response: HTTPResponse, on connection: HTTPConnection, handle: OpaquePointer
     ) -> MHD_Result {
         connection.enter(.responding)
+        var response = response
+        let isLast = connection.isLast || deadlines.isCrowded.load(ordering: .relaxed)
+        if isLast, !response.headers.contains(where: { $0.0 == "Connection" }) {
+            response.headers.append(("Connection", "close"))
+        }
         return lastAnswer.queue(response, on: handle)
     }
 }

@@ -1,0 +1,276 @@
+"""Clients by the hundreds that send or read byte by byte, or only hold their connection: the good
+ones keep being answered, and the slow ones are ended, however steadily they drip.
+
+    ROLLCALL_SLOW=5    so many rounds instead of one, and the deadline of bodies is waited for, too
+
+Source: design §9, §11; reliability F7, I-19, I-20, §5 A2, A3, A6.
+"""
+
+import os
+import selectors
+import socket
+import statistics
+import threading
+import time
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+from rollcall_process import NDJSON, Client, RollcallTestCase, eventually, ndjson
+
+ROUNDS = int(os.environ.get("ROLLCALL_SLOW", "0"))
+# The product's deadlines of a head, an answer and a body; and what a slow machine may add.
+HEAD_SECONDS, ANSWER_SECONDS, BODY_SECONDS, MARGIN_SECONDS = 10, 10, 30, 10
+CONNECTIONS = 512
+# A bound and not a measurement: whoever had to wait for the slow ones would wait for ten seconds.
+GOOD_SECONDS = 8.0
+
+HEAD = b"POST /v1/batches HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "
+BODY = b"POST /v1/batches HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n"
+LIST = b"GET /v1/responders?limit=1000 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+LISTS = 40
+
+
+class Drip:
+    """A connection that says or reads a byte at a time, until it is ended."""
+
+    def __init__(self, port, begin, reads=False):
+        self.reads = reads
+        self.socket = socket.socket()
+        if reads:
+            # Before the connection stands: it is what the other side is told.
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.socket.connect(("127.0.0.1", port))
+        self.socket.sendall(begin)
+        self.socket.setblocking(False)
+        self.began = time.monotonic()
+        self.lasted = None
+
+    def step(self):
+        """One byte; true once the other side has ended it."""
+        try:
+            if self.reads:
+                ended = self.socket.recv(1) == b""
+            else:
+                self.socket.send(b"x")
+                ended = self.socket.recv(65536) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            ended = True
+        if ended:
+            self.lasted = time.monotonic() - self.began
+        return ended
+
+
+class SlowTests(RollcallTestCase):
+    def test_hundreds_of_slow_clients_are_ended_and_harm_nobody(self):
+        server = self.serve()
+        # An answer of half a megabyte.
+        server.write("/v1/batches", ndjson([
+            {"responder_id": f"r{number:04}", "region": "r" * 100, "circles": ["c" * 100]}
+            for number in range(1000)]), {"Content-Type": NDJSON})
+        self.assertGreater(len(server.get("/v1/responders?limit=1000").body), 300_000)
+        for _ in range(max(1, ROUNDS)):
+            self.round(server)
+        self.assertEqual(server.stop(), 0)
+
+    def round(self, server):
+        """Some of each kind, fewer than there is room for, and two good clients beside them."""
+        heads = [Drip(server.port, HEAD) for _ in range(160)]
+        readers = [Drip(server.port, LIST * LISTS, reads=True) for _ in range(100)]
+        bodies = [Drip(server.port, BODY) for _ in range(140)]
+        good = GoodClients(self, server.port)
+        try:
+            limit = max(HEAD_SECONDS, ANSWER_SECONDS)
+            self.drip(heads + readers, bodies, limit + MARGIN_SECONDS)
+            # Who reads steadily takes what the kernel has for them, a byte a step, long after that.
+            self.ended(heads, HEAD_SECONDS)
+            self.ended(readers, ANSWER_SECONDS)
+            if ROUNDS:
+                self.drip(bodies, [], BODY_SECONDS + MARGIN_SECONDS)
+                self.ended(bodies, BODY_SECONDS)
+            else:
+                self.assertEqual([drip.lasted for drip in bodies], [None] * len(bodies))
+        finally:
+            good.end()
+            for drip in heads + readers + bodies:
+                drip.socket.close()
+        good.judge()
+
+    def drip(self, awaited, others, seconds):
+        """A byte of everybody four times a second, until the awaited have been ended."""
+        deadline = time.monotonic() + seconds
+        open_ones = list(awaited)
+        while open_ones and time.monotonic() < deadline:
+            open_ones = [drip for drip in open_ones if not self.is_over(drip)]
+            for drip in others:
+                drip.step()
+            time.sleep(0.25)
+
+    def is_over(self, drip):
+        if drip.step():
+            return True
+        # Of a reader the kernel holds more than it will ever read: whether the other side has
+        # ended it shows by the state of the connection.
+        if drip.reads and is_closed_by_peer(drip.socket):
+            drip.lasted = time.monotonic() - drip.began
+            return True
+        return False
+
+    def ended(self, drips, seconds):
+        lasted = [drip.lasted for drip in drips]
+        self.assertNotIn(None, lasted, f"{lasted.count(None)} of {len(lasted)} are still there")
+        # Not before their time either: they are slow, not wrong.
+        self.assertGreater(min(lasted), seconds - 2)
+
+
+def is_closed_by_peer(connection):
+    """True once the other side has said that it sends no more, whatever is still unread."""
+    # The first byte of struct tcp_info is the state; 8 is CLOSE_WAIT, 7 CLOSE.
+    return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] in (7, 8)
+
+
+class GoodClients:
+    """One that keeps its connection and one that makes a new one each time, who write and read."""
+
+    def __init__(self, case, port):
+        self.case = case
+        self.port = port
+        self.took = {"kept": [], "new": []}
+        self.faults = []
+        self._ended = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._run, args=(kind,), daemon=True) for kind in self.took]
+        for thread in self._threads:
+            thread.start()
+
+    def end(self):
+        self._ended.set()
+        for thread in self._threads:
+            thread.join(30)
+
+    def judge(self):
+        self.case.assertEqual(self.faults, [])
+        for kind, took in self.took.items():
+            self.case.assertGreater(len(took), 20)
+            slowest, p99 = max(took), statistics.quantiles(took, n=100)[98]
+            print(f"{kind}: {len(took)} requests, p99 {p99 * 1000:.1f} ms, slowest "
+                  f"{slowest * 1000:.1f} ms", flush=True)
+            self.case.assertLess(slowest, GOOD_SECONDS)
+
+    def _run(self, kind):
+        client = Client(self.port, timeout=20)
+        number = 0
+        while not self._ended.wait(0.02):
+            number += 1
+            if kind == "new":
+                client.close()
+                client = Client(self.port, timeout=20)
+            began = time.monotonic()
+            try:
+                if number % 2:
+                    answer = client.request("POST", "/v1/batches", {"responder_id": kind})
+                else:
+                    answer = client.request("GET", f"/v1/responders/{kind}")
+                if answer.status != 200:
+                    self.faults.append(answer)
+            except Exception as fault:
+                self.faults.append(fault)
+                return
+            self.took[kind].append(time.monotonic() - began)
+        client.close()
+
+
+class FloodTests(RollcallTestCase):
+    def test_connections_beyond_the_limit_wait_and_are_served(self):
+        server = self.serve()
+        self.assertEqual(server.get("/-/ready").status, 200)
+        idle = []
+        try:
+            for _ in range(CONNECTIONS + 200):
+                idle.append(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+            # Who has a connection does not notice.
+            began = time.monotonic()
+            for number in range(50):
+                server.write("/v1/batches", {"responder_id": f"p{number}"})
+            self.assertLess(time.monotonic() - began, GOOD_SECONDS)
+            # Who comes now waits until those who say nothing are ended.
+            late = Client(server.port, timeout=2 * HEAD_SECONDS + MARGIN_SECONDS)
+            self.assertEqual(
+                late.request("POST", "/v1/batches", {"responder_id": "late"}).status, 200)
+            late.close()
+            self.assertEqual(ended(idle[:300], 2 * HEAD_SECONDS + MARGIN_SECONDS), 300)
+        finally:
+            for connection in idle:
+                connection.close()
+        server.drop_client()
+        self.assertEqual(server.responder("late")["status"], "ONLINE")
+
+    def test_many_busy_connections_of_one_address_are_a_proxy_and_all_are_served(self):
+        server = self.serve()
+        together = CONNECTIONS + 88
+
+        def run(place):
+            """What a pool of a proxy does: it goes on with another connection if one is ended."""
+            client = Client(server.port, timeout=60)
+            try:
+                return [
+                    client.request("POST", "/v1/batches", {"responder_id": f"p{place}"}).status
+                    for _ in range(5)]
+            finally:
+                client.close()
+
+        barrier = threading.Barrier(together)
+
+        def begin(place):
+            barrier.wait(60)
+            return run(place)
+
+        with ThreadPoolExecutor(together) as pool:
+            statuses = list(pool.map(begin, range(together)))
+        self.assertEqual(statuses, [[200] * 5] * together)
+        people = server.get("/v1/responders?limit=1000").json()["responders"]
+        self.assertEqual(len(people), together)
+
+    def test_who_waits_is_let_in_although_nobody_is_idle(self):
+        server = self.serve("limits: {connections: 16}\n")
+        ended_event = threading.Event()
+
+        def busy(place):
+            client = Client(server.port, timeout=60)
+            count = 0
+            while not ended_event.is_set():
+                client.request("POST", "/v1/batches", {"responder_id": f"busy{place}"})
+                count += 1
+            client.close()
+            return count
+
+        with ThreadPoolExecutor(24) as pool:
+            runs = [pool.submit(busy, place) for place in range(24)]
+            try:
+                eventually(
+                    lambda: len(server.get("/v1/responders").json()["responders"]) == 24, 30,
+                    "all 24 have been served")
+            finally:
+                ended_event.set()
+            counts = [run.result(60) for run in runs]
+        self.assertGreater(min(counts), 0)
+
+
+def ended(connections, seconds):
+    """How many of them the other side ends within so many seconds."""
+    with selectors.DefaultSelector() as selector:
+        for connection in connections:
+            connection.setblocking(False)
+            selector.register(connection, selectors.EVENT_READ)
+        deadline = time.monotonic() + seconds
+        count = 0
+        while count < len(connections) and time.monotonic() < deadline:
+            for key, _ in selector.select(1):
+                selector.unregister(key.fileobj)
+                count += 1
+        return count
+
+
+if __name__ == "__main__":
+    unittest.main()
