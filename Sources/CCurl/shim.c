@@ -127,6 +127,12 @@ int rollcall_curl_set_sink(const struct rollcall_curl *curl, void *handle,
     return curl->easy_setopt(handle, (int)option, sink);
 }
 
+int rollcall_curl_set_opener(const struct rollcall_curl *curl, void *handle,
+                             rollcall_curl_opener opener)
+{
+    return curl->easy_setopt(handle, ROLLCALL_CURLOPT_OPENSOCKETFUNCTION, opener);
+}
+
 int rollcall_curl_set_blob(const struct rollcall_curl *curl, void *handle,
                            enum rollcall_curl_option option, const void *bytes, size_t count)
 {

@@ -30,6 +30,8 @@ enum rollcall_curl_option {
     ROLLCALL_CURLOPT_USERAGENT = ROLLCALL_CURL_OBJECT + 18,
     ROLLCALL_CURLOPT_HTTPHEADER = ROLLCALL_CURL_OBJECT + 23,
     ROLLCALL_CURLOPT_HEADERDATA = ROLLCALL_CURL_OBJECT + 29,
+    /// CURL_SSLVERSION_TLSv1_2: that or later.
+    ROLLCALL_CURLOPT_SSLVERSION = ROLLCALL_CURL_LONG + 32,
     ROLLCALL_CURLOPT_CUSTOMREQUEST = ROLLCALL_CURL_OBJECT + 36,
     ROLLCALL_CURLOPT_POST = ROLLCALL_CURL_LONG + 47,
     ROLLCALL_CURLOPT_FOLLOWLOCATION = ROLLCALL_CURL_LONG + 52,
@@ -43,14 +45,21 @@ enum rollcall_curl_option {
     ROLLCALL_CURLOPT_POSTFIELDSIZE_LARGE = ROLLCALL_CURL_OFF_T + 120,
     ROLLCALL_CURLOPT_TIMEOUT_MS = ROLLCALL_CURL_LONG + 155,
     ROLLCALL_CURLOPT_CONNECTTIMEOUT_MS = ROLLCALL_CURL_LONG + 156,
+    ROLLCALL_CURLOPT_OPENSOCKETFUNCTION = ROLLCALL_CURL_FUNCTION + 163,
+    ROLLCALL_CURLOPT_OPENSOCKETDATA = ROLLCALL_CURL_OBJECT + 164,
     /// A bit mask; deprecated for PROTOCOLS_STR in 7.85.0, which older ones do not have.
     ROLLCALL_CURLOPT_PROTOCOLS = ROLLCALL_CURL_LONG + 181,
+    /// Since 7.87.0.
+    ROLLCALL_CURLOPT_QUICK_EXIT = ROLLCALL_CURL_LONG + 322,
     /// Since 7.77.0, and not with every TLS library.
     ROLLCALL_CURLOPT_CAINFO_BLOB = ROLLCALL_CURL_BLOB + 309
 };
 
 /// CURLPROTO_HTTP | CURLPROTO_HTTPS.
 enum { ROLLCALL_CURLPROTO_WEB = 3 };
+
+/// CURL_SSLVERSION_TLSv1_2, since 7.34.0.
+enum { ROLLCALL_CURL_TLS_1_2 = 6 };
 
 /// Facts, as CURLINFO_… of curl/curl.h; CURLINFO_LONG is 0x200000.
 enum rollcall_curl_info {
@@ -77,7 +86,9 @@ enum rollcall_curl_code {
     ROLLCALL_CURLE_SEND_ERROR = 55,
     ROLLCALL_CURLE_RECV_ERROR = 56,
     ROLLCALL_CURLE_PEER_FAILED_VERIFICATION = 60,
-    ROLLCALL_CURLE_SSL_CACERT_BADFILE = 77
+    ROLLCALL_CURLE_SSL_CACERT_BADFILE = 77,
+    /// Since 8.6.0.
+    ROLLCALL_CURLE_TOO_LARGE = 100
 };
 
 /// CURL_ERROR_SIZE: bytes of the error buffer.
@@ -89,6 +100,21 @@ enum { ROLLCALL_CURL_BLOB_COPY = 1 };
 /// What CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION call: anything but `size * count` as
 /// answer ends the transfer with CURLE_WRITE_ERROR.
 typedef size_t (*rollcall_curl_sink)(char *bytes, size_t size, size_t count, void *context);
+
+/// struct curl_sockaddr: where a connection is to go; `addr` is the beginning of `addrlen` bytes of a
+/// sockaddr. Not called that here: its header, included again, would take Glibc's names from Swift.
+struct rollcall_curl_address {
+    int family;
+    int socktype;
+    int protocol;
+    unsigned int addrlen;
+    unsigned short addr[8];
+};
+
+/// What CURLOPT_OPENSOCKETFUNCTION calls: a socket, or -1 (CURL_SOCKET_BAD) to refuse the address.
+/// `purpose` is CURLSOCKTYPE_IPCXN, 0.
+typedef int (*rollcall_curl_opener)(void *context, int purpose,
+                                    struct rollcall_curl_address *address);
 
 /// A loaded libcurl.
 struct rollcall_curl;
@@ -127,6 +153,9 @@ int rollcall_curl_set_pointer(const struct rollcall_curl *curl, void *handle,
 /// Sets one of type FUNCTIONPOINT.
 int rollcall_curl_set_sink(const struct rollcall_curl *curl, void *handle,
                            enum rollcall_curl_option option, rollcall_curl_sink sink);
+/// Sets the one that opens sockets.
+int rollcall_curl_set_opener(const struct rollcall_curl *curl, void *handle,
+                             rollcall_curl_opener opener);
 /// Sets one of type BLOB; libcurl copies the bytes.
 int rollcall_curl_set_blob(const struct rollcall_curl *curl, void *handle,
                            enum rollcall_curl_option option, const void *bytes, size_t count);

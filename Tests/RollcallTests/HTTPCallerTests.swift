@@ -166,6 +166,37 @@ import Testing
         }
     }
 
+    @Test func `a field without an end is cut`() {
+        let server = BadServer()
+        server.serve { connection in
+            _ = connection.request()
+            connection.send("HTTP/1.1 200 OK\r\nX: ")
+            while connection.send(String(repeating: "x", count: 10_000)) {}
+        } while: {
+            #expect(
+                Self.outcome(Self.call(server.port))
+                    == "headTooLarge(bytesMax: 65536), may have arrived")
+        }
+    }
+
+    @Test func `an answer behind an answer is nobody's`() throws {
+        let server = BadServer()
+        server.serve(3) { connection in
+            for word in ["first", "second", "third"] {
+                guard connection.request() != nil else { return }
+                connection.send(
+                    "HTTP/1.1 200 OK\r\nContent-Length: \(word.count)\r\n\r\n\(word)"
+                        + "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")
+            }
+        } while: {
+            guard let caller = try? HTTPCaller() else { return }
+            for _ in 0..<3 {
+                let outcome = Self.outcome(Self.call(server.port), caller)
+                #expect(!outcome.contains("forged"))
+            }
+        }
+    }
+
     @Test func `silence and dripping both end with the time-out`() {
         for isDripping in [false, true] {
             // On a slow machine the time may be over before the request is out.

@@ -114,6 +114,14 @@ import Testing
                 ".slack.url must be like https://host/path or http://host:port"
             ),
             (
+                "name: x, slack: {url: 'https://user:topsecret@a/'}",
+                ".slack.url must not hold a user or a password: readers of URLs show them"
+            ),
+            (
+                "name: x, alertmanager: {urls: ['http://a', 'http://topsecret@b']}",
+                ".alertmanager.urls must not hold a user or a password: readers of URLs show them"
+            ),
+            (
                 "name: x, webhook: {url: 'https://a', secret: topsecret}",
                 ".webhook.secret must be whsec_ and the base64 of 24 to 64 bytes; openssl rand "
                     + "-base64 32 makes such bytes"
@@ -221,7 +229,7 @@ import Testing
 
     @Test func `a reload tells which receiver is another one, and never a secret`() throws {
         let rest = "{name: b, log: {}}]"
-        let hook = "receivers: [{name: a, webhook: {url: 'https://user:topsecret@a/topsecret'}"
+        let hook = "receivers: [{name: a, webhook: {url: 'https://a/topsecret'}"
         let old = try read("\(hook)}, \(rest)").configuration
         func change(_ yaml: String) throws -> [String] {
             let new = try read(yaml).configuration
@@ -241,7 +249,7 @@ import Testing
         #expect(try change("\(hook)}, \(rest)") == [])
         let turned = "receivers: [{name: b, log: {}}, {name: a, webhook: {url: "
         #expect(
-            try change("\(turned)'https://user:topsecret@a/topsecret'}}]") == [
+            try change("\(turned)'https://a/topsecret'}}]") == [
                 "receivers: their order → another order"
             ])
     }

@@ -46,7 +46,7 @@ enum AttemptVerdicts {
         }
         let kind: AttemptResult.Kind =
             switch error.cause {
-            case .noLibrary, .wrongURL, .wrongField, .unusableAuthorities: .refused
+            case .noLibrary, .wrongURL, .wrongField, .unusableAuthorities, .banned: .refused
             default: .retry
             }
         return AttemptResult(

@@ -62,6 +62,8 @@ package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
         /// A field that would end its line or the head.
         case wrongField(name: String)
         case unknownHost
+        /// The name leads to an address where nobody is called, and why that is.
+        case banned(address: String, String)
         /// `errno` is 0 if the system gave none.
         case notConnected(errno: CInt)
         case timedOut(after: Milliseconds)
@@ -98,6 +100,7 @@ package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
         case .wrongURL: "the URL must begin with http:// or https:// and name a host"
         case .wrongField(let name): "header field \(name): control characters are not allowed"
         case .unknownHost: "no such host"
+        case .banned(let address, let why): "not called, because its address \(address) \(why)"
         case .notConnected(let number) where number == 0: "cannot be connected to"
         case .notConnected(let number):
             "cannot be connected to: \(String(cString: strerror(number)))"
@@ -121,6 +124,8 @@ struct Destination: Equatable {
     let text: String
     /// True if only this machine can be meant.
     let isLoopback: Bool
+    /// True if a user or a password stands before the host.
+    let hasUser: Bool
 
     /// Nil if it is no `http` or `https` URL with a host.
     init?(url: String) {
@@ -135,5 +140,6 @@ struct Destination: Equatable {
         guard let name = HostName(String(host)), !name.host.isEmpty else { return nil }
         text = "\(scheme)://\(host)"
         isLoopback = name.isLoopback
+        hasUser = place != nil
     }
 }

@@ -6,8 +6,8 @@ import RollcallCore
 ///
 /// A call blocks its thread until the answer is whole or its time is over. So a caller belongs to
 /// one thread at a time, never to the keeper's nor to libmicrohttpd's, and is not Sendable. It
-/// follows no redirect: who answers is who was asked. Proxies are those of the environment
-/// (`https_proxy`, `no_proxy`), except to this machine itself.
+/// follows no redirect and uses no proxy, also none of the environment's: who answers is who was
+/// asked, at an address that `ConnectedAddress` lets pass.
 package final class HTTPCaller {
     /// Bytes of an answer's head at most.
     package static let headBytesMax = 64 << 10
@@ -43,14 +43,16 @@ package final class HTTPCaller {
             throw HTTPCallError(cause: .wrongURL, destination: "", mayHaveArrived: false)
         }
         let incoming = IncomingAnswer(bodyBytesMax: call.answerBytesMax)
+        let sockets = TransferSockets()
         var words = [CChar](repeating: 0, count: Int(ROLLCALL_CURL_ERROR_SIZE))
         let outcome = try withFields(of: call, destination) { fields in
             words.withUnsafeMutableBufferPointer { words in
-                perform(call, destination, fields, incoming, words)
+                perform(call, fields, incoming, sockets, words)
             }
         }
         let said = words.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-        if let cause = cause(of: outcome, call, incoming, String(decoding: said, as: UTF8.self)) {
+        let text = String(decoding: said, as: UTF8.self)
+        if let cause = cause(of: outcome, call, incoming, sockets, text) {
             let sent = outcome.isSent && !outcome.isRefused
             throw HTTPCallError(
                 cause: cause, destination: destination.text, mayHaveArrived: sent,
@@ -109,15 +111,15 @@ package final class HTTPCaller {
     /// Sets all options and runs the transfer. Everything that is lent to libcurl lives until its
     /// end, and is forgotten by the reset that the next one begins with.
     private func perform(
-        _ call: HTTPCall, _ destination: Destination, _ fields: UnsafeMutableRawPointer?,
-        _ incoming: IncomingAnswer, _ words: UnsafeMutableBufferPointer<CChar>
+        _ call: HTTPCall, _ fields: UnsafeMutableRawPointer?, _ incoming: IncomingAnswer,
+        _ sockets: TransferSockets, _ words: UnsafeMutableBufferPointer<CChar>
     ) -> Outcome {
         library.withFunctions { curl in
             rollcall_curl_reset(curl, handle)
             defer { rollcall_curl_reset(curl, handle) }
             var options = CurlOptions(curl: curl, handle: handle)
             options.pointer(ROLLCALL_CURLOPT_ERRORBUFFER, words.baseAddress)
-            setLimits(call, destination, &options)
+            setLimits(call, &options)
             options.text(ROLLCALL_CURLOPT_URL, call.url)
             options.pointer(ROLLCALL_CURLOPT_HTTPHEADER, fields)
             if let path = setAuthorities(&options) {
@@ -128,13 +130,16 @@ package final class HTTPCaller {
             options.pointer(ROLLCALL_CURLOPT_HEADERDATA, context)
             options.sink(ROLLCALL_CURLOPT_WRITEFUNCTION, takeBody)
             options.pointer(ROLLCALL_CURLOPT_WRITEDATA, context)
+            options.opener(openSocket)
+            options.pointer(
+                ROLLCALL_CURLOPT_OPENSOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque())
             return call.body.withUnsafeBytes { body in
                 setMethod(call.method, body, &options)
                 if options.failure != 0 {
                     return Outcome(code: options.failure, isRefused: true)
                 }
                 let code = withoutBrokenPipes { rollcall_curl_perform(curl, handle) }
-                return withExtendedLifetime(incoming) {
+                return withExtendedLifetime((incoming, sockets)) {
                     Outcome(
                         code: code,
                         isSent: rollcall_curl_fact(curl, handle, ROLLCALL_CURLINFO_REQUEST_SIZE)
@@ -149,11 +154,11 @@ package final class HTTPCaller {
         }
     }
 
-    private func setLimits(
-        _ call: HTTPCall, _ destination: Destination, _ options: inout CurlOptions
-    ) {
+    private func setLimits(_ call: HTTPCall, _ options: inout CurlOptions) {
         // "no matter what": a time-out in a name look-up must not come as a signal to us.
         options.number(ROLLCALL_CURLOPT_NOSIGNAL, 1)
+        // Else the end of a look-up that takes too long is waited for all the same.
+        options.newer(ROLLCALL_CURLOPT_QUICK_EXIT, 1)
         options.number(ROLLCALL_CURLOPT_FOLLOWLOCATION, 0)
         options.number(ROLLCALL_CURLOPT_PROTOCOLS, Int(ROLLCALL_CURLPROTO_WEB))
         options.number(ROLLCALL_CURLOPT_CONNECTTIMEOUT_MS, Int(call.connectTimeout.count))
@@ -161,9 +166,11 @@ package final class HTTPCaller {
         options.number(ROLLCALL_CURLOPT_FRESH_CONNECT, call.mayBeSentTwice ? 0 : 1)
         // What takes a new connection each time would leave the last five open behind it.
         options.number(ROLLCALL_CURLOPT_FORBID_REUSE, call.mayBeSentTwice ? 0 : 1)
+        options.number(ROLLCALL_CURLOPT_SSLVERSION, ROLLCALL_CURL_TLS_1_2)
         // "Setting the proxy string to "" (an empty string) explicitly disables the use of a
-        // proxy, even if there is an environment variable set for it."
-        if destination.isLoopback { options.text(ROLLCALL_CURLOPT_PROXY, "") }
+        // proxy, even if there is an environment variable set for it." Through one, the address
+        // that counts would be the proxy's choice.
+        options.text(ROLLCALL_CURLOPT_PROXY, "")
         options.text(ROLLCALL_CURLOPT_USERAGENT, "rollcall/\(BuildInformation.version)")
     }
 
@@ -205,7 +212,8 @@ package final class HTTPCaller {
     // MARK: - What went wrong
 
     private func cause(
-        of outcome: Outcome, _ call: HTTPCall, _ incoming: IncomingAnswer, _ words: String
+        of outcome: Outcome, _ call: HTTPCall, _ incoming: IncomingAnswer,
+        _ sockets: TransferSockets, _ words: String
     ) -> HTTPCallError.Cause? {
         if let path = outcome.unusablePath { return .unusableAuthorities(path: path) }
         let code = rollcall_curl_code(UInt32(bitPattern: outcome.code))
@@ -216,6 +224,8 @@ package final class HTTPCaller {
         case ROLLCALL_CURLE_OK: return incoming.isHeadWhole ? nil : .cutOff
         case ROLLCALL_CURLE_URL_MALFORMAT: return .wrongURL
         case ROLLCALL_CURLE_COULDNT_RESOLVE_HOST: return .unknownHost
+        case ROLLCALL_CURLE_COULDNT_CONNECT where sockets.banned != nil:
+            return sockets.banned.map { .banned(address: $0.address, $0.ban.rawValue) }
         case ROLLCALL_CURLE_COULDNT_CONNECT: return .notConnected(errno: outcome.systemNumber)
         case ROLLCALL_CURLE_OPERATION_TIMEDOUT:
             let isConnecting = !outcome.isSent && call.connectTimeout < call.timeout
@@ -227,6 +237,11 @@ package final class HTTPCaller {
         case ROLLCALL_CURLE_WRITE_ERROR where incoming.isBodyTooLarge:
             return .answerTooLarge(bytesMax: call.answerBytesMax)
         case ROLLCALL_CURLE_WRITE_ERROR where incoming.isHeadTooLarge:
+            return .headTooLarge(bytesMax: Self.headBytesMax)
+        // A line of the head that has no end: libcurl itself holds 100 KB of it, and before 8.6.0 it
+        // calls more than that a lack of memory.
+        case ROLLCALL_CURLE_OUT_OF_MEMORY where outcome.isSent && !incoming.isHeadWhole,
+            ROLLCALL_CURLE_TOO_LARGE:
             return .headTooLarge(bytesMax: Self.headBytesMax)
         case ROLLCALL_CURLE_PARTIAL_FILE, ROLLCALL_CURLE_GOT_NOTHING, ROLLCALL_CURLE_SEND_ERROR,
             ROLLCALL_CURLE_RECV_ERROR:

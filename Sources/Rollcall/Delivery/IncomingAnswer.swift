@@ -101,6 +101,11 @@ struct CurlOptions {
         note(rollcall_curl_set_long(curl, handle, option, value))
     }
 
+    /// Sets what older ones do not have, and do without.
+    func newer(_ option: rollcall_curl_option, _ value: Int) {
+        _ = rollcall_curl_set_long(curl, handle, option, value)
+    }
+
     mutating func size(_ option: rollcall_curl_option, _ value: Int64) {
         note(rollcall_curl_set_size(curl, handle, option, value))
     }
@@ -115,6 +120,10 @@ struct CurlOptions {
 
     mutating func sink(_ option: rollcall_curl_option, _ value: @escaping rollcall_curl_sink) {
         note(rollcall_curl_set_sink(curl, handle, option, value))
+    }
+
+    mutating func opener(_ value: @escaping rollcall_curl_opener) {
+        note(rollcall_curl_set_opener(curl, handle, value))
     }
 
     /// False if this libcurl does not take such.

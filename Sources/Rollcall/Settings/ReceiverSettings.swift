@@ -208,9 +208,12 @@ extension ConfigurationTree {
     }
 
     private func checked(_ url: String, _ key: String) throws(ConfigurationError) -> String {
-        guard url.utf8.count <= Self.urlBytesMax, Destination(url: url) != nil else {
+        guard url.utf8.count <= Self.urlBytesMax, let destination = Destination(url: url) else {
             // Not shown: most of such URLs are secrets.
             throw fault(key, "must be like https://host/path or http://host:port", "")
+        }
+        if destination.hasUser {
+            throw fault(key, "must not hold a user or a password: readers of URLs show them", "")
         }
         return url
     }
