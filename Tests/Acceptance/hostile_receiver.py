@@ -25,6 +25,7 @@ class Play:
         self.connection = connection
         self.request = request
         self.sent = 0
+        self.is_over = False
         self.until = time.monotonic() + PLAY_SECONDS
 
     def send(self, data):
@@ -72,7 +73,7 @@ class HostileReceiver:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
-        case.addCleanup(self._listener.close)
+        case.addCleanup(self._close)
 
     def url(self, path, host="127.0.0.1"):
         return f"{'https' if self.tls else 'http'}://{host}:{self.port}{path}"
@@ -80,6 +81,11 @@ class HostileReceiver:
     def of(self, path):
         """What was played to requests of this path."""
         return [play for play in list(self.plays) if play.request.split(b" ")[1] == path.encode()]
+
+    def _close(self):
+        # A close alone would not end the wait for the next connection.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
 
     def _accept(self):
         while True:
@@ -100,6 +106,7 @@ class HostileReceiver:
             play = Play(connection, request)
             self.plays.append(play)
             self.scripts[request.split(b" ")[1].split(b"?")[0].decode()](play)
+            play.is_over = True
         except OSError as fault:
             self.faults.append(fault)
         finally:

@@ -14,7 +14,7 @@ import unittest
 from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
 
-from rollcall_process import BINARY, Client, RollcallTestCase
+from rollcall_process import BINARY, Client, RollcallTestCase, eventually
 
 # What comes of the bytes: the statuses of all answers to them, whether the connection ends, and
 # whether the person in the outer request's body is known afterwards.
@@ -360,6 +360,7 @@ class CorpusTests(RollcallTestCase):
         self.assertLess(len(CORPUS), 1000)
         server = self.serve("limits: {body: 64KiB}\n")
         self.assertEqual(server.get("/-/healthy").status, 200)
+        descriptors = open_descriptors(server)
         lock = threading.Lock()
 
         def play(place):
@@ -392,6 +393,8 @@ class CorpusTests(RollcallTestCase):
                     self.assertEqual(faults, [])
         people = [p["responder_id"] for p in server.get("/v1/responders").json()["responders"]]
         self.assertEqual(len(people), sum(one.takes for one in CORPUS))
+        eventually(
+            lambda: open_descriptors(server) <= descriptors, 20, "no connection is left behind")
         self.assertEqual(server.stop(), 0)
         self.assertNotIn("Fatal", server.log())
 
@@ -426,6 +429,10 @@ class CorpusTests(RollcallTestCase):
             yield f"answered {statuses}"
         if answers and answers[-1][1].get(b"Connection") != b"close":
             yield f"the end is not said: {answers[-1][1]}"
+
+
+def open_descriptors(server):
+    return len(os.listdir(f"/proc/{server.process.pid}/fd"))
 
 
 class LibraryTests(unittest.TestCase):

@@ -229,7 +229,7 @@ class ReloadTests(RollcallTestCase):
             hidden.update((secret, key))
             return (
                 "receivers:\n"
-                f"  - {{name: hook, webhook: {{url: 'http://u:{secret}@127.0.0.1:9/{secret}',"
+                f"  - {{name: hook, webhook: {{url: 'http://127.0.0.1:9/{secret}',"
                 f" secret: {key}}}, match: {{severity: {severity}}}}}\n"
                 f"  - {{name: oncall, pagerduty: {{routing_key: {secret},"
                 " url: 'http://127.0.0.1:9'}}\n"
