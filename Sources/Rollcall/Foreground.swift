@@ -11,6 +11,7 @@ package enum Foreground {
         _ configuration: Configuration, source: SettingsSource, level: Logger.Level,
         format: LogFormat
     ) -> Never {
+        StandardStreams.hold()
         let log = Logger(label: "rollcall") { label in
             LogLines(component: label, level: level, format: format)
         }
@@ -26,6 +27,7 @@ package enum Foreground {
         sigaddset(&signals, SIGINT)
         sigaddset(&signals, SIGHUP)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
+        DescriptorLimit.raise()
         let notifier = SystemdNotifier.ofEnvironment()
         if let trouble = notifier.trouble {
             log.warning("the service manager is not told", metadata: ["error": "\(trouble)"])

@@ -1,4 +1,3 @@
-import Glibc
 import Logging
 import RollcallCore
 
@@ -17,12 +16,19 @@ package struct LogLines: LogHandler {
     package var logLevel: Logger.Level
     private let component: String
     private let format: LogFormat
+    private let stream: LogStream
 
     /// Lines of `component` from `level` on.
     package init(component: String, level: Logger.Level, format: LogFormat) {
+        self.init(component: component, level: level, format: format, to: .standardError)
+    }
+
+    /// The same, to a stream of one's own.
+    init(component: String, level: Logger.Level, format: LogFormat, to stream: LogStream) {
         self.component = component
         self.logLevel = level
         self.format = format
+        self.stream = stream
     }
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -32,21 +38,29 @@ package struct LogLines: LogHandler {
 
     /// Writes one line, in one call, in the format asked for.
     package func log(event: LogEvent) {
+        let merged = metadata.merging(event.metadata ?? [:]) { $1 }
+        stream.write(line(event.level, event.message.description, merged)) { linesLost in
+            line(
+                .warning, "nobody read the log: lines are lost", ["lines": "\(linesLost)"])
+        }
+    }
+
+    private func line(
+        _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata
+    ) -> [UInt8] {
         var fields = [
             ("time", RFC3339.string(ClockReading.now().wall)),
-            ("level", event.level == .warning ? "warn" : event.level.rawValue),
-            ("component", component), ("msg", event.message.description),
+            ("level", level == .warning ? "warn" : level.rawValue),
+            ("component", component), ("msg", message),
         ]
-        let merged = metadata.merging(event.metadata ?? [:]) { $1 }
-        fields += merged.sorted { $0.key < $1.key }.map { ($0.key, $0.value.description) }
+        fields += metadata.sorted { $0.key < $1.key }.map { ($0.key, $0.value.description) }
         var line: [UInt8] = []
         switch format {
         case .logfmt: appendLogfmt(fields, to: &line)
         case .json: appendJSON(fields, to: &line)
         }
         line.append(0x0A)
-        // A reader that does not read must not stop us: what cannot be written is lost.
-        line.withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        return line
     }
 
     private func appendLogfmt(_ fields: [(String, String)], to line: inout [UInt8]) {

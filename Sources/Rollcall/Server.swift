@@ -69,10 +69,12 @@ package final class Server: Sendable {
         self.router = router
         var limits = HTTPLimits()
         limits.bodyBytesMax = configuration.bodyBytesMax
-        limits.connectionsMax = configuration.connectionsMax
-        keeper.start()
-        reloader.start()
-        ping.start()
+        limits.connectionsMax = DescriptorLimit.connections(
+            configuration.connectionsMax, hasProbes: listeners.probes != nil, log: log)
+        guard keeper.start(), reloader.start(), ping.start() else {
+            listeners.close()
+            throw .threads
+        }
         probes = try listeners.probes.map { (listener) throws(ServerError) in
             try Self.serve(router, at: Door(listener, isForProbes: true), listener, .probes)
         }
@@ -195,11 +197,15 @@ package enum ServerError: Error, CustomStringConvertible {
 
     case store(path: String, StoreError)
     case listener(Role, HTTPServerError)
+    /// The system starts no thread for a part without which there is no watch.
+    case threads
 
     package var description: String {
         switch self {
         case .store(let path, let error): "storage.path \(path): \(error)"
         case .listener(let role, let error): "\(role.rawValue): \(error)"
+        case .threads:
+            "the system starts no thread: allow this user more (ulimit -u, TasksMax), start again"
         }
     }
 }

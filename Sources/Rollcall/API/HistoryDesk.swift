@@ -104,23 +104,25 @@ final class HistoryDesk: @unchecked Sendable {
     private let messages = Mailbox<Message>()
     private let waiting = Atomic(0)
     private var reader: HistoryReader?
+    private let hasThread = Atomic(true)
 
     /// A desk that reads `keeper`'s store; its thread runs until `close`.
     init(keeper: Keeper, limits: HistoryLimits = HistoryLimits()) {
         self.keeper = keeper
         self.limits = limits
-        let box = Unmanaged.passRetained(self).toOpaque()
-        var thread = pthread_t()
-        let result = pthread_create(&thread, nil, runHistoryDesk, box)
-        precondition(result == 0, "the thread of history cannot be created: \(result)")
-        pthread_detach(thread)
+        let isStarted = DeliveryThread.start(stackBytes: 8 << 20) { [self] in run() }
+        hasThread.store(isStarted, ordering: .relaxed)
     }
 
     /// Ends the thread, after what waits.
     func close() { messages.put(.close) }
 
-    /// Answers a question once, on another thread; at once with 503 if too many wait.
+    /// Answers a question once, on another thread; at once with 503 if too many wait, or if the
+    /// system had no thread for it.
     func ask(_ answer: @escaping @Sendable (HTTPResponse) -> Void, _ question: @escaping Question) {
+        guard hasThread.load(ordering: .relaxed) else {
+            return answer(Router.unavailable("the system had no thread left for history"))
+        }
         guard waiting.add(1, ordering: .relaxed).newValue <= Self.waitingMax else {
             waiting.subtract(1, ordering: .relaxed)
             return answer(Router.unavailable("too many questions of history are waiting"))
@@ -130,7 +132,7 @@ final class HistoryDesk: @unchecked Sendable {
 
     // MARK: - The thread
 
-    fileprivate func run() {
+    private func run() {
         while true {
             let taken = messages.takeAll(waiting: Self.idleMax)
             if taken.isEmpty { reader = nil }
@@ -165,11 +167,4 @@ final class HistoryDesk: @unchecked Sendable {
             return Router.unavailable("history cannot be read")
         }
     }
-}
-
-/// The desk's thread. Not a closure: one written inside a type could be isolated to an actor.
-private func runHistoryDesk(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let box else { return nil }
-    Unmanaged<HistoryDesk>.fromOpaque(box).takeRetainedValue().run()
-    return nil
 }

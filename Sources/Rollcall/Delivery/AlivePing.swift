@@ -61,14 +61,9 @@ package final class AlivePing: @unchecked Sendable {
         self.clock = clock
     }
 
-    /// Starts the thread.
-    package func start() {
-        let box = Unmanaged.passRetained(self).toOpaque()
-        var thread = pthread_t()
-        let result = pthread_create(&thread, nil, runAlivePing, box)
-        precondition(result == 0, "the alive ping's thread cannot be created: \(result)")
-        pthread_detach(thread)
-    }
+    /// Starts the thread; false if the system has none left.
+    @discardableResult
+    package func start() -> Bool { DeliveryThread.start(stackBytes: 8 << 20) { [self] in run() } }
 
     // MARK: - From other threads
 
@@ -80,7 +75,7 @@ package final class AlivePing: @unchecked Sendable {
 
     // MARK: - The thread
 
-    fileprivate func run() {
+    private func run() {
         while true {
             let wait = nextAt == Int64.max ? Self.idleWait : nextAt - clock()
             for message in mailbox.takeAll(waiting: wait) {
@@ -148,11 +143,4 @@ package final class AlivePing: @unchecked Sendable {
             return "\(error)"
         }
     }
-}
-
-/// The ping's thread. Not a closure: one written inside a type could be isolated to an actor.
-private func runAlivePing(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let box else { return nil }
-    Unmanaged<AlivePing>.fromOpaque(box).takeRetainedValue().run()
-    return nil
 }

@@ -1,16 +1,18 @@
 import Glibc
 
-/// A thread of its own for whoever waits for others.
+/// A thread of its own, for whoever waits for others.
 final class DeliveryThread: Sendable {
-    /// Bytes of the thread's stack: TLS needs a part of it.
-    private static let stackBytes = 1 << 20
+    /// Bytes of the thread's stack if nothing else is said: TLS needs a part of it.
+    private static let stackBytesStandard = 1 << 20
 
     private let work: @Sendable () -> Void
 
     private init(_ work: @escaping @Sendable () -> Void) { self.work = work }
 
     /// Starts a thread that does `work` and ends; false if the system has none left.
-    static func start(_ work: @escaping @Sendable () -> Void) -> Bool {
+    static func start(
+        stackBytes: Int = stackBytesStandard, _ work: @escaping @Sendable () -> Void
+    ) -> Bool {
         let box = Unmanaged.passRetained(DeliveryThread(work))
         var thread = pthread_t()
         var attributes = pthread_attr_t()

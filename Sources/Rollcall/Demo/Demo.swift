@@ -61,6 +61,7 @@ package struct Demo {
 
     /// Runs until SIGINT, SIGTERM or SIGHUP, or to the end of the script; the exit code.
     package func run() throws(Fault) -> CInt {
+        StandardStreams.hold()
         signal(SIGPIPE, SIG_IGN)
         // Blocked in every thread that is started from here on; only `sigtimedwait` sees them.
         var signals = sigset_t()

@@ -7,6 +7,10 @@ extension Keeper {
     /// Bytes written between checkpoints of the write-ahead log: some milliseconds each.
     private static let walBytesMax = 1 << 20
 
+    /// Pages of the write-ahead log that are too many to be a matter of a moment: what it is cut
+    /// back to (`journal_size_limit`), in pages of 4 KiB.
+    private static let logPagesWarned = (64 << 20) / 4096
+
     /// Between looks at the store's size, which is read from its file's head.
     private static let sizeEvery: Int64 = 5000
 
@@ -95,6 +99,7 @@ extension Keeper {
         walBytes = 0
         do throws(StoreError) {
             let result = try store.journal.checkpointWAL(mode)
+            tell(result)
             if result.isBusy {
                 log.debug("the log's checkpoint is held up by a reader")
             } else if mode == .truncate, chores.erasures.wantsLogCut {
@@ -106,6 +111,18 @@ extension Keeper {
             }
             end(error)
         }
+    }
+
+    /// Warns once of a log that grows: only a reader who is not one of ours keeps it from being used
+    /// again (D-10).
+    private func tell(_ log: WALCheckpoint) {
+        let isLong = log.checkpointed < log.frames && log.frames > Self.logPagesWarned
+        guard isLong != isLogLong, log.frames >= 0 else { return }
+        isLogLong = isLong
+        guard isLong else { return self.log.info("the store's log is used again from its start") }
+        self.log.warning(
+            "the store's log grows: somebody else has been reading the store for too long",
+            metadata: ["bytes": "\(log.frames * 4096)", "file": "\(storePath)-wal"])
     }
 
     /// Keeps a turn whose commit failed and goes blind: what is known so far stays published.

@@ -46,6 +46,8 @@ package final class Keeper: @unchecked Sendable {
     private static let wallStepFrom: Int64 = 500
     /// Between tries to commit a turn that was kept (J6).
     private static let retryEvery: Int64 = 500
+    /// Bytes of the thread's stack.
+    private static let stackBytes = 4 << 20
     /// Between tries to cut the write-ahead log while a reader holds it.
     private static let logCutEvery: Int64 = 50
 
@@ -95,6 +97,8 @@ package final class Keeper: @unchecked Sendable {
     var judgedElapsed: Int64 = 0
     var publishedElapsed: Int64 = 0
     var walBytes = 0
+    /// True while the store's log is longer than it should ever be.
+    var isLogLong = false
     /// When the store's size was looked at last; never before the first commit.
     var sizedElapsed: Int64?
     var refusalsSeen = 0
@@ -145,20 +149,14 @@ package final class Keeper: @unchecked Sendable {
                 "responders": "\(engine.roster.count)", "turn": "\(turnNumber)",
                 "refolded_rows": "\(recovered.rows)",
             ])
+        MountTable.warn(of: storePath, log)
         try begin(policy: policy, isNew: recovered.lastTurn == nil)
     }
 
-    /// Starts the thread.
-    package func start() {
-        let box = Unmanaged.passRetained(self).toOpaque()
-        var thread = pthread_t()
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setstacksize(&attributes, 4 << 20)
-        let result = pthread_create(&thread, &attributes, runKeeper, box)
-        pthread_attr_destroy(&attributes)
-        precondition(result == 0, "the keeper's thread cannot be created: \(result)")
-        pthread_detach(thread)
+    /// Starts the thread; false if the system has none left.
+    @discardableResult
+    package func start() -> Bool {
+        DeliveryThread.start(stackBytes: Self.stackBytes) { [self] in run() }
     }
 
     // MARK: - From other threads
@@ -197,7 +195,7 @@ package final class Keeper: @unchecked Sendable {
 
     // MARK: - The loop
 
-    fileprivate func run() {
+    private func run() {
         var isRunning = true
         while isRunning {
             let plan = nextWake()
@@ -364,11 +362,4 @@ package final class Keeper: @unchecked Sendable {
         figures.pushesPending = pushes.pendingCount
         return figures
     }
-}
-
-/// The keeper's thread. Not a closure: one written inside a type could be isolated to an actor.
-private func runKeeper(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let box else { return nil }
-    Unmanaged<Keeper>.fromOpaque(box).takeRetainedValue().run()
-    return nil
 }

@@ -81,14 +81,9 @@ package final class Reloader: @unchecked Sendable {
         edge.reloaded(isSuccessful: true, at: ClockReading.now().wall)
     }
 
-    /// Starts the thread.
-    package func start() {
-        let box = Unmanaged.passRetained(self).toOpaque()
-        var thread = pthread_t()
-        let result = pthread_create(&thread, nil, runReloader, box)
-        precondition(result == 0, "the reloader's thread cannot be created: \(result)")
-        pthread_detach(thread)
-    }
+    /// Starts the thread; false if the system has none left.
+    @discardableResult
+    package func start() -> Bool { DeliveryThread.start(stackBytes: 8 << 20) { [self] in run() } }
 
     // MARK: - From other threads
 
@@ -109,7 +104,7 @@ package final class Reloader: @unchecked Sendable {
 
     // MARK: - The thread
 
-    fileprivate func run() {
+    private func run() {
         while !isClosed.load(ordering: .relaxed) {
             var replies: [@Sendable (ReloadOutcome) -> Void] = []
             for message in mailbox.takeAll(waiting: Self.idleWait) {
@@ -184,11 +179,4 @@ package final class Reloader: @unchecked Sendable {
         guard !differences.isEmpty else { return nil }
         return "\(differences.map(\.description).joined(separator: "; "))"
     }
-}
-
-/// The reloader's thread. Not a closure: one written inside a type could be isolated to an actor.
-private func runReloader(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let box else { return nil }
-    Unmanaged<Reloader>.fromOpaque(box).takeRetainedValue().run()
-    return nil
 }
