@@ -1,6 +1,6 @@
 """Everything at once, on loopback: backends that forward sequences, regions that are cut off and
-come back, people whose apps are swiped away; a pager and a sink for pushes that answer late, refuse,
-or lose their answers. And what must be true of all of it at the end, whatever became of the server.
+come back, people whose apps are swiped away; a pager and a sink for pushes that answer late,
+refuse, or lose their answers. And what must be true of it at the end, whatever the server suffered.
 
 Source: design §1 (a 2xx means committed), A9, I1, N2, N7; §10.
 """

@@ -3,7 +3,7 @@
 A small library is preloaded that disturbs the system's calls while a file says so.
 Source: design §1 J6, J8, §2 B1.
 
-    ROLLCALL_FSYNCS   how many of the first fsyncs of a life fail, one after the other; 30 by default
+    ROLLCALL_FSYNCS   so many of the first fsyncs of a life fail, one after the other; 30 by default
 """
 
 import http.client
