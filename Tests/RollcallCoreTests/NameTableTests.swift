@@ -62,6 +62,13 @@ import Testing
         #expect(table[301] == Array("c-300".utf8))
     }
 
+    @Test func `a page that is full keeps no room for more`() {
+        var table = NameTable()
+        for number in 0..<2560 { _ = table.number(of: Array("c-0000\(1000 + number)".utf8)) }
+        // An allocation has some bytes more than were asked for; the last page is not full.
+        #expect(table.names.room < 2560 * 10 + 11 * 32 + 64)
+    }
+
     @Test func `beyond its limit everything has number 0`() {
         var table = NameTable(countMax: 3)
         #expect(table.number(of: [1]) == 1)

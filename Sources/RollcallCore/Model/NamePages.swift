@@ -10,12 +10,6 @@ package struct NamePages: RandomAccessCollection, Sendable {
         var bytes: [UInt8] = []
         /// Where each name ends, the next one begins.
         var ends: [UInt32] = []
-
-        /// Where a name stands.
-        @inline(__always)
-        func range(_ place: Int) -> Range<Int> {
-            (place == 0 ? 0 : Int(ends[place - 1]))..<Int(ends[place])
-        }
     }
 
     private var pages: [Page] = []
@@ -29,16 +23,26 @@ package struct NamePages: RandomAccessCollection, Sendable {
 
     /// The name of a number below `count`.
     package subscript(number: Int) -> [UInt8] {
-        let page = pages[number / Self.pageSize]
-        return Array(page.bytes[page.range(number % Self.pageSize)])
+        read(number) { name in name.withUnsafeBufferPointer { Array($0) } }
     }
 
     /// What `body` makes of the name of a number below `count`, where it stands.
     @inline(__always)
     func read<Result>(_ number: Int, _ body: (Span<UInt8>) -> Result) -> Result {
-        let page = pages[number / Self.pageSize]
-        return body(page.bytes.span.extracting(page.range(number % Self.pageSize)))
+        let bytes = pages[number / Self.pageSize].bytes
+        return body(bytes.span.extracting(range(number)))
     }
+
+    /// Where a name stands in its page.
+    @inline(__always)
+    private func range(_ number: Int) -> Range<Int> {
+        let (page, place) = (number / Self.pageSize, number % Self.pageSize)
+        let start = place == 0 ? 0 : Int(pages[page].ends[place - 1])
+        return start..<Int(pages[page].ends[place])
+    }
+
+    /// Bytes for which there is room in all.
+    var room: Int { pages.reduce(0) { $0 + $1.bytes.capacity } }
 
     /// Gives `name` the next number.
     mutating func append(_ name: [UInt8]) {
@@ -51,12 +55,11 @@ package struct NamePages: RandomAccessCollection, Sendable {
 
     /// Gives a number below `count` to another name.
     mutating func replace(_ number: Int, with name: [UInt8]) {
-        let old = pages[number / Self.pageSize]
+        let first = number - number % Self.pageSize
         var page = Page()
         page.ends.reserveCapacity(Self.pageSize)
-        for place in old.ends.indices {
-            let isMeant = place == number % Self.pageSize
-            page.bytes += isMeant ? name[...] : old.bytes[old.range(place)]
+        for other in first..<Swift.min(first + Self.pageSize, count) {
+            page.bytes += other == number ? name : self[other]
             page.ends.append(UInt32(page.bytes.count))
         }
         pages[number / Self.pageSize] = page
@@ -64,7 +67,9 @@ package struct NamePages: RandomAccessCollection, Sendable {
 
     private mutating func beginPage() {
         // What the last one has taken beyond its bytes is given back.
-        if let last = pages.last { pages[pages.count - 1].bytes = Array(last.bytes[...]) }
+        if let last = pages.last {
+            pages[pages.count - 1].bytes = last.bytes.withUnsafeBufferPointer { Array($0) }
+        }
         var page = Page()
         page.ends.reserveCapacity(Self.pageSize)
         pages.append(page)
