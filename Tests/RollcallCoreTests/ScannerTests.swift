@@ -458,5 +458,11 @@ import Testing
         let result = try scan(#"{"responder_id":"a","region":{"lat":1},"updates":{"lng":[2]}}"#)
         #expect(result.privateFieldsDropped == 2)
         #expect(result.problems.map(\.pointer) == ["/region", "/updates"])
+        let times = try scan(
+            #"[{"responder_id":"a","updates":[{"sequence":1,"captured_at":{"lat":1}}]},"#
+                + #"{"responder_id":"b","received_at":[{"lng":2,"x":{"geo":3}}]}]"#)
+        #expect(times.privateFieldsDropped == 3 && times.items.count == 1)
+        let nothing = try scan(#"{"responder_id":"a","lat":null,"telemetry":{"lat":null}}"#)
+        #expect(nothing.privateFieldsDropped == 2)
     }
 }

@@ -59,10 +59,22 @@ extension ItemScanner {
     private mutating func time(
         _ field: ItemField, _ tag: ItemTag, _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) {
-        guard let time = try Self.time(&cursor, body) else {
+        guard let time = try time(&cursor, body) else {
             return refuse(field, .malformed, "neither RFC 3339 nor integer milliseconds")
         }
         write { ItemWriter.time(tag, time, to: &$0) }
+    }
+
+    /// The same as the static one, and counts the private fields in what is no time.
+    private mutating func time(
+        _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) -> Timestamp? {
+        switch cursor.peek(body) {
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            try skip(&cursor, body)
+            return nil
+        default: return try Self.time(&cursor, body)
+        }
     }
 
     /// Reads a time: an RFC 3339 string or integer milliseconds; nil if it is neither.
@@ -201,7 +213,10 @@ extension ItemScanner {
         _ name: ShortWord, _ telemetry: inout Telemetry, _ cursor: inout JSONCursor,
         _ body: Span<UInt8>
     ) throws(JSONError) {
-        if cursor.peek(body) == UInt8(ascii: "n") { return try cursor.literal("null", body) }
+        if cursor.peek(body) == UInt8(ascii: "n") {
+            if ItemField.isPrivate(name) { countPrivateField() }
+            return try cursor.literal("null", body)
+        }
         if name == "location_services" {
             switch cursor.peek(body) {
             case UInt8(ascii: "t"):
@@ -295,7 +310,7 @@ extension ItemScanner {
                 if cursor.peek(body) == UInt8(ascii: "n") {
                     try cursor.literal("null", body)
                 } else {
-                    update.capturedAt = try Self.time(&cursor, body)
+                    update.capturedAt = try time(&cursor, body)
                     if update.capturedAt == nil {
                         note(
                             "/updates/\(index)/captured_at", .malformed,
