@@ -251,7 +251,7 @@ struct JournalReplay {
             if list.count == 0 { listRow = row.id }
             list.bytes.append(contentsOf: row.body)
             list.ends.append(list.bytes.count)
-            return true
+            return list.isCredible(list.count - 1)
         }
         close()
         let body = Array(row.body)
@@ -262,7 +262,7 @@ struct JournalReplay {
             guard let terms = RosterTerms(code: row.kind, taking: &body) else { return false }
             open(source: Array(body), terms)
         default:
-            guard let event = Self.event(row.kind, body) else { return false }
+            guard let event = Self.event(row.kind, body), event.isCredible else { return false }
             // As it was when it was folded: its own row was given already.
             events.append((event, row.id + 1))
         }

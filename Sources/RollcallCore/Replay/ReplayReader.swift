@@ -20,9 +20,6 @@ package struct ReplayReader {
         case ended
     }
 
-    /// Steps of the wall in milliseconds at most, either way: time itself must not run out.
-    private static let stepMax: UInt64 = 3_155_760_000_000
-
     private let decodePolicy: (([UInt8]) throws -> Policy)?
     private var state = State.running
     private var line = 0
@@ -62,6 +59,9 @@ package struct ReplayReader {
         _ parsed: ReplayLine, _ at: Timestamp, _ bytes: [UInt8]
     ) throws(ReplayError) -> ReplayStep {
         let event = try event(parsed, bytes)
+        guard event?.isCredible ?? true else {
+            throw fault("body: \(parsed.kind) says what nobody can have said")
+        }
         if case .erase = event { hasErased = true }
         hasErased = hasErased || !parsed.erased.isEmpty
         if case .clock(let step) = event { steps.count &+= step.count }
@@ -192,8 +192,10 @@ package struct ReplayReader {
             }
         case "clock":
             guard let step = body.stepMilliseconds else { throw fault("body has no step_ms") }
-            guard step.magnitude <= Self.stepMax else { throw fault("step_ms: beyond a century") }
-            return .clock(step: Milliseconds(step))
+            let event = Event.clock(step: Milliseconds(step))
+            // Time itself must not run out.
+            guard event.isCredible else { throw fault("step_ms: beyond a century") }
+            return event
         case "store":
             switch body.state {
             case "failing": return .store(isFailing: true)
