@@ -15,6 +15,10 @@ struct ConfigurationTree {
 
     /// The top of a file; an empty file is an empty mapping.
     init(yaml: String, sources: SettingSources = SettingSources()) throws(ConfigurationError) {
+        guard Self.aliases(in: yaml) <= Self.aliasesMax else {
+            throw ConfigurationError(
+                line: 0, message: "more than \(Self.aliasesMax) aliases (*name): write it out")
+        }
         let node: Node?
         do {
             node = try Yams.compose(yaml: yaml)
@@ -47,6 +51,27 @@ struct ConfigurationTree {
             }
             entries[name] = value
             origins[name] = .file(line: keyLine)
+        }
+    }
+
+    /// Aliases of lists of aliases make a few lines as large as one likes, and the parser looks at
+    /// all of it where it stands in a key. So many cannot.
+    private static let aliasesMax = 32
+
+    /// What is written like an alias, in quotes too: fewer there are not.
+    private static func aliases(in yaml: String) -> Int {
+        let bytes = yaml.utf8
+        return zip(bytes, bytes.dropFirst()).count { star, next in
+            star == UInt8(ascii: "*") && (0x80...0xFF ~= next || isWordByte(next))
+        }
+    }
+
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
         }
     }
 

@@ -27,6 +27,20 @@ import Testing
 
     // MARK: - The file
 
+    @Test func `aliases cannot make a few lines as large as one likes`() throws {
+        func file(_ aliases: Int) -> String {
+            let list = Array(repeating: "*a", count: aliases).joined(separator: ", ")
+            return "coverage: {regions: [&a north, \(list)]} # * no alias"
+        }
+        #expect(try read(file(32)).policy.coverageRegions.count > 0)
+        #expect(fault(file(33)) == "more than 32 aliases (*name): write it out")
+        let lists = (0..<9).map {
+            "l\($0): &l\($0) [*l\($0 - 1), *l\($0 - 1), *l\($0 - 1), *l\($0 - 1)]"
+        }
+        let laughs = "l: &l-1 [x]\n" + lists.joined(separator: "\n") + "\n? *l8\n: 1"
+        #expect(fault(laughs) == "more than 32 aliases (*name): write it out")
+    }
+
     @Test(arguments: ["", "\n", "# nothing\n", "{}", "storage:\n", "liveness: {on_duty: }"])
     func `what a file does not say is default`(yaml: String) throws {
         #expect(try read(yaml) == Configuration())
