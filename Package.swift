@@ -77,3 +77,21 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// What libFuzzer looks into is compiled for it, which nothing else needs: see Tests/fuzz.
+if let runtime = Context.environment["ROLLCALL_FUZZER"] {
+    for target in package.targets where ["RollcallCore", "Rollcall"].contains(target.name) {
+        target.swiftSettings = strict + [.unsafeFlags(["-sanitize=fuzzer"])]
+    }
+    package.targets += [
+        .systemLibrary(name: "CFuzzer", path: "Tests/Fuzzing/CFuzzer"),
+        .executableTarget(
+            name: "rollcall-fuzz",
+            dependencies: [
+                "CFuzzer", "Rollcall", "RollcallCore",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/Fuzzing", exclude: ["CFuzzer"], swiftSettings: strict,
+            linkerSettings: [.unsafeFlags([runtime, "-lstdc++"])]),
+    ]
+}

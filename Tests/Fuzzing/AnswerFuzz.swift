@@ -1,0 +1,102 @@
+import RollcallCore
+
+@testable import Rollcall
+
+/// What receivers and sinks answer, as libcurl hands it over: lines of a head, an empty line, a body.
+/// Whatever they say, there is one verdict, a wait that is bounded, and words on one line that hold no
+/// secret.
+enum AnswerFuzz {
+    private static let now = Timestamp(milliseconds: 1_795_230_000_000)
+    private static let token = Array("ExponentPushToken[abcdefgh]".utf8)
+
+    static let target = FuzzTarget("answers", texts: samples) { bytes in
+        let answer = answer(bytes)
+        for text in [answer.retryAfter, String(decoding: bytes, as: UTF8.self)] {
+            let span = text.flatMap { RetryAfter.span($0, now: now) }
+            require(
+                span.map { (Milliseconds(0)...AttemptResult.retryAfterMax).contains($0) } ?? true,
+                "a wait is bounded")
+        }
+        judge(answer)
+        push(answer)
+        _ = ExpoAnswer(bytes).refusal
+    }
+
+    /// As the callbacks of a transfer are called.
+    private static func answer(_ bytes: [UInt8]) -> HTTPCallAnswer {
+        let incoming = IncomingAnswer(bodyBytesMax: 4096)
+        let context = Unmanaged.passUnretained(incoming).toOpaque()
+        var rest = bytes[...]
+        var isHead = true
+        while isHead, !rest.isEmpty {
+            let line = rest.prefix(while: { $0 != 0x0A })
+            var whole = Array(rest.prefix(line.count + 1)).map { CChar(bitPattern: $0) }
+            rest = rest.dropFirst(line.count + 1)
+            isHead = line.count > 1
+            let count = whole.count
+            if takeField(bytes: &whole, size: 1, count: count, context: context) != count { break }
+        }
+        var body = rest.map { CChar(bitPattern: $0) }
+        _ = takeBody(bytes: &body, size: 1, count: body.count, context: context)
+        if let status = incoming.finalStatus { require(status >= 200, "an interim one is none") }
+        return incoming.answer(isNewConnection: true)
+    }
+
+    private static func judge(_ answer: HTTPCallAnswer) {
+        for kind in [ReceiverKind.webhook, .alertmanager, .slack, .pagerduty] {
+            var address = ReceiverAddress(name: "r", kind: kind)
+            address.urls = ["https://user:password@a.example/services/secret-path?key=secret-key"]
+            let result = AttemptVerdicts.judge(
+                answer, of: address, from: "https://a.example", now: now)
+            guard let error = result.error else { continue }
+            check(error)
+            for secret in ["secret-path", "secret-key", "user:password"] {
+                require(!error.contains(secret), "no secret is repeated")
+            }
+        }
+    }
+
+    private static func push(_ answer: HTTPCallAnswer) {
+        let sink = PushSink(.expo, url: PushSink.expoURL)
+        let draft = PushDraft(
+            number: 1, kind: .nudge, store: 1, responderID: [0x61], token: token, isSilent: false,
+            platform: .ios, facts: NudgeFacts(), circles: [], timeToLive: .seconds(60),
+            decidedAt: now)
+        let results = PushVerdicts.judge(answer, to: [draft, draft], of: sink, now: now)
+        require(results.count == 2, "a verdict for each")
+        for result in results {
+            guard let error = result.error else { continue }
+            require(!error.utf8.contains { $0 < 0x20 || $0 == 0x7F }, "one line")
+            require(!error.contains(String(decoding: token, as: UTF8.self)), "no token is repeated")
+        }
+        let tickets = [Array("t-1".utf8), Array("t-2".utf8)]
+        let receipts = PushVerdicts.receipts(answer, for: tickets, of: sink, now: now)
+        require(receipts.verdicts.map { $0.count == 2 } ?? true, "a receipt for each")
+        _ = PushVerdicts.judge(answer, of: sink, now: now)
+    }
+
+    private static func check(_ words: String) {
+        require(words.utf8.count <= AttemptResult.errorBytesMax, "few words")
+        require(!words.utf8.contains { $0 < 0x20 || $0 == 0x7F }, "one line")
+    }
+
+    private static let samples: [String] = {
+        let json = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
+        let heads = [
+            "HTTP/1.1 503 Unavailable\r\nRetry-After: 120\r\nContent-Type: text/html\r\n\r\n<p>",
+            "HTTP/2 429\r\nretry-after: Sat, 21 Nov 2026 03:00:30 GMT\r\n\r\n",
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nok",
+            "HTTP/1.1 307 Moved\nLocation: x\n\n",
+            "Saturday, 21-Nov-26 03:00:30 GMT", "Sat Nov 21 03:00:30 2026", "999999999999999999999",
+        ]
+        let bodies = [
+            #"{"data":[{"status":"ok","id":"t-1"},{"status":"error","message":"ExponentPushToken"#
+                + #"[abcdefgh] is gone","details":{"error":"DeviceNotRegistered"}}]}"#,
+            #"{"data":{"t-1":{"status":"ok"},"t-2":{"status":"error","details":{"error":"x"}}}}"#,
+            #"{"errors":[{"code":"TOO_MANY","message":"a\nb"}]}"#,
+            #"{"message":"secret-path","errors":["secret-key","é\u0000"]}"#, #""said""#,
+            "invalid_token",
+        ]
+        return heads + bodies.map { json + $0 } + bodies.map { "HTTP/1.1 400 Bad\r\n\r\n\($0)" }
+    }()
+}
