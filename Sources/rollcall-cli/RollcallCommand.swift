@@ -11,9 +11,9 @@ struct RollcallCommand: ParsableCommand {
         version: BuildInformation.text,
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckCommand.self, ConfigCommand.self,
-            ExportCommand.self, ReplayCommand.self, TuneCommand.self, SimulateCommand.self,
-            ManifestCommand.self, StatusCommand.self, GapsCommand.self, ExplainCommand.self,
-            NudgesCommand.self, SilenceCommand.self, DrillCommand.self,
+            BackupCommand.self, ExportCommand.self, ReplayCommand.self, TuneCommand.self,
+            SimulateCommand.self, ManifestCommand.self, StatusCommand.self, GapsCommand.self,
+            ExplainCommand.self, NudgesCommand.self, SilenceCommand.self, DrillCommand.self,
         ]
     )
 }

@@ -22,7 +22,7 @@ PACKAGES = {"promtool": "prometheus", "amtool": "prometheus-alertmanager"}
 # Alerts that Rollcall decides by itself (design §6, A2 to A5); those of the rules file may be more.
 OWN = {
     "HighOfflineRate", "NoOnlineResponders", "ResponderFlapping", "TelemetryFeedDown",
-    "RollcallStoreFailing", "RollcallOverloaded", "Watchdog"}
+    "RollcallStateLost", "RollcallStoreFailing", "RollcallOverloaded", "Watchdog"}
 
 
 def read(name):
@@ -97,6 +97,7 @@ class RulesTests(AlertRulesTestCase):
             for name, rule in settings["alerts"].items() if name in OWN}
         # What the settings do not know (F11, A5).
         own["TelemetryFeedDown", "warning"] = (0, 0)
+        own["RollcallStateLost", "critical"] = (0, 0)
         own["RollcallStoreFailing", "critical"] = (0, 0)
         own["RollcallOverloaded", "critical"] = (0, 0)
         own["Watchdog", "none"] = (0, 0)

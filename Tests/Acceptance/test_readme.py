@@ -51,7 +51,7 @@ class ReadmeTests(RollcallTestCase):
         self.assertEqual(outcome.stdout.strip(), shown.splitlines()[0])
 
     def test_every_option_is_there(self):
-        for command in ("serve", "demo", "check", "replay", "tune", "simulate", "manifest", "status",
+        for command in ("serve", "demo", "check", "backup", "replay", "tune", "simulate", "manifest", "status",
                         "gaps", "explain", "nudges", "drill", "silence add", "silence list",
                         "silence end"):
             options = set(re.findall(r"--[a-z.-]+", self.run_binary(*command.split(), "--help")))

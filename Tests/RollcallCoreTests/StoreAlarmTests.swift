@@ -27,6 +27,11 @@ import Testing
             Timestamp(milliseconds: 1_795_230_000_000 + second * 1000)
         }
 
+        /// Another alarm takes its place: something was lost.
+        mutating func lose(_ cause: StateLossCause, _ second: Int64) {
+            alarm = StoreAlarm(lost: cause, at: Self.wall(second))
+        }
+
         mutating func failed(_ second: Int64) {
             alarm.failed(now: Self.time(second), wall: Self.wall(second))
         }
@@ -274,5 +279,39 @@ import Testing
             second += 300
         }
         #expect(second > 3 * 86_400 && second < 3 * 86_400 + 1000)
+    }
+
+    // MARK: - What was lost
+
+    @Test func `what was lost is told once, and its end once it is over`() {
+        var scene = Scene([.pagerduty, .slack])
+        scene.lose(.damaged, 100)
+        scene.run(0...2000)
+        #expect(scene.told == ["0 fired pagerduty", "0 fired slack"])
+        scene.worked(2001)
+        scene.run(2001...2100)
+        #expect(
+            scene.told.dropFirst(2) == [
+                "2001 resolved pagerduty", "2001 resolved slack", "2002 cleared",
+            ])
+        #expect(scene.alarm.state == .fine)
+    }
+
+    @Test func `a restart tells what was lost under the same ids`() {
+        var ids: [[String]] = []
+        for second in [0, 700] as [Int64] {
+            var scene = Scene([.pagerduty])
+            scene.lose(.older, 0)
+            let sendings = scene.pass(second)
+            ids.append(sendings.map(\.id))
+            #expect(sendings.map(\.subject) == [.lost(.older)])
+            let words = AlertText(sendings[0].member) { _ in nil }
+            #expect(
+                words.summary
+                    == "Rollcall lost what it knew: its store is older than what it acknowledged")
+            #expect(words.annotations.value(of: Array("reason".utf8)) == Array("older".utf8))
+        }
+        #expect(ids[0] == ids[1] && ids[0].count == 1)
+        #expect(ids[0][0].hasPrefix("state-"))
     }
 }

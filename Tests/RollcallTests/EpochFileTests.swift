@@ -20,9 +20,10 @@ import Testing
     }
 
     private func verdict(
-        _ page: EpochFile.Page?, claims: Int64 = 5, _ now: EpochFile.Reading? = nil
+        _ page: EpochFile.Page?, claims: Int64 = 5, turn: Int64 = 40,
+        _ now: EpochFile.Reading? = nil
     ) -> EpochFile.Verdict {
-        EpochFile.verdict(page, store: 9, claims: claims, now ?? reading())
+        EpochFile.verdict(page, store: 9, claims: claims, turn: turn, now ?? reading())
     }
 
     @Test func `what is written is read, and only its owner may`() throws {
@@ -38,7 +39,8 @@ import Testing
         let text = String(decoding: directory.bytes("rollcall.db.epoch"), as: UTF8.self)
         #expect(
             text == """
-                rollcall epoch 1
+                rollcall epoch 2
+                turn 0000000000000000000
                 store 9
                 claims 2
                 wall_ms 1795230000000
@@ -55,6 +57,14 @@ import Testing
         #expect(!verdict(page(), claims: 6).isRestored)
         #expect(verdict(page(), claims: 4).isRestored)
         #expect(verdict(page(store: 8), claims: 9).isRestored)
+        var noted = page()
+        noted.turn = 42
+        #expect(verdict(noted, turn: 40) == EpochFile.Verdict(isRestored: true, turnsLost: 2))
+        #expect(verdict(noted, turn: 42) == EpochFile.Verdict())
+        #expect(verdict(noted, turn: 43) == EpochFile.Verdict())
+        // Of another store's turns nothing follows.
+        noted.store = 8
+        #expect(verdict(noted, turn: 1) == EpochFile.Verdict(isRestored: true, isAnothers: true))
         // Nothing was ever sent, or all of it was and nobody noted it.
         #expect(!verdict(nil, claims: 0).isRestored)
         #expect(verdict(nil, claims: 1).isRestored)
@@ -83,7 +93,9 @@ import Testing
         let file = EpochFile(storePath: directory.store)
         let text = page().text
         for other in [
-            "", "rollcall epoch 1\n", text + "more\n", text.replacing("epoch 1", with: "epoch 2"),
+            "", "rollcall epoch 2\n", text + "more\n", text.replacing("epoch 2", with: "epoch 3"),
+            text.replacing("epoch 2", with: "epoch 1"), text.replacing("turn 0", with: "turn -"),
+            text.replacing("turn 0", with: "turn "),
             text.replacing("claims 5", with: "claims -1"), text.replacing("claims 5", with: "x 5"),
             text.replacing("store 9", with: "store g"),
             text.replacing("wall_ms 1795230000000", with: "wall_ms 1795230000000000000000"),
@@ -103,6 +115,27 @@ import Testing
         unlink(file.path)
         directory.makeFIFO("rollcall.db.epoch")
         #expect(file.page() == nil)
+    }
+
+    @Test func `a turn is noted in its place, and by the first version none was`() throws {
+        let file = EpochFile(storePath: directory.store)
+        file.note(turn: 7)
+        #expect(!file.isThere)
+        try file.write(page())
+        for turn in [1, 4711, Int64.max, 12] {
+            file.note(turn: turn)
+            var wanted = page()
+            wanted.turn = turn
+            #expect(file.page() == wanted)
+        }
+        // The next page is another file.
+        try file.write(page())
+        file.note(turn: 13)
+        #expect(file.page()?.turn == 13)
+        let old = page().text.replacing("epoch 2", with: "epoch 1")
+            .replacing("turn 0000000000000000000\n", with: "")
+        directory.write("rollcall.db.epoch", old)
+        #expect(file.page() == page())
     }
 
     @Test func `where it cannot be written that is told`() throws {

@@ -59,7 +59,7 @@ import Testing
     @Test func `version 1: it is migrated once, written on, and read again`() throws {
         let path = try unpack(1)
         var store = try KeeperStore(path: path)
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 6)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 7)
         var engine = try store.recover().engine
         let turn = try #require(try store.journal.lastTurn())
         let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
@@ -83,7 +83,7 @@ import Testing
     @Test func `version 2: erasures and people are there; gaps begin with the next silence`() throws
     {
         let store = try KeeperStore(path: try unpack(2))
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 6)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 7)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 2)
         #expect(recovered.rows > 0)
@@ -120,7 +120,7 @@ import Testing
     {
         let path = try unpack(3)
         var store = try KeeperStore(path: path)
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 6)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 7)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 3)
         #expect(recovered.rows > 0)
@@ -142,7 +142,7 @@ import Testing
         throws
     {
         let store = try KeeperStore(path: try unpack(4))
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 6)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 7)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 4)
         #expect(recovered.rows > 0)
@@ -164,7 +164,7 @@ import Testing
         throws
     {
         let store = try KeeperStore(path: try unpack(5))
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 6)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 7)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 5)
         #expect(recovered.rows > 0 && recovered.differences == 0)
@@ -187,5 +187,68 @@ import Testing
         try store.commit([pending])
         #expect(try store.journal.connection.integer("SELECT offline FROM samples") == 8)
         try store.journal.close()
+    }
+
+    @Test func `version 6: everything is there, and rows carry checksums from then on`() throws {
+        let store = try KeeperStore(path: try unpack(6))
+        let connection = store.journal.connection
+        #expect(try connection.integer("PRAGMA user_version") == 7)
+        let recovered = try store.recover()
+        #expect(recovered.checkpoint?.engineVersion == Engine.version)
+        #expect(recovered.rows > 0 && recovered.differences == 0)
+        #expect(recovered.checkpointsDamaged == [])
+        var engine = recovered.engine
+        let ids = (0..<engine.roster.count).map { text(engine.roster.id($0)) }
+        #expect(ids == (0..<7).map { "r-\($0)" } + ["", "late-1"])
+        #expect(engine.brokenInvariants() == [])
+        #expect(try connection.integer("SELECT sum(checksum) FROM journal") == 0)
+        let turn = try #require(try store.journal.lastTurn())
+        var pending = PendingTurn()
+        _ = pending.fold(
+            .start(), into: &engine, at: RunningTime(milliseconds: turn.nowMilliseconds + 1000))
+        engine.advance(to: RunningTime(milliseconds: turn.nowMilliseconds + 1000))
+        pending.take(from: &engine)
+        pending.close(number: turn.number + 1, engine)
+        try store.commit([pending])
+        #expect(try connection.integer("SELECT count(*) FROM journal WHERE checksum > 0") == 1)
+        #expect(try connection.integer("SELECT count(*) FROM turns WHERE checksum > 0") == 1)
+        #expect(try store.recover().differences == 0)
+        try store.journal.close()
+    }
+
+    /// A kill leaves the files as they are at that moment; the cache is small, so that some of what
+    /// is not committed is in the log already.
+    @Test(arguments: 1...6)
+    func `a kill at any step of the migration leaves the old store, which is migrated again`(
+        version: Int
+    ) throws {
+        let path = try unpack(version)
+        let steps = JournalSchema.steps(from: Int64(version))
+        var states: Set<[[UInt8]]> = []
+        for kill in 0...steps.count {
+            let killed = TemporaryDirectory()
+            do {
+                let connection = try SQLiteConnection(path: path, access: .readWrite)
+                try JournalSchema.guardConnection(connection)
+                try connection.run("PRAGMA cache_size = 1")
+                try connection.run("BEGIN IMMEDIATE")
+                for step in steps.prefix(kill) { try connection.run(step) }
+                for name in ["rollcall.db", "rollcall.db-wal"] {
+                    directory.copy(name, to: killed)
+                }
+                try connection.run("ROLLBACK")
+                try connection.close()
+            }
+            let opening = try StoreOpening(path: killed.store)
+            #expect(opening.loss == nil, "killed before step \(kill)")
+            #expect(opening.recovered.rows > 0)
+            let connection = opening.store.journal.connection
+            #expect(try connection.integer("PRAGMA user_version") == 7)
+            #expect(try connection.text("PRAGMA integrity_check") == "ok")
+            let checkpoint = Checkpoint(opening.recovered.engine)
+            states.insert((0..<checkpoint.sliceCount).map { checkpoint.slice($0) })
+            try opening.store.journal.close()
+        }
+        #expect(states.count == 1)
     }
 }

@@ -125,7 +125,7 @@ extension Journal {
 
     func decisionsAfter(turn: Int64) throws -> [String] {
         var lines: [String] = []
-        try replayDecisions(afterTurn: turn) { row in
+        try replayDecisions(afterTurn: turn) { row, _ in
             let text = String(decoding: row.body, as: UTF8.self)
             let numbers = "\(row.responder)/\(row.previous)/\(row.atMilliseconds)"
             lines.append("\(row.id)@\(row.turn)/\(numbers) \(text)")

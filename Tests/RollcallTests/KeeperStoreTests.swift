@@ -140,6 +140,7 @@ import Testing
     @Test func `a restart knows rosters in parts as they were`() throws {
         let directory = TemporaryDirectory()
         var engine = Engine()
+        var turn: Int64 = 8
         func part(_ body: String, hasMore: Bool, at seconds: Int64, _ store: KeeperStore) throws {
             let now = RunningTime(milliseconds: Self.began + seconds * 1000)
             guard case .items(let list, let source) = try items(.rosterEntry, body) else { return }
@@ -148,7 +149,8 @@ import Testing
             _ = pending.fold(.roster(list, source: source, terms), into: &engine, at: now)
             engine.advance(to: now)
             pending.decisions = engine.takeDecisions()
-            pending.close(number: Int64(engine.journalRows), engine)
+            turn += 1
+            pending.close(number: turn, engine)
             try store.commit([pending])
         }
         do {

@@ -317,7 +317,7 @@ private let expectedPage = #"""
     …{alertname="HighOfflineRate",severity="warning",alertstate…} pending 1, firing 0
     …{alertname="NoOnlineResponders",severity="critical",alertstate…} pending 2, firing 1
     …{alertname="ResponderFlapping",severity="warning",alertstate…} pending 0, firing 0
-    … 5 more like it
+    … 6 more like it
     # TYPE rollcall_silences_active gauge
     # HELP rollcall_silences_active Silences in force.
     … 0
@@ -421,6 +421,11 @@ private let expectedPage = #"""
     # TYPE rollcall_checkpoint_age_seconds gauge
     # UNIT rollcall_checkpoint_age_seconds seconds
     # HELP rollcall_checkpoint_age_seconds Age of the newest checkpoint; absent before the first.
+    # TYPE rollcall_state_lost_timestamp_seconds gauge
+    # UNIT rollcall_state_lost_timestamp_seconds seconds
+    # HELP rollcall_state_lost_timestamp_seconds When the store was begun anew or found too old, \#
+    or 0.
+    … 0
     # TYPE rollcall_refold_differences counter
     # HELP rollcall_refold_differences Decisions that came out otherwise when folded again.
     …_total 0

@@ -51,6 +51,7 @@ final class ScriptedReceiver: Sendable {
 final class PagingKeeper {
     let keeper: Keeper
     let edge = EdgeFigures()
+    let log = LogCapture()
 
     /// Opens the store in `directory` and starts.
     init(
@@ -79,7 +80,7 @@ final class PagingKeeper {
         ways.sendingLeaveMax = .seconds(20)
         keeper = try Keeper(
             path: directory.store, policy: policy,
-            log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, edge: edge, ways: ways,
+            log: log.logger, edge: edge, ways: ways,
             refusals: { 0 }, onFatal: { _ in })
         keeper.start()
     }

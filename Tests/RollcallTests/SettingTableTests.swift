@@ -230,8 +230,8 @@ import Testing
             ("receivers: [{name: a, log: {}}]", "receivers", "nobody but the log is told of NoOnl"),
             (
                 "receivers: [{name: a, slack: {}, match: {severity: warning}}]", "receivers",
-                "NoOnlineResponders, TelemetryFeedDown, RollcallOverloaded, RollcallStoreFailing, "
-                    + "which are critical"
+                "NoOnlineResponders, TelemetryFeedDown, RollcallOverloaded, RollcallStateLost, "
+                    + "RollcallStoreFailing, which are critical"
             ),
             (
                 "receivers: [{name: a, slack: {}}, {name: b, slack: {}, match: {alertname: Hi}}]",

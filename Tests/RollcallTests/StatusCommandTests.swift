@@ -71,6 +71,20 @@ import Testing
             .answer(from: try server.asked(), style: style)
     }
 
+    @Test func `what was lost with a store is said, and what was kept of it`() throws {
+        let lost =
+            #""oldest_at":null,"lost":{"at":"2026-11-21T05:00:00.000Z","cause":"damaged","#
+            + #""kept":["r.db.corrupt-20261121T050000Z"]}}"#
+        let status = Self.status.replacing(
+            #""oldest_at":"2026-11-01T00:00:00.000Z"}"#, with: lost)
+        let text = try Self.print(Self.answers(status)).split(separator: "\n").joined(
+            separator: " ")
+        #expect(
+            text.contains(
+                "STATE LOST 1h ago (05:00:00): damaged, kept as r.db.corrupt-20261121T050000Z;"))
+        #expect(try !Self.print(Self.answers()).contains("LOST"))
+    }
+
     @Test func `everything that matters is on one page`() throws {
         let text = try Self.print(Self.answers(next: "\"18\""), limit: 2)
         #expect(

@@ -58,7 +58,7 @@ final class TemporaryDirectory: Sendable {
         other.write(name, bytes(name))
     }
 
-    private func write(_ name: String, _ bytes: [UInt8], mode: mode_t = 0o600) {
+    func write(_ name: String, _ bytes: [UInt8], mode: mode_t = 0o600) {
         let file = open(path + "/" + name, O_WRONLY | O_CREAT | O_TRUNC, mode)
         defer { close(file) }
         fchmod(file, mode)

@@ -12,7 +12,7 @@ import Testing
     /// What building and running leave behind, and `.gitignore` names.
     private static let leftBehind = ["Package.resolved"]
     private static let leftEndings = [
-        ".db", ".db-wal", ".db-shm", ".db.lock", ".db.epoch", ".sqlite",
+        ".db", ".db-wal", ".db-shm", ".db.lock", ".db.epoch", ".db.suspect", ".sqlite",
     ]
     private static let linesMax = 400
     /// A file of one of these names has no idea in it yet.

@@ -46,7 +46,7 @@ enum AlertJSON {
         }
         var alerts = shown.sorted { AlertKey.areInOrder($0.key, $1.key) }
             .map { alert($0.key, $0.alert, engine) }
-        if let failing = storeFailing(view) { alerts.append(failing) }
+        alerts += view.store.alarms.compactMap { alarm($0, view) }
         let tree: JSONTree = [
             "as_of": time(engine.watch.wallNow), "watching": .boolean(!engine.watch.isBlind),
             "alerts": .list(alerts), "truncated": .boolean(shown.count < all.count),
@@ -107,19 +107,18 @@ enum AlertJSON {
         return (engine.policy.alerts[key.name].annotations + [title]).ordered()
     }
 
-    /// The alert that no store can hold (A5).
-    private static func storeFailing(_ view: KeeperView) -> JSONTree? {
-        guard let alarm = view.store.alarm, let state = alarm.alertState else { return nil }
-        let name = AlertName.rollcallStoreFailing
+    /// An alert that no store can hold (A5).
+    private static func alarm(_ alarm: StoreAlarm, _ view: KeeperView) -> JSONTree? {
+        guard let state = alarm.alertState else { return nil }
         let isFiring = state == .firing
-        var member = StoreAlarm.member
+        var member = alarm.subject.member
         member.startsAt = isFiring ? alarm.startsAt : .distantPast
         let words = AlertText(member) { _ in nil }.annotations
         let annotations = isFiring ? words : words.filter { $0.name == Array("summary".utf8) }
-        let silence = StoreAlarm.silence(in: view.engine, now: view.engine.watch.now)
+        let silence = alarm.silence(in: view.engine, now: view.engine.watch.now)
         let muted = alarm.receiversMuted(by: silence, of: view.engine.policy.receivers)
         return [
-            "alertname": word(name.word), "state": word(state.word),
+            "alertname": word(member.name.word), "state": word(state.word),
             "severity": text(member.labels.value(of: Array("severity".utf8))),
             "labels": object(member.labels), "annotations": object(annotations), "value": 1,
             "active_at": time(alarm.activeAt), "starts_at": time(member.startsAt),

@@ -70,6 +70,7 @@ extension OpenAPI {
     static var present: JSONTree {
         [
             "StatusAnswer": statusAnswer, "Source": source, "StoreStanding": store,
+            "StateLoss": stateLoss,
             "ReceiverStanding": receiver, "StatusHistory": statusHistory, "Region": region,
             "RegionList": object(
                 "Some regions.", required: ["as_of", "regions", "next", "truncated"],
@@ -136,8 +137,19 @@ extension OpenAPI {
             "size_bytes": described("As `storage.size` counts them; some seconds old.", count),
             "oldest_at": described("Of the oldest row that is kept.", instantOrNever),
             "checkpoint_at": described("The newest checkpoint.", instantOrNever),
+            "lost": ["anyOf": [schema("StateLoss"), ["type": "null"]]],
         ]
         return object("How the store stands.", required: members.names, members)
+    }
+
+    private static var stateLoss: JSONTree {
+        let members: JSONTree = [
+            "at": described("When that was noticed.", instant),
+            "cause": words(StateLossCause.allCases.map(\.word)),
+            "kept": described(
+                "Files that were put aside.", ["type": "array", "items": text]),
+        ]
+        return object("What was lost with a store.", required: members.names, members)
     }
 
     private static var nudgesStanding: JSONTree {

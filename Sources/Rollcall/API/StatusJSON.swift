@@ -74,6 +74,14 @@ enum StatusJSON {
             "state": store.isFailing ? "failing" : "ok", "size_bytes": .integer(store.usedBytes),
             "oldest_at": AlertJSON.time(store.journalOldestAt ?? .distantPast),
             "checkpoint_at": AlertJSON.time(store.checkpointAt ?? .distantPast),
+            "lost": store.loss.map { lost($0) } ?? nil,
+        ]
+    }
+
+    private static func lost(_ loss: StateLoss) -> JSONTree {
+        [
+            "at": AlertJSON.time(loss.at), "cause": AlertJSON.word(loss.cause.word),
+            "kept": .list(loss.kept.map { .text($0) }),
         ]
     }
 
@@ -86,7 +94,7 @@ enum StatusJSON {
         for (key, alert) in view.engine.alerts.all where key.name != .watchdog {
             count(alert.state)
         }
-        if let state = view.store.alarm?.alertState { count(state) }
+        for alarm in view.store.alarms { alarm.alertState.map(count) }
         let silences = Int64(view.engine.desk.silences.count)
         return [
             "firing": .integer(firing), "pending": .integer(pending),

@@ -229,6 +229,12 @@ struct StatusPage {
             let oldest = store["oldest_at"]?.instant.map { ", history since \(style.moment($0))" }
             let size = store["size_bytes"]?.whole.map { ", \(max(1, $0 >> 20)) MiB" } ?? ""
             parts.append((isFailing ? "STORE FAILING" : "store ok") + size + (oldest ?? ""))
+            if let lost = store["lost"], let at = lost["at"]?.instant {
+                let kept = (lost["kept"]?.elements ?? []).compactMap(\.shown)
+                let names = kept.isEmpty ? "" : ", kept as \(kept.joined(separator: ", "))"
+                parts.append(
+                    "STATE LOST \(ago(at)): \(lost["cause"]?.shown ?? GapListing.missing)\(names)")
+            }
         }
         if let nudges = status["nudges"] {
             let waiting = nudges["pending"]?.whole ?? 0

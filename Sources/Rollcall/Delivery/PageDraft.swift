@@ -13,8 +13,8 @@ struct PageDraft: Sendable {
     let context: [NoticeMember]
     /// Ids by people's numbers, of those who are not erased.
     private let names: [Int: [UInt8]]
-    /// What tells messages of the store's alarm apart; nil of all others.
-    private let alarm: String?
+    /// What tells messages of an alarm about the store apart, and what it is about; nil of all others.
+    private let alarm: (id: String, subject: StoreAlarm.Subject)?
 
     /// What is to be sent; `name` gives people's ids as they are now, nil of somebody erased.
     init(_ sending: OutboxSending, store: UInt64, name: (Int) -> [UInt8]?) {
@@ -38,25 +38,25 @@ struct PageDraft: Sendable {
         alarm = nil
     }
 
-    /// A message that the store's failing, or its end, is told with: from memory, so its number is
-    /// none.
+    /// A message that an alarm about the store, or its end, is told with: from memory, so its number
+    /// is none.
     init(_ sending: StoreAlarm.Sending, store: UInt64) {
         self.store = store
         receiver = sending.lane.receiver
-        notice = Self.alarmNumber
+        notice = Self.number(of: sending.subject)
         kind = sending.kind
         members = [sending.member]
         context = []
         names = [:]
-        alarm = sending.id
+        alarm = (sending.id, sending.subject)
     }
 
-    /// In the place of a notice's number: it is the store's alarm.
-    static let alarmNumber: Int64 = -1
+    /// In the place of a notice's number: which alarm about the store it is.
+    static func number(of subject: StoreAlarm.Subject) -> Int64 { subject == .failing ? -1 : -2 }
 
     /// The message in words.
     func message(externalURL: String) -> PageMessage {
-        let id = alarm ?? (notice == 0 ? "refresh" : "\(notice)")
+        let id = alarm?.id ?? (notice == 0 ? "refresh" : "\(notice)")
         return PageMessage(
             id: "msg_\(Self.hexadecimal(store))_\(id)",
             receiver: String(decoding: receiver, as: UTF8.self), kind: kind,
@@ -75,9 +75,9 @@ struct PageDraft: Sendable {
             generatorURL: Self.link(to: member, externalURL))
     }
 
-    /// The alarm's key is the store's own (A5): no incident of it can be stored.
+    /// An alarm's key is the store's own (A5): no incident of it can be stored.
     private func incident(_ member: NoticeMember) -> String {
-        alarm == nil ? "\(member.incident)" : "store"
+        alarm?.subject.word ?? "\(member.incident)"
     }
 
     /// Where more is known: the alert's history.

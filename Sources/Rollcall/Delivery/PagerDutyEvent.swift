@@ -60,7 +60,7 @@ enum PagerDutyEvent {
         switch alertname {
         case "HighOfflineRate", "NoOnlineResponders", "ResponderFlapping": "liveness"
         case "TelemetryFeedDown": "feed"
-        case "RollcallStoreFailing": "store"
+        case "RollcallStateLost", "RollcallStoreFailing": "store"
         default: "rollcall"
         }
     }

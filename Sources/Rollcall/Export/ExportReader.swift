@@ -144,10 +144,14 @@ final class ExportReader {
         let select = statements.turns
         select.bind(number, at: 1)
         select.bind(last, at: 2)
+        var damaged: Int64?
         try piece(select) {
-            found.append(Turn(select))
+            let turn = Turn(select)
+            if !RowChecksum.fits(turn, select.integer(at: 6)) { damaged = damaged ?? turn.number }
+            found.append(turn)
             return 48
         }
+        if let damaged { throw .damaged(path: path, "turn \(damaged) is not as it was written") }
         return found
     }
 
@@ -159,13 +163,15 @@ final class ExportReader {
         let select = statements.rows
         select.bind(id, at: 1)
         select.bind(last, at: 2)
+        var damaged: Int64?
         try piece(select) {
-            let body = select.bytes(at: 4)
-            found.append(
-                id: select.integer(at: 0),
-                kind: UInt8(truncatingIfNeeded: select.integer(at: 1)),
-                responder: select.integer(at: 2), body)
-            return body.count + 32
+            let row = JournalRow(select)
+            if !RowChecksum.fits(row, select.integer(at: 5)) { damaged = damaged ?? row.id }
+            found.append(id: row.id, kind: row.kind, responder: row.responder, row.body)
+            return row.body.count + 32
+        }
+        if let damaged {
+            throw .damaged(path: path, "journal row \(damaged) is not as it was written")
         }
         return found
     }
@@ -183,7 +189,9 @@ final class ExportReader {
         try piece(select) {
             let row = DecisionRow(select)
             next = row.id + 1
-            guard let decision = DecisionCode.decision(row) else {
+            guard RowChecksum.fits(row, select.integer(at: 7)),
+                let decision = DecisionCode.decision(row)
+            else {
                 damaged = damaged ?? row.id
                 return 0
             }
@@ -253,7 +261,12 @@ final class ExportReader {
                 select.bind(checkpoint.turn, at: 1)
                 select.bind(index, at: 2)
                 defer { select.reset() }
-                return try select.next() ? Array(select.bytes(at: 0)) : nil
+                guard try select.next() else { return nil }
+                let (body, stored) = (select.bytes(at: 0), select.integer(at: 1))
+                let sum = RowChecksum.of(
+                    slice: index, turn: checkpoint.turn,
+                    engineVersion: checkpoint.engineVersion, body)
+                return stored == 0 || stored == sum ? Array(body) : nil
             }
             guard let slice else { return nil }
             reader.take(slice)

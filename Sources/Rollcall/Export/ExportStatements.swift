@@ -15,7 +15,7 @@ final class ExportStatements {
         rows = try Statement(
             connection,
             """
-            SELECT id, kind, responder, previous, body FROM journal
+            SELECT id, kind, responder, previous, body, checksum FROM journal
             WHERE id >= ?1 AND id <= ?2 ORDER BY id
             """)
         decisions = try Statement(
@@ -33,7 +33,8 @@ final class ExportStatements {
             WHERE state = 1 ORDER BY turn
             """)
         slice = try Statement(
-            connection, "SELECT body FROM checkpoint_slices WHERE turn = ?1 AND slice = ?2")
+            connection,
+            "SELECT body, checksum FROM checkpoint_slices WHERE turn = ?1 AND slice = ?2")
         erasing = try Statement(
             connection, "SELECT count(*) FROM erasures WHERE finished_ms = 0")
         lastErasure = try Statement(connection, "SELECT max(number) FROM erasures")

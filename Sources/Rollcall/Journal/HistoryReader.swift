@@ -240,11 +240,18 @@ final class HistoryReader {
         var moved = id
         defer { id = moved }
         select.bind(id, at: 1)
-        return try piece(select) {
+        var damaged: Int64?
+        let isOver = try piece(select) {
             let row = DecisionRow(select)
+            guard RowChecksum.fits(row, select.integer(at: 7)) else {
+                damaged = row.id
+                return false
+            }
             moved = row.id &+ beyond
             return take(row)
         }
+        if let damaged { throw .damaged("decision \(damaged) is not as it was written") }
+        return isOver
     }
 
     /// Steps through a statement until `take` says no or the piece has lasted long enough, and calls

@@ -38,6 +38,8 @@ package final class Journal {
     private var isOpen = false
     private var failure: StoreError?
     private var turnWritten: Int64?
+    /// The rules of the checkpoint that is being written.
+    private var checkpointVersion: Int64 = 0
     private var before: (row: Int64, decision: Int64) = (0, 0)
 
     /// Opens the store at `path`, made with mode 0600 if it is not there, under its lock.
@@ -46,9 +48,10 @@ package final class Journal {
     }
 
     /// Opens it through SQLite's system layer named `vfs`: tests give one that fails on demand.
-    init(path given: String, vfs: String?) throws(StoreError) {
+    /// `held` is its lock, if that is held already.
+    init(path given: String, vfs: String?, lock held: StoreLock? = nil) throws(StoreError) {
         let path = try StoreFile.resolve(given)
-        lock = try StoreLock(storePath: path)
+        if let held { lock = held } else { lock = try StoreLock(storePath: path) }
         let directory = try StoreDirectory(storePath: path)
         try StoreFile.create(path)
         connection = try SQLiteConnection(path: path, access: .readWrite, vfs: vfs)
@@ -57,12 +60,22 @@ package final class Journal {
         try JournalSchema.applySettings(connection, access: .readWrite)
         switch found {
         case .empty: try JournalSchema.create(connection)
-        case .older(let version): try JournalSchema.migrate(connection, from: version)
+        case .older(let version):
+            do {
+                try JournalSchema.migrate(connection, from: version)
+            } catch {
+                throw JournalSchema.explained(error)
+            }
         case .current: break
         }
         isNew = found == .empty
         try JournalSchema.checkWriterSettings(connection)
-        statements = try JournalStatements(connection)
+        try JournalSchema.checkPages(connection, isSuspect: StoreQuarantine.isSuspect(path))
+        do {
+            statements = try JournalStatements(connection)
+        } catch {
+            throw JournalSchema.explained(error)
+        }
         notices = try NoticeReader(connection)
         // The settings and the first read have made the log by now.
         try directory.sync()
@@ -127,6 +140,10 @@ package final class Journal {
             insert.bind(responder, at: 3)
             insert.bind(previous, at: 4)
             try insert.bind(body, at: 5)
+            insert.bind(
+                RowChecksum.of(
+                    row: id, kind: kind, responder: responder, previous: previous, body),
+                at: 6)
             try insert.run()
         }
         lastRow = id
@@ -154,6 +171,10 @@ package final class Journal {
             insert.bind(previous, at: 5)
             insert.bind(atMilliseconds, at: 6)
             try insert.bind(body, at: 7)
+            let row = DecisionRow(
+                id: id, turn: turn, kind: kind, responder: responder, previous: previous,
+                atMilliseconds: atMilliseconds, body: body)
+            insert.bind(RowChecksum.of(row, body), at: 8)
             try insert.run()
         }
         lastDecision = id
@@ -176,6 +197,7 @@ package final class Journal {
             insert.bind(turn.firstRow, at: 4)
             insert.bind(turn.lastRow, at: 5)
             insert.bind(turn.engineVersion, at: 6)
+            insert.bind(RowChecksum.of(turn), at: 7)
             try insert.run()
         }
         turnWritten = turn.number
@@ -288,6 +310,7 @@ package final class Journal {
             statements.insertCheckpoint.bind(wallMilliseconds, at: 3)
             try statements.insertCheckpoint.run()
         }
+        checkpointVersion = engineVersion
     }
 
     /// Adds a slice; indexes count from 0 without a hole.
@@ -307,6 +330,9 @@ package final class Journal {
             statements.insertSlice.bind(turn, at: 1)
             statements.insertSlice.bind(index, at: 2)
             try statements.insertSlice.bind(body, at: 3)
+            statements.insertSlice.bind(
+                RowChecksum.of(
+                    slice: index, turn: turn, engineVersion: checkpointVersion, body), at: 4)
             try statements.insertSlice.run()
         }
     }
@@ -347,6 +373,10 @@ package final class Journal {
     package func checkpointWAL(_ mode: WALCheckpoint.Mode) throws(StoreError) -> WALCheckpoint {
         precondition(!isOpen, "between transactions only")
         if let failure { throw failure }
+        guard lock.beginMoving(logBytes: StoreFile.size(connection.path + "-wal")) else {
+            return WALCheckpoint(isBusy: true, frames: -1, checkpointed: -1)
+        }
+        defer { lock.endMoving() }
         // TRUNCATE "blocks (calls the busy-handler callback) until all readers are reading from the
         // database file only", and no reader holds the keeper up.
         connection.setBusyTimeout(milliseconds: 0)

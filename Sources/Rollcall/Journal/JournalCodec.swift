@@ -57,6 +57,8 @@ package struct PendingTurn {
     package var pushes = PushChanges()
     /// Attempts to send a push that this store ever began; nil if none begins here.
     package var pushClaims: Int64?
+    /// What was lost with a store, as it stands from this turn on; nil if that does not change.
+    package var stateLoss: StateLoss?
     /// What may go out once all this is committed.
     package var sendings: [OutboxSending] = []
     package var pushSendings: [PushSending] = []

@@ -111,6 +111,11 @@ extension Journal {
         replace.bind(id, at: 1)
         replace.bind(Int64(kind & EventCode.begins | ItemKind.nobody.rawValue), at: 2)
         try replace.bind(copying: body, at: 3)
+        let code = kind & EventCode.begins | ItemKind.nobody.rawValue
+        replace.bind(
+            body.withUnsafeBytes {
+                RowChecksum.of(row: id, kind: code, responder: 0, previous: 0, $0)
+            }, at: 4)
         try replace.run()
     }
 
@@ -144,22 +149,38 @@ extension Journal {
         return found
     }
 
-    /// A slice of a checkpoint; nil if it is gone.
-    func slice(turn: Int64, index: Int64) throws(StoreError) -> [UInt8]? {
+    /// A slice of a checkpoint; nil if it is gone. One that is not as it was written is `damaged`.
+    func slice(
+        turn: Int64, index: Int64, engineVersion: Int64
+    ) throws(StoreError) -> [UInt8]? {
         let select = statements.slice
         defer { select.reset() }
         select.bind(turn, at: 1)
         select.bind(index, at: 2)
-        return try select.next() ? Array(select.bytes(at: 0)) : nil
+        guard try select.next() else { return nil }
+        let (body, stored) = (select.bytes(at: 0), select.integer(at: 1))
+        let sum = RowChecksum.of(
+            slice: index, turn: turn, engineVersion: engineVersion, body)
+        guard stored == 0 || stored == sum else {
+            throw .damaged("slice \(index) of turn \(turn) is not as it was written")
+        }
+        return Array(body)
     }
 
     /// Puts other bytes in a slice's place.
-    func replaceSlice(turn: Int64, index: Int64, with body: [UInt8]) throws(StoreError) {
+    func replaceSlice(
+        turn: Int64, index: Int64, engineVersion: Int64, with body: [UInt8]
+    ) throws(StoreError) {
         try writing { () throws(StoreError) in
             let replace = statements.replaceSlice
             replace.bind(turn, at: 1)
             replace.bind(index, at: 2)
             try replace.bind(copying: body, at: 3)
+            replace.bind(
+                body.withUnsafeBytes {
+                    RowChecksum.of(
+                        slice: index, turn: turn, engineVersion: engineVersion, $0)
+                }, at: 4)
             try replace.run()
         }
     }

@@ -28,22 +28,35 @@ extension Journal {
         turns.bind(number, at: 1)
         while try turns.next() {
             let found = Turn(turns)
+            guard RowChecksum.fits(found, turns.integer(at: 6)) else {
+                throw .damaged("turn \(found.number) is not as it was written")
+            }
             rows.bind(found.firstRow, at: 1)
             rows.bind(found.lastRow, at: 2)
-            while try rows.next() { try row(JournalRow(rows)) }
+            while try rows.next() {
+                let next = JournalRow(rows)
+                guard RowChecksum.fits(next, rows.integer(at: 5)) else {
+                    throw .damaged("journal row \(next.id) is not as it was written")
+                }
+                try row(next)
+            }
             try turn(found)
         }
     }
 
-    /// Reads what was decided after a turn, in order: J3 compares it with what is decided again.
+    /// Reads what was decided after a turn, in order, and whether it is as it was written: J3
+    /// compares it with what is decided again.
     package func replayDecisions(
         afterTurn number: Int64,
-        decision: (DecisionRow) throws(StoreError) -> Void
+        decision: (_ row: DecisionRow, _ isWhole: Bool) throws(StoreError) -> Void
     ) throws(StoreError) {
         let select = statements.tailDecisions
         defer { select.reset() }
         select.bind(number, at: 1)
-        while try select.next() { try decision(DecisionRow(select)) }
+        while try select.next() {
+            let row = DecisionRow(select)
+            try decision(row, RowChecksum.fits(row, select.integer(at: 7)))
+        }
     }
 
     /// The newest complete checkpoint; `turn` lets one go back to an older one.
@@ -58,7 +71,8 @@ extension Journal {
 
     /// Reads a checkpoint's slices one after the other, each valid inside the closure only.
     ///
-    /// A slice that is missing is `StoreError.damaged`, after those before it were handed over.
+    /// A slice that is missing, or is not as it was written, is `StoreError.damaged`, after those
+    /// before it were handed over.
     package func readSlices(
         of checkpoint: EngineCheckpoint,
         slice: (UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -69,12 +83,21 @@ extension Journal {
         var count: Int64 = 0
         while try select.next() {
             guard select.integer(at: 0) == count else { break }
-            try slice(select.bytes(at: 1))
+            let (body, stored) = (select.bytes(at: 1), select.integer(at: 2))
+            let version = checkpoint.engineVersion
+            guard
+                stored == 0
+                    || stored
+                        == RowChecksum.of(
+                            slice: count, turn: checkpoint.turn, engineVersion: version, body)
+            else { break }
+            try slice(body)
             count += 1
         }
         guard count == checkpoint.slices else {
             throw .damaged(
-                "checkpoint of turn \(checkpoint.turn) has \(count) of \(checkpoint.slices) slices")
+                "checkpoint of turn \(checkpoint.turn) has \(count) of \(checkpoint.slices) whole slices"
+            )
         }
     }
 }
@@ -115,7 +138,10 @@ package final class JournalReader {
         row: (JournalRow) -> Void
     ) throws(StoreError) -> Int64 {
         try follow(rowByID, responderColumn: 2, from: id, limit: limit) { statement in
-            row(JournalRow(statement))
+            let found = JournalRow(statement)
+            guard RowChecksum.fits(found, statement.integer(at: 5)) else { return false }
+            row(found)
+            return true
         }
     }
 
@@ -131,7 +157,9 @@ package final class JournalReader {
     ) throws(StoreError) -> Int64 {
         try follow(decisionByID, responderColumn: 3, from: id, limit: limit) { statement in
             let found = DecisionRow(statement)
+            guard RowChecksum.fits(found, statement.integer(at: 7)) else { return false }
             if range.contains(found.atMilliseconds) { decision(found) }
+            return true
         }
     }
 
@@ -140,7 +168,7 @@ package final class JournalReader {
         responderColumn: Int32,
         from id: Int64,
         limit: Int,
-        take: (Statement) -> Void
+        take: (Statement) -> Bool
     ) throws(StoreError) -> Int64 {
         precondition((1...Self.rowsMax).contains(limit), "1 to \(Self.rowsMax) rows a call")
         var next = id
@@ -155,7 +183,9 @@ package final class JournalReader {
             guard (0..<next).contains(previous), found == responder ?? found else {
                 throw .damaged("row \(next) of responder \(found) points back to \(previous)")
             }
-            take(select)
+            guard take(select) else {
+                throw .damaged("row \(next) of responder \(found) is not as it was written")
+            }
             responder = found
             next = previous
         }
@@ -165,7 +195,7 @@ package final class JournalReader {
 
 extension JournalRow {
     /// The current row of a statement that selects the whole table.
-    fileprivate init(_ statement: Statement) {
+    init(_ statement: Statement) {
         id = statement.integer(at: 0)
         kind = UInt8(truncatingIfNeeded: statement.integer(at: 1))
         responder = statement.integer(at: 2)

@@ -21,21 +21,24 @@ extension Journal {
         select.bind(limit, at: 2)
         var moved = last
         var looked: Int64 = 0
-        var changed: [(id: Int64, body: [UInt8])] = []
+        var changed: [(id: Int64, body: [UInt8], checksum: Int64)] = []
         while try select.next() {
             let row = DecisionRow(select)
             guard row.turn <= turn else { break }
             moved = row.id
             looked += 1
             if let decision = DecisionCode.decision(row).flatMap({ engine.forgetting($0) }) {
-                changed.append((row.id, DecisionCode(decision).body))
+                let body = DecisionCode(decision).body
+                let sum = body.withUnsafeBytes { RowChecksum.of(row, $0) }
+                changed.append((row.id, body, sum))
             }
         }
         select.reset()
         try writing { () throws(StoreError) in
-            for (id, body) in changed {
+            for (id, body, checksum) in changed {
                 statements.replaceDecision.bind(id, at: 1)
                 try statements.replaceDecision.bind(copying: body, at: 2)
+                statements.replaceDecision.bind(checksum, at: 3)
                 try statements.replaceDecision.run()
             }
         }

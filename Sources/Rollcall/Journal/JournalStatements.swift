@@ -54,13 +54,13 @@ final class JournalStatements {
         commit = try prepare("COMMIT")
         rollback = try prepare("ROLLBACK")
         insertRow = try prepare(
-            "INSERT INTO journal(id, kind, responder, previous, body) VALUES(?, ?, ?, ?, ?)")
+            "INSERT INTO journal VALUES(?, ?, ?, ?, ?, ?)")
         insertDecision = try prepare(
             """
-            INSERT INTO decisions(id, turn, kind, responder, previous, at_ms, body)
-            VALUES(?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO decisions(id, turn, kind, responder, previous, at_ms, body, checksum)
+            VALUES(?, ?, ?, ?, ?, ?, ?, ?)
             """)
-        insertTurn = try prepare("INSERT INTO turns VALUES(?, ?, ?, ?, ?, ?)")
+        insertTurn = try prepare("INSERT INTO turns VALUES(?, ?, ?, ?, ?, ?, ?)")
         getMeta = try prepare("SELECT value FROM meta WHERE key = ?")
         setMeta = try prepare("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)")
         lastRow = try prepare("SELECT max(id) FROM journal")
@@ -72,7 +72,7 @@ final class JournalStatements {
         tailRows = try prepare("SELECT * FROM journal WHERE id BETWEEN ? AND ? ORDER BY id")
         tailDecisions = try prepare(JournalSchema.decisionsAfterTurn)
         insertCheckpoint = try prepare("INSERT OR REPLACE INTO checkpoints VALUES(?, ?, 0, 0, ?)")
-        insertSlice = try prepare("INSERT INTO checkpoint_slices VALUES(?, ?, ?)")
+        insertSlice = try prepare("INSERT INTO checkpoint_slices VALUES(?, ?, ?, ?)")
         markComplete = try prepare(
             "UPDATE checkpoints SET state = 1, slices = ? WHERE turn = ? AND state = 0")
         markObsolete = try prepare(JournalSchema.markObsoleteCheckpoints)
@@ -82,7 +82,7 @@ final class JournalStatements {
             WHERE state = 1 AND turn <= ? ORDER BY turn DESC LIMIT 1
             """)
         slices = try prepare(
-            "SELECT slice, body FROM checkpoint_slices WHERE turn = ? ORDER BY slice")
+            "SELECT slice, body, checksum FROM checkpoint_slices WHERE turn = ? ORDER BY slice")
         obsoleteTurn = try prepare("SELECT turn FROM checkpoints WHERE state = 2 LIMIT 1")
         deleteSlices = try prepare(
             "DELETE FROM checkpoint_slices WHERE turn = ? ORDER BY slice LIMIT ?")
@@ -94,9 +94,10 @@ final class JournalStatements {
             SELECT turn, engine_version, slices, created_ms FROM checkpoints
             WHERE state = 1 AND turn < ? ORDER BY turn
             """)
-        slice = try prepare("SELECT body FROM checkpoint_slices WHERE turn = ? AND slice = ?")
+        slice = try prepare(
+            "SELECT body, checksum FROM checkpoint_slices WHERE turn = ? AND slice = ?")
         replaceSlice = try prepare(
-            "UPDATE checkpoint_slices SET body = ?3 WHERE turn = ?1 AND slice = ?2")
+            "UPDATE checkpoint_slices SET body = ?3, checksum = ?4 WHERE turn = ?1 AND slice = ?2")
         dropCheckpoint = try prepare("UPDATE checkpoints SET state = 2 WHERE turn = ?")
         allErasures = try prepare("SELECT * FROM erasures ORDER BY number")
         putErasure = try prepare(
@@ -105,11 +106,15 @@ final class JournalStatements {
             "DELETE FROM erasures WHERE finished_ms > 0 AND finished_ms < ?")
         row = try prepare("SELECT * FROM journal WHERE id = ?")
         replaceRow = try prepare(
-            "UPDATE journal SET kind = ?2, responder = 0, previous = 0, body = ?3 WHERE id = ?1")
+            """
+            UPDATE journal
+            SET kind = ?2, responder = 0, previous = 0, body = ?3, checksum = ?4 WHERE id = ?1
+            """)
         decision = try prepare("SELECT * FROM decisions WHERE id = ?")
         deleteDecision = try prepare("DELETE FROM decisions WHERE id = ?")
         nobodysAfter = try prepare(JournalSchema.nobodysAfter)
-        replaceDecision = try prepare("UPDATE decisions SET body = ?2 WHERE id = ?1")
+        replaceDecision = try prepare(
+            "UPDATE decisions SET body = ?2, checksum = ?3 WHERE id = ?1")
         messageBodiesAfter = try prepare(JournalSchema.messageBodiesAfter)
         replaceMessage = try prepare(
             "UPDATE outbox SET body = ?3 WHERE notice = ?1 AND target = ?2")

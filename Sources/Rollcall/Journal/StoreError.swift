@@ -62,6 +62,17 @@ package enum StoreError: Error, Equatable {
         case defect
     }
 
+    /// What is wrong with the store, without what to do about it.
+    var finding: String {
+        switch self {
+        case .sqlite(let failure): "\(failure.message) (SQLite \(failure.extendedCode))"
+        case .foreignFile(_, let applicationID, let version):
+            "application_id \(applicationID), user_version \(version)"
+        case .damaged(let what): what
+        default: description
+        }
+    }
+
     /// Recoverable or fatal, and why.
     package var disposition: Disposition {
         switch self {

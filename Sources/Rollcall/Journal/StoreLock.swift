@@ -20,6 +20,8 @@ final class StoreLock {
     private(set) var mark: Timestamp?
     private let path: String
     private var descriptor: Int32
+    /// Since when a copy keeps the store's file from being written.
+    private var waitsSince: ContinuousClock.Instant?
 
     /// Takes the lock of the store at `path`, or fails at once.
     init(storePath path: String) throws(StoreError) {
@@ -54,6 +56,23 @@ final class StoreLock {
         close(descriptor)
         descriptor = -1
     }
+
+    /// True if the store's file may be written now: then nobody copies it until `endMoving`. A copy
+    /// that goes on for too long, or for which the log of so many bytes becomes too long, is not
+    /// waited for: it notices that.
+    func beginMoving(logBytes: Int) -> Bool {
+        if StoreCopyLock.beginMoving(descriptor) {
+            waitsSince = nil
+            return true
+        }
+        let since = waitsSince ?? .now
+        waitsSince = since
+        return logBytes > StoreCopyLock.logBytesMax
+            || ContinuousClock.now - since > StoreCopyLock.patience
+    }
+
+    /// Lets the store's file be copied.
+    func endMoving() { StoreCopyLock.endMoving(descriptor) }
 
     /// Leaves the mark, or takes it away; returns when that is durable. Needs no space.
     func setMark(_ time: Timestamp?) throws(StoreError) {
@@ -146,6 +165,19 @@ enum StoreFile {
         } else if errno != EEXIST {
             throw .file(call: "create", path: path, errno: errno)
         }
+    }
+
+    /// Bytes of the file at `path`, 0 if it is none, or there is none.
+    static func size(_ path: String) -> Int {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return 0 }
+        return Int(status.st_size)
+    }
+
+    /// True if there is anything of this name.
+    static func isThere(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
     }
 
     fileprivate static func directory(of path: String) -> String {

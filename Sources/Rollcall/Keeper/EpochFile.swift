@@ -1,19 +1,22 @@
 import Glibc
 import RollcallCore
 
-/// A file beside the store that tells a store which was restored from an older copy: one that does
-/// not know of pushes that were sent (N2). It also tells by how much the wall stepped while we were
-/// down.
+/// A file beside the store that tells a store which was restored from an older copy, or has lost its
+/// log: one that does not know of pushes that were sent (N2), or of turns that were acknowledged. It
+/// also tells that there was a store at all, and by how much the wall stepped while we were down.
 ///
 /// It is never newer than the store but when the store is a copy: it is written after the commit
-/// that claims a push, and before that push goes out.
-struct EpochFile: Sendable {
+/// that claims a push, and before that push goes out; and a turn is noted once it is durable. That
+/// note is not: what it misses after a power cut it misses.
+final class EpochFile {
     /// What stands in it.
     struct Page: Equatable, Sendable {
         /// The store's number.
         var store: UInt64
         /// Attempts to send a push that a commit of the store ever claimed.
         var claims: Int64
+        /// The number of the last turn that was noted; 0 before the first.
+        var turn: Int64 = 0
         var reading: Reading
     }
 
@@ -30,6 +33,10 @@ struct EpochFile: Sendable {
     struct Verdict: Equatable, Sendable {
         /// True if pushes may have gone out that the store does not know of.
         var isRestored = false
+        /// True if it is the file of another store, which stood in this one's place.
+        var isAnothers = false
+        /// Turns that were noted and that the store does not have.
+        var turnsLost: Int64 = 0
         /// By how much the wall stepped forward since; 0 if by little, or if that cannot be known.
         var step = Milliseconds(0)
     }
@@ -38,19 +45,28 @@ struct EpochFile: Sendable {
     private static let bytesMax = 1024
 
     let path: String
+    /// Of the page that was written last; -1 for none.
+    private var descriptor: CInt = -1
 
     /// The file of the store at `path`.
     init(storePath path: String) { self.path = path + ".epoch" }
 
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
     // MARK: - What it tells
 
     /// What follows from a page, nil if there is none that can be read, for a store of number
-    /// `store` that knows of so many claims.
+    /// `store` that knows of so many claims, and whose last turn is `turn`.
     static func verdict(
-        _ page: Page?, store: UInt64, claims: Int64, _ now: Reading
+        _ page: Page?, store: UInt64, claims: Int64, turn: Int64, _ now: Reading
     ) -> Verdict {
         guard let page else { return Verdict(isRestored: claims > 0) }
-        var verdict = Verdict(isRestored: page.store != store || page.claims > claims)
+        let isSame = page.store == store
+        var verdict = Verdict(isRestored: !isSame || page.claims > claims || page.turn > turn)
+        verdict.isAnothers = !isSame
+        if isSame { verdict.turnsLost = max(0, page.turn - turn) }
         if page.reading.boot == now.boot, !now.boot.isEmpty {
             let step = (now.wall - page.reading.wall).count &- (now.elapsed &- page.reading.elapsed)
             if step > NudgeDesk.stepMax.count { verdict.step = Milliseconds(step) }
@@ -59,6 +75,12 @@ struct EpochFile: Sendable {
     }
 
     // MARK: - The file
+
+    /// True if there is such a file, whatever is in it: there was a store.
+    var isThere: Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
 
     /// What it holds; nil if there is none, or it makes no sense.
     func page() -> Page? {
@@ -78,7 +100,8 @@ struct EpochFile: Sendable {
         let descriptor = open(
             new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .file(call: "open", path: new, errno: errno) }
-        defer { close(descriptor) }
+        var isPut = false
+        defer { if !isPut { close(descriptor) } }
         let bytes = Array(page.text.utf8)
         let written = Glibc.write(descriptor, bytes, bytes.count)
         guard written == bytes.count else {
@@ -90,7 +113,23 @@ struct EpochFile: Sendable {
         guard rename(new, path) == 0 else {
             throw .file(call: "rename", path: path, errno: errno)
         }
+        isPut = true
+        if self.descriptor >= 0 { close(self.descriptor) }
+        self.descriptor = descriptor
         try directory.sync()
+    }
+
+    /// Notes a turn that is committed, in the place of the last one: that needs no space, and no
+    /// sync, which would double the cost of a commit. An error is no news: the next page tells.
+    func note(turn: Int64) {
+        guard descriptor >= 0, turn > 0 else { return }
+        var digits = [UInt8](repeating: UInt8(ascii: "0"), count: Page.turnDigits)
+        var rest = turn
+        for place in digits.indices.reversed() {
+            digits[place] += UInt8(rest % 10)
+            rest /= 10
+        }
+        _ = pwrite(descriptor, digits, digits.count, Page.turnOffset)
     }
 }
 
@@ -115,26 +154,45 @@ extension EpochFile.Reading {
 }
 
 extension EpochFile.Page {
-    /// The first line: what it is.
-    private static let title = "rollcall epoch 1"
+    /// The first line: what it is. The first version noted no turns.
+    private static let title = "rollcall epoch 2"
+    private static let titleOfVersion1 = "rollcall epoch 1"
+    /// Of the greatest number.
+    fileprivate static let turnDigits = 19
+    /// Where its digits begin: the line stands second, so that nothing before it varies.
+    fileprivate static let turnOffset = off_t(title.utf8.count + "\nturn ".utf8.count)
 
     /// As it stands in the file, a name and a value a line.
     var text: String {
-        """
-        \(Self.title)
-        store \(String(store, radix: 16))
-        claims \(claims)
-        wall_ms \(reading.wall.milliseconds)
-        elapsed_ms \(reading.elapsed)
-        boot \(reading.boot)
+        let digits = "\(max(0, turn))"
+        let zeros = String(repeating: "0", count: Self.turnDigits - digits.count)
+        return """
+            \(Self.title)
+            turn \(zeros)\(digits)
+            store \(String(store, radix: 16))
+            claims \(claims)
+            wall_ms \(reading.wall.milliseconds)
+            elapsed_ms \(reading.elapsed)
+            boot \(reading.boot)
 
-        """
+            """
     }
 
     /// The page of a text; nil if it makes no sense.
     init?(text: String) {
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count == 7, lines[0] == Self.title, lines[6].isEmpty else { return nil }
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        var turn: Int64 = 0
+        if lines.first == Self.title[...] {
+            guard lines.count == 8, lines[1].utf8.count == 5 + Self.turnDigits,
+                lines[1].hasPrefix("turn "), let noted = Int64(lines[1].dropFirst(5)), noted >= 0,
+                lines[1].utf8.dropFirst(5).allSatisfy({ (0x30...0x39).contains($0) })
+            else { return nil }
+            turn = noted
+            lines.remove(at: 1)
+        } else if lines.first != Self.titleOfVersion1[...] {
+            return nil
+        }
+        guard lines.count == 7, lines[6].isEmpty else { return nil }
         func value(_ place: Int, _ name: String) -> Substring? {
             lines[place].hasPrefix(name + " ") ? lines[place].dropFirst(name.utf8.count + 1) : nil
         }
@@ -147,7 +205,7 @@ extension EpochFile.Page {
             (0...RFC3339.millisecondsMax).contains(elapsed)
         else { return nil }
         self.init(
-            store: store, claims: claims,
+            store: store, claims: claims, turn: turn,
             reading: EpochFile.Reading(
                 wall: Timestamp(milliseconds: wall), elapsed: elapsed, boot: String(boot)))
     }

@@ -192,11 +192,22 @@ struct ErasureWriter {
         let end = min(first + Self.slicesATurn, checkpoint.slices)
         for index in first..<end {
             // A checkpoint may have been given up meanwhile: the pruning finds it.
-            guard let slice = try journal.slice(turn: checkpoint.turn, index: index) else { break }
+            var slice: [UInt8]?
+            do throws(StoreError) {
+                slice = try journal.slice(
+                    turn: checkpoint.turn, index: index, engineVersion: checkpoint.engineVersion)
+            } catch .damaged {
+                // Nobody will begin with it, and nobody may write it anew as if it were whole.
+                try journal.dropCheckpoint(turn: checkpoint.turn)
+                break
+            }
+            guard let slice else { break }
             guard let without = Checkpoint.slice(slice, without: people, as: engine) else {
                 continue
             }
-            try journal.replaceSlice(turn: checkpoint.turn, index: index, with: without)
+            try journal.replaceSlice(
+                turn: checkpoint.turn, index: index, engineVersion: checkpoint.engineVersion,
+                with: without)
         }
         stage =
             end == checkpoint.slices

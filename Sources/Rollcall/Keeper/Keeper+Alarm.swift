@@ -26,18 +26,23 @@ extension Keeper {
     func tendAlarm() {
         guard alarm.state != .fine || alarm.isMarked else { return }
         let clock = ClockReading.now()
-        let now = running(clock)
-        if alarm.advance(now: now, wall: clock.wall) {
+        if alarm.advance(now: running(clock), wall: clock.wall) {
             log.critical(
                 "the store has failed for too long: receivers are told from memory",
                 metadata: ["failing_since": "\(RFC3339.string(alarm.activeAt))"])
         }
         if let mark = alarm.markDue { leave(mark) }
+        send(&alarm, clock)
+    }
+
+    /// Hands over what is due of an alarm.
+    func send(_ alarm: inout StoreAlarm, _ clock: ClockReading) {
+        let now = running(clock)
         // What is kept is not decided yet: silences and receivers are those of the last commit.
         let committed = published ?? engine
         let sendings = alarm.begin(
             receivers: committed.policy.receivers,
-            isMuted: StoreAlarm.silence(in: committed, now: now) != nil, now: now)
+            isMuted: alarm.silence(in: committed, now: now) != nil, now: now)
         for sending in sendings {
             let draft = PageDraft(sending, store: store.number)
             if let courier = courier(to: sending.lane) {
@@ -64,7 +69,7 @@ extension Keeper {
         alarm.marked(mark)
     }
 
-    /// Notes what came of a message of the alarm.
+    /// Notes what came of a message of an alarm.
     func takeAlarm(_ report: CourierReport) {
         let clock = ClockReading.now()
         let result = report.result
@@ -74,9 +79,15 @@ extension Keeper {
             case .refused: .refused
             case .retry: .failed
             }
-        alarm.end(
-            report.lane, verdict, mayHaveArrived: result.mayHaveArrived,
-            retryAfter: result.retryAfter, now: running(clock), wall: clock.wall)
+        if report.notice == PageDraft.number(of: .failing) {
+            alarm.end(
+                report.lane, verdict, mayHaveArrived: result.mayHaveArrived,
+                retryAfter: result.retryAfter, now: running(clock), wall: clock.wall)
+        } else {
+            lossAlarm?.end(
+                report.lane, verdict, mayHaveArrived: result.mayHaveArrived,
+                retryAfter: result.retryAfter, now: running(clock), wall: clock.wall)
+        }
         edge.attempted(report.lane.receiver, result.kind)
         if verdict == .delivered {
             tell(report, "receiver told of the store", .info)

@@ -5,11 +5,16 @@ import RollcallCore
 extension Keeper {
     /// The first turn: `start`, the settings if they are new, a wall that stepped meanwhile. It
     /// cannot be told from time that passes how far it went forward, unless the epoch file does.
-    func begin(policy: Policy, isNew: Bool) throws(StoreError) {
+    ///
+    /// Checkpoints that turned out to be damaged are given up with it.
+    func begin(
+        policy: Policy, isNew: Bool, checkpointsDamaged: [Int64]
+    ) throws(StoreError) {
         let clock = ClockReading.now()
         let last = engine.watch.now
         let away = clock.wall.milliseconds - engine.watch.wall(last).milliseconds
         let epoch = try beginPushes(clock)
+        try beginLoss(epoch, clock)
         let passed = away - epoch.step.count
         let now =
             isNew
@@ -28,9 +33,14 @@ extension Keeper {
         }
         judge(&pending, at: now, sends: false)
         if epoch.isRestored { pending.pushClaims = pushClaims }
+        pending.stateLoss = loss
         number(&pending)
-        try store.commit([pending])
+        try store.commit([pending]) { () throws(StoreError) in
+            for turn in checkpointsDamaged { try store.journal.dropCheckpoint(turn: turn) }
+        }
+        noteTurn(turnNumber)
         tellEpoch(epoch, clock)
+        tellLoss(checkpointsDamaged, now)
         lastTurnElapsed = clock.elapsed
         beginAlarm(now, clock)
         figures.startedAt = clock.wall

@@ -147,8 +147,11 @@ extension Keeper {
     func beginPushes(_ clock: ClockReading) throws(StoreError) -> EpochFile.Verdict {
         pushClaims = try store.journal.pushClaims()
         let page = epoch.page()
-        let verdict = EpochFile.verdict(
-            page, store: store.number, claims: pushClaims, EpochFile.Reading(clock))
+        var verdict = EpochFile.verdict(
+            page, store: store.number, claims: pushClaims, turn: turnNumber,
+            EpochFile.Reading(clock))
+        // What was lost may have known of pushes, whatever the file says (N2).
+        if loss != nil { verdict.isRestored = true }
         // From here on this store knows more than the one it was a copy of, should that come back.
         if verdict.isRestored { pushClaims = max(pushClaims, page?.claims ?? 0) + 1 }
         pushes = PushBox(
@@ -183,7 +186,8 @@ extension Keeper {
     /// be sent.
     func leaveEpoch(_ clock: ClockReading) -> Bool {
         let page = EpochFile.Page(
-            store: store.number, claims: pushClaims, reading: EpochFile.Reading(clock))
+            store: store.number, claims: pushClaims, turn: turnCommitted,
+            reading: EpochFile.Reading(clock))
         do throws(StoreError) {
             try epoch.write(page)
             if hasEpochFailed { log.info("the epoch file can be written again") }

@@ -53,6 +53,7 @@ extension Keeper {
         _ pending: PendingTurn, _ clock: ClockReading, _ choreBytes: Int
     ) -> Duration {
         lastTurnElapsed = clock.elapsed
+        noteTurn(pending.turn.number)
         let present = ClockReading.now()
         committedElapsed = present.elapsed
         alarm.worked(now: running(present), wall: present.wall)
@@ -64,6 +65,12 @@ extension Keeper {
         }
         walBytes += pending.storedBytes + choreBytes
         return noteChores(pending, present)
+    }
+
+    /// Notes beside the store that a turn is durable.
+    func noteTurn(_ number: Int64) {
+        turnCommitted = number
+        epoch.note(turn: number)
     }
 
     /// Moves the log into the file when it is long, or has to be cut. Between turns: whoever waited
@@ -166,6 +173,7 @@ extension Keeper {
         while let first = kept.first {
             do throws(StoreError) {
                 try store.commit([first])
+                noteTurn(first.turn.number)
                 chores.erasures.add(first.erasures)
                 kept.removeFirst()
                 send(first.sendings)
@@ -191,6 +199,7 @@ extension Keeper {
 
     private func end(_ error: StoreError) {
         log.critical("the store failed for good", metadata: ["error": "\(error)"])
+        if case .fatal(.corrupt) = error.disposition { StoreQuarantine.suspect(storePath) }
         onFatal(error)
     }
 }

@@ -70,6 +70,15 @@ package final class Keeper: @unchecked Sendable {
     var outbox: Outbox
     /// What is told of the store's failing.
     var alarm: StoreAlarm
+    /// What was lost with a store, and what is told of it.
+    var loss: StateLoss?
+    var lossAlarm: StoreAlarm?
+    /// True if this start lost it.
+    var isLossNew = false
+    /// True once that changed and no turn has kept it.
+    var isLossChanged = false
+    /// Since when the fleet is watched again.
+    var lossSince = RunningTime(milliseconds: 0)
     /// Who is on the way, by address.
     var couriers: [LaneKey: Courier] = [:]
     /// What couriers brought and no turn has taken yet.
@@ -90,6 +99,8 @@ package final class Keeper: @unchecked Sendable {
     /// The last committed state, which answers while turns are kept (J6).
     var published: Engine?
     var turnNumber: Int64
+    /// The last one that is committed.
+    var turnCommitted: Int64 = 0
     /// Where running time and the machine's clock meet.
     var origin: (running: Int64, elapsed: Int64) = (0, 0)
     var lastTurnElapsed: Int64 = 0
@@ -122,9 +133,11 @@ package final class Keeper: @unchecked Sendable {
         self.refusals = refusals
         pulse = KeeperPulse(onTurn)
         self.onFatal = onFatal
-        store = try KeeperStore(path: path, aroundCommit: aroundCommit)
-        var recovered = try store.recover()
-        engine = recovered.takeEngine()
+        var opening = try StoreOpening(path: path, aroundCommit: aroundCommit)
+        store = opening.store
+        loss = opening.loss
+        engine = opening.recovered.takeEngine()
+        let recovered = opening.recovered
         turnNumber = recovered.lastTurn?.number ?? 0
         outbox = Outbox(
             store: store.number, messages: try store.journal.messages(), now: engine.watch.now,
@@ -150,7 +163,9 @@ package final class Keeper: @unchecked Sendable {
                 "refolded_rows": "\(recovered.rows)",
             ])
         MountTable.warn(of: storePath, log)
-        try begin(policy: policy, isNew: recovered.lastTurn == nil)
+        try begin(
+            policy: policy, isNew: recovered.lastTurn == nil,
+            checkpointsDamaged: recovered.checkpointsDamaged)
     }
 
     /// Starts the thread; false if the system has none left.
@@ -210,7 +225,10 @@ package final class Keeper: @unchecked Sendable {
             } else {
                 recoverStore(messages, clock)
             }
-            if stopping == nil { tendAlarm() }
+            if stopping == nil {
+                tendAlarm()
+                tendLoss()
+            }
             answerNoticeWaits()
             publishVitals()
             if isLast {
@@ -226,8 +244,7 @@ package final class Keeper: @unchecked Sendable {
     private func take(_ messages: [KeeperMessage], _ clock: ClockReading) {
         for message in messages {
             switch message {
-            case .report(let report) where report.notice == PageDraft.alarmNumber:
-                takeAlarm(report)
+            case .report(let report) where report.notice < 0: takeAlarm(report)
             case .report(let report): reports.append(report)
             case .pushReport(let report): pushReports.append(report)
             case .noticeWait(let new): wait(new)
@@ -298,6 +315,7 @@ package final class Keeper: @unchecked Sendable {
         let isSignOfLife = clock.elapsed - lastTurnElapsed >= Engine.turnEvery.count
         if !pending.isEmpty || isDue || isSignOfLife || chores.isBusy {
             judge(&pending, at: now, sends: stopping == nil)
+            takeLoss(&pending)
             guard commit(pending, now, clock) else {
                 for (reply, _) in replies {
                     reply(.unavailable("the commit failed: not known to be stored"))
@@ -357,6 +375,8 @@ package final class Keeper: @unchecked Sendable {
         }
         figures.isFailing = !kept.isEmpty
         figures.alarm = alarm
+        figures.loss = loss
+        figures.lossAlarm = lossAlarm
         figures.erasuresPending = chores.erasures.pendingCount
         figures.messagesPending = outbox.pending
         figures.pushesPending = pushes.pendingCount

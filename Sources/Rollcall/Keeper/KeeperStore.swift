@@ -13,6 +13,8 @@ package struct KeeperStore {
         package var rows = 0
         /// The checkpoint it began with.
         package var checkpoint: EngineCheckpoint?
+        /// Turns of newer checkpoints, which are damaged.
+        package var checkpointsDamaged: [Int64] = []
 
         /// Hands the engine over and keeps none: with two owners every page of people would be
         /// copied at its first change.
@@ -32,8 +34,13 @@ package struct KeeperStore {
 
     /// Opens or makes the store at `path`. Errors: as `Journal`.
     package init(path: String, aroundCommit: AroundCommit? = nil) throws(StoreError) {
+        try self.init(path: path, lock: nil, aroundCommit: aroundCommit)
+    }
+
+    /// The same under a lock that is held already.
+    init(path: String, lock: StoreLock?, aroundCommit: AroundCommit?) throws(StoreError) {
         self.aroundCommit = aroundCommit
-        journal = try Journal(path: path)
+        journal = try Journal(path: path, vfs: nil, lock: lock)
         if let known = try journal.storeNumber() {
             number = known
             return
@@ -97,6 +104,7 @@ package struct KeeperStore {
         try journal.write(pending.pushes)
         if let claims = pending.pushClaims { try journal.set(pushClaims: claims) }
         if let sample = pending.sample { try journal.put(sample) }
+        if let loss = pending.stateLoss { try journal.set(stateLoss: loss) }
         try journal.write(turn: pending.turn)
     }
 
@@ -132,6 +140,7 @@ package struct KeeperStore {
                 recovered.checkpoint = checkpoint
                 break
             }
+            recovered.checkpointsDamaged.append(checkpoint.turn)
             limit = checkpoint.turn - 1
         }
         if recovered.checkpoint == nil, let first = try journal.firstTurn(), first.number > 1 {
@@ -162,12 +171,20 @@ package struct KeeperStore {
         var isSameVersion = true
         let alerts = engine.alertLedger
         let nudges = engine.nudgeLedger
+        var last = (turn: after, rows: Int64(0))
         try journal.replayTail(afterTurn: after) { (row) throws(StoreError) in
+            last.rows += 1
             guard replay.take(row) else {
                 throw .damaged("journal row \(row.id) of kind \(row.kind) makes no sense")
             }
             rows += 1
-        } turn: { turn in
+        } turn: { (turn) throws(StoreError) in
+            guard turn.number == last.turn + 1 || after == 0 && last.turn == 0,
+                last.rows == max(0, turn.lastRow - turn.firstRow + 1)
+            else {
+                throw .damaged("turn \(turn.number) lacks rows, or turns before it are missing")
+            }
+            last = (turn.number, 0)
             let now = RunningTime(milliseconds: turn.nowMilliseconds)
             isSameVersion = isSameVersion && turn.engineVersion == Engine.version
             for (event, row) in replay.finish() {
@@ -183,12 +200,15 @@ package struct KeeperStore {
         var stored = again.startIndex
         var differences = 0
         var told: [Decision] = []
-        try journal.replayDecisions(afterTurn: after) { row in
+        try journal.replayDecisions(afterTurn: after) { (row, isWhole) throws(StoreError) in
             if !isSameVersion, DecisionCode.isOfLedger(row.kind) {
+                guard isWhole else {
+                    throw .damaged("decision \(row.id) is not as it was written")
+                }
                 DecisionCode.decision(row).map { told.append($0) }
             }
             let isSame =
-                stored < again.count && DecisionCode(again[stored].decision).equals(row)
+                isWhole && stored < again.count && DecisionCode(again[stored].decision).equals(row)
                 && again[stored].id == row.id
             if !isSame { differences += 1 }
             stored += 1

@@ -27,6 +27,13 @@ package struct StoreFigures: Equatable, Sendable {
     package var pushesPending = 0
     /// What is told of its failing.
     package var alarm: StoreAlarm?
+    /// What was lost with a store; nil if nothing ever was.
+    package var loss: StateLoss?
+    /// What is told of that.
+    package var lossAlarm: StoreAlarm?
+
+    /// The alarms about it that the engine does not know.
+    var alarms: [StoreAlarm] { [alarm, lossAlarm].compactMap(\.self) }
 
     /// The figures of a store that has nothing yet.
     package init(version: String) { self.version = version }
@@ -47,6 +54,10 @@ package struct StoreFigures: Equatable, Sendable {
             "Age of the newest checkpoint; absent before the first.")
         if let checkpointAge { page.sample(Quantity(checkpointAge)) }
         page.family(
+            "rollcall_state_lost_timestamp_seconds", .gauge,
+            "When the store was begun anew or found too old, or 0.")
+        page.sample(loss.map { Quantity($0.at) } ?? 0)
+        page.family(
             "rollcall_refold_differences", .counter,
             "Decisions that came out otherwise when folded again.")
         page.sample(Quantity(refoldDifferences))
@@ -66,8 +77,9 @@ package enum MetricsPage {
         format: Exposition.Format
     ) -> [UInt8] {
         var page = Exposition(format: format, capacity: 131_072)
-        page.append(
-            engine, isStoreFailing: store.isFailing, storeAlarm: store.alarm?.alertState)
+        var alarms: [AlertName: AlertState] = [:]
+        for alarm in store.alarms { alarms[alarm.subject.name] = alarm.alertState }
+        page.append(engine, isStoreFailing: store.isFailing, alarms: alarms)
         store.append(to: &page)
         edge.append(
             to: &page, receivers: engine.policy.receivers.map(\.name),

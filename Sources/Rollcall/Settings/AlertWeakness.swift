@@ -41,8 +41,8 @@ private struct AlertShape {
             ]
         }
         return shapes + [
-            AlertShape(.rollcallOverloaded, rules), AlertShape(.rollcallStoreFailing, rules),
-            AlertShape(.watchdog, rules),
+            AlertShape(.rollcallOverloaded, rules), AlertShape(.rollcallStateLost, rules),
+            AlertShape(.rollcallStoreFailing, rules), AlertShape(.watchdog, rules),
         ]
     }
 

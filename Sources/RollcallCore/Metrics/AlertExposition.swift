@@ -1,9 +1,9 @@
 /// Alerts, silences and what became of messages, for a scrape. Source: design §6, §8.
 extension Exposition {
     mutating func appendAlerts(
-        _ engine: Engine, _ regions: RegionLabels, _ storeAlarm: AlertState?
+        _ engine: Engine, _ regions: RegionLabels, _ alarms: [AlertName: AlertState]
     ) {
-        appendStates(engine, storeAlarm)
+        appendStates(engine, alarms)
         family("rollcall_silences_active", .gauge, "Silences in force.")
         sample(Quantity(engine.desk.silences.count))
         family(
@@ -28,7 +28,7 @@ extension Exposition {
         }
     }
 
-    private mutating func appendStates(_ engine: Engine, _ storeAlarm: AlertState?) {
+    private mutating func appendStates(_ engine: Engine, _ alarms: [AlertName: AlertState]) {
         family("rollcall_alerts", .gauge, "Alerts that are pending or firing.")
         // What is firing keeps its severity, whatever the settings say meanwhile (A1).
         var counts: [AlertSeries: Int] = [:]
@@ -46,9 +46,8 @@ extension Exposition {
             let severity = Severity.allCases.first { $0.word.bytes == word } ?? .none
             counts[AlertSeries(key.name, severity, alert.state), default: 0] += 1
         }
-        if let storeAlarm {
-            let name = AlertName.rollcallStoreFailing
-            counts[AlertSeries(name, engine.policy.alerts[name].severity, storeAlarm)] = 1
+        for (name, state) in alarms {
+            counts[AlertSeries(name, engine.policy.alerts[name].severity, state)] = 1
         }
         for (series, count) in counts.sorted(by: { $0.key.rank < $1.key.rank }) {
             sample(

@@ -7,10 +7,10 @@ extension Exposition {
     /// Appends all families of the engine.
     ///
     /// `isStoreFailing` is for the turn whose commit failed: the engine shown is the last committed
-    /// one and does not know yet that the watch is blind (J6). `storeAlarm` is how the alert about
-    /// that stands, which the engine does not have (A5).
+    /// one and does not know yet that the watch is blind (J6). `alarms` is how alerts about the
+    /// store stand, which the engine does not have (A5).
     package mutating func append(
-        _ engine: Engine, isStoreFailing: Bool = false, storeAlarm: AlertState? = nil
+        _ engine: Engine, isStoreFailing: Bool = false, alarms: [AlertName: AlertState] = [:]
     ) {
         appendMemo(engine)
         appendWatch(engine, isStoreFailing: isStoreFailing)
@@ -18,7 +18,7 @@ extension Exposition {
         appendPeople(engine, regions)
         appendGaps(engine.counters.gaps)
         appendDark(engine, regions)
-        appendAlerts(engine, regions, storeAlarm)
+        appendAlerts(engine, regions, alarms)
         appendNudges(engine.counters.nudges)
         appendDelays(engine.counters)
         appendAges(engine)

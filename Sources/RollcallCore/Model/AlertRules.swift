@@ -56,7 +56,7 @@ package struct AlertRules: Equatable, Sendable {
         case .noOnlineResponders: noOnlineResponders
         case .responderFlapping: responderFlapping
         case .telemetryFeedDown: telemetryFeedDown
-        case .rollcallOverloaded, .rollcallStoreFailing: Self.overloaded
+        case .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing: Self.overloaded
         case .rollcallDrill: Self.drill
         case .watchdog: Self.watchdog
         }

@@ -48,6 +48,7 @@ package struct AlertText {
             return "\(place): \(people) dropping out\(causes)"
         case .rollcallDrill: return "DRILL: a test of the way to you, nothing is wrong"
         case .rollcallOverloaded: return "Rollcall refuses writes: the watch is blind"
+        case .rollcallStateLost: return "Rollcall lost what it knew: \(lost.words)"
         case .rollcallStoreFailing: return "Rollcall cannot store anything: the watch is blind"
         case .telemetryFeedDown: return feed
         case .watchdog: return "Rollcall's way to you works"
@@ -129,6 +130,7 @@ package struct AlertText {
         case .rollcallOverloaded:
             return "Half of the writes of the last 15 s were refused for Rollcall's own reasons: "
                 + "statuses stand still until it takes them again."
+        case .rollcallStateLost: return lost.description
         case .rollcallStoreFailing:
             return "The store takes no commits: backends are answered 503, statuses stand still, "
                 + "and no other alert fires until it does."
@@ -136,6 +138,11 @@ package struct AlertText {
         case .watchdog:
             return "This alert always fires: when it stops coming, Rollcall has stopped."
         }
+    }
+
+    private var lost: StateLossCause {
+        let word = member.annotations.value(of: StateLossCause.annotation)
+        return StateLossCause.allCases.first { $0.word.bytes == word } ?? .gone
     }
 
     /// For how long it had to be true.

@@ -1,5 +1,5 @@
-/// The alerts, by their names. The raw values are stored, and follow the alphabet (F1). Source:
-/// design §6.
+/// The alerts, by their names. The raw values are stored, and those of what is judged follow the
+/// alphabet (F1). Source: design §6.
 package enum AlertName: UInt8, CaseIterable, Sendable {
     case highOfflineRate = 0
     case noOnlineResponders = 1
@@ -13,6 +13,8 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     case telemetryFeedDown = 6
     /// Always true: proves the way to whoever asks for it (A5).
     case watchdog = 7
+    /// Told from memory too: what was known went with a store that was damaged or gone.
+    case rollcallStateLost = 8
 
     /// The name as everybody else writes it.
     package var word: StaticString {
@@ -22,6 +24,7 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
         case .responderFlapping: "ResponderFlapping"
         case .rollcallDrill: "RollcallDrill"
         case .rollcallOverloaded: "RollcallOverloaded"
+        case .rollcallStateLost: "RollcallStateLost"
         case .rollcallStoreFailing: "RollcallStoreFailing"
         case .telemetryFeedDown: "TelemetryFeedDown"
         case .watchdog: "Watchdog"
@@ -33,8 +36,8 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     var isOfTheWatch: Bool {
         switch self {
         case .highOfflineRate, .noOnlineResponders, .responderFlapping: false
-        case .rollcallDrill, .rollcallOverloaded, .rollcallStoreFailing, .telemetryFeedDown,
-            .watchdog:
+        case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
+            .telemetryFeedDown, .watchdog:
             true
         }
     }

@@ -1,5 +1,6 @@
-/// The alert that cannot be stored, because it says that nothing can: RollcallStoreFailing, told
-/// from memory. Source: design §6 A5.
+/// An alert about the store, which no store can be asked for: RollcallStoreFailing, because it says
+/// that nothing can be stored, and RollcallStateLost, because what was stored is gone. Told from
+/// memory. Source: design §6 A5.
 ///
 /// A value like the outbox: the keeper tells it when commits fail and work, sends what it gives out
 /// and tells it what came of that. What it must know after a restart is one mark, which the keeper
@@ -29,9 +30,31 @@ package struct StoreAlarm: Equatable, Sendable {
     /// How often those who know are told again.
     package static let repeatEvery = Milliseconds.seconds(10 * 60)
 
+    /// What it is about.
+    package enum Subject: Equatable, Sendable {
+        /// RollcallStoreFailing: it goes on until a commit works.
+        case failing
+        /// RollcallStateLost: it happened, and is told once.
+        case lost(StateLossCause)
+
+        /// The alert.
+        package var name: AlertName {
+            self == .failing ? .rollcallStoreFailing : .rollcallStateLost
+        }
+
+        /// What its keys are made of.
+        package var word: String { self == .failing ? "store" : "state" }
+
+        /// Who knows is told again of what goes on.
+        fileprivate var repeatEvery: Milliseconds {
+            self == .failing ? StoreAlarm.repeatEvery : .seconds(366 * 86_400)
+        }
+    }
+
     /// What is to be sent to one address.
     package struct Sending: Equatable, Sendable {
         package let lane: LaneKey
+        package let subject: Subject
         package let kind: Notice.Kind
         /// What tells it from other messages of the alarm, the same over retries.
         package let id: String
@@ -56,6 +79,7 @@ package struct StoreAlarm: Equatable, Sendable {
         var taken = 0
     }
 
+    package let subject: Subject
     package private(set) var state = State.fine
     /// When the first commit failed.
     package private(set) var activeAt = Timestamp.distantPast
@@ -78,14 +102,26 @@ package struct StoreAlarm: Equatable, Sendable {
         wall: Timestamp, times: OutboxTimes = OutboxTimes()
     ) {
         self.times = times
+        subject = .failing
         guard let markedAt else { return }
         (activeAt, startsAt, firedAt) = (markedAt, markedAt, markedAt)
         endsAt = max(markedAt, wall)
         state = .ending(since: now)
         isMarked = true
-        lanes = Self.addresses(receivers).mapValues {
+        lanes = Self.addresses(receivers, .failing).mapValues {
             Lane(kind: $0.kind, isUnsure: true, next: now)
         }
+    }
+
+    /// An alarm of what was lost at `wall`: it fires at once, under the same ids after a restart.
+    package init(
+        lost cause: StateLossCause, at wall: Timestamp, times: OutboxTimes = OutboxTimes()
+    ) {
+        self.times = times
+        subject = .lost(cause)
+        (activeAt, startsAt, firedAt) = (wall, wall, wall)
+        state = .firing
+        isMarked = true
     }
 
     // MARK: - What happens
@@ -149,7 +185,7 @@ package struct StoreAlarm: Equatable, Sendable {
     package mutating func begin(
         receivers: [Receiver], isMuted: Bool, now: RunningTime
     ) -> [Sending] {
-        let wanted = Self.addresses(receivers)
+        let wanted = Self.addresses(receivers, subject)
         for (key, lane) in lanes where wanted[key] == nil && lane.busy == nil { lanes[key] = nil }
         var sendings: [Sending] = []
         switch state {
@@ -210,7 +246,7 @@ package struct StoreAlarm: Equatable, Sendable {
                 lane.toldAt = wall
             }
             let isAlertmanager = lane.kind == .alertmanager
-            lane.next = now + (isAlertmanager ? times.refreshEvery : Self.repeatEvery)
+            lane.next = now + (isAlertmanager ? times.refreshEvery : subject.repeatEvery)
         case .refused:
             lane.failures += 1
             lane.next = now + times.refusedEvery
@@ -228,32 +264,23 @@ package struct StoreAlarm: Equatable, Sendable {
     }
 
     private func sending(_ key: LaneKey, _ lane: Lane, _ kind: Notice.Kind) -> Sending {
-        var member = Self.member
+        var member = subject.member
         member.startsAt = startsAt
         if kind == .resolved { member.endsAt = max(endsAt, startsAt) }
         return Sending(
-            lane: key, kind: kind,
-            id: "store-\(firedAt.milliseconds)-\(kind.word)-\(lane.taken)", member: member,
+            lane: key, subject: subject, kind: kind,
+            id: "\(subject.word)-\(firedAt.milliseconds)-\(kind.word)-\(lane.taken)",
+            member: member,
             attempt: lane.failures + 1)
     }
 
     // MARK: - What it says
 
-    /// The alert without times.
-    package static var member: NoticeMember {
-        var member = NoticeMember()
-        member.name = .rollcallStoreFailing
-        let severity = AlertRules()[.rollcallStoreFailing].severity
-        member.labels = [
-            Label("alertname", member.name.word.bytes), Label("severity", severity.word.bytes),
-        ]
-        return member
-    }
-
     /// The silence that mutes it at `now`. `engine` is of the last commit: its silences do not end
     /// by themselves as long as nothing is judged.
-    package static func silence(in engine: Engine, now: RunningTime) -> Silence? {
-        engine.desk.silences.first { $0.ends > now && $0.matchers.fit(member.labels) }
+    package func silence(in engine: Engine, now: RunningTime) -> Silence? {
+        let labels = subject.member.labels
+        return engine.desk.silences.first { $0.ends > now && $0.matchers.fit(labels) }
     }
 
     /// How the alert stands; nil if it does not.
@@ -278,13 +305,15 @@ package struct StoreAlarm: Equatable, Sendable {
     ) -> [(receiver: [UInt8], silence: Int64)] {
         guard let silence, state == .firing else { return [] }
         let known = Set(told.map(\.receiver))
-        return receivers.filter { $0.wants(Self.member.labels) && !known.contains($0.name) }
+        return receivers.filter { $0.wants(subject.member.labels) && !known.contains($0.name) }
             .map { ($0.name, silence.number) }
     }
 
-    private static func addresses(_ receivers: [Receiver]) -> [LaneKey: Receiver] {
+    private static func addresses(
+        _ receivers: [Receiver], _ subject: Subject
+    ) -> [LaneKey: Receiver] {
         var addresses: [LaneKey: Receiver] = [:]
-        for receiver in receivers where receiver.wants(member.labels) {
+        for receiver in receivers where receiver.wants(subject.member.labels) {
             for target in 0..<max(1, receiver.targets) {
                 addresses[LaneKey(receiver: receiver.name, target: target)] = receiver
             }

@@ -1,0 +1,131 @@
+import CSQLite
+import RollcallCore
+
+/// Looks at everything in a copy of a store: pages, indexes, checksums, numbers without holes, and
+/// whether a start would come to its last turn.
+struct BackupCheck {
+    private let path: String
+    private let source: String
+    private let connection: SQLiteConnection
+
+    /// Moves the log of the copy at `path` into it, and checks it; the last turn. `source` is the
+    /// store that it is a copy of. Errors: `BackupError`.
+    static func run(_ path: String, of source: String) throws(BackupError) -> Turn {
+        do throws(StoreError) {
+            let check = try BackupCheck(path, source)
+            let turn = try check.all()
+            try check.connection.close()
+            guard let turn else {
+                throw StoreError.damaged("it holds no turn")
+            }
+            try checkBase(path)
+            return turn
+        } catch {
+            throw refusal(error, path, source)
+        }
+    }
+
+    private static func refusal(
+        _ error: StoreError, _ path: String, _ source: String
+    ) -> BackupError {
+        switch error {
+        case .foreignFile, .newerVersion:
+            return .unusable(path: source, error.finding)
+        case .setting(let name, _, let found):
+            return .unusable(path: source, "\(name) is \(found): start `rollcall serve` once on it")
+        default: break
+        }
+        if StoreQuarantine.cause(error) != nil {
+            return .damaged(path: source, error.finding)
+        }
+        return .unusable(path: path, "\(error)")
+    }
+
+    private init(_ path: String, _ source: String) throws(StoreError) {
+        self.path = path
+        self.source = source
+        connection = try SQLiteConnection(path: path, access: .readWrite)
+        try JournalSchema.guardConnection(connection)
+        let version = try connection.integer("PRAGMA user_version")
+        guard try JournalSchema.inspect(connection) == .current else {
+            throw .setting(
+                name: "the store's version", wanted: "\(JournalSchema.version)",
+                found: "\(version)")
+        }
+        // Nothing of it must be sought beside the file, whoever moves it.
+        let mode = try connection.text("PRAGMA journal_mode = DELETE") ?? ""
+        guard mode == "delete" else {
+            throw .setting(name: "journal_mode", wanted: "delete", found: mode)
+        }
+    }
+
+    private func all() throws(StoreError) -> Turn? {
+        let pages = try connection.text("PRAGMA integrity_check(1)") ?? ""
+        guard pages == "ok" else { throw .damaged("integrity_check: \(pages)") }
+        try checkRows()
+        try check("decision", "SELECT * FROM decisions") {
+            RowChecksum.fits(DecisionRow($0), $0.integer(at: 7))
+        }
+        var last: Turn?
+        try check("turn", "SELECT * FROM turns ORDER BY number") { statement in
+            let turn = Turn(statement)
+            let isNext = last.map { $0.number + 1 == turn.number } ?? true
+            last = turn
+            return isNext && RowChecksum.fits(turn, statement.integer(at: 6))
+        }
+        let lastRow = try connection.integer("SELECT max(id) FROM journal")
+        guard lastRow == 0 || lastRow == last?.lastRow else {
+            throw .damaged("row \(lastRow) is not the last turn's")
+        }
+        return last
+    }
+
+    private func checkRows() throws(StoreError) {
+        let (first, last) = (
+            try connection.integer("SELECT min(id) FROM journal"),
+            try connection.integer("SELECT max(id) FROM journal")
+        )
+        var progress = ProgressLine(total: max(0, last - first + 1), unit: "rows verified")
+        defer { progress.finish() }
+        var expected = first
+        try check("journal row", "SELECT * FROM journal ORDER BY id") { statement in
+            let row = JournalRow(statement)
+            defer { expected = row.id + 1 }
+            if row.id % 4096 == 0 { progress.update(done: row.id - first) }
+            return row.id == expected && RowChecksum.fits(row, statement.integer(at: 5))
+        }
+    }
+
+    /// Walks through a table; throws at the first row for which `isRight` says no.
+    private func check(
+        _ what: String, _ sql: StaticString, _ isRight: (Statement) -> Bool
+    ) throws(StoreError) {
+        let select = try Statement(connection, sql)
+        defer { select.finalize() }
+        while try select.next() {
+            guard isRight(select) else {
+                throw .damaged("\(what) \(select.integer(at: 0)) is not as it was written")
+            }
+        }
+    }
+
+    /// A start needs a checkpoint, or all turns.
+    private static func checkBase(_ path: String) throws(StoreError) {
+        do throws(ExportError) {
+            let reader = try ExportReader(path: path, mindsErasures: false)
+            var newest: EngineCheckpoint?
+            for checkpoint in try reader.checkpoints() {
+                newest = checkpoint
+                guard try reader.engine(of: checkpoint) != nil else {
+                    throw .damaged(path: path, "the checkpoint of turn \(checkpoint.turn)")
+                }
+            }
+            let first = try reader.turn(notBefore: .min)?.number
+            guard newest != nil || first == 1 else {
+                throw .damaged(path: path, "no checkpoint, and its first turns are cut")
+            }
+        } catch {
+            throw .damaged("\(error)")
+        }
+    }
+}

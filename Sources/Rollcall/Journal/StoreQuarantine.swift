@@ -1,0 +1,160 @@
+import CSQLite
+import Glibc
+import RollcallCore
+
+/// What was lost with a store, as its successor keeps it.
+package struct StateLoss: Equatable, Sendable {
+    /// Why.
+    package var cause: StateLossCause
+    /// When that was noticed, by the wall clock.
+    package var at: Timestamp
+    /// What says so: SQLite's words, or ours. No bound values.
+    package var evidence: String
+    /// The files that were put aside, by their new names.
+    package var kept: [String] = []
+    /// True until the fleet has been watched again for a while (see `Keeper.tendLoss`).
+    package var isOpen = true
+}
+
+/// Puts a store aside that cannot be read: its files get other names, and are never deleted.
+///
+/// Source: reference/reliability.md P12, D-08.
+enum StoreQuarantine {
+    /// The endings of a store's files. The first is moved first: what is left without it is put
+    /// aside at the next start.
+    private static let endings = ["", "-wal", "-shm", "-journal"]
+
+    /// What an error says of the store itself; nil for all that may be the disk's, another process'
+    /// or our own fault: that is no reason to take a store away from its place.
+    static func cause(_ error: StoreError) -> StateLossCause? {
+        switch error {
+        case .foreignFile: .foreign
+        case .damaged: .damaged
+        case .sqlite(let failure) where failure.code == SQLITE_CORRUPT: .damaged
+        case .sqlite(let failure) where failure.code == SQLITE_NOTADB: .damaged
+        default: nil
+        }
+    }
+
+    /// Leaves word that damage was met while the store at `path` was served: a start may not read what
+    /// is damaged, and would come to the same end again and again. An error is no news: that end is
+    /// said in any case.
+    static func suspect(_ path: String) {
+        let descriptor = open(path + suspicion, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// True if such word was left.
+    static func isSuspect(_ path: String) -> Bool { StoreFile.isThere(path + suspicion) }
+
+    /// Takes it away: the store was looked at.
+    static func trust(_ path: String) { unlink(path + suspicion) }
+
+    private static let suspicion = ".suspect"
+
+    /// True if the store's file is missing or empty and its log is not: SQLite would delete that.
+    static func isLogAlone(_ path: String) -> Bool {
+        StoreFile.size(path) == 0
+            && (StoreFile.size(path + "-wal") > 0 || StoreFile.size(path + "-journal") > 0)
+    }
+
+    /// Gives the files at `path` names that say when, and returns those without their directory. An
+    /// empty file holds nothing that could be kept, and stays.
+    ///
+    /// Errors: `file`; what was moved by then is in its new place.
+    static func putAside(_ path: String, at wall: Timestamp) throws(StoreError) -> [String] {
+        let directory = try StoreDirectory(storePath: path)
+        let name = freeName(path, at: wall)
+        var moved: [String] = []
+        for ending in endings where StoreFile.size(path + ending) > 0 {
+            guard rename(path + ending, name + ending) == 0 else {
+                throw .file(call: "rename", path: path + ending, errno: errno)
+            }
+            moved.append(String((name + ending).split(separator: "/").last ?? ""))
+        }
+        try directory.sync()
+        return moved
+    }
+
+    /// `rollcall.db.corrupt-20261122T162100Z`, or with a number behind if there is such a file.
+    private static func freeName(_ path: String, at wall: Timestamp) -> String {
+        let digits = RFC3339.string(wall).prefix(19).filter { $0 != "-" && $0 != ":" }
+        let base = "\(path).corrupt-\(digits)Z"
+        var name = base
+        var number = 1
+        while endings.contains(where: { StoreFile.isThere(name + $0) }) {
+            number += 1
+            name = "\(base)-\(number)"
+        }
+        return name
+    }
+
+    /// True if another process holds a lock of SQLite's on the file at `path`: whoever reads or
+    /// writes it, or has it open with a log. Our own connections must be closed by now: to close a
+    /// descriptor drops this process' locks.
+    static func isHeld(_ path: String) -> Bool {
+        // PENDING_BYTE, RESERVED_BYTE and the 510 bytes of SHARED_FIRST (sqlite.org/fileformat2).
+        let locks = isLocked(path, from: 0x4000_0000, count: 512)
+        // "The 8 locks … at offset 120", and the one by which a connection says that it is there.
+        return locks || isLocked(path + "-shm", from: 120, count: 9)
+    }
+
+    private static func isLocked(_ path: String, from: off_t, count: off_t) -> Bool {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = from
+        lock.l_len = count
+        return fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+    }
+}
+
+extension Journal {
+    /// What was lost when this store was begun, or was found older than it should be; nil if nothing.
+    package func stateLoss() throws(StoreError) -> StateLoss? {
+        guard let bytes = try bytes(forKey: StateLoss.key) else { return nil }
+        guard let loss = StateLoss(storedBytes: bytes) else {
+            throw .damaged("meta \(StateLoss.key) makes no sense")
+        }
+        return loss
+    }
+
+    /// Keeps it, in the open transaction.
+    func set(stateLoss loss: StateLoss) throws(StoreError) {
+        var failure: StoreError?
+        loss.storedBytes.withUnsafeBytes { bytes in
+            do throws(StoreError) {
+                try set(bytes, forKey: StateLoss.key)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+    }
+}
+
+extension StateLoss {
+    fileprivate static let key = "state_loss"
+
+    /// A line each: when, whether it is open, why, what says so, names.
+    fileprivate var storedBytes: [UInt8] {
+        let words = evidence.split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = ["\(at.milliseconds)", isOpen ? "open" : "over", "\(cause.word)"]
+        return Array((lines + [words.joined(separator: " ")] + kept).joined(separator: "\n").utf8)
+    }
+
+    fileprivate init?(storedBytes: [UInt8]) {
+        let text = String(decoding: storedBytes, as: UTF8.self)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        guard lines.count >= 4, let at = Int64(lines[0]),
+            (0...RFC3339.millisecondsMax).contains(at), ["open", "over"].contains(lines[1]),
+            let cause = StateLossCause.allCases.first(where: { "\($0.word)" == lines[2] })
+        else { return nil }
+        self.init(
+            cause: cause, at: Timestamp(milliseconds: at), evidence: lines[3],
+            kept: Array(lines.dropFirst(4)), isOpen: lines[1] == "open")
+    }
+}

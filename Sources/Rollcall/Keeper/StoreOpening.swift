@@ -1,0 +1,68 @@
+import RollcallCore
+
+/// How a store is opened for the keeper: as it is, or anew if it cannot be read.
+///
+///     lock ──► open ──► recover ───────────────────────────────────────► opened
+///                │         │ damaged, foreign                               ▲
+///                └─────────┴──► epoch file ──► put aside ──► open an empty one ┘
+///
+/// A store is put aside once at a start at most, and only by evidence: a second failure, and every
+/// other one, ends the start. That an epoch file stands beside a store without a turn says that there
+/// was another one, also after a crash in between.
+struct StoreOpening {
+    let store: KeeperStore
+    var recovered: KeeperStore.Recovered
+    /// What was lost by it.
+    private(set) var loss: StateLoss?
+
+    /// Opens or makes the store at `path`. Errors: `StoreError`.
+    init(
+        path given: String, aroundCommit: KeeperStore.AroundCommit? = nil
+    ) throws(StoreError) {
+        let path = try StoreFile.resolve(given)
+        // Before anything is looked at, and held over the moving.
+        let lock = try StoreLock(storePath: path)
+        let epoch = EpochFile(storePath: path)
+        var loss: StateLoss?
+        if StoreQuarantine.isLogAlone(path) {
+            loss = try Self.putAside(path, epoch, .gone, "its log stood there alone")
+        }
+        do throws(StoreError) {
+            (store, recovered) = try Self.open(path, lock, aroundCommit)
+        } catch {
+            let evidence = error
+            guard loss == nil, let cause = StoreQuarantine.cause(evidence),
+                cause != .foreign || !StoreQuarantine.isHeld(path)
+            else { throw evidence }
+            loss = try Self.putAside(path, epoch, cause, evidence.finding)
+            StoreQuarantine.trust(path)
+            (store, recovered) = try Self.open(path, lock, aroundCommit)
+        }
+        StoreQuarantine.trust(path)
+        if loss == nil, recovered.lastTurn == nil, epoch.isThere {
+            loss = StateLoss(
+                cause: .gone, at: ClockReading.now().wall,
+                evidence: "an epoch file stands beside it, and it holds no turn")
+        }
+        self.loss = loss
+    }
+
+    private static func open(
+        _ path: String, _ lock: StoreLock, _ aroundCommit: KeeperStore.AroundCommit?
+    ) throws(StoreError) -> (KeeperStore, KeeperStore.Recovered) {
+        let store = try KeeperStore(path: path, lock: lock, aroundCommit: aroundCommit)
+        return (store, try store.recover())
+    }
+
+    private static func putAside(
+        _ path: String, _ epoch: EpochFile, _ cause: StateLossCause, _ evidence: String
+    ) throws(StoreError) -> StateLoss {
+        let clock = ClockReading.now()
+        if !epoch.isThere {
+            try epoch.write(
+                EpochFile.Page(store: 0, claims: 0, reading: EpochFile.Reading(clock)))
+        }
+        let kept = try StoreQuarantine.putAside(path, at: clock.wall)
+        return StateLoss(cause: cause, at: clock.wall, evidence: evidence, kept: kept)
+    }
+}

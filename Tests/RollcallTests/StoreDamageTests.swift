@@ -1,0 +1,256 @@
+import Foundation
+import RollcallCore
+import Testing
+
+@testable import Rollcall
+
+/// A store in which a bit flipped or of which an end is missing is never wrong silently (P12, D-08).
+///
+/// `ROLLCALL_FLIPS=1000` flips that many bits, and cuts files 200 times.
+@Suite struct StoreDamageTests {
+    private static let asked = ProcessInfo.processInfo.environment["ROLLCALL_FLIPS"].flatMap(
+        Int.init)
+    private static let flips = asked ?? 120
+    private static let cuts = asked == nil ? 40 : 200
+
+    /// What came of a damaged store.
+    private enum Outcome: String {
+        /// It has what it had.
+        case same
+        /// What is wrong in it was said; the state is right.
+        case said
+        /// It was put aside, and that was said.
+        case putAside
+        /// The epoch file knows of more than there is, and that is said.
+        case older
+        /// It was not opened, for a reason, and is where it was.
+        case refused
+        /// It serves, and refuses to tell the part of its history that is damaged.
+        case historyRefused
+        /// It has the state and the journal that it had, and one of the tables that carry no
+        /// checksums has not what it had.
+        case elsewhere
+        /// It decides by something else than what was written, and nobody knows.
+        case silent
+    }
+
+    /// A store as a kill leaves it: some of it in the file, some in the log.
+    private struct Original {
+        var files: [String: [UInt8]] = [:]
+        var state: [[UInt8]]
+        var history: [UInt8]
+        var rest: String
+
+        init() throws {
+            let directory = TemporaryDirectory()
+            let story = try ExportStory(path: directory.store)
+            try story.tell()
+            let page = EpochFile.Page(
+                store: story.store.number, claims: 0, turn: story.turn,
+                reading: EpochFile.Reading(ClockReading.now()))
+            try EpochFile(storePath: directory.store).write(page)
+            _ = try story.store.journal.checkpointWAL(.passive)
+            for _ in 0..<12 { try story.commit([try story.batch(#"{"responder_id":"r-1"}"#)]) }
+            EpochFile(storePath: directory.store).note(turn: story.turn)
+            try EpochFile(storePath: directory.store).write(
+                EpochFile.Page(
+                    store: story.store.number, claims: 0, turn: story.turn,
+                    reading: page.reading))
+            for name in ["rollcall.db", "rollcall.db-wal", "rollcall.db.epoch"] {
+                files[name] = directory.bytes(name)
+            }
+            state = StoreDamageTests.state(story.engine)
+            history = try StoreDamageTests.history(directory.store)
+            rest = try StoreDamageTests.rest(story.store)
+            try story.close()
+        }
+    }
+
+    private static func state(_ engine: Engine) -> [[UInt8]] {
+        let checkpoint = Checkpoint(engine)
+        return (0..<checkpoint.sliceCount).map { checkpoint.slice($0) }
+    }
+
+    private static func history(_ path: String) throws -> [UInt8] {
+        var export = try StoreExport(path: path)
+        var lines: [UInt8] = []
+        while true {
+            let chunk = try export.chunk()
+            if chunk.isEmpty { return lines }
+            lines += chunk
+        }
+    }
+
+    /// What the tables without checksums hold.
+    private static func rest(_ store: KeeperStore) throws -> String {
+        let connection = store.journal.connection
+        return try [
+            connection.text(
+                """
+                SELECT group_concat(quote(number) || quote(responder) || quote(tally)
+                    || quote(region) || quote(opened_ms) || quote(closed_ms) || quote(first_turn)
+                    || quote(turn) || quote(body)) FROM gaps
+                """),
+            connection.text(
+                """
+                SELECT group_concat(quote(day) || quote(responder) || quote(platform)
+                    || quote(contact_ms) || quote(location_ms) || quote(region)) FROM dark
+                """),
+            connection.text("SELECT group_concat(key || quote(value)) FROM meta"),
+        ].map { $0 ?? "" }.joined(separator: "\n")
+    }
+
+    private static func outcome(
+        _ original: Original, _ files: [String: [UInt8]], _ what: String
+    ) throws -> Outcome {
+        let directory = TemporaryDirectory()
+        for (name, bytes) in files { directory.write(name, bytes) }
+        let opening: StoreOpening
+        do throws(StoreError) {
+            opening = try StoreOpening(path: directory.store)
+        } catch {
+            #expect(!directory.names.contains { $0.contains(".corrupt-") }, "\(what): \(error)")
+            #expect(directory.bytes("rollcall.db") == files["rollcall.db"], "\(what): \(error)")
+            return .refused
+        }
+        let store = opening.store
+        defer { try? store.journal.close() }
+        if let loss = opening.loss {
+            #expect(!loss.evidence.isEmpty)
+            let kept = try #require(loss.kept.first)
+            #expect(kept.hasPrefix("rollcall.db.corrupt-"))
+            #expect(directory.bytes(kept) == files["rollcall.db"], "\(what): nothing is changed")
+            return .putAside
+        }
+        let recovered = opening.recovered
+        let page = try #require(EpochFile(storePath: directory.store).page())
+        let verdict = EpochFile.verdict(
+            page, store: store.number, claims: 0, turn: recovered.lastTurn?.number ?? 0,
+            page.reading)
+        if verdict.isRestored { return .older }
+        guard state(recovered.engine) == original.state else { return .silent }
+        if recovered.differences > 0 || !recovered.checkpointsDamaged.isEmpty { return .said }
+        do {
+            guard try history(directory.store) == original.history else { return .silent }
+        } catch is ExportError {
+            return .historyRefused
+        }
+        return try rest(store) == original.rest ? .same : .elsewhere
+    }
+
+    private func tally(_ outcomes: [Outcome]) -> String {
+        Dictionary(grouping: outcomes, by: \.rawValue).map { "\($0.key) \($0.value.count)" }
+            .sorted().joined(separator: ", ")
+    }
+
+    @Test func `a flipped bit is noticed, or changes nothing that is decided by`() throws {
+        let original = try Original()
+        let filled = original.files.mapValues { bytes in bytes.indices.filter { bytes[$0] != 0 } }
+        var dice = SystemRandomNumberGenerator()
+        var outcomes: [Outcome] = []
+        for number in 0..<Self.flips {
+            let name = number % 4 == 3 ? "rollcall.db-wal" : "rollcall.db"
+            var files = original.files
+            // Much of a small store is empty pages, in which nothing can be wrong.
+            let full = try #require(filled[name])
+            let place = full[Int.random(in: full.indices, using: &dice)]
+            let bit = UInt8(1) << Int.random(in: 0..<8, using: &dice)
+            files[name]?[place] ^= bit
+            let what = "bit \(bit) of byte \(place) of \(name)"
+            let outcome = try Self.outcome(original, files, what)
+            #expect(outcome != .silent, "\(what)")
+            outcomes.append(outcome)
+        }
+        print("flips: \(tally(outcomes))")
+        // The control: damage is met, and noticed.
+        #expect(outcomes.contains { $0 != .same && $0 != .elsewhere })
+    }
+
+    @Test func `a file of which an end is missing is noticed`() throws {
+        let original = try Original()
+        var outcomes: [Outcome] = []
+        for number in 0..<Self.cuts {
+            let name = number % 2 == 0 ? "rollcall.db" : "rollcall.db-wal"
+            var files = original.files
+            let count = try #require(files[name]?.count)
+            // Not the last bytes of the log: what stands there may be an older frame's.
+            let left = number < 2 ? 0 : Int.random(in: 0..<count)
+            files[name]?.removeLast(count - left)
+            let outcome = try Self.outcomeOfCut(original, files, "\(name) cut to \(left)")
+            #expect(outcome != .silent, "\(name) cut to \(left) of \(count)")
+            outcomes.append(outcome)
+        }
+        print("cuts: \(tally(outcomes))")
+        #expect(outcomes.contains(.older) && outcomes.contains(.putAside))
+    }
+
+    private static func outcomeOfCut(
+        _ original: Original, _ files: [String: [UInt8]], _ what: String
+    ) throws -> Outcome {
+        guard files["rollcall.db"]?.isEmpty == true else {
+            return try outcome(original, files, what)
+        }
+        // Nothing of the file is left; the log, which SQLite would delete, is kept.
+        let directory = TemporaryDirectory()
+        for (name, bytes) in files { directory.write(name, bytes) }
+        let opening = try StoreOpening(path: directory.store)
+        let loss = try #require(opening.loss)
+        #expect(loss.cause == .gone)
+        let kept = try #require(loss.kept.first)
+        #expect(kept.hasSuffix("Z-wal"))
+        #expect(directory.bytes(kept) == files["rollcall.db-wal"])
+        return .putAside
+    }
+
+    /// The control: without checksums the same test finds what is silently wrong.
+    @Test func `a flip in a value is silent where no checksum is`() throws {
+        let original = try Original()
+        let directory = TemporaryDirectory()
+        for (name, bytes) in original.files { directory.write(name, bytes) }
+        var store = try KeeperStore(path: directory.store)
+        let connection = store.journal.connection
+        try connection.run("UPDATE turns SET checksum = 0")
+        try connection.run(
+            """
+            UPDATE turns SET now_ms = now_ms + 1
+            WHERE number = (SELECT max(number) FROM turns)
+            """)
+        #expect(try Self.state(store.recover().engine) != original.state)
+        try connection.run("UPDATE turns SET checksum = 12345 WHERE number > 1")
+        try store.journal.close()
+        store = try KeeperStore(path: directory.store)
+        let error = try thrown { try store.recover() }
+        #expect(error.disposition == .fatal(.corrupt))
+    }
+
+    @Test func `a checkpoint that is damaged is passed over, and given up`() throws {
+        let original = try Original()
+        let directory = TemporaryDirectory()
+        for (name, bytes) in original.files { directory.write(name, bytes) }
+        let store = try KeeperStore(path: directory.store)
+        let newest = try #require(try store.journal.newestCheckpoint())
+        try store.journal.connection.run(
+            """
+            UPDATE checkpoint_slices SET body = zeroblob(length(body))
+            WHERE slice = 1 AND turn = (SELECT max(turn) FROM checkpoints)
+            """)
+        try store.journal.close()
+        let log = LogCapture()
+        func open() throws -> Keeper {
+            try Keeper(
+                path: directory.store, policy: ExportStory.policy(offlineAfter: 240),
+                log: log.logger, edge: EdgeFigures(), refusals: { 0 }, onFatal: { _ in })
+        }
+        let opening = try StoreOpening(path: directory.store)
+        #expect(opening.loss == nil)
+        #expect(opening.recovered.checkpointsDamaged == [newest.turn])
+        #expect(Self.state(opening.recovered.engine) == original.state)
+        try opening.store.journal.close()
+        _ = try open()
+        let line = "error a checkpoint is damaged: an older one and the journal were read instead"
+        #expect(log.lines.count { $0 == "\(line) checkpoint=\(newest.turn)" } == 1)
+        // The next start does not look at it any more.
+        _ = try open()
+        #expect(log.lines.count { $0.hasPrefix(line) } == 1)
+    }
+}
