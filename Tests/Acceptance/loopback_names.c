@@ -1,5 +1,6 @@
 // Preloaded into the server: names that only these tests know, and where they lead.
 //
+//   home.test       this machine
 //   metadata.test   169.254.169.254
 //   both.test       169.254.169.254, and then this machine
 //   flip.test       this machine the first time, 0.0.0.0 (which Linux connects to this machine) later
@@ -26,6 +27,8 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
     look_up *real = (look_up *)dlsym(RTLD_NEXT, "getaddrinfo");
     if (node == NULL)
         return real(node, service, hints, found);
+    if (strcmp(node, "home.test") == 0)
+        return real("127.0.0.1", service, hints, found);
     if (strcmp(node, "metadata.test") == 0)
         return real("169.254.169.254", service, hints, found);
     if (strcmp(node, "flip.test") == 0)

@@ -211,9 +211,14 @@ class AddressTests(OutgoingTestCase):
             for name in ("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY")}
         with open(os.path.join(self.directory, ".netrc"), "w", encoding="ascii") as file:
             file.write("default login n3trc-user password n3trc-password\n")
+        # No name that is plainly this machine's: those need no proxy anyway.
         server = self.serve(
-            self.hooks({"hook": hook.url, "secure": "https://127.0.0.1:1/"}),
-            variables={**variables, "HOME": self.directory, "NETRC": f"{self.directory}/.netrc"})
+            self.hooks({
+                "hook": hook.url.replace("127.0.0.1", "home.test"),
+                "secure": "https://home.test:1/"}),
+            variables={
+                **variables, **self.names(), "HOME": self.directory,
+                "NETRC": f"{self.directory}/.netrc"})
         self.outcomes(server, {"hook": (200, None), "secure": (None, "Connection refused")})
         self.assertNotIn("authorization", hook.requests[0].headers)
         self.assertNotIn("cookie", hook.requests[0].headers)
