@@ -77,20 +77,25 @@ class SlowTests(RollcallTestCase):
     def round(self, server):
         """Some of each kind, fewer than there is room for, and two good clients beside them."""
         heads = [Drip(server.port, HEAD) for _ in range(160)]
-        readers = [Drip(server.port, LIST * LISTS, reads=True) for _ in range(100)]
+        readers = []
+        for _ in range(60):
+            readers.append(Drip(server.port, LIST * LISTS, reads=True))
+            # It is about reading: that many long lists at one moment are work for seconds.
+            time.sleep(0.03)
         bodies = [Drip(server.port, BODY) for _ in range(140)]
         good = GoodClients(self, server.port)
         try:
-            limit = max(HEAD_SECONDS, ANSWER_SECONDS)
-            self.drip(heads + readers, bodies, limit + MARGIN_SECONDS)
-            # Who reads steadily takes what the kernel has for them, a byte a step, long after that.
-            self.ended(heads, HEAD_SECONDS)
-            self.ended(readers, ANSWER_SECONDS)
+            # Each answer has its own deadline, and the first ones may fit into the kernel's buffers.
+            limit = 3 * ANSWER_SECONDS + MARGIN_SECONDS
+            self.drip(heads + readers, bodies, limit)
+            self.ended(heads, HEAD_SECONDS, HEAD_SECONDS + MARGIN_SECONDS)
+            self.ended(readers, ANSWER_SECONDS, limit)
             if ROUNDS:
                 self.drip(bodies, [], BODY_SECONDS + MARGIN_SECONDS)
-                self.ended(bodies, BODY_SECONDS)
+                self.ended(bodies, BODY_SECONDS, BODY_SECONDS + 2 * MARGIN_SECONDS)
             else:
-                self.assertEqual([drip.lasted for drip in bodies], [None] * len(bodies))
+                lasted = [drip.lasted for drip in bodies if drip.lasted is not None]
+                self.assertGreater(min(lasted, default=BODY_SECONDS), BODY_SECONDS - 2)
         finally:
             good.end()
             for drip in heads + readers + bodies:
@@ -117,11 +122,12 @@ class SlowTests(RollcallTestCase):
             return True
         return False
 
-    def ended(self, drips, seconds):
+    def ended(self, drips, seconds, most):
         lasted = [drip.lasted for drip in drips]
         self.assertNotIn(None, lasted, f"{lasted.count(None)} of {len(lasted)} are still there")
         # Not before their time either: they are slow, not wrong.
         self.assertGreater(min(lasted), seconds - 2)
+        self.assertLess(max(lasted), most)
 
 
 def is_closed_by_peer(connection):
