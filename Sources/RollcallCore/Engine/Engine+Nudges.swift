@@ -296,8 +296,17 @@ extension Engine {
     // MARK: - What followed (N8)
 
     private mutating func settleFollowed() {
+        var due: [DeadlineQueue<RunningTime>.Entry] = []
         while let first = nudges.followed.first, first.at <= watch.now {
             _ = nudges.followed.popFirst()
+            due.append(first)
+        }
+        // Of one instant by their ids (F1): the queue keeps equals in the order in which they came,
+        // and after a restart they came in another one.
+        due.sort {
+            $0.at == $1.at ? roster.precedes(Int($0.number), Int($1.number)) : $0.at < $1.at
+        }
+        for first in due {
             let number = Int(first.number)
             guard var state = nudgeStates[number], state.followed != 0,
                 state.followedUntil == first.at
