@@ -5,8 +5,8 @@ import Testing
 final class TemporaryDirectory: Sendable {
     let path: String
 
-    init() {
-        var template = Array("/tmp/rollcall-tests-XXXXXX".utf8CString)
+    init(below folder: String = "/tmp") {
+        var template = Array("\(folder)/rollcall-tests-XXXXXX".utf8CString)
         let made = mkdtemp(&template).flatMap { realpath($0, nil) }
         path = made.map { String(cString: $0) } ?? ""
         free(made)
@@ -51,6 +51,8 @@ final class TemporaryDirectory: Sendable {
     func write(_ name: String, _ text: String, mode: mode_t = 0o600) {
         write(name, Array(text.utf8), mode: mode)
     }
+
+    func remove(_ name: String) { unlink(path + "/" + name) }
 
     func makeFIFO(_ name: String) { mkfifo(path + "/" + name, 0o600) }
 

@@ -34,13 +34,17 @@ package struct KeeperStore {
 
     /// Opens or makes the store at `path`. Errors: as `Journal`.
     package init(path: String, aroundCommit: AroundCommit? = nil) throws(StoreError) {
-        try self.init(path: path, lock: nil, aroundCommit: aroundCommit)
+        try self.init(path: path, vfs: nil, lock: nil, aroundCommit: aroundCommit)
     }
 
-    /// The same under a lock that is held already.
-    init(path: String, lock: StoreLock?, aroundCommit: AroundCommit?) throws(StoreError) {
+    /// The same under a lock that is held already, or through SQLite's system layer named `vfs`:
+    /// tests give one of their own.
+    init(
+        path: String, vfs: String? = nil, lock: StoreLock? = nil,
+        aroundCommit: AroundCommit? = nil
+    ) throws(StoreError) {
         self.aroundCommit = aroundCommit
-        journal = try Journal(path: path, vfs: nil, lock: lock)
+        journal = try Journal(path: path, vfs: vfs, lock: lock)
         if let known = try journal.storeNumber() {
             number = known
             return
