@@ -40,8 +40,7 @@ package struct KeeperStore {
     /// The same under a lock that is held already, or through SQLite's system layer named `vfs`:
     /// tests give one of their own.
     init(
-        path: String, vfs: String? = nil, lock: StoreLock? = nil,
-        aroundCommit: AroundCommit? = nil
+        path: String, vfs: String?, lock: StoreLock? = nil, aroundCommit: AroundCommit? = nil
     ) throws(StoreError) {
         self.aroundCommit = aroundCommit
         journal = try Journal(path: path, vfs: vfs, lock: lock)

@@ -50,7 +50,7 @@ struct StoreOpening {
     private static func open(
         _ path: String, _ lock: StoreLock, _ aroundCommit: KeeperStore.AroundCommit?
     ) throws(StoreError) -> (KeeperStore, KeeperStore.Recovered) {
-        let store = try KeeperStore(path: path, lock: lock, aroundCommit: aroundCommit)
+        let store = try KeeperStore(path: path, vfs: nil, lock: lock, aroundCommit: aroundCommit)
         return (store, try store.recover())
     }
 
