@@ -20,6 +20,9 @@ package struct ReplayReader {
         case ended
     }
 
+    /// Steps of the wall in milliseconds at most, either way: time itself must not run out.
+    private static let stepMax: UInt64 = 3_155_760_000_000
+
     private let decodePolicy: (([UInt8]) throws -> Policy)?
     private var state = State.running
     private var line = 0
@@ -192,10 +195,8 @@ package struct ReplayReader {
             }
         case "clock":
             guard let step = body.stepMilliseconds else { throw fault("body has no step_ms") }
-            let event = Event.clock(step: Milliseconds(step))
-            // Time itself must not run out.
-            guard event.isCredible else { throw fault("step_ms: beyond a century") }
-            return event
+            guard step.magnitude <= Self.stepMax else { throw fault("step_ms: beyond a century") }
+            return .clock(step: Milliseconds(step))
         case "store":
             switch body.state {
             case "failing": return .store(isFailing: true)
