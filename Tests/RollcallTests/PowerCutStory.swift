@@ -219,11 +219,11 @@ struct PowerCutStory {
         let engine = engine
         var working = chores
         try store.commit([pending]) { () throws(StoreError) in
-            bytes = try working.write(to: journal, engine)
+            bytes = try working.writePiece(to: journal, engine).bytes
         }
         commits.append(Mark(turn: turn, position: RecordingDisk.position))
         chores = working
-        try chores.committed(pending, store.journal, engine, clock)
+        _ = try chores.committed(pending, store.journal, engine, clock)
         if chores.checkpoints.last?.turn != before { checkpoints += 1 }
         if chores.hasCut { cuts += 1 }
         chores.hasCut = false

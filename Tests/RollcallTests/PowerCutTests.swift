@@ -101,7 +101,7 @@ import Testing
             let turn = recovered.lastTurn?.number ?? 0
             let acknowledged = story.commits.last { $0.position <= position }?.turn ?? 0
             if let detail = trouble(recovered, turn, story) { return .damaged(detail) }
-            let verdict = try verdict(store, at: position, story)
+            let verdict = try verdict(store, turn, noted: acknowledged, at: position, story)
             guard turn >= acknowledged else { return .lost }
             guard !verdict.isRestored else { return .damaged("the epoch file is ahead") }
             if goesOn, let detail = try goOn(store, recovered, turn) { return .damaged(detail) }
@@ -121,14 +121,19 @@ import Testing
         return "another state than that of turn \(turn)"
     }
 
-    /// What the epoch file says that stands beside the store by then.
+    /// What the epoch file says that stands beside the store by then, with the last turn that was
+    /// acknowledged noted in it.
     private static func verdict(
-        _ store: KeeperStore, at position: Int, _ story: PowerCutStory
+        _ store: KeeperStore, _ turn: Int64, noted: Int64, at position: Int,
+        _ story: PowerCutStory
     ) throws(StoreError) -> EpochFile.Verdict {
-        let page = story.epochs.last { $0.position <= position }?.page
-        guard let page else { return EpochFile.Verdict() }
+        guard var page = story.epochs.last(where: { $0.position <= position })?.page else {
+            return EpochFile.Verdict()
+        }
+        page.turn = noted
         return EpochFile.verdict(
-            page, store: store.number, claims: try store.journal.pushClaims(), page.reading)
+            page, store: store.number, claims: try store.journal.pushClaims(), turn: turn,
+            page.reading)
     }
 
     /// Writes another turn, and comes back to it.
