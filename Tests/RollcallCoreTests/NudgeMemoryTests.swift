@@ -114,7 +114,7 @@ import Testing
     {
         let engine = try timeline(
             """
-            0s      policy nudges stale=10m
+            0s      policy nudges webhook,stale=10m
             0s      9,1,7,3,5 report with 1
             10m     → 1 nudged, 3 nudged, 5 nudged, 7 nudged, 9 nudged
             """, nudges: true)
