@@ -367,6 +367,28 @@ import Testing
         #expect(server.figures.idleCut == 0)
     }
 
+    @Test func `who is served keeps the connection while others flood`() throws {
+        // A sweep each 250 ms.
+        let server = try echoServer(
+            httpLimits {
+                $0.connectionsMax = 4
+                $0.lingerDeadline = .seconds(1)
+            })
+        let served = try RawClient(port: server.port)
+        served.send(get)
+        #expect(served.readAnswer().status == 200)
+        // Three have a connection and say nothing, two wait.
+        let silent = try (0..<5).map { _ in try RawClient(port: server.port) }
+        for _ in 0..<12 {
+            usleep(100_000)
+            served.send(get)
+            let answer = served.readAnswer()
+            #expect(answer.status == 200)
+            #expect(!answer.head.contains("Connection: close"))
+        }
+        withExtendedLifetime(silent) {}
+    }
+
     @Test func `connections past the limit wait, and idle ones give way to them`() throws {
         let limits = httpLimits {
             $0.connectionsMax = 4

@@ -215,6 +215,16 @@ final class HTTPConnection: @unchecked Sendable {
         }
     }
 
+    /// Whether no whole head has come for a moment: its deadline will end it if none comes.
+    func isSilent(at now: HTTPInstant) -> Bool {
+        shared.withLock {
+            switch $0.phase {
+            case .header, .idle: $0.since.duration(to: now) >= .milliseconds(100)
+            case .body, .handling, .parked, .responding, .lingering: false
+            }
+        }
+    }
+
     /// Whether bytes have come since the last request ended. libmicrohttpd reads them at once and
     /// tells nobody before the head is whole, but the kernel knows when the last ones came. Those
     /// within `pipeliningMargin` of the request's end count as part of it: the kernel's stamp is

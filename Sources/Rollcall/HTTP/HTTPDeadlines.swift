@@ -10,7 +10,8 @@ import Synchronization
 /// `@unchecked Sendable` is true because the C handles (thread, pipe) are used by `start` and
 /// `stop` only, whose caller is one thread.
 final class HTTPDeadlines: @unchecked Sendable {
-    /// Whether all connections are in use and somebody waits for one.
+    /// Whether more wait for a connection than will get one of those who say nothing, since the
+    /// sweep before the last.
     let isCrowded = Atomic(false)
 
     private let limits: HTTPLimits
@@ -25,6 +26,8 @@ final class HTTPDeadlines: @unchecked Sendable {
         var figures = HTTPFigures()
         /// The listening socket; -1 once it is closed.
         var listener: Int32 = -1
+        /// Whether more waited at the last sweep than would get a connection.
+        var isTight = false
     }
 
     /// Deadlines of a server with these limits; nothing runs before `start`.
@@ -112,7 +115,13 @@ final class HTTPDeadlines: @unchecked Sendable {
         let now = HTTPInstant.now
         let expired = state.withLock { state in
             let isFull = state.connections.count >= limits.connectionsMax
-            isCrowded.store(isFull && isAwaited(state.listener), ordering: .relaxed)
+            // Those who say nothing are ended soon, and make room. Who is served keeps theirs
+            // meanwhile: a flood of connections must not take it.
+            let waiting = isFull ? waitingCount(state.listener) : 0
+            let isTight =
+                waiting > 0 && waiting > state.connections.values.count { $0.isSilent(at: now) }
+            isCrowded.store(isTight && state.isTight, ordering: .relaxed)
+            state.isTight = isTight
             var expired: [HTTPReply] = []
             for connection in state.connections.values {
                 switch connection.overdue(at: now, limits: limits, isFull: isFull) {
@@ -154,10 +163,12 @@ extension HTTPFigures {
     }
 }
 
-/// Whether anybody waits to be accepted: of a listening socket, `tcpi_unacked` is how many do.
-private func isAwaited(_ listener: Int32) -> Bool {
-    guard listener >= 0, let info = tcpInfo(listener) else { return false }
-    return info.tcpi_state == UInt8(TCP_LISTEN) && info.tcpi_unacked > 0
+/// How many wait to be accepted: of a listening socket, that is `tcpi_unacked`.
+private func waitingCount(_ listener: Int32) -> Int {
+    guard listener >= 0, let info = tcpInfo(listener), info.tcpi_state == UInt8(TCP_LISTEN) else {
+        return 0
+    }
+    return Int(info.tcpi_unacked)
 }
 
 /// Makes the close of a socket throw away what the other side does not take. The kernel would keep
