@@ -128,7 +128,10 @@ import Testing
             page, store: store.number, claims: 0, turn: recovered.lastTurn?.number ?? 0,
             page.reading)
         if verdict.isRestored { return .older }
-        guard state(recovered.engine) == original.state else { return .silent }
+        // Decisions that come out otherwise are an error in the log, and counted (J3).
+        guard state(recovered.engine) == original.state else {
+            return recovered.differences > 0 ? .said : .silent
+        }
         if recovered.differences > 0 || !recovered.checkpointsDamaged.isEmpty { return .said }
         do {
             guard try history(directory.store) == original.history else { return .silent }
