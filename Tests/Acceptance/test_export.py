@@ -194,7 +194,7 @@ class ExportTests(RollcallTestCase):
         with sqlite3.connect(server.store) as database:
             # Two bytes of statuses and one of the origin.
             database.execute(
-                "UPDATE decisions SET body = x'000201', checksum = 0"
+                "UPDATE decisions SET body = x'000201', checksum = NULL"
                 " WHERE kind = 1 AND body = x'000101'")
         database.close()
         report = self.verify(server.store, code=1)

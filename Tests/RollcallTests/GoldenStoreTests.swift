@@ -201,7 +201,7 @@ import Testing
         let ids = (0..<engine.roster.count).map { text(engine.roster.id($0)) }
         #expect(ids == (0..<7).map { "r-\($0)" } + ["", "late-1"])
         #expect(engine.brokenInvariants() == [])
-        #expect(try connection.integer("SELECT sum(checksum) FROM journal") == 0)
+        #expect(try connection.integer("SELECT count(checksum) FROM journal") == 0)
         let turn = try #require(try store.journal.lastTurn())
         var pending = PendingTurn()
         _ = pending.fold(

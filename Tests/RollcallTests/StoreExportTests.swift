@@ -120,7 +120,7 @@ import Testing
         let connection = try SQLiteConnection(path: directory.store, access: .readWrite)
         try connection.run(
             """
-            UPDATE decisions SET at_ms = at_ms + 1, checksum = 0 WHERE id =
+            UPDATE decisions SET at_ms = at_ms + 1, checksum = NULL WHERE id =
                 (SELECT id FROM decisions WHERE kind = 1 ORDER BY id LIMIT 1 OFFSET 30)
             """)
         let found = try difference(directory.store)

@@ -70,7 +70,7 @@ import Testing
     @Test func `another version's tail keeps the page's key and tells nobody again`() throws {
         let before = try makeStore()
         let connection = try SQLiteConnection(path: directory.store, access: .readWrite)
-        try connection.run("UPDATE turns SET engine_version = 3, checksum = 0")
+        try connection.run("UPDATE turns SET engine_version = 3, checksum = NULL")
         try connection.close()
         let store = try KeeperStore(path: directory.store)
         var engine = try store.recover().engine

@@ -90,7 +90,7 @@ import Testing
         let before = try makeStore()
         let connection = try SQLiteConnection(path: directory.store, access: .readWrite)
         // Rules that would have nudged neither: what is decided again differs from the store.
-        try connection.run("UPDATE turns SET engine_version = 4, checksum = 0")
+        try connection.run("UPDATE turns SET engine_version = 4, checksum = NULL")
         try connection.run("DELETE FROM decisions WHERE kind = 7 AND responder = 2")
         try connection.close()
         let store = try KeeperStore(path: directory.store)

@@ -64,14 +64,14 @@ struct BackupCheck {
         guard pages == "ok" else { throw .damaged("integrity_check: \(pages)") }
         try checkRows()
         try check("decision", "SELECT * FROM decisions") {
-            RowChecksum.fits(DecisionRow($0), $0.integer(at: 7))
+            RowChecksum.fits(DecisionRow($0), $0.checksum(at: 7))
         }
         var last: Turn?
         try check("turn", "SELECT * FROM turns ORDER BY number") { statement in
             let turn = Turn(statement)
             let isNext = last.map { $0.number + 1 == turn.number } ?? true
             last = turn
-            return isNext && RowChecksum.fits(turn, statement.integer(at: 6))
+            return isNext && RowChecksum.fits(turn, statement.checksum(at: 6))
         }
         let lastRow = try connection.integer("SELECT max(id) FROM journal")
         guard lastRow == 0 || lastRow == last?.lastRow else {
@@ -92,7 +92,7 @@ struct BackupCheck {
             let row = JournalRow(statement)
             defer { expected = row.id + 1 }
             if row.id % 4096 == 0 { progress.update(done: row.id - first) }
-            return row.id == expected && RowChecksum.fits(row, statement.integer(at: 5))
+            return row.id == expected && RowChecksum.fits(row, statement.checksum(at: 5))
         }
     }
 

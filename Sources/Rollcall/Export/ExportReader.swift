@@ -147,7 +147,7 @@ final class ExportReader {
         var damaged: Int64?
         try piece(select) {
             let turn = Turn(select)
-            if !RowChecksum.fits(turn, select.integer(at: 6)) { damaged = damaged ?? turn.number }
+            if !RowChecksum.fits(turn, select.checksum(at: 6)) { damaged = damaged ?? turn.number }
             found.append(turn)
             return 48
         }
@@ -166,7 +166,7 @@ final class ExportReader {
         var damaged: Int64?
         try piece(select) {
             let row = JournalRow(select)
-            if !RowChecksum.fits(row, select.integer(at: 5)) { damaged = damaged ?? row.id }
+            if !RowChecksum.fits(row, select.checksum(at: 5)) { damaged = damaged ?? row.id }
             found.append(id: row.id, kind: row.kind, responder: row.responder, row.body)
             return row.body.count + 32
         }
@@ -189,7 +189,7 @@ final class ExportReader {
         try piece(select) {
             let row = DecisionRow(select)
             next = row.id + 1
-            guard RowChecksum.fits(row, select.integer(at: 7)),
+            guard RowChecksum.fits(row, select.checksum(at: 7)),
                 let decision = DecisionCode.decision(row)
             else {
                 damaged = damaged ?? row.id
@@ -262,11 +262,11 @@ final class ExportReader {
                 select.bind(index, at: 2)
                 defer { select.reset() }
                 guard try select.next() else { return nil }
-                let (body, stored) = (select.bytes(at: 0), select.integer(at: 1))
-                let sum = RowChecksum.of(
+                let body = select.bytes(at: 0)
+                let isWhole = RowChecksum.fits(
                     slice: index, turn: checkpoint.turn,
-                    engineVersion: checkpoint.engineVersion, body)
-                return stored == 0 || stored == sum ? Array(body) : nil
+                    engineVersion: checkpoint.engineVersion, body, select.checksum(at: 1))
+                return isWhole ? Array(body) : nil
             }
             guard let slice else { return nil }
             reader.take(slice)

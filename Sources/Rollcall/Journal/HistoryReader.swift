@@ -243,7 +243,7 @@ final class HistoryReader {
         var damaged: Int64?
         let isOver = try piece(select) {
             let row = DecisionRow(select)
-            guard RowChecksum.fits(row, select.integer(at: 7)) else {
+            guard RowChecksum.fits(row, select.checksum(at: 7)) else {
                 damaged = row.id
                 return false
             }

@@ -158,10 +158,12 @@ extension Journal {
         select.bind(turn, at: 1)
         select.bind(index, at: 2)
         guard try select.next() else { return nil }
-        let (body, stored) = (select.bytes(at: 0), select.integer(at: 1))
-        let sum = RowChecksum.of(
-            slice: index, turn: turn, engineVersion: engineVersion, body)
-        guard stored == 0 || stored == sum else {
+        let body = select.bytes(at: 0)
+        guard
+            RowChecksum.fits(
+                slice: index, turn: turn, engineVersion: engineVersion, body,
+                select.checksum(at: 1))
+        else {
             throw .damaged("slice \(index) of turn \(turn) is not as it was written")
         }
         return Array(body)

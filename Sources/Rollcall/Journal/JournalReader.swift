@@ -28,14 +28,14 @@ extension Journal {
         turns.bind(number, at: 1)
         while try turns.next() {
             let found = Turn(turns)
-            guard RowChecksum.fits(found, turns.integer(at: 6)) else {
+            guard RowChecksum.fits(found, turns.checksum(at: 6)) else {
                 throw .damaged("turn \(found.number) is not as it was written")
             }
             rows.bind(found.firstRow, at: 1)
             rows.bind(found.lastRow, at: 2)
             while try rows.next() {
                 let next = JournalRow(rows)
-                guard RowChecksum.fits(next, rows.integer(at: 5)) else {
+                guard RowChecksum.fits(next, rows.checksum(at: 5)) else {
                     throw .damaged("journal row \(next.id) is not as it was written")
                 }
                 try row(next)
@@ -55,7 +55,7 @@ extension Journal {
         select.bind(number, at: 1)
         while try select.next() {
             let row = DecisionRow(select)
-            try decision(row, RowChecksum.fits(row, select.integer(at: 7)))
+            try decision(row, RowChecksum.fits(row, select.checksum(at: 7)))
         }
     }
 
@@ -83,13 +83,11 @@ extension Journal {
         var count: Int64 = 0
         while try select.next() {
             guard select.integer(at: 0) == count else { break }
-            let (body, stored) = (select.bytes(at: 1), select.integer(at: 2))
-            let version = checkpoint.engineVersion
+            let body = select.bytes(at: 1)
             guard
-                stored == 0
-                    || stored
-                        == RowChecksum.of(
-                            slice: count, turn: checkpoint.turn, engineVersion: version, body)
+                RowChecksum.fits(
+                    slice: count, turn: checkpoint.turn, engineVersion: checkpoint.engineVersion,
+                    body, select.checksum(at: 2))
             else { break }
             try slice(body)
             count += 1
@@ -139,7 +137,7 @@ package final class JournalReader {
     ) throws(StoreError) -> Int64 {
         try follow(rowByID, responderColumn: 2, from: id, limit: limit) { statement in
             let found = JournalRow(statement)
-            guard RowChecksum.fits(found, statement.integer(at: 5)) else { return false }
+            guard RowChecksum.fits(found, statement.checksum(at: 5)) else { return false }
             row(found)
             return true
         }
@@ -157,7 +155,7 @@ package final class JournalReader {
     ) throws(StoreError) -> Int64 {
         try follow(decisionByID, responderColumn: 3, from: id, limit: limit) { statement in
             let found = DecisionRow(statement)
-            guard RowChecksum.fits(found, statement.integer(at: 7)) else { return false }
+            guard RowChecksum.fits(found, statement.checksum(at: 7)) else { return false }
             if range.contains(found.atMilliseconds) { decision(found) }
             return true
         }

@@ -2,8 +2,9 @@
 /// bit that flipped inside of a value, and what is folded again must be what was written (J3).
 ///
 /// Each word goes through a bijection, so that one that changed always shows in the 64 bits, of which
-/// 32 are kept. Rows from before version 7 have 0, which fits everything. It is no secret: who can
-/// write the file can write the checksum.
+/// 32 are kept. Rows from before version 7 have none, which is NULL and not 0: SQLite reads what is
+/// missing at a file's end as zeros, and then those would fit. It is no secret: who can write the
+/// file can write the checksum.
 struct RowChecksum {
     /// The table that a row stands in: one must not pass for another.
     private enum Table: UInt64 {
@@ -41,10 +42,7 @@ struct RowChecksum {
         add(UInt64(bytes.count))
     }
 
-    private var value: Int64 {
-        let folded = Int64(UInt32(truncatingIfNeeded: state ^ state >> 32))
-        return folded == 0 ? 1 : folded
-    }
+    private var value: Int64 { Int64(UInt32(truncatingIfNeeded: state ^ state >> 32)) }
 
     // MARK: - Rows
 
@@ -102,8 +100,8 @@ struct RowChecksum {
     // MARK: - Reading
 
     /// True if a row that was read is the one that was written, or nobody knows.
-    static func fits(_ row: JournalRow, _ stored: Int64) -> Bool {
-        stored == 0
+    static func fits(_ row: JournalRow, _ stored: Int64?) -> Bool {
+        stored == nil
             || stored
                 == of(
                     row: row.id, kind: row.kind, responder: row.responder, previous: row.previous,
@@ -111,20 +109,34 @@ struct RowChecksum {
     }
 
     /// The same of a decision.
-    static func fits(_ decision: DecisionRow, _ stored: Int64) -> Bool {
-        stored == 0 || stored == of(decision, decision.body)
+    static func fits(_ decision: DecisionRow, _ stored: Int64?) -> Bool {
+        stored == nil || stored == of(decision, decision.body)
     }
 
     /// The same of a turn.
-    static func fits(_ turn: Turn, _ stored: Int64) -> Bool { stored == 0 || stored == of(turn) }
+    static func fits(_ turn: Turn, _ stored: Int64?) -> Bool { stored == nil || stored == of(turn) }
+
+    /// The same of a slice.
+    static func fits(
+        slice index: Int64, turn: Int64, engineVersion: Int64, _ body: UnsafeRawBufferPointer,
+        _ stored: Int64?
+    ) -> Bool {
+        stored == nil
+            || stored == of(slice: index, turn: turn, engineVersion: engineVersion, body)
+    }
+}
+
+extension Statement {
+    /// The checksum of the current row; nil of one from before version 7.
+    func checksum(at column: Int32) -> Int64? { isNull(at: column) ? nil : integer(at: column) }
 }
 
 extension JournalSchema {
-    /// Since version 7; 0 in what was written before.
+    /// Since version 7; NULL in what was written before.
     static let sinceVersion7: [StaticString] = [
-        "ALTER TABLE journal ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
-        "ALTER TABLE decisions ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
-        "ALTER TABLE turns ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
-        "ALTER TABLE checkpoint_slices ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE journal ADD COLUMN checksum INTEGER",
+        "ALTER TABLE decisions ADD COLUMN checksum INTEGER",
+        "ALTER TABLE turns ADD COLUMN checksum INTEGER",
+        "ALTER TABLE checkpoint_slices ADD COLUMN checksum INTEGER",
     ]
 }

@@ -233,6 +233,9 @@ final class Statement {
         sqlite3_column_int64(handle, column)
     }
 
+    /// True for a column that holds nothing.
+    func isNull(at column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
     /// True for a column that holds an integer rather than bytes.
     func isInteger(at column: Int32) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_INTEGER
