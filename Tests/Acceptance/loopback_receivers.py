@@ -140,8 +140,9 @@ class Pager(Receiver):
     def __init__(self, case):
         self.incidents = []
         self.faults = []
-        # Resolves of nothing that is open: PagerDuty drops them.
+        # Resolves of what was never open, and of what is over already: PagerDuty drops both.
         self.ghosts = []
+        self.repeats = []
         super().__init__(case)
 
     @property
@@ -163,6 +164,8 @@ class Pager(Receiver):
                 self.incidents.append(Incident(event))
         elif open_one:
             open_one.is_open = False
+        elif any(incident.key == key for incident in self.incidents):
+            self.repeats.append(event)
         else:
             self.ghosts.append(event)
         return 202, {"status": "success", "message": "Event processed", "dedup_key": key}

@@ -118,6 +118,8 @@ class RegionTests(PagesTestCase):
         """One true incident is one incident, and nobody else was paged."""
         self.assertEqual(self.pager.faults, [])
         self.assertEqual(self.pager.ghosts, [])
+        # Killed after the pager took a resolve and before that was stored, it is sent once more.
+        self.assertLessEqual(len(self.pager.repeats), 1)
         self.assertEqual([i.is_open for i in self.pager.incidents], [False])
         for status in ("firing", "resolved"):
             told = set(hook.alerts(status))
