@@ -9,6 +9,7 @@ import json
 import os
 import queue
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ import time
 import unittest
 from datetime import datetime, timezone
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 BINARY = os.environ.get("ROLLCALL_BINARY", "")
 READY_LINE = re.compile(r"rollcall: listening on http://(?:127\.0\.0\.1|0\.0\.0\.0):(\d+)\n")
 READY_SECONDS = 30.0
@@ -372,6 +374,17 @@ class RollcallTestCase(unittest.TestCase):
         holder = tempfile.TemporaryDirectory(prefix="rollcall-")
         self.addCleanup(holder.cleanup)
         self.directory = holder.name
+
+    def preloaded(self, name):
+        """The library made of the C file of this name beside the tests, for LD_PRELOAD."""
+        compiler = shutil.which("cc") or shutil.which("clang")
+        if compiler is None:
+            self.skipTest("no C compiler")
+        library = os.path.join(self.directory, f"{name}.so")
+        subprocess.run(
+            [compiler, "-shared", "-fPIC", "-Wall", "-Werror", "-o", library,
+             os.path.join(HERE, f"{name}.c"), "-ldl"], check=True, timeout=60)
+        return library
 
     def rollcall(self, config=None, **options):
         """A store with its process, not started yet."""

@@ -6,8 +6,6 @@ Source: design §2 T1, B1, §7 N2; faults T-01, T-02, T-04.
 """
 
 import os
-import shutil
-import subprocess
 import time
 import unittest
 
@@ -15,7 +13,6 @@ from loopback_phones import Phones, PushHook
 from loopback_receivers import Fleet, Hook, people
 from rollcall_process import RollcallTestCase, eventually
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 SOON = 15
 HOUR = 3_600_000
 YEAR = 365 * 24 * HOUR
@@ -33,13 +30,7 @@ nudges: {{stale_after: 3s, min_interval: 6h, sink: {{webhook: {{url: "{push}"}}}
 class ClockTests(RollcallTestCase):
     def setUp(self):
         super().setUp()
-        compiler = shutil.which("cc") or shutil.which("clang")
-        if compiler is None:
-            self.skipTest("no C compiler")
-        library = os.path.join(self.directory, "stepped_clock.so")
-        subprocess.run(
-            [compiler, "-shared", "-fPIC", "-Wall", "-Werror", "-o", library,
-             os.path.join(HERE, "stepped_clock.c"), "-ldl"], check=True, timeout=60)
+        library = self.preloaded("stepped_clock")
         self.steps = os.path.join(self.directory, "steps")
         self.hook, self.push = Hook(self), PushHook(self)
         self.server = self.serve(

@@ -8,7 +8,6 @@ Source: design §1 J6, J8, §2 B1.
 
 import http.client
 import os
-import shutil
 import subprocess
 import threading
 import time
@@ -17,20 +16,13 @@ import unittest
 from rollcall_process import (
     NDJSON, NotReady, RollcallTestCase, eventually, ndjson, now_ms, sleep_until)
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 FSYNCS = int(os.environ.get("ROLLCALL_FSYNCS", "30"))
 
 
 class FailingDiskTestCase(RollcallTestCase):
     def setUp(self):
         super().setUp()
-        compiler = shutil.which("cc") or shutil.which("clang")
-        if compiler is None:
-            self.skipTest("no C compiler")
-        library = os.path.join(self.directory, "failing_disk.so")
-        subprocess.run(
-            [compiler, "-shared", "-fPIC", "-Wall", "-Werror", "-o", library,
-             os.path.join(HERE, "failing_disk.c"), "-ldl"], check=True, timeout=60)
+        library = self.preloaded("failing_disk")
         self.switch = os.path.join(self.directory, "fault")
         self.variables = {"LD_PRELOAD": library, "DISK_FAULT": self.switch}
 

@@ -6,7 +6,6 @@ Source: design §6 A8, A9; reliability §2 N-01 to N-13, §5 E.
 """
 
 import os
-import shutil
 import socket
 import ssl
 import subprocess
@@ -17,7 +16,6 @@ from hostile_receiver import Certificates, HostileReceiver
 from loopback_receivers import Hook
 from rollcall_process import BINARY, RollcallTestCase, eventually, plain_environment
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 # What one attempt may take at most: three seconds to connect, ten in all; and a slow machine.
 ATTEMPT_SECONDS = 25
@@ -164,13 +162,7 @@ class AddressTests(OutgoingTestCase):
 
     def names(self):
         """Variables with names that only these tests know."""
-        compiler = shutil.which("cc") or shutil.which("clang")
-        if compiler is None:
-            self.skipTest("no C compiler")
-        library = os.path.join(self.directory, "loopback_names.so")
-        subprocess.run(
-            [compiler, "-shared", "-fPIC", "-Wall", "-Werror", "-o", library,
-             os.path.join(HERE, "loopback_names.c"), "-ldl"], check=True, timeout=60)
+        library = self.preloaded("loopback_names")
         return {"LD_PRELOAD": library}
 
     def test_names_are_judged_by_where_they_lead(self):

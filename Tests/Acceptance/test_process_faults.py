@@ -12,7 +12,6 @@ import mmap
 import os
 import re
 import resource
-import shutil
 import socket
 import sqlite3
 import struct
@@ -25,7 +24,6 @@ from loopback_receivers import Fleet, Pager, people
 from rollcall_process import (
     BINARY, NDJSON, NotReady, Rollcall, RollcallTestCase, eventually, ndjson, now_ms)
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 MEMORY_FAULTS = (
     range(1, int(os.environ["ROLLCALL_MEMORY_FAULTS"]) + 1)
     if "ROLLCALL_MEMORY_FAULTS" in os.environ else range(1, 181, 9))
@@ -48,13 +46,7 @@ nudges:
 class ProcessFaultTestCase(RollcallTestCase):
     def preload(self):
         """Variables that put the library in front; `fault` changes what it does."""
-        compiler = shutil.which("cc") or shutil.which("clang")
-        if compiler is None:
-            self.skipTest("no C compiler")
-        library = os.path.join(self.directory, "failing_process.so")
-        subprocess.run(
-            [compiler, "-shared", "-fPIC", "-Wall", "-Werror", "-o", library,
-             os.path.join(HERE, "failing_process.c"), "-ldl"], check=True, timeout=60)
+        library = self.preloaded("failing_process")
         path = os.path.join(self.directory, "fault")
         with open(path, "wb") as file:
             file.write(struct.pack("ii", 0, -1))
