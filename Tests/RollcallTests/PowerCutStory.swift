@@ -141,14 +141,7 @@ struct PowerCutStory {
     }
 
     private mutating func end() throws {
-        chores.checkpoints.abandon()
-        chores.checkpoints.begin(turn: turn, engine, clock)
-        while chores.checkpoints.isWriting {
-            try store.journal.begin()
-            try chores.checkpoints.write(to: store.journal, isWaitedFor: false)
-            try store.journal.commit()
-            chores.checkpoints.wrote()
-        }
+        try chores.checkpoints.writeWhole(turn: turn, engine, clock, to: store.journal)
         try store.journal.close()
     }
 
@@ -188,14 +181,11 @@ struct PowerCutStory {
         let rules = engine.policy.nudges
         pushes.follow(rules.sink)
         for decision in pending.decisions {
-            guard case .nudge(let at, let number, let report) = decision.decision,
-                report.kind == .send, !report.isDryRun
-            else { continue }
+            guard let nudge = PushMessage(nudge: decision.decision, rules, now: now) else {
+                continue
+            }
             nudges += 1
-            pushes.decide(
-                PushMessage(
-                    number: report.number, kind: .nudge, person: number, decidedAt: at, now: now,
-                    life: rules.timeToLive, facts: report.facts))
+            pushes.decide(nudge)
         }
         let sendings = pushes.begin(now: now) { [roster = engine.roster] in
             roster[$0.person].isActive

@@ -115,13 +115,10 @@ struct StoreTrial {
         let rules = engine.policy.nudges
         pushes.follow(rules.sink)
         for decision in pending.decisions {
-            guard case .nudge(let at, let number, let report) = decision.decision,
-                report.kind == .send, !report.isDryRun
-            else { continue }
-            pushes.decide(
-                PushMessage(
-                    number: report.number, kind: .nudge, person: number, decidedAt: at, now: now,
-                    life: rules.timeToLive, facts: report.facts))
+            guard let nudge = PushMessage(nudge: decision.decision, rules, now: now) else {
+                continue
+            }
+            pushes.decide(nudge)
         }
         let sendings = pushes.begin(now: now) { [roster = engine.roster] in
             roster[$0.person].isActive

@@ -64,6 +64,20 @@ struct CheckpointWriter {
         last = current
     }
 
+    /// Writes one of a turn, whole, in transactions of its own: at the end, when nobody waits.
+    mutating func writeWhole(
+        turn: Int64, _ engine: Engine, _ clock: ClockReading, to journal: Journal
+    ) throws(StoreError) {
+        abandon()
+        begin(turn: turn, engine, clock)
+        while isWriting {
+            try journal.begin()
+            try write(to: journal, isWaitedFor: false)
+            try journal.commit()
+            wrote()
+        }
+    }
+
     /// Writes the next slices into the open transaction: few, so that its turn stays far below 20
     /// ms, unless nobody waits for the turn.
     mutating func write(

@@ -60,14 +60,8 @@ extension Keeper {
                     "stopping with turns that could not be stored; nothing acknowledged is lost")
                 return
             }
-            chores.checkpoints.abandon()
-            chores.checkpoints.begin(turn: turnNumber, engine, ClockReading.now())
-            while chores.checkpoints.isWriting {
-                try store.journal.begin()
-                try chores.checkpoints.write(to: store.journal, isWaitedFor: false)
-                try store.journal.commit()
-                chores.checkpoints.wrote()
-            }
+            try chores.checkpoints.writeWhole(
+                turn: turnNumber, engine, ClockReading.now(), to: store.journal)
             try store.journal.close()
             _ = leaveEpoch(ClockReading.now())
         } catch {

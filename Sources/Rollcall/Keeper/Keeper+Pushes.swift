@@ -36,19 +36,15 @@ extension Keeper {
         let rules = engine.policy.nudges
         if pushes.sink != rules.sink { pushes.follow(rules.sink) }
         for decision in pending.decisions {
-            switch decision.decision {
-            case .nudge(let at, let number, let report)
-            where report.kind == .send && !report.isDryRun:
-                pushes.decide(
-                    PushMessage(
-                        number: report.number, kind: .nudge, person: number, decidedAt: at,
-                        now: now, life: rules.timeToLive, facts: report.facts))
-            case .wake(let at, let number, let push) where rules.mode == .live:
+            if let nudge = PushMessage(nudge: decision.decision, rules, now: now) {
+                pushes.decide(nudge)
+            } else if case .wake(let at, let number, let push) = decision.decision,
+                rules.mode == .live
+            {
                 pushes.decide(
                     PushMessage(
                         number: push, kind: .wake, person: number, decidedAt: at, now: now,
                         life: ways.pushTimes.wakeFor))
-            default: break
             }
         }
         if sends, pushes.due() <= now {

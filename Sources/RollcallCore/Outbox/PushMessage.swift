@@ -68,6 +68,17 @@ package struct PushMessage: Equatable, Sendable {
         until = now + life
     }
 
+    /// The push of a nudge that is decided now, by rules; nil of any other decision, and of a dry
+    /// run's.
+    package init?(nudge decision: Decision, _ rules: NudgeRules, now: RunningTime) {
+        guard case .nudge(let at, let person, let report) = decision, report.kind == .send,
+            !report.isDryRun
+        else { return nil }
+        self.init(
+            number: report.number, kind: .nudge, person: person, decidedAt: at, now: now,
+            life: rules.timeToLive, facts: report.facts)
+    }
+
     /// What of a push changes on its way, as the store keeps it.
     package struct Row: Equatable, Sendable {
         package var state: State
