@@ -110,7 +110,7 @@ final class HistoryDesk: @unchecked Sendable {
     init(keeper: Keeper, limits: HistoryLimits = HistoryLimits()) {
         self.keeper = keeper
         self.limits = limits
-        let isStarted = DeliveryThread.start(stackBytes: 8 << 20) { [self] in run() }
+        let isStarted = DetachedThread.start(stackBytes: 8 << 20) { [self] in run() }
         hasThread.store(isStarted, ordering: .relaxed)
     }
 

@@ -63,7 +63,7 @@ package final class AlivePing: @unchecked Sendable {
 
     /// Starts the thread; false if the system has none left.
     @discardableResult
-    package func start() -> Bool { DeliveryThread.start(stackBytes: 8 << 20) { [self] in run() } }
+    package func start() -> Bool { DetachedThread.start(stackBytes: 8 << 20) { [self] in run() } }
 
     // MARK: - From other threads
 

@@ -42,7 +42,7 @@ final class Courier: Sendable {
     }
 
     /// Starts the thread; false if the system has none left.
-    func start() -> Bool { DeliveryThread.start { self.run() } }
+    func start() -> Bool { DetachedThread.start { self.run() } }
 
     /// Hands over a message. The outbox has one under way to each address.
     func carry(_ draft: PageDraft, attempt: Int) { mailbox.put(.carry(draft, attempt: attempt)) }

@@ -60,7 +60,7 @@ final class PushCourier: Sendable {
     }
 
     /// Starts the thread; false if the system has none left.
-    func start() -> Bool { DeliveryThread.start { self.run() } }
+    func start() -> Bool { DetachedThread.start { self.run() } }
 
     /// Hands over the pushes of one call; those of `held` are told not to be sent.
     func carry(_ drafts: [PushDraft], held: [Int64]) { mailbox.put(.carry(drafts, held: held)) }

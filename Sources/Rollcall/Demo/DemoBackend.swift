@@ -45,7 +45,7 @@ final class DemoBackend: Sendable {
 
     /// Starts its thread; false if the system has none left.
     func start(_ caller: @escaping @Sendable () throws(HTTPCallError) -> HTTPCaller) -> Bool {
-        DeliveryThread.start {
+        DetachedThread.start {
             if let caller = try? caller() { self.run(caller) }
             self.isOver.store(true, ordering: .releasing)
         }

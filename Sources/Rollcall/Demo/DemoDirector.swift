@@ -48,7 +48,7 @@ final class DemoDirector: Sendable {
 
     /// Starts its thread; false if the system has none left.
     func start() -> Bool {
-        DeliveryThread.start {
+        DetachedThread.start {
             if let server = try? ServerQuestions(self.address) { self.run(server) }
             self.isOver.store(true, ordering: .releasing)
         }

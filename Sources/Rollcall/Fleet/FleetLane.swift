@@ -78,7 +78,7 @@ final class FleetLane: Sendable {
     var state: State { shared.withLock { $0 } }
 
     /// Starts its thread; false if there is none to be had.
-    func start() -> Bool { DeliveryThread.start { [self] in run() } }
+    func start() -> Bool { DetachedThread.start { [self] in run() } }
 
     /// Hands over a request.
     func put(_ post: FleetPost) {

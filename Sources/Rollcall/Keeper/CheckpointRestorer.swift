@@ -26,7 +26,7 @@ final class CheckpointRestorer: Sendable {
         _ read: ((UnsafeRawBufferPointer) -> Void) throws(StoreError) -> Void
     ) throws(StoreError) -> Engine? {
         let restorer = CheckpointRestorer(version: version)
-        guard DeliveryThread.start({ restorer.run() }) else {
+        guard DetachedThread.start({ restorer.run() }) else {
             var reader = CheckpointReader(version: version)
             try read { reader.take(Array($0)) }
             return reader.finish()

@@ -171,7 +171,7 @@ package final class Keeper: @unchecked Sendable {
     /// Starts the thread; false if the system has none left.
     @discardableResult
     package func start() -> Bool {
-        DeliveryThread.start(stackBytes: Self.stackBytes) { [self] in run() }
+        DetachedThread.start(stackBytes: Self.stackBytes) { [self] in run() }
     }
 
     // MARK: - From other threads

@@ -1,7 +1,7 @@
 import Glibc
 
 /// A thread of its own, for whoever waits for others.
-final class DeliveryThread: Sendable {
+final class DetachedThread: Sendable {
     /// Bytes of the thread's stack if nothing else is said: TLS needs a part of it.
     private static let stackBytesStandard = 1 << 20
 
@@ -13,12 +13,12 @@ final class DeliveryThread: Sendable {
     static func start(
         stackBytes: Int = stackBytesStandard, _ work: @escaping @Sendable () -> Void
     ) -> Bool {
-        let box = Unmanaged.passRetained(DeliveryThread(work))
+        let box = Unmanaged.passRetained(DetachedThread(work))
         var thread = pthread_t()
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         pthread_attr_setstacksize(&attributes, stackBytes)
-        let result = pthread_create(&thread, &attributes, runDelivery, box.toOpaque())
+        let result = pthread_create(&thread, &attributes, runDetached, box.toOpaque())
         pthread_attr_destroy(&attributes)
         guard result == 0 else {
             box.release()
@@ -32,8 +32,8 @@ final class DeliveryThread: Sendable {
 }
 
 /// The thread itself. Not a closure: one written inside a type could be isolated to an actor.
-private func runDelivery(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+private func runDetached(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let box else { return nil }
-    Unmanaged<DeliveryThread>.fromOpaque(box).takeRetainedValue().run()
+    Unmanaged<DetachedThread>.fromOpaque(box).takeRetainedValue().run()
     return nil
 }
