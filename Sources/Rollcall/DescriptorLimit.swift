@@ -6,6 +6,13 @@ enum DescriptorLimit {
     /// What is never given to clients: the store, its epoch file, readers of history, receivers.
     static let reserve = 32
 
+    /// How many there may be now; nil if they are without limit, or the system does not say.
+    static var current: Int? {
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0 else { return nil }
+        return Int(exactly: limit.rlim_cur)
+    }
+
     /// Raises the limit as far as we may: shells give 1024, from a time of select(2).
     static func raise() {
         var limit = rlimit()
@@ -17,16 +24,15 @@ enum DescriptorLimit {
     /// How many connections can be open if `wanted` are asked for: without a descriptor for the
     /// store's files or for a receiver it would be no use to take another one.
     static func connections(_ wanted: Int, hasProbes: Bool, log: Logger) -> Int {
-        var limit = rlimit()
-        guard getrlimit(resource, &limit) == 0 else { return wanted }
+        guard let current else { return wanted }
         let probes = hasProbes ? HTTPLimits.probes.connectionsMax : 0
-        let most = (Int(exactly: limit.rlim_cur) ?? .max) - reserve - probes
+        let most = current - reserve - probes
         guard most < wanted else { return wanted }
         let granted = max(1, most)
         log.warning(
             "fewer connections than limits.connections: too few descriptors (ulimit -n, LimitNOFILE)",
             metadata: [
-                "descriptors": "\(limit.rlim_cur)", "connections": "\(granted)",
+                "descriptors": "\(current)", "connections": "\(granted)",
                 "limits.connections": "\(wanted)",
             ])
         return granted

@@ -43,7 +43,7 @@ package final class Server: Sendable {
                 path: configuration.storagePath, policy: configuration.policy,
                 storeBytesMax: Int64(configuration.storageBytesMax),
                 log: log, edge: edge, ways: DeliveryWays(receivers),
-                refusals: { watch.refusals + admission.refused }, onTurn: onTurn,
+                refusals: { watch.figures.writesRefused + admission.refused }, onTurn: onTurn,
                 onFatal: { _ in exit(Self.failedDisk) })
         } catch {
             listeners.close()
@@ -65,7 +65,7 @@ package final class Server: Sendable {
             })
         let router = Router(
             keeper: keeper, edge: edge, limits: bodyLimits, doors: doors, admission: admission,
-            reloader: reloader)
+            reloader: reloader, listener: { watch.figures })
         self.router = router
         var limits = HTTPLimits()
         limits.bodyBytesMax = configuration.bodyBytesMax
@@ -175,12 +175,12 @@ private struct Listeners {
     }
 }
 
-/// What the keeper needs to know of the listener, which exists only after it.
+/// What the keeper and scrapes need to know of the listener, which exists only after them.
 private final class ListenerWatch: Sendable {
     private let http = Mutex<HTTPServer?>(nil)
 
-    /// Writes answered 503 by the listener itself.
-    var refusals: Int { http.withLock { $0?.figures.writesRefused ?? 0 } }
+    /// What it counted so far.
+    var figures: HTTPFigures { http.withLock { $0?.figures } ?? HTTPFigures() }
 
     func watch(_ server: HTTPServer) { http.withLock { $0 = server } }
 }

@@ -29,7 +29,9 @@ final class LogStream: Sendable {
     }
 
     private struct State {
+        /// Those that nobody was told of yet.
         var linesLost = 0
+        var linesLostEver = 0
         /// True if the last line is there in part.
         var isTorn = false
     }
@@ -64,6 +66,9 @@ final class LogStream: Sendable {
         if way == .reopened { close(descriptor) }
     }
 
+    /// Lines that were lost, whole or in part, since the process began.
+    var linesLost: Int { state.withLock { $0.linesLostEver } }
+
     /// Writes a line, which ends with a line break. Before the first one after some were lost comes
     /// what `told` says of their number.
     func write(_ line: [UInt8], told: (_ linesLost: Int) -> [UInt8]) {
@@ -71,9 +76,11 @@ final class LogStream: Sendable {
             let lost = state.linesLost
             let bytes = (state.isTorn ? [0x0A] : []) + (lost > 0 ? told(lost) : []) + line
             let count = put(bytes)
+            let isWhole = count == bytes.count
+            if !isWhole { state.linesLostEver += 1 }
             guard count > 0 else { return state.linesLost += 1 }
-            state.isTorn = count < bytes.count
-            state.linesLost = state.isTorn ? lost + 1 : 0
+            state.isTorn = !isWhole
+            state.linesLost = isWhole ? 0 : lost + 1
         }
     }
 

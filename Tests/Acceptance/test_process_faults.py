@@ -235,7 +235,9 @@ class StreamTests(ProcessFaultTestCase):
             self.assertEqual(server.post("/-/reload", "").status, 200)
             if number % 10 == 0:
                 server.write("/v1/batches", {"responder_id": f"p{number}"})
-        self.assertEqual(server.scrape()("rollcall_watching"), 1)
+        page = server.scrape()
+        self.assertEqual(page("rollcall_watching"), 1)
+        self.assertGreater(page("rollcall_log_lines_lost_total"), 100)
         # Somebody reads again, and learns how much was lost.
         os.set_blocking(reader, False)
         text = b""

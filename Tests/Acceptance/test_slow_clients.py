@@ -90,6 +90,12 @@ class SlowTests(RollcallTestCase):
             self.drip(heads + readers, bodies, limit)
             self.ended(heads, HEAD_SECONDS, HEAD_SECONDS + MARGIN_SECONDS)
             self.ended(readers, ANSWER_SECONDS, limit)
+            page = server.scrape()
+            for phase, ended in (("header", heads), ("answer", readers)):
+                self.assertGreaterEqual(
+                    page("rollcall_http_connections_cut_total", phase=phase), len(ended), phase)
+            self.assertGreaterEqual(page("rollcall_http_connections"), len(bodies))
+            self.assertEqual(page("rollcall_http_connections_max"), 512)
             if ROUNDS:
                 self.drip(bodies, [], BODY_SECONDS + MARGIN_SECONDS)
                 self.ended(bodies, BODY_SECONDS, BODY_SECONDS + 2 * MARGIN_SECONDS)

@@ -62,8 +62,14 @@ import Testing
         let (engine, edge) = try example()
         var store = StoreFigures(version: "0.1.0")
         store.journalOldestAt = Timestamp(milliseconds: 1_795_229_999_250)
+        var listener = HTTPFigures()
+        listener.connectionsOpen = 3
+        listener.connectionsMax = 512
+        listener.headersCut = 4
+        listener.responsesCut = 1
         let bytes = MetricsPage.bytes(
-            engine: engine, edge: edge, store: store, process: nil, format: format)
+            engine: engine, edge: edge, store: store, listener: listener, process: nil,
+            format: format)
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { String($0) }
     }
 
@@ -173,6 +179,7 @@ import Testing
             "7 (roll) (call 1) S 1 7 7 0 -1 4 9 0 0 0 150 25 0 0 20 0 3 0 999 4096000 500 1 1 1\n"
         figures.take(stat: Array(line.utf8), ticksPerSecond: 100, pageBytes: 4096)
         figures.maxFileDescriptors = 1024
+        figures.logLinesLost = 12
         figures.startedAt = Timestamp(milliseconds: 1_795_230_000_000)
         var page = Exposition(format: .openMetrics)
         figures.append(to: &page)
@@ -201,6 +208,9 @@ import Testing
                 # TYPE process_threads gauge
                 # HELP process_threads Number of OS threads in the process.
                 process_threads 3
+                # TYPE rollcall_log_lines_lost counter
+                # HELP rollcall_log_lines_lost Lines of the log that nobody took.
+                rollcall_log_lines_lost_total 12
                 # EOF
 
                 """)
@@ -530,5 +540,15 @@ private let expectedPage = #"""
     # UNIT rollcall_config_last_reload_success_timestamp_seconds seconds
     # HELP rollcall_config_last_reload_success_timestamp_seconds When settings were read last that could be taken.
     … 1795229990.5
+    # TYPE rollcall_http_connections gauge
+    # HELP rollcall_http_connections Connections open now.
+    … 3
+    # TYPE rollcall_http_connections_max gauge
+    # HELP rollcall_http_connections_max Connections that may be open at once.
+    … 512
+    # TYPE rollcall_http_connections_cut counter
+    # HELP rollcall_http_connections_cut Connections ended because they were slow, \#
+    or idle while all were in use.
+    …_total{phase…} header 4, body 0, answer 1, idle 0
     # EOF
     """#

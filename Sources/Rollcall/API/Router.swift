@@ -16,10 +16,11 @@ package struct Router: Sendable {
 
     /// A router to `keeper` and `reloader` that counts in `edge`, reads bodies within `limits`, lets
     /// in whom `doors` let in and lets wait what `admission` has room for. `historyLimits` bound what
-    /// a question of history costs.
+    /// a question of history costs; `listener` tells what the listener in front of it counted.
     package init(
         keeper: Keeper, edge: EdgeFigures, limits: BodyLimits, doors: Doors, admission: Admission,
-        reloader: Reloader, historyLimits: HistoryLimits = HistoryLimits()
+        reloader: Reloader, historyLimits: HistoryLimits = HistoryLimits(),
+        listener: @escaping @Sendable () -> HTTPFigures = { HTTPFigures() }
     ) {
         self.keeper = keeper
         self.edge = edge
@@ -27,7 +28,7 @@ package struct Router: Sendable {
         self.doors = doors
         self.admission = admission
         self.reloader = reloader
-        desk = ScrapeDesk(keeper: keeper, edge: edge)
+        desk = ScrapeDesk(keeper: keeper, edge: edge, listener: listener)
         history = HistoryDesk(keeper: keeper, limits: historyLimits)
     }
 

@@ -33,12 +33,16 @@ final class ScrapeDesk: Sendable {
 
     private let keeper: Keeper
     private let edge: EdgeFigures
+    private let listener: @Sendable () -> HTTPFigures
     private let state = Mutex(State())
 
-    /// A desk that asks `keeper`; its thread runs until `close`.
-    init(keeper: Keeper, edge: EdgeFigures) {
+    /// A desk that asks `keeper`, and `listener` for what it counted; its thread runs until `close`.
+    init(
+        keeper: Keeper, edge: EdgeFigures, listener: @escaping @Sendable () -> HTTPFigures
+    ) {
         self.keeper = keeper
         self.edge = edge
+        self.listener = listener
         var thread = pthread_t()
         let box = Unmanaged.passRetained(self).toOpaque()
         if pthread_create(&thread, nil, runScrapeDesk, box) == 0 {
@@ -74,7 +78,8 @@ final class ScrapeDesk: Sendable {
 
     private func render(_ view: KeeperView, _ format: Exposition.Format) -> [UInt8] {
         MetricsPage.bytes(
-            engine: view.engine, edge: edge, store: view.store, process: .read(), format: format)
+            engine: view.engine, edge: edge, store: view.store, listener: listener(),
+            process: .read(), format: format)
     }
 
     private static func response(_ page: [UInt8], _ format: Exposition.Format) -> HTTPResponse {

@@ -40,6 +40,7 @@ final class HTTPDeadlines: @unchecked Sendable {
         state.withLock {
             var figures = $0.figures
             figures.connectionsOpen = $0.connections.count
+            figures.connectionsMax = limits.connectionsMax
             return figures
         }
     }

@@ -54,6 +54,8 @@ package struct HTTPLimits: Sendable {
 package struct HTTPFigures: Sendable, Equatable {
     /// Connections open now.
     package var connectionsOpen = 0
+    /// Connections that may be open at once.
+    package var connectionsMax = 0
     /// Connections cut because a head took longer than `headerDeadline`.
     package var headersCut = 0
     /// Connections cut because a body took longer than `bodyDeadline`.

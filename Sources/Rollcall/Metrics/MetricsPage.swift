@@ -70,10 +70,12 @@ package struct StoreFigures: Equatable, Sendable {
 package enum MetricsPage {
     /// The whole page.
     ///
-    /// Its cost follows the number of regions with labels, not of responders. `process` is nil
-    /// where nothing outside of the engine may show, as in tests and simulations.
+    /// Its cost follows the number of regions with labels, not of responders. `listener` is what
+    /// the listener of everything but probes counted; `process` is nil where nothing outside of the
+    /// engine may show, as in tests and simulations.
     package static func bytes(
-        engine: Engine, edge: EdgeFigures, store: StoreFigures, process: ProcessFigures?,
+        engine: Engine, edge: EdgeFigures, store: StoreFigures,
+        listener: HTTPFigures = HTTPFigures(), process: ProcessFigures?,
         format: Exposition.Format
     ) -> [UInt8] {
         var page = Exposition(format: format, capacity: 131_072)
@@ -84,7 +86,28 @@ package enum MetricsPage {
         edge.append(
             to: &page, receivers: engine.policy.receivers.map(\.name),
             pending: store.messagesPending, pushes: store.pushesPending)
+        listener.append(to: &page)
         process?.append(to: &page)
         return page.finish()
+    }
+}
+
+extension HTTPFigures {
+    /// Appends the families of connections.
+    fileprivate func append(to page: inout Exposition) {
+        page.family("rollcall_http_connections", .gauge, "Connections open now.")
+        page.sample(Quantity(connectionsOpen))
+        page.family(
+            "rollcall_http_connections_max", .gauge, "Connections that may be open at once.")
+        page.sample(Quantity(connectionsMax))
+        page.family(
+            "rollcall_http_connections_cut", .counter,
+            "Connections ended because they were slow, or idle while all were in use.")
+        for (phase, count) in [
+            ("header", headersCut), ("body", bodiesCut), ("answer", responsesCut),
+            ("idle", idleCut),
+        ] as [(StaticString, Int)] {
+            page.sample(["phase": .word(phase)], Quantity(count))
+        }
     }
 }

@@ -20,6 +20,8 @@ package struct ProcessFigures: Equatable, Sendable {
     package var startedAt: Timestamp?
     /// Threads of the system.
     package var threads: Int?
+    /// Lines of the log that nobody took.
+    package var logLinesLost: Int?
 
     /// Figures of which none is known.
     package init() {}
@@ -34,10 +36,8 @@ package struct ProcessFigures: Equatable, Sendable {
         }
         figures.startedAt = start
         figures.openFileDescriptors = countOpenFileDescriptors()
-        var limit = rlimit()
-        if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
-            figures.maxFileDescriptors = Int(exactly: limit.rlim_cur)
-        }
+        figures.maxFileDescriptors = DescriptorLimit.current
+        figures.logLinesLost = LogStream.standardError.linesLost
         return figures
     }
 
@@ -141,5 +141,8 @@ package struct ProcessFigures: Equatable, Sendable {
             startedAt.map { Quantity($0) })
         append(
             "process_threads", "Number of OS threads in the process.", threads.map { Quantity($0) })
+        append(
+            "rollcall_log_lines_lost", "Lines of the log that nobody took.",
+            logLinesLost.map { Quantity($0) }, as: .counter)
     }
 }
