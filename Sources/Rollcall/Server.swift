@@ -60,8 +60,8 @@ package final class Server: Sendable {
             apply: { configuration in
                 bodyLimits.follow(configuration.scanLimits)
                 doors.follow(configuration.doors.rules)
-                receivers.follow(configuration)
                 ping.follow(configuration.alivePing)
+                return receivers.follow(configuration)
             })
         let router = Router(
             keeper: keeper, edge: edge, limits: bodyLimits, doors: doors, admission: admission,

@@ -131,7 +131,7 @@ enum RequestFuzz {
             func router(_ rules: Doors.Rules) -> Router {
                 let reloader = Reloader(
                     Configuration(), source: .defaults, keeper: keeper, edge: edge, log: log,
-                    apply: { _ in })
+                    apply: { _ in WayChanges() })
                 reloader.start()
                 return Router(
                     keeper: keeper, edge: edge, limits: BodyLimits(ScanLimits(itemsMax: 32)),

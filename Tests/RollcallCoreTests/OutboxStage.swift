@@ -94,6 +94,15 @@ struct OutboxStage {
         return turn()
     }
 
+    /// Settings are read again; how many messages come sooner.
+    @discardableResult mutating func reload(
+        _ change: WayChange, to receiver: String = "oncall", target: Int = 0
+    ) -> Int {
+        var changes = WayChanges()
+        changes.lanes[LaneKey(receiver: Array(receiver.utf8), target: target)] = change
+        return outbox.hasten(changes, now: now)
+    }
+
     mutating func wait(seconds: Int64) { now = now + .seconds(seconds) }
 
     /// Waits until something is due, at most so long; how many milliseconds that took.

@@ -223,6 +223,116 @@ import Testing
         #expect(PushMessage(decided, as: row) != nil)
     }
 
+    // MARK: - Reloads
+
+    /// A stage with a push that was refused so often that it waits for half a minute at least.
+    private func refusedStage(ago: Int64 = 10) -> PushStage {
+        var stage = PushStage()
+        stage.decide(1, life: .seconds(86_400))
+        repeat {
+            _ = stage.next()
+            stage.end(Self.refused)
+            _ = stage.turn()
+        } while stage.box.due() < stage.now + .seconds(30)
+        stage.wait(.seconds(ago))
+        return stage
+    }
+
+    @Test func `after a reload what certainly was not sent is tried at once`() {
+        for change in [WayChange.secret, .place] {
+            var stage = refusedStage()
+            #expect(stage.turn() == [])
+            #expect(stage.box.hasten(change, now: stage.now) == 1)
+            #expect(stage.box.hasChanges)
+            #expect(stage.turn() == ["send 1"])
+            stage.end(Self.refused)
+            _ = stage.turn()
+            // Another place has not refused it before.
+            let wait = stage.box.due() - stage.now
+            #expect(change != .place || wait <= .seconds(2))
+        }
+        var stage = refusedStage()
+        let wait = stage.box.due() - stage.now
+        stage.box.hasten(.same, now: stage.now)
+        #expect(stage.box.due() - stage.now == min(wait, .seconds(50)))
+    }
+
+    @Test func `reloads in a loop are no flood`() {
+        // At another place the waits begin with a second or two.
+        for (change, sendsMax) in [(WayChange.same, 40), (.secret, 150), (.place, 320)] {
+            var stage = PushStage()
+            stage.decide(1, life: .seconds(86_400))
+            for _ in 0..<600 {
+                stage.box.hasten(change, now: stage.now)
+                if !stage.turn().isEmpty { stage.end(Self.refused) }
+                stage.wait(.seconds(1))
+            }
+            #expect(stage.sent[1] ?? 0 <= sendsMax, "\(change)")
+        }
+    }
+
+    @Test func `a sink that wants to be left alone still does, but not another one`() {
+        for change in [WayChange.same, .secret, .place] {
+            var stage = PushStage()
+            stage.decide(1, life: .seconds(86_400))
+            _ = stage.turn()
+            stage.end(.refused(retryAfter: .seconds(1000)))
+            _ = stage.turn()
+            var killed = stage
+            killed.restart()
+            stage.wait(.seconds(100))
+            stage.box.hasten(change, now: stage.now)
+            #expect(stage.turn() == (change == .place ? ["send 1"] : []))
+            // A start does not know why it waits.
+            killed.wait(.seconds(100))
+            killed.box.hasten(change, now: killed.now)
+            #expect(killed.turn() == (change == .place ? ["send 1"] : []))
+        }
+    }
+
+    @Test func `a reload sends nothing that may have gone out, nor what is over`() {
+        for change in [WayChange.same, .secret, .place] {
+            var stage = PushStage()
+            for number in 1...3 as ClosedRange<Int64> { stage.decide(number, life: .seconds(60)) }
+            _ = stage.turn()
+            stage.box.hasten(change, now: stage.now)
+            stage.end(.unknown)
+            stage.end(.delivered)
+            stage.end(Self.refused)
+            #expect(stage.turn() == ["1 unknown", "2 delivered"])
+            stage.wait(.seconds(60))
+            #expect(stage.turn() == ["3 expired"])
+            stage.box.hasten(change, now: stage.now)
+            #expect(stage.next() == [])
+            #expect(stage.sent == [1: 1, 2: 1, 3: 1])
+        }
+    }
+
+    @Test func `a push that was under way during a reload is tried again soon`() {
+        var stage = refusedStage()
+        _ = stage.next()
+        stage.box.hasten(.secret, now: stage.now)
+        stage.end(Self.refused)
+        _ = stage.turn()
+        #expect(stage.box.due() - stage.now <= .seconds(5))
+        #expect(stage.next() == ["send 1"])
+    }
+
+    @Test func `what a reload hastens is stored: a kill changes nothing of it`() throws {
+        for (change, wait) in [(WayChange.same, 60), (.secret, 5), (.place, 5)] {
+            var stage = refusedStage(ago: 0)
+            let soonest = stage.now + .seconds(Int64(wait))
+            stage.box.hasten(change, now: stage.now)
+            #expect(stage.turn() == [])
+            #expect(stage.box.due() <= soonest)
+            let next = try #require(stage.rows[1]?.next)
+            #expect(next <= soonest)
+            stage.restart()
+            #expect(stage.box.due() == next)
+            #expect(stage.next() == ["send 1"])
+        }
+    }
+
     // MARK: - Bounds
 
     @Test func `a webhook gets four pushes at once, each in a call of its own`() {

@@ -58,11 +58,13 @@ import Testing
 
         mutating func end(
             _ sendings: [StoreAlarm.Sending], _ second: Int64,
-            _ verdict: OutboxVerdict = .delivered, mayHaveArrived: Bool = true
+            _ verdict: OutboxVerdict = .delivered, mayHaveArrived: Bool = true,
+            retryAfter: Int64? = nil
         ) {
             for sending in sendings {
                 alarm.end(
-                    sending.lane, verdict, mayHaveArrived: mayHaveArrived, now: Self.time(second),
+                    sending.lane, verdict, mayHaveArrived: mayHaveArrived,
+                    retryAfter: retryAfter.map { .seconds($0) }, now: Self.time(second),
                     wall: Self.wall(second))
             }
         }
@@ -167,6 +169,27 @@ import Testing
             seconds += sendings.map { _ in second }
         }
         #expect(seconds == [310])
+    }
+
+    @Test func `a reload hastens what was refused, and what fails at a URL that is no more`() {
+        for (verdict, change, seconds) in [
+            (OutboxVerdict.refused, WayChange.same, [5, 65, 365]),
+            (.refused, .secret, [5, 20, 320]),
+            (.refused, .place, [5, 20, 320]), (.failed, .place, [5, 20]),
+        ] {
+            var scene = Scene([.pagerduty])
+            scene.failed(0)
+            scene.end(scene.pass(5), 5, verdict, retryAfter: verdict == .failed ? 3600 : nil)
+            var changes = WayChanges()
+            changes.lanes[LaneKey(receiver: ReceiverKind.pagerduty.word.bytes, target: 0)] = change
+            scene.alarm.hasten(changes, now: Scene.time(20))
+            for second in 20...400 as ClosedRange<Int64> {
+                scene.end(
+                    scene.pass(second), second, verdict, retryAfter: verdict == .failed ? 3600 : nil
+                )
+            }
+            #expect(scene.told.dropFirst() == seconds.map { "\($0) fired pagerduty" }[...])
+        }
     }
 
     @Test func `after a restart with a mark everybody who may know is told the end`() {

@@ -160,7 +160,7 @@ private final class HeldHouse: @unchecked Sendable {
             doors: Doors(Doors.Rules(), log: log), admission: admission,
             reloader: Reloader(
                 Configuration(), source: .defaults, keeper: keeper, edge: edge, log: log,
-                apply: { _ in }))
+                apply: { _ in WayChanges() }))
         self.router = router
         let listener = try HTTPListener(address: "127.0.0.1:0")
         var door = Door(listener)

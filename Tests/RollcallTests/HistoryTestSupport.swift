@@ -126,7 +126,7 @@ final class HistoryServer {
             doors: Doors(Doors.Rules(), log: log), admission: Admission(),
             reloader: Reloader(
                 Configuration(), source: .defaults, keeper: keeper, edge: edge, log: log,
-                apply: { _ in }), historyLimits: limits)
+                apply: { _ in WayChanges() }), historyLimits: limits)
         self.router = router
         let listener = try HTTPListener(address: "127.0.0.1:0")
         let door = Door(listener)

@@ -140,6 +140,80 @@ import Testing
         paging.stop()
     }
 
+    // MARK: - Reloads
+
+    /// Refuses until it takes what comes.
+    private final class Rotated: Sendable {
+        private let isTaking = Mutex(false)
+
+        func take() { isTaking.withLock { $0 = true } }
+
+        var pager: ScriptedReceiver {
+            ScriptedReceiver { [self] _ in
+                isTaking.withLock { $0 }
+                    ? AttemptResult(.delivered, status: 202)
+                    : AttemptResult(.refused, status: 403, error: "403")
+            }
+        }
+    }
+
+    private func refusals(_ paging: PagingKeeper) -> Int {
+        paging.log.lines.count { $0.contains("receiver refuses") }
+    }
+
+    @Test(arguments: [WayChange.same, .secret, .place])
+    func `a reload hastens what was refused, and each attempt is kept`(change: WayChange) throws {
+        let rotated = Rotated()
+        let pager = rotated.pager
+        let paging = try PagingKeeper(directory, ["oncall": pager], times: .slow)
+        let number = paging.drill("oncall")
+        #expect(isTrueSoon { refusals(paging) == 1 })
+        paging.reload(change)
+        #expect(isTrueSoon { refusals(paging) == 2 })
+        rotated.take()
+        #expect(paging.fate(of: number, patience: Milliseconds(100))?.targets[0].outcome == nil)
+        paging.reload(change)
+        let fate = try #require(paging.fate(of: number))
+        #expect(fate.targets.map(\.outcome) == [.delivered])
+        #expect(fate.targets[0].attempts.map(\.attempt) == [1, 2, 3])
+        #expect(fate.targets[0].attempts.map(\.status) == [403, 403, 202])
+        #expect(Set(pager.messages.prefix(3).map(\.id)).count == 1)
+        paging.stop()
+    }
+
+    @Test func `once a reload is answered, a kill changes nothing of what it hastens`() throws {
+        let rotated = Rotated()
+        let pager = rotated.pager
+        var times = OutboxTimes.slow
+        times.changedAfter = .seconds(1800)
+        let paging = try PagingKeeper(directory, ["oncall": pager], times: times)
+        let number = paging.drill("oncall")
+        #expect(isTrueSoon { refusals(paging) == 1 })
+        paging.reload(.secret)
+        let killed = TemporaryDirectory()
+        directory.copy("rollcall.db", to: killed)
+        directory.copy("rollcall.db-wal", to: killed)
+        let store = try KeeperStore(path: killed.store)
+        let message = try #require(try store.journal.messages().first)
+        #expect(message.number == number && message.state == .refused)
+        #expect(message.next - message.since < .seconds(1900))
+        try store.journal.close()
+        paging.stop()
+    }
+
+    @Test func `a start hastens what was refused before it`() throws {
+        let rotated = Rotated()
+        let pager = rotated.pager
+        var paging = try PagingKeeper(directory, ["oncall": pager], times: .slow)
+        let number = paging.drill("oncall")
+        #expect(isTrueSoon { refusals(paging) == 1 })
+        paging.stop()
+        rotated.take()
+        paging = try PagingKeeper(directory, ["oncall": pager], times: .slow)
+        #expect(paging.fate(of: number)?.targets.map(\.outcome) == [.delivered])
+        paging.stop()
+    }
+
     @Test func `more questions than may wait are answered at once`() throws {
         let isFree = Mutex(false)
         let slow = ScriptedReceiver { _ in

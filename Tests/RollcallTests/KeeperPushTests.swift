@@ -63,6 +63,32 @@ import Testing
         pushing.stop()
     }
 
+    @Test func `a reload hastens what the sink refused, and nothing that may have gone out`() throws
+    {
+        let takes = Mutex(false)
+        let sink = ScriptedSink(times: .slow) { draft in
+            if draft.responderID == Array("b".utf8) { return .unknown }
+            return takes.withLock { $0 } ? .delivered : .refused(retryAfter: nil)
+        }
+        var policy = PushingKeeper.policy(.webhook)
+        policy.nudges.timeToLive = .seconds(86_400)
+        let pushing = try PushingKeeper(directory, sink, policy: policy)
+        pushing.report(["z"], isLocated: false)
+        pushing.report(["a"])
+        #expect(isTrueSoon { pushing.log.lines.contains { $0.contains("pushes not taken") } })
+        takes.withLock { $0 = true }
+        #expect(sink.log == ["nudge a"])
+        var ways = WayChanges()
+        ways.sink = .secret
+        pushing.keeper.hasten(ways) {}
+        #expect(isTrueSoon { pushing.ended(.nudge, .delivered) == 1 })
+        pushing.report(["b"])
+        #expect(isTrueSoon { pushing.ended(.nudge, .unknown) == 1 })
+        pushing.keeper.hasten(ways) {}
+        pushing.stop()
+        #expect(sink.log == ["nudge a", "nudge a", "nudge b"])
+    }
+
     @Test func `an erased person is sent nothing, and their rows go`() throws {
         let sink = ScriptedSink { _ in .refused(retryAfter: Milliseconds(100)) }
         let pushing = try PushingKeeper(directory, sink)

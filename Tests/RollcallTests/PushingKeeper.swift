@@ -14,15 +14,17 @@ final class ScriptedSink: Sendable {
     private let script: @Sendable (PushDraft) -> PushVerdict
     /// Tickets of which the receipts say that the phone has no such app any more.
     private let deadTickets: [String]
+    private let times: OutboxTimes
 
     init(
         _ kind: PushSink.Kind = .webhook,
-        deadTickets: [String] = [],
+        deadTickets: [String] = [], times: OutboxTimes = .quick,
         _ script: @escaping @Sendable (PushDraft) -> PushVerdict = { _ in .delivered }
     ) {
         self.kind = kind
         self.script = script
         self.deadTickets = deadTickets
+        self.times = times
     }
 
     /// What it was sent: `kind id`.
@@ -60,8 +62,7 @@ final class ScriptedSink: Sendable {
                         })
                 })
         }
-        ways.pushTimes.attempts.retryMin = Milliseconds(2)
-        ways.pushTimes.attempts.retryMax = Milliseconds(10)
+        ways.pushTimes.attempts = times
         ways.pushTimes.receiptEvery = Milliseconds(20)
         return ways
     }

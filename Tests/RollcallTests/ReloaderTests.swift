@@ -29,7 +29,10 @@ import Testing
             let applied = applied
             reloader = Reloader(
                 started, source: source, keeper: keeper, edge: edge, log: log,
-                apply: { applied.append($0) })
+                apply: {
+                    applied.append($0)
+                    return WayChanges()
+                })
             keeper.start()
         }
 

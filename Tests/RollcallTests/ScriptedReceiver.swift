@@ -47,6 +47,28 @@ final class ScriptedReceiver: Sendable {
     }
 }
 
+extension OutboxTimes {
+    /// Waits that a test can sit out.
+    static var quick: OutboxTimes {
+        var times = OutboxTimes()
+        times.retryMin = Milliseconds(2)
+        times.retryMax = Milliseconds(10)
+        times.refusedEvery = Milliseconds(200)
+        return times
+    }
+
+    /// Only what is hastened is tried again.
+    static var slow: OutboxTimes {
+        var times = OutboxTimes()
+        times.retryMin = .seconds(3600)
+        times.retryMax = .seconds(3600)
+        times.refusedEvery = .seconds(3600)
+        times.changedAfter = Milliseconds(10)
+        times.unchangedAfter = Milliseconds(20)
+        return times
+    }
+}
+
 /// A keeper with receivers, by their names, on a store of its own.
 final class PagingKeeper {
     let keeper: Keeper
@@ -56,7 +78,8 @@ final class PagingKeeper {
     /// Opens the store in `directory` and starts.
     init(
         _ directory: TemporaryDirectory, _ receivers: [String: ScriptedReceiver],
-        kind: ReceiverKind = .pagerduty, _ change: (inout Policy) -> Void = { _ in }
+        kind: ReceiverKind = .pagerduty, times: OutboxTimes = .quick,
+        _ change: (inout Policy) -> Void = { _ in }
     ) throws {
         var policy = Policy()
         for name in receivers.keys.sorted() {
@@ -74,9 +97,7 @@ final class PagingKeeper {
                     ?? AttemptResult(.refused, error: "nobody")
             }
         }
-        ways.times.retryMin = Milliseconds(2)
-        ways.times.retryMax = Milliseconds(10)
-        ways.times.refusedEvery = Milliseconds(200)
+        ways.times = times
         ways.sendingLeaveMax = .seconds(20)
         keeper = try Keeper(
             path: directory.store, policy: policy,
@@ -93,6 +114,15 @@ final class PagingKeeper {
         }
         _ = isTrueSoon { answers.withLock { $0 != nil } }
         return answers.withLock { $0 }
+    }
+
+    /// Settings were read again, and say so of the way to a receiver; returns once that is stored.
+    func reload(_ change: WayChange, of name: String = "oncall") {
+        var ways = WayChanges()
+        ways.lanes[LaneKey(receiver: Array(name.utf8), target: 0)] = change
+        let done = ReplyCounter()
+        keeper.hasten(ways) { done.add("done") }
+        #expect(isTrueSoon { !done.all.isEmpty })
     }
 
     /// Asks for a test of a receiver; the number of its notice.

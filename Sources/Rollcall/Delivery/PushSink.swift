@@ -39,6 +39,13 @@ package struct PushSink: Equatable, Sendable {
         self.url = url
     }
 
+    /// What of the way to it differs from that to `old`; nil if there was none.
+    func change(from old: PushSink?) -> WayChange {
+        guard let old, old.kind == kind, old.authorities == authorities, old.url == url
+        else { return .place }
+        return old.signingKeys == signingKeys && old.bearer == bearer ? .same : .secret
+    }
+
     /// Where it is, as far as that may be shown: scheme, host and port.
     var place: String { Destination(url: url)?.text ?? "" }
 }

@@ -23,6 +23,16 @@ package struct ReceiverAddress: Equatable, Sendable {
         self.name = name
         self.kind = kind
     }
+
+    /// What of the way to the URL number `target` differs from that in `old`; nil if there was none.
+    func change(from old: ReceiverAddress?, target: Int) -> WayChange {
+        guard let old, old.kind == kind, old.authorities == authorities,
+            old.urls.indices.contains(target), old.urls[target] == urls[target]
+        else { return .place }
+        let isSame =
+            old.routingKey == routingKey && old.signingKeys == signingKeys && old.bearer == bearer
+        return isSame ? .same : .secret
+    }
 }
 
 extension ReceiverAddress: CustomStringConvertible, CustomReflectable {

@@ -18,6 +18,18 @@ package final class ReceiverBook: Sendable {
             externalURL = configuration.doors.externalURL?.text ?? ""
             pushSink = configuration.pushSink
         }
+
+        func changes(from old: Page) -> WayChanges {
+            var changes = WayChanges()
+            for (name, address) in addresses {
+                for target in address.urls.indices {
+                    changes.lanes[LaneKey(receiver: name, target: target)] =
+                        address.change(from: old.addresses[name], target: target)
+                }
+            }
+            changes.sink = pushSink?.change(from: old.pushSink) ?? .same
+            return changes
+        }
     }
 
     private let page: Mutex<Page>
@@ -25,10 +37,13 @@ package final class ReceiverBook: Sendable {
     /// What `configuration` says.
     package init(_ configuration: Configuration) { page = Mutex(Page(configuration)) }
 
-    /// Holds what other settings say from now on.
-    package func follow(_ configuration: Configuration) {
+    /// Holds what other settings say from now on, and tells which ways differ from those before.
+    package func follow(_ configuration: Configuration) -> WayChanges {
         let new = Page(configuration)
-        page.withLock { $0 = new }
+        return page.withLock { page in
+            defer { page = new }
+            return new.changes(from: page)
+        }
     }
 
     /// How a receiver is reached; nil if the settings do not know it any more.

@@ -31,6 +31,8 @@ extension Keeper {
         if !isNew, away < 0 || epoch.step.count > 0 {
             _ = pending.fold(.clock(step: Milliseconds(step)), into: &engine, at: now)
         }
+        // A start reads the settings, too. It cannot tell whether they are others than before.
+        tellHastened(outbox.hasten(WayChanges(), now: now))
         judge(&pending, at: now, sends: false)
         if epoch.isRestored { pending.pushClaims = pushClaims }
         pending.stateLoss = loss

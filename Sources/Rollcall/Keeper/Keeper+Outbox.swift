@@ -137,6 +137,22 @@ extension Keeper {
     /// The same of all of them.
     func dismissCouriers() { dismiss(Array(couriers.keys)) }
 
+    // MARK: - Reloads
+
+    /// A reload says so much of the ways to receivers: what was refused there is tried sooner.
+    func hasten(_ ways: WayChanges, at now: RunningTime) {
+        alarm.hasten(ways, now: now)
+        lossAlarm?.hasten(ways, now: now)
+        tellHastened(outbox.hasten(ways, now: now), pushes.hasten(ways.sink, now: now))
+    }
+
+    func tellHastened(_ messages: Int, _ pushes: Int = 0) {
+        guard messages + pushes > 0 else { return }
+        log.info(
+            "what was refused is tried sooner: the settings were read again",
+            metadata: ["messages": "\(messages)", "pushes": "\(pushes)"])
+    }
+
     // MARK: - Waiting for the end of a notice
 
     /// Takes a question for what becomes of a notice.

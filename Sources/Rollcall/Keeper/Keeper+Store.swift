@@ -167,7 +167,7 @@ extension Keeper {
             switch message {
             case .write(_, let reply): reply(.unavailable("the store does not take commits"))
             case .question(let question): questions.append(question)
-            case .report, .pushReport, .noticeWait, .stop: break
+            case .report, .pushReport, .ways, .noticeWait, .stop: break
             }
         }
         while let first = kept.first {

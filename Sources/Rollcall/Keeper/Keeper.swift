@@ -17,6 +17,7 @@ enum KeeperMessage: Sendable {
     case question(@Sendable (KeeperView) -> Void)
     case report(CourierReport)
     case pushReport(PushReport)
+    case ways(WayChanges, reply: @Sendable () -> Void)
     case noticeWait(NoticeWait)
     case stop(@Sendable () -> Void)
 }
@@ -84,6 +85,8 @@ package final class Keeper: @unchecked Sendable {
     /// What couriers brought and no turn has taken yet.
     var reports: [CourierReport] = []
     var noticeWaits: [NoticeWait] = []
+    /// Who waits for the turn that keeps what a reload has hastened.
+    private var hastened: [@Sendable () -> Void] = []
     var pushes: PushBox
     var pushCouriers: [PushLane: PushCourier] = [:]
     var pushReports: [PushReport] = []
@@ -199,6 +202,12 @@ package final class Keeper: @unchecked Sendable {
         mailbox.put(.noticeWait(NoticeWait(notice: number, until: until, reply: reply)))
     }
 
+    /// Hands over what a reload says of the ways to receivers: what was refused is tried sooner (A9).
+    /// `reply` is called once, on the keeper's thread, when that is stored, or cannot be.
+    package func hasten(_ ways: WayChanges, reply: @escaping @Sendable () -> Void) {
+        mailbox.put(.ways(ways, reply: reply))
+    }
+
     /// Where the store is, for those who read it themselves.
     var storePath: String { store.journal.connection.path }
 
@@ -230,6 +239,8 @@ package final class Keeper: @unchecked Sendable {
                 tendLoss()
             }
             answerNoticeWaits()
+            for reply in hastened { reply() }
+            hastened = []
             publishVitals()
             if isLast {
                 close()
@@ -248,6 +259,9 @@ package final class Keeper: @unchecked Sendable {
             case .report(let report): reports.append(report)
             case .pushReport(let report): pushReports.append(report)
             case .noticeWait(let new): wait(new)
+            case .ways(let ways, let reply):
+                hasten(ways, at: running(clock))
+                hastened.append(reply)
             case .stop(let done):
                 let until = clock.elapsed + ways.sendingLeaveMax.count
                 stopping = ((stopping?.done ?? []) + [done], stopping?.until ?? until)
@@ -306,12 +320,13 @@ package final class Keeper: @unchecked Sendable {
             case .write(let event, let reply):
                 replies.append((reply, pending.fold(event, into: &engine, at: now)))
             case .question(let question): questions.append(question)
-            case .report, .pushReport, .noticeWait, .stop: break
+            case .report, .pushReport, .ways, .noticeWait, .stop: break
             }
         }
         if isLast { _ = pending.fold(.stop, into: &engine, at: now) }
         let isDue =
             min(engine.nextInstant(), outbox.due(), pushes.due()) <= now || pushes.hasChanges
+            || outbox.hasChanges
         let isSignOfLife = clock.elapsed - lastTurnElapsed >= Engine.turnEvery.count
         if !pending.isEmpty || isDue || isSignOfLife || chores.isBusy {
             judge(&pending, at: now, sends: stopping == nil)

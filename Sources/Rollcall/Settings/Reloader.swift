@@ -38,7 +38,7 @@ package final class Reloader: @unchecked Sendable {
     private let keeper: Keeper
     private let edge: EdgeFigures
     private let log: Logger
-    private let apply: @Sendable (Configuration) -> Void
+    private let apply: @Sendable (Configuration) -> WayChanges
     private let onReload: @Sendable (_ begins: Bool) -> Void
     private let mailbox = Mailbox<Message>()
     private let waiting = Atomic(0)
@@ -52,12 +52,13 @@ package final class Reloader: @unchecked Sendable {
     /// A reloader for a server that was started with `started`, to be started itself.
     ///
     /// A new policy is journaled through `keeper` first; `apply` then takes whatever else may change
-    /// while the server runs. It is called on the reloader's thread and must not fail. `onReload` is
-    /// called there too, before and after each reading.
+    /// while the server runs, and tells which receivers are reached otherwise now, for what waits for
+    /// them. It is called on the reloader's thread and must not fail. `onReload` is called there too,
+    /// before and after each reading.
     package init(
         _ started: Configuration, source: SettingsSource, keeper: Keeper, edge: EdgeFigures,
         log: Logger, onReload: @escaping @Sendable (_ begins: Bool) -> Void = { _ in },
-        apply: @escaping @Sendable (Configuration) -> Void
+        apply: @escaping @Sendable (Configuration) -> WayChanges
     ) {
         self.started = started
         running = started
@@ -134,7 +135,9 @@ package final class Reloader: @unchecked Sendable {
             }
             isCertain = true
         }
-        apply(new)
+        let ways = apply(new)
+        // Once the answer is there, a kill changes nothing of what is hastened.
+        ask { (done: @escaping @Sendable (Bool) -> Void) in keeper.hasten(ways) { done(true) } }
         let change = SettingsChange(from: running, started: started, to: new)
         for warning in new.warnings where !running.warnings.contains(warning) {
             log.warning("\(warning)")
@@ -145,16 +148,23 @@ package final class Reloader: @unchecked Sendable {
 
     /// Makes `policy` an event of the journal; nil once it is committed, else why it may not be.
     private func journal(_ policy: Policy) -> String? {
-        let answers = Mailbox<WriteOutcome>()
-        keeper.write(.policy(policy)) { answers.put($0) }
-        while !isClosed.load(ordering: .relaxed) {
-            switch answers.takeAll(waiting: Self.lookEvery).first {
-            case .committed: return nil
-            case .unavailable(let reason): return reason
-            case nil: continue
-            }
+        switch ask({ keeper.write(.policy(policy), reply: $0) }) {
+        case .committed: nil
+        case .unavailable(let reason): reason
+        case nil: "the server is stopping"
         }
-        return "the server is stopping"
+    }
+
+    /// Waits for the keeper's answer; nil once we are closed.
+    @discardableResult private func ask<Answer: Sendable>(
+        _ question: (@escaping @Sendable (Answer) -> Void) -> Void
+    ) -> Answer? {
+        let answers = Mailbox<Answer>()
+        question { answers.put($0) }
+        while !isClosed.load(ordering: .relaxed) {
+            if let answer = answers.takeAll(waiting: Self.lookEvery).first { return answer }
+        }
+        return nil
     }
 
     private func tell(_ outcome: ReloadOutcome) {

@@ -67,6 +67,14 @@ package struct Outbox: Equatable, Sendable {
         for place in lanes.indices { lanes[place].end(incident) }
     }
 
+    /// Settings were read again, and say so much of the ways to addresses. Returns how many messages
+    /// are tried sooner because of that (N-09). To be stored like all that changes.
+    package mutating func hasten(_ changes: WayChanges, now: RunningTime) -> Int {
+        lanes.indices.reduce(0) {
+            $0 + lanes[$1].hasten(changes.of(lanes[$1].key), now: now, times)
+        }
+    }
+
     // MARK: - What is due
 
     /// When `settle` or `begin` next has something to do.
@@ -196,6 +204,11 @@ package struct Outbox: Equatable, Sendable {
             notice, verdict, retryAfter: retryAfter, seed: seed, now: now, wall: wall, times)
         if case .finished(let end) = end { ends.append(end) }
         return end
+    }
+
+    /// True if something is to be stored.
+    package var hasChanges: Bool {
+        !changesLeft.isEmpty || lanes.contains { !$0.changed.isEmpty }
     }
 
     /// Takes what is to be stored.

@@ -26,6 +26,10 @@ struct OutboxLane: Equatable, Sendable {
     private var failures = 0
     /// Until then only what was never tried is sent.
     private var pausedUntil = RunningTime.distantPast
+    /// When the last attempt was over.
+    private var triedAt = RunningTime.distantPast
+    /// What became of the way there while something was under way.
+    private var changeMeanwhile: WayChange?
     /// When it is next told all that fires.
     private(set) var nextRefresh = RunningTime.distantPast
     /// What became of messages since it was last taken, by notice.
@@ -69,6 +73,7 @@ struct OutboxLane: Equatable, Sendable {
         dueKnown = nil
         guard !message.state.isFinished else { return held.insertInOrder(message) }
         message.setOrders(kind)
+        if message.attempts > 0 { triedAt = now }
         if message.state == .sending {
             message.state = .waiting
             message.next = now
@@ -228,6 +233,37 @@ struct OutboxLane: Equatable, Sendable {
         dueKnown = nil
     }
 
+    /// Settings were read again: what is refused, and at another URL whatever waits for another
+    /// attempt, is tried sooner. What it asked for by `Retry-After` holds where it still is.
+    ///
+    /// Returns how many messages that hastens.
+    @discardableResult mutating func hasten(
+        _ change: WayChange, now: RunningTime, _ times: OutboxTimes
+    ) -> Int {
+        // It may have left by the way from before.
+        if case .message = busy { changeMeanwhile = max(changeMeanwhile ?? change, change) }
+        var soonest = times.soonest(change, now: now, triedAt: triedAt)
+        if change == .place {
+            failures = 0
+            pausedUntil = min(pausedUntil, soonest)
+            for index in open.indices { open[index].attemptsElsewhere = open[index].attempts }
+        } else {
+            soonest = max(soonest, pausedUntil)
+        }
+        dueKnown = nil
+        var count = 0
+        for index in open.indices {
+            let isTried = open[index].state == .waiting && open[index].attempts > 0
+            guard open[index].state == .refused || (isTried && change == .place),
+                soonest < open[index].next
+            else { continue }
+            open[index].next = soonest
+            note(open[index])
+            count += 1
+        }
+        return count
+    }
+
     // MARK: - What came of it
 
     /// Notes what came of the attempt that is under way.
@@ -238,10 +274,13 @@ struct OutboxLane: Equatable, Sendable {
         guard busy == .message(notice), let index = index(of: notice) else { return .unknown }
         busy = nil
         dueKnown = nil
+        triedAt = now
+        let change = changeMeanwhile
+        changeMeanwhile = nil
         let wish = min(retryAfter ?? Milliseconds(0), times.retryAfterMax)
         if verdict != .failed {
             failures = 0
-            pausedUntil = .distantPast
+            pausedUntil = now + wish
         }
         switch verdict {
         case .delivered:
@@ -252,11 +291,12 @@ struct OutboxLane: Equatable, Sendable {
         case .failed:
             failures += 1
             open[index].state = .waiting
-            let wait = times.retry(after: open[index].attempts, seed: seed)
-            open[index].next = now + max(wait, wish)
+            let here = open[index].attempts - open[index].attemptsElsewhere
+            open[index].next = now + max(times.retry(after: here, seed: seed), wish)
             pausedUntil = now + max(times.retry(after: failures, seed: ~seed), wish)
         }
         note(open[index])
+        if let change { hasten(change, now: now, times) }
         return .again(at: open[index].isEmpty ? now : ready(open[index]))
     }
 
@@ -338,17 +378,6 @@ struct OutboxLane: Equatable, Sendable {
         changed = [:]
         added = []
         return changes
-    }
-}
-
-extension OutboxMessage {
-    /// The notice's number.
-    package var number: Int64 { notice.number }
-
-    /// True if somebody has to get up.
-    fileprivate var isCritical: Bool {
-        let (name, critical) = (StaticString("severity").bytes, Severity.critical.word.bytes)
-        return members.contains { $0.labels.value(of: name) == critical }
     }
 }
 

@@ -8,6 +8,7 @@ package struct OutboxMessage: Equatable, Sendable {
     ///                ▲                          ▲ │
     ///                └── later failed ── refused ◄┘ 4xx
     ///
+    /// Settings that are read again hasten what is refused, and at another URL what is waiting too.
     /// From waiting and refused it also comes to its end when its time is over, when nothing of it
     /// is left to be told, and when the receiver is gone.
     package enum State: UInt8, CaseIterable, Sendable {
@@ -43,6 +44,9 @@ package struct OutboxMessage: Equatable, Sendable {
     /// Nil until it is finished.
     package internal(set) var outcome: NoticeOutcome?
     package internal(set) var finishedAt = Timestamp.distantPast
+    /// Those of the attempts that were made at a URL which the settings do not name any more. They
+    /// are not stored: after a restart waits are as long as after all attempts.
+    var attemptsElsewhere = 0
     /// For each member a number that those messages share which must keep their order.
     var orders: [UInt64] = []
 
@@ -76,6 +80,9 @@ package struct OutboxMessage: Equatable, Sendable {
         self.finishedAt = finishedAt
     }
 
+    /// The notice's number.
+    package var number: Int64 { notice.number }
+
     /// Where it goes.
     package var lane: LaneKey { LaneKey(receiver: notice.receiver, target: target) }
 
@@ -88,6 +95,12 @@ package struct OutboxMessage: Equatable, Sendable {
     /// The members that are left.
     package var members: [NoticeMember] {
         notice.members.indices.filter { left >> UInt64($0) & 1 == 1 }.map { notice.members[$0] }
+    }
+
+    /// True if somebody has to get up.
+    var isCritical: Bool {
+        let (name, critical) = (StaticString("severity").bytes, Severity.critical.word.bytes)
+        return members.contains { $0.labels.value(of: name) == critical }
     }
 
     /// The place of a firing among the members that are left.

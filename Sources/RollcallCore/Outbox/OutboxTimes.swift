@@ -7,6 +7,11 @@ package struct OutboxTimes: Equatable, Sendable {
     package var retryAfterMax = Milliseconds.seconds(3600)
     /// Before the next attempt after a refusal: a wrong secret repairs itself by somebody's hand.
     package var refusedEvery = Milliseconds.seconds(5 * 60)
+    /// After the last attempt at an address, before the next one that a reload calls for, if the way
+    /// there is another one. Without a bound reloads in a loop would be a flood.
+    package var changedAfter = Milliseconds.seconds(5)
+    /// The same if it is as it was, and of a start, which cannot tell.
+    package var unchangedAfter = Milliseconds.seconds(60)
     /// How long it is tried to tell that something fires, from the decision on.
     package var triggerFor = Milliseconds.seconds(24 * 3600)
     /// The same of its end, which is never told again by anything else.
@@ -27,6 +32,11 @@ package struct OutboxTimes: Equatable, Sendable {
         let bound = max(retryMin.count, isOverflow ? retryMax.count : min(retryMax.count, product))
         let span = UInt64(bound - retryMin.count) + 1
         return Milliseconds(retryMin.count + Int64(Self.mixed(seed) % span))
+    }
+
+    /// The first instant for what a reload calls for, if the last attempt was over at `triedAt`.
+    func soonest(_ change: WayChange, now: RunningTime, triedAt: RunningTime) -> RunningTime {
+        max(now, triedAt + (change == .same ? unchangedAfter : changedAfter))
     }
 
     /// SplitMix64's last step: every bit of the number decides about every bit of the result.

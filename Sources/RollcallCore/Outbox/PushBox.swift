@@ -32,12 +32,9 @@ package struct PushBox: Equatable, Sendable {
     private var ending: [PushMessage] = []
     /// What is under way, by number.
     private var busy: [PushLane: [Int64]] = [:]
-    /// Calls in a row of which nothing was taken.
-    private var failures = 0
-    /// Until then only what was never tried is sent.
-    private var pausedUntil = RunningTime.distantPast
-    /// Until then nothing is.
-    private var closedUntil = RunningTime.distantPast
+    /// What became of the way to the sink since they left, of those under way.
+    private var changesMeanwhile: [PushLane: WayChange] = [:]
+    private var rest: PushRest
     private var changed: [Int64: PushMessage] = [:]
     /// Those of them that the store does not have.
     private var added: Set<Int64> = []
@@ -55,9 +52,12 @@ package struct PushBox: Equatable, Sendable {
         self.times = times
         self.waitingMax = waitingMax
         self.ticketsMax = ticketsMax
+        rest = PushRest(times.attempts)
         for message in messages {
             switch message.state {
-            case .waiting where !isRestored: open.append(message)
+            case .waiting where !isRestored:
+                open.append(message)
+                rest.restore(message)
             case .waiting, .sending: end(message, .unknown)
             case .ticketed: tickets.restore(message)
             case .over: break
@@ -74,10 +74,33 @@ package struct PushBox: Equatable, Sendable {
         guard sink != self.sink else { return }
         self.sink = sink
         dueKnown = nil
-        // What another one refused, or whether it answers, says nothing about this one.
-        failures = 0
-        (pausedUntil, closedUntil) = (.distantPast, .distantPast)
+        rest.forget()
         tickets.forgetFailures()
+    }
+
+    /// Settings were read again, and say so much of the way to the sink: what certainly was not sent
+    /// is tried sooner (N-09). Returns how many pushes that hastens.
+    @discardableResult package mutating func hasten(
+        _ change: WayChange, now: RunningTime
+    ) -> Int {
+        dueKnown = nil
+        // They may have left by the way from before.
+        for lane in busy.keys where lane.load != .receipts {
+            changesMeanwhile[lane] = max(changesMeanwhile[lane] ?? change, change)
+        }
+        let soonest = rest.hasten(change, now: now)
+        if change == .place {
+            tickets.forgetFailures()
+            for place in open.indices { open[place].attemptsElsewhere = open[place].attempts }
+        }
+        var count = 0
+        for place in open.indices where open[place].state == .waiting && open[place].attempts > 0 {
+            guard soonest < open[place].next else { continue }
+            open[place].next = soonest
+            note(open[place])
+            count += 1
+        }
+        return count
     }
 
     /// Takes a push that is decided now.
@@ -103,17 +126,10 @@ package struct PushBox: Equatable, Sendable {
         let isFree = PushKind.allCases.map { lane(.pushes($0)) != nil }
         for place in open.indices where open[place].state == .waiting {
             due = min(due, sink == .none ? .distantPast : open[place].until)
-            if isFree[Int(open[place].kind.rawValue)] { due = min(due, ready(open[place])) }
+            if isFree[Int(open[place].kind.rawValue)] { due = min(due, rest.ready(open[place])) }
         }
         dueKnown = due
         return due
-    }
-
-    /// When a push may be sent. What was never tried does not wait for a sink that fails to come
-    /// back: it may be there again.
-    private func ready(_ message: PushMessage) -> RunningTime {
-        message.attempts == 0
-            ? max(message.next, closedUntil) : max(message.next, pausedUntil, closedUntil)
     }
 
     /// Ends what has nothing more to wait for, and hands over all that is over: to be told the
@@ -222,7 +238,7 @@ package struct PushBox: Equatable, Sendable {
             for place in open.indices where places.count < room {
                 let message = open[place]
                 guard message.kind == kind, message.state == .waiting,
-                    (message.attempts == 0) == isFirst, ready(message) <= now,
+                    (message.attempts == 0) == isFirst, rest.ready(message) <= now,
                     message.until > now
                 else { continue }
                 if isWanted(message) {
@@ -273,28 +289,14 @@ package struct PushBox: Equatable, Sendable {
             }
             isTaken = true
         }
-        leaveAlone(isTaken: isTaken, isUnknown: isUnknown, wish, seed: numbers.first, now: now)
+        let (store, first) = (store, numbers.first ?? 0)
+        rest.note(isTaken: isTaken, isUnknown: isUnknown, wish: wish, now: now) {
+            Self.jitter(store, first, UInt64($0))
+        }
+        if let change = changesMeanwhile.removeValue(forKey: lane) { hasten(change, now: now) }
     }
 
-    /// Does a sink that fails the favour of some rest. One of which nobody knows what it does with
-    /// a push gets none for a while: each would be lost.
-    private mutating func leaveAlone(
-        isTaken: Bool, isUnknown: Bool, _ wish: Milliseconds?, seed: Int64?, now: RunningTime
-    ) {
-        failures = isTaken ? 0 : failures + 1
-        if isTaken { (pausedUntil, closedUntil) = (.distantPast, .distantPast) }
-        if !isTaken {
-            let rest = times.attempts.retry(
-                after: failures, seed: jitter(seed ?? 0, UInt64(failures)))
-            pausedUntil = now + rest
-            if isUnknown { closedUntil = max(closedUntil, now + rest) }
-        }
-        if let wish {
-            closedUntil = max(closedUntil, now + min(wish, times.attempts.retryAfterMax))
-        }
-    }
-
-    private func jitter(_ number: Int64, _ salt: UInt64) -> UInt64 {
+    private static func jitter(_ store: UInt64, _ number: Int64, _ salt: UInt64) -> UInt64 {
         OutboxTimes.mixed(OutboxTimes.mixed(store ^ UInt64(bitPattern: number)) ^ salt)
     }
 
@@ -306,7 +308,8 @@ package struct PushBox: Equatable, Sendable {
         open[place].state = .waiting
         let attempts = open[place].attempts
         let wait = times.attempts.retry(
-            after: attempts, seed: jitter(open[place].number, ~UInt64(attempts)))
+            after: attempts - open[place].attemptsElsewhere,
+            seed: Self.jitter(store, open[place].number, ~UInt64(attempts)))
         let wish = min(retryAfter ?? Milliseconds(0), times.attempts.retryAfterMax)
         open[place].next = now + max(wait, wish)
         note(open[place])
@@ -332,7 +335,7 @@ package struct PushBox: Equatable, Sendable {
     ) {
         guard busy.removeValue(forKey: lane) != nil else { return }
         dueKnown = nil
-        let seed = jitter(0, UInt64(bitPattern: now.milliseconds))
+        let seed = Self.jitter(store, 0, UInt64(bitPattern: now.milliseconds))
         let told = tickets.take(receipts, now: now) { failures in
             let wish = min(retryAfter ?? Milliseconds(0), times.attempts.retryAfterMax)
             return max(times.attempts.retry(after: failures, seed: seed), wish)

@@ -41,6 +41,9 @@ package struct PushMessage: Equatable, Sendable {
     package internal(set) var state = State.waiting
     /// Attempts that were begun.
     package internal(set) var attempts = 0
+    /// Those of the attempts that were made at a URL which the settings do not name any more: not
+    /// stored.
+    var attemptsElsewhere = 0
     /// When it may be tried next; of a ticketed one, when its receipt is asked for.
     package internal(set) var next: RunningTime
     /// When it is given up; of a ticketed one, when its receipt is.

@@ -75,8 +75,20 @@ package struct StoreAlarm: Equatable, Sendable {
         var busy: Notice.Kind?
         var next: RunningTime
         var failures = 0
+        /// It refused the last message.
+        var isRefused = false
+        /// When the last attempt was over.
+        var triedAt = RunningTime.distantPast
+        /// What became of the way there while something was under way.
+        var changeMeanwhile: WayChange?
         /// Messages that it took.
         var taken = 0
+
+        mutating func hasten(_ change: WayChange, now: RunningTime, _ times: OutboxTimes) {
+            if busy != nil { changeMeanwhile = max(changeMeanwhile ?? change, change) }
+            guard failures > 0, isRefused || change == .place else { return }
+            next = min(next, times.soonest(change, now: now, triedAt: triedAt))
+        }
     }
 
     package let subject: Subject
@@ -178,6 +190,11 @@ package struct StoreAlarm: Equatable, Sendable {
     /// The mark was left or taken away, or could not be: either way the alarm goes on.
     package mutating func marked(_ mark: Mark) { isMarked = mark != .cleared }
 
+    /// Settings were read again, and say so much of the ways to addresses: as `Outbox.hasten`.
+    package mutating func hasten(_ changes: WayChanges, now: RunningTime) {
+        for key in lanes.keys { lanes[key]?.hasten(changes.of(key), now: now, times) }
+    }
+
     // MARK: - What is sent
 
     /// Begins what is due: to the addresses of those who want the alert and whom `isMuted` does not
@@ -235,6 +252,8 @@ package struct StoreAlarm: Equatable, Sendable {
     ) {
         guard var lane = lanes[key], let kind = lane.busy else { return }
         lane.busy = nil
+        lane.triedAt = now
+        lane.isRefused = verdict == .refused
         switch verdict {
         case .delivered:
             lane.failures = 0
@@ -257,6 +276,8 @@ package struct StoreAlarm: Equatable, Sendable {
             let wait = times.retry(after: lane.failures, seed: seed ^ UInt64(key.target) << 32)
             lane.next = now + max(wait, min(retryAfter ?? wait, times.retryAfterMax))
         }
+        if let change = lane.changeMeanwhile { lane.hasten(change, now: now, times) }
+        lane.changeMeanwhile = nil
         // What came meanwhile is told at once, in its order.
         if case .ending = state, kind != .resolved { lane.next = now }
         if state == .firing, kind == .resolved { lane.next = now }

@@ -1,0 +1,26 @@
+/// What settings that were read again say of the way to an address, or to the sink of pushes: that
+/// it is another one, never what it is (J1).
+package enum WayChange: Int, Comparable, Sendable {
+    /// Nothing. Whoever has them read again may have repaired the other side.
+    case same = 0
+    /// Other secrets: what was refused may be taken now.
+    case secret = 1
+    /// Another URL, or others who vouch for it: what was met at the old one says nothing of it.
+    case place = 2
+
+    package static func < (a: WayChange, b: WayChange) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// The same of all of them.
+package struct WayChanges: Equatable, Sendable {
+    /// By address; what is not in here is as it was.
+    package var lanes: [LaneKey: WayChange] = [:]
+    /// Of the sink of pushes.
+    package var sink = WayChange.same
+
+    /// Nothing has changed.
+    package init() {}
+
+    /// What changed of the way to an address.
+    func of(_ key: LaneKey) -> WayChange { lanes[key] ?? .same }
+}
