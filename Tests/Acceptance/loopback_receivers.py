@@ -34,6 +34,8 @@ class Receiver:
 
     def __init__(self, case):
         self.requests = []
+        # Header fields of each answer, beside the usual ones.
+        self.fields = {}
         self._lock = threading.Lock()
         receiver = self
 
@@ -58,6 +60,8 @@ class Receiver:
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
+                for name, value in receiver.fields.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(body)
 
@@ -188,6 +192,23 @@ class Pager(Receiver):
         if payload.get("severity") not in ("critical", "error", "warning", "info"):
             return "severity"
         return None
+
+
+class RotatedPager(Pager):
+    """A pager that knows only a new routing key, and answers 403 to the one from before."""
+
+    OLD_KEY = Pager.ROUTING_KEY
+    ROUTING_KEY = "R9876543210FEDCBA9876543210FEDCB"
+
+    def __init__(self, case):
+        self.refused = []
+        super().__init__(case)
+
+    def judge(self, told):
+        if told.json().get("routing_key") == self.OLD_KEY:
+            self.refused.append(told)
+            return 403, {"status": "error", "message": "routing_key", "errors": []}
+        return super().judge(told)
 
 
 class Fleet:

@@ -5,12 +5,13 @@ Source: design §6 A1 to A10; PagerDuty's Events API v2; Standard Webhooks 1.0.0
 """
 
 import json
+import signal
 import time
 import unittest
 
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from loopback_receivers import Fleet, Hook, Pager, people
+from loopback_receivers import Fleet, Hook, Pager, RotatedPager, people
 from rollcall_process import RollcallTestCase, eventually, milliseconds, now_ms
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -245,6 +246,85 @@ class RefusalTests(PagesTestCase):
         eventually(lambda: not incident.is_open, SOON, "it ends itself")
         self.assertEqual(hook.requests, [])
         self.problem(server.post("/v1/drill", {"receiver": "nobody"}), 404)
+
+
+class RotationTests(PagesTestCase):
+    # Five seconds after the last attempt at the latest, where it would be five minutes.
+    HASTENED = 9
+
+    def setUp(self):
+        super().setUp()
+        self.pager = RotatedPager(self)
+
+    def refused(self):
+        """A server whose page was just refused for its old routing key."""
+        server, fleet = self.begin(Hook(self))
+        fleet.cut(*fleet.of("north"))
+        eventually(lambda: self.pager.refused, SOON, "a page that is refused")
+        eventually(lambda: "receiver refuses" in server.log(), SOON, "a word in the log")
+        self.assertEqual(self.pager.incidents, [])
+        return server
+
+    def rotate(self):
+        with open(f"{self.directory}/routing.key", "w", encoding="utf-8") as file:
+            file.write(self.pager.ROUTING_KEY + "\n")
+
+    def check_told(self, server):
+        """The page is there, once, and its history tells both attempts."""
+        eventually(lambda: self.pager.incidents, self.HASTENED, "the page")
+        eventually(lambda: self.statuses(server, "oncall") == [[403, 202]], SOON, "the history")
+        self.assertEqual([i.payload["group"] for i in self.pager.incidents], ["north"])
+        self.assertEqual((len(self.pager.refused), self.pager.faults), (1, []))
+
+    def statuses(self, server, receiver):
+        """What each attempt to tell a receiver was answered."""
+        return [
+            [attempt["status"] for attempt in notice["targets"][0]["attempts"]]
+            for incident in self.history(server, alertname="NoOnlineResponders")
+            for notice in incident["notices"] if notice["receiver"] == receiver]
+
+    def test_a_refused_page_goes_out_once_the_right_key_is_read(self):
+        server = self.refused()
+        # Only the file of the secret is another one.
+        self.rotate()
+        server.process.send_signal(signal.SIGHUP)
+        self.check_told(server)
+        attempts = "rollcall_notification_attempts_total"
+        page = server.scrape()
+        self.assertEqual(page(attempts, receiver="oncall", result="refused"), 1)
+        self.assertEqual(page(attempts, receiver="oncall", result="delivered"), 1)
+        log = server.log()
+        self.assertIn("what was refused is tried sooner", log)
+        for key in (self.pager.OLD_KEY, self.pager.ROUTING_KEY):
+            self.assertNotIn(key, log)
+
+    def test_a_kill_after_the_reload_changes_nothing(self):
+        server = self.refused()
+        self.rotate()
+        answer = server.post("/-/reload", b"")
+        self.assertEqual(answer.status, 200, answer)
+        server.kill()
+        server.start()
+        eventually(lambda: self.pager.incidents, self.HASTENED, "the page")
+        eventually(
+            lambda: self.statuses(server, "oncall")[0][-1] == 202, SOON, "the history")
+        self.assertEqual((len(self.pager.refused), self.pager.faults), (1, []))
+
+    def test_a_new_url_does_not_wait_for_the_old_one(self):
+        old, new = Hook(self, refusals=1000, refusal=503), Hook(self)
+        old.fields = {"Retry-After": "600"}
+        server, fleet = self.begin(old)
+        fleet.cut(*fleet.of("north"))
+        old.first(lambda _: True, SOON, "an attempt")
+        eventually(lambda: "receiver not told" in server.log(), SOON, "a word in the log")
+        # The same settings once more: it wants to be left alone.
+        self.assertEqual(server.post("/-/reload", b"").status, 200)
+        server.configure(CONFIG.format(pager=self.pager.url, hook=new.url))
+        answer = server.post("/-/reload", b"")
+        self.assertEqual(answer.status, 200, answer)
+        told = new.first(lambda _: True, self.HASTENED, "a message")
+        self.assertEqual(
+            [r.headers["webhook-id"] for r in old.requests], [told.headers["webhook-id"]])
 
 
 if __name__ == "__main__":
