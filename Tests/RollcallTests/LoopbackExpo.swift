@@ -20,6 +20,11 @@ final class LoopbackExpo: Sendable {
         case reset, lost, statusLine, half, drip, fewer, malformed
         /// All is taken, and this comes instead of the answer: a status and a body.
         case taken(Int, body: String = "{}")
+
+        /// True if only the caller's patience ends it.
+        var isEndless: Bool {
+            if case .drip = self { true } else { false }
+        }
     }
 
     /// What it knows.
