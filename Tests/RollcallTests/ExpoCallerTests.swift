@@ -222,7 +222,7 @@ import Testing
         throws
     {
         let expo = LoopbackExpo { $0.poison = ["ExponentPushToken[37]"] }
-        let results = try Self.send(PushSamples.drafts(1...100), to: expo, requests: 16)
+        let results = try Self.send(PushSamples.drafts(1...100), to: expo, requests: 15)
         let refused = results.indices.filter { results[$0].verdict == .refused(retryAfter: nil) }
         #expect(refused == [36])
         #expect(results[36].error == "EXPO: answered 400: VALIDATION_ERROR: bad")
