@@ -138,17 +138,17 @@ class HistorySizeTests(RollcallTestCase):
         decisions = []
         for number in range(1, GAPS + 1):
             row = past.gap(number)
-            store.execute(f"INSERT INTO gaps VALUES({','.join('?' * 9)})", row)
+            store.execute(f"INSERT INTO gaps VALUES({','.join('?' * 9)},NULL)", row)
             for at in (row[4], row[4] + 90_000, row[5], row[5] + 120_000):
                 decision += 1
                 decisions.append((
                     decision, turn, 3, row[1], last.get(row[1], 0), at, row[8]))
                 last[row[1]] = decision
             if len(decisions) >= 100_000 or number == GAPS:
-                store.executemany("INSERT INTO decisions VALUES(?,?,?,?,?,?,?)", decisions)
+                store.executemany("INSERT INTO decisions VALUES(?,?,?,?,?,?,?,NULL)", decisions)
                 decisions = []
         today = now_ms() // DAY_MS
-        store.executemany("INSERT INTO dark VALUES(?,?,?,?,?,?)", (
+        store.executemany("INSERT INTO dark VALUES(?,?,?,?,?,?,NULL)", (
             (day, person, 1 + person % 2, 60_000 * (person % 60), 50_000, REGIONS[person % 32])
             for day in range(today - DAYS + 1, today + 1) for person in range(1, PEOPLE + 1)))
         store.execute("COMMIT")

@@ -132,8 +132,8 @@ struct ChoreBenchmark {
         let back = Self.daysBack * Self.dayMilliseconds
         try runSQL(
             """
-            UPDATE turns SET wall_ms = wall_ms - \(back);
-            UPDATE checkpoints SET created_ms = created_ms - \(back);
+            UPDATE turns SET wall_ms = wall_ms - \(back), checksum = NULL;
+            UPDATE checkpoints SET created_ms = created_ms - \(back), checksum = NULL;
             PRAGMA wal_checkpoint(TRUNCATE)
             """, on: storePath)
     }

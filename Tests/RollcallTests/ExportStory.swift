@@ -41,8 +41,10 @@ final class ExportStory {
         try ItemScanner.scan(Array(body.utf8).span, kind: kind).items
     }
 
-    /// A turn `after` so many seconds with these events.
-    func commit(_ events: [Event], after: Int64 = 5) throws {
+    /// A turn `after` so many seconds with these events, and whatever `also` adds to it.
+    func commit(
+        _ events: [Event], after: Int64 = 5, also: (inout PendingTurn) -> Void = { _ in }
+    ) throws {
         seconds += after
         let told = RunningTime(milliseconds: Self.began + seconds * 1000)
         let now = max(told, engine.openInstant)
@@ -51,6 +53,7 @@ final class ExportStory {
         engine.advance(to: now)
         pending.take(from: &engine)
         turn += 1
+        also(&pending)
         pending.close(number: turn, engine)
         try store.commit([pending])
     }

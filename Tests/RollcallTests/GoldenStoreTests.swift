@@ -1,8 +1,8 @@
 import Foundation
-import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallCore
 
 /// Stores that older versions left behind are opened, migrated and gone on with (design §1 J4).
 @Suite struct GoldenStoreTests {
@@ -59,7 +59,7 @@ import Testing
     @Test func `version 1: it is migrated once, written on, and read again`() throws {
         let path = try unpack(1)
         var store = try KeeperStore(path: path)
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 7)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 8)
         var engine = try store.recover().engine
         let turn = try #require(try store.journal.lastTurn())
         let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
@@ -83,7 +83,7 @@ import Testing
     @Test func `version 2: erasures and people are there; gaps begin with the next silence`() throws
     {
         let store = try KeeperStore(path: try unpack(2))
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 7)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 8)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 2)
         #expect(recovered.rows > 0)
@@ -120,7 +120,7 @@ import Testing
     {
         let path = try unpack(3)
         var store = try KeeperStore(path: path)
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 7)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 8)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 3)
         #expect(recovered.rows > 0)
@@ -142,7 +142,7 @@ import Testing
         throws
     {
         let store = try KeeperStore(path: try unpack(4))
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 7)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 8)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 4)
         #expect(recovered.rows > 0)
@@ -164,7 +164,7 @@ import Testing
         throws
     {
         let store = try KeeperStore(path: try unpack(5))
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 7)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == 8)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 5)
         #expect(recovered.rows > 0 && recovered.differences == 0)
@@ -192,7 +192,7 @@ import Testing
     @Test func `version 6: everything is there, and rows carry checksums from then on`() throws {
         let store = try KeeperStore(path: try unpack(6))
         let connection = store.journal.connection
-        #expect(try connection.integer("PRAGMA user_version") == 7)
+        #expect(try connection.integer("PRAGMA user_version") == 8)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == Engine.version)
         #expect(recovered.rows > 0 && recovered.differences == 0)
@@ -216,9 +216,75 @@ import Testing
         try store.journal.close()
     }
 
+    @Test func `version 7: what is on its way is counted, and checksums come with what is written`()
+        throws
+    {
+        let path = try unpack(7)
+        var opening = try StoreOpening(path: path)
+        var journal = opening.store.journal
+        #expect(opening.loss == nil)
+        #expect(opening.recovered.rows > 0 && opening.recovered.differences == 0)
+        #expect(opening.messages.map(\.number) == [1002, 1003])
+        #expect(opening.messages.map(\.state) == [.sending, .waiting])
+        #expect(opening.pushes.map(\.number) == [9002, 9003])
+        #expect(opening.pushes.map(\.state) == [.ticketed, .waiting])
+        #expect(try journal.storedAlive() == AliveCounts(messages: 2, pushes: 2))
+        #expect(try journal.pushClaims() == 2)
+        #expect(try journal.stateLoss()?.evidence == "golden")
+        #expect(try journal.erasures().map { $0.finishedAt == nil } == [false, true])
+        #expect(try journal.notices.fate(of: 1001)?.targets.first?.attempts.count == 1)
+        #expect(try checksums(journal) == ["meta 2"])
+        // What was on its way comes to its end; the rest of it stays without.
+        var engine = opening.recovered.takeEngine()
+        let now = engine.watch.now + Milliseconds(1000)
+        let wall = engine.watch.wallNow
+        var outbox = Outbox(store: opening.store.number, messages: opening.messages, now: now)
+        outbox.follow([Receiver(name: Array("oncall".utf8), kind: .webhook)])
+        outbox.end(incident: 502)
+        var box = PushBox(store: opening.store.number, messages: opening.pushes)
+        box.follow(.none)
+        _ = box.settle(now: now, wall: wall)
+        _ = outbox.begin(now: now)
+        let lane = LaneKey(receiver: Array("oncall".utf8), target: 0)
+        _ = outbox.end(1002, in: lane, .delivered, now: now, wall: wall)
+        var pending = PendingTurn()
+        _ = pending.fold(.start(), into: &engine, at: now)
+        engine.advance(to: now)
+        pending.take(from: &engine)
+        _ = outbox.settle(now: now, wall: wall)
+        pending.outbox = outbox.takeChanges()
+        pending.pushes = box.takeChanges()
+        pending.sample = FleetSample(engine)
+        pending.pushClaims = 3
+        pending.close(number: (opening.recovered.lastTurn?.number ?? 0) + 1, engine)
+        try opening.store.commit([pending])
+        let alive = try journal.storedAlive()
+        #expect(alive.pushes == 0 && alive.messages < 2)
+        #expect(try checksums(journal) == ["meta 3", "samples 1"])
+        try journal.close()
+        opening = try StoreOpening(path: path)
+        journal = opening.store.journal
+        #expect(opening.loss == nil && opening.recovered.differences == 0)
+        #expect(opening.messages.count == alive.messages && opening.pushes.isEmpty)
+        #expect(try journal.pushClaims() == 3)
+        try journal.close()
+    }
+
+    /// How many rows of which tables of version 8 have a checksum.
+    private func checksums(_ journal: Journal) throws -> [String] {
+        try RowChecksum.Table.partly.compactMap { table in
+            var count = 0
+            let select = try Statement(journal.connection, table.selection)
+            while try select.next() {
+                if select.checksum(at: select.columnCount - 1) != nil { count += 1 }
+            }
+            return count == 0 ? nil : "\(table) \(count)"
+        }
+    }
+
     /// A kill leaves the files as they are at that moment; the cache is small, so that some of what
     /// is not committed is in the log already.
-    @Test(arguments: 1...6)
+    @Test(arguments: 1...7)
     func `a kill at any step of the migration leaves the old store, which is migrated again`(
         version: Int
     ) throws {
@@ -243,7 +309,7 @@ import Testing
             #expect(opening.loss == nil, "killed before step \(kill)")
             #expect(opening.recovered.rows > 0)
             let connection = opening.store.journal.connection
-            #expect(try connection.integer("PRAGMA user_version") == 7)
+            #expect(try connection.integer("PRAGMA user_version") == 8)
             #expect(try connection.text("PRAGMA integrity_check") == "ok")
             let checkpoint = Checkpoint(opening.recovered.engine)
             states.insert((0..<checkpoint.sliceCount).map { checkpoint.slice($0) })

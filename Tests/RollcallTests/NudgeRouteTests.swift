@@ -254,17 +254,17 @@ import Testing
     }
 
     @Test func `what became of a push is read from its row, if there is one`() throws {
-        directory.write("pushes.db", "")
-        let connection = try SQLiteConnection(
-            path: directory.path + "/pushes.db", access: .readWrite)
-        try connection.run(
+        let journal = try Journal(path: directory.path + "/pushes.db")
+        let insert = try Statement(
+            journal.connection,
             """
-            CREATE TABLE pushes(
-                number INTEGER PRIMARY KEY, state INTEGER, attempts INTEGER, outcome INTEGER,
-                finished_ms INTEGER)
+            INSERT INTO pushes VALUES
+                (1, 0, 2, 0, 0, 0, -1, 0, x'', 1, 0, 0, 0, ?1, NULL),
+                (2, 3, 1, 0, 0, 5000, 4, 0, x'', 1, 0, 0, 0, ?1, NULL)
             """)
-        try connection.run("INSERT INTO pushes VALUES(1, 0, 2, -1, 0), (2, 3, 1, 4, 5000)")
-        let reader = try PushReader(connection)
+        try insert.bind(copying: NudgeFacts().journalBytes, at: 1)
+        try insert.run()
+        let reader = try PushReader(journal.connection)
         #expect(try reader.fate(of: 1) == PushFate(state: .waiting, attempts: 2))
         #expect(
             try reader.fate(of: 2)

@@ -98,6 +98,10 @@ import Testing
         decide(.fired, 1, [1], &outbox, at: 0)
         try commit(&outbox, [], journal)
         try journal.connection.run("UPDATE outbox SET left_members = 2")
+        #expect(throws: StoreError.damaged("message of notice 1 is not as it was written")) {
+            try journal.messages()
+        }
+        try journal.connection.run("UPDATE outbox SET checksum = NULL")
         #expect(throws: StoreError.damaged("message of notice 1 makes no sense")) {
             try journal.messages()
         }

@@ -77,7 +77,8 @@ import Testing
         decide(1, &box, at: 1000)
         try commit(&box, journal)
         for damage in [
-            "UPDATE pushes SET state = 2", "UPDATE pushes SET state = 0, kind = 9",
+            "UPDATE pushes SET state = 2, checksum = NULL",
+            "UPDATE pushes SET state = 0, kind = 9",
             "UPDATE pushes SET kind = 0, responder = 0",
             "UPDATE pushes SET responder = 1, facts = x'ff'",
         ] as [StaticString] {

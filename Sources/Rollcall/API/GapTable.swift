@@ -94,22 +94,8 @@ struct GapTable {
     private mutating func scan() throws(StoreError) {
         var number: Int64 = 0
         var isEnd = false
-        let needsTimes = query.since != nil || query.until != nil || query.state != nil
-        let needsRegions = countsBy.region || query.region != nil
-        let columns: GapColumns = needsTimes ? .times : needsRegions ? .regions : .words
         while !isEnd, !hasStopped {
-            var undecided: [Int64] = []
-            isEnd = try work.reader.scanGaps(columns, after: &number) { row in
-                guard columns == .times || row.tally.verdict != nil else {
-                    undecided.append(row.number)
-                    return true
-                }
-                return count(row)
-            }
-            // Few: what is open, or came back within the last two minutes.
-            for number in undecided where !hasStopped {
-                try work.reader.gap(number) { _ = count($0) }
-            }
+            isEnd = try work.reader.scanGaps(after: &number) { count($0) }
             hasStopped = hasStopped || !isEnd && work.isOver
         }
     }

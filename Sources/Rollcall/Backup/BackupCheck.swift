@@ -66,6 +66,8 @@ struct BackupCheck {
         try check("decision", "SELECT * FROM decisions") {
             RowChecksum.fits(DecisionRow($0), $0.checksum(at: 7))
         }
+        for table in RowChecksum.Table.partly { try RowChecksum.check(table, connection) }
+        try checkAlive()
         var last: Turn?
         try check("turn", "SELECT * FROM turns ORDER BY number") { statement in
             let turn = Turn(statement)
@@ -78,6 +80,17 @@ struct BackupCheck {
             throw .damaged("row \(lastRow) is not the last turn's")
         }
         return last
+    }
+
+    /// What is not over must be as many as the store counts: else a start would refuse it.
+    private func checkAlive() throws(StoreError) {
+        let right = try connection.integer(
+            """
+            SELECT count(*) FROM meta
+            WHERE key = 'messages_alive' AND value = (SELECT count(*) FROM outbox WHERE state < 4)
+                OR key = 'pushes_alive' AND value = (SELECT count(*) FROM pushes WHERE state < 3)
+            """)
+        guard right == 2 else { throw .damaged("messages or pushes are missing") }
     }
 
     private func checkRows() throws(StoreError) {

@@ -42,6 +42,9 @@ final class ExportReader {
         }
         do throws(StoreError) {
             try JournalSchema.applySettings(opened.connection, access: .readOnly)
+            for table in RowChecksum.Table.small {
+                try RowChecksum.check(table, opened.connection)
+            }
             statements = try ExportStatements(opened.connection)
             lastErasure = try statements.lastErasure.one()
         } catch {

@@ -28,10 +28,7 @@ final class ExportStatements {
             connection, "SELECT min(turn) FROM checkpoints WHERE state = 1")
         checkpoints = try Statement(
             connection,
-            """
-            SELECT turn, engine_version, slices, created_ms FROM checkpoints
-            WHERE state = 1 ORDER BY turn
-            """)
+            "SELECT * FROM checkpoints WHERE state = 1 ORDER BY turn")
         slice = try Statement(
             connection,
             "SELECT body, checksum FROM checkpoint_slices WHERE turn = ?1 AND slice = ?2")

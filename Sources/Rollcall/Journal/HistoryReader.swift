@@ -16,18 +16,8 @@ struct GapRow {
     var isOpen: Bool { statement.integer(at: 5) == 0 }
     /// Where it stands in the order of opening.
     var place: GapPlace { GapPlace(opened: statement.integer(at: 4), number: number) }
-    /// The report as its newest decision has it; nil if it is damaged. Not of `scanGaps`.
-    var report: GapReport? { GapReport(journalBytes: Array(statement.bytes(at: 6))) }
-}
-
-/// What of a gap's row is read, each with what is before it.
-enum GapColumns {
-    /// Words and lengths.
-    case words
-    /// Regions too.
-    case regions
-    /// Times too, without which nobody knows whether a gap without a verdict is open.
-    case times
+    /// The report as its newest decision has it; nil if it makes no sense.
+    var report: GapReport? { GapReport(journalBytes: Array(statement.bytes(at: 8))) }
 }
 
 /// A place among the gaps by their opening, newest first: what is before it has been read.
@@ -64,8 +54,7 @@ final class HistoryReader {
     let pushes: PushReader
     /// How the fleet stood.
     let samples: SampleReader
-    private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gap: Statement
-    private let wordsAfter, regionsAfter, timesAfter: Statement
+    private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gapsAfter, gap: Statement
     private let darkOfDay, dark, turn, lastTurn, blind, nobodys, alerts: Statement
     private let nudgesBefore, nudgesFrom: Statement
 
@@ -80,9 +69,7 @@ final class HistoryReader {
         gapsBefore = try Statement(connection, Self.gapsBefore)
         openGapsAt = try Statement(connection, Self.openGapsAt)
         openGapsBefore = try Statement(connection, Self.openGapsBefore)
-        wordsAfter = try Statement(connection, Self.wordsAfter)
-        regionsAfter = try Statement(connection, Self.regionsAfter)
-        timesAfter = try Statement(connection, Self.timesAfter)
+        gapsAfter = try Statement(connection, Self.gapsAfter)
         gap = try Statement(connection, Self.gap)
         darkOfDay = try Statement(
             connection, "SELECT * FROM dark WHERE day = ? AND responder > ? ORDER BY responder")
@@ -114,38 +101,34 @@ final class HistoryReader {
             moved = row.place
             return take(row)
         }
-        guard try piece(same, { step(GapRow(same)) }) else { return false }
+        guard try piece(same, of: .gaps, { step(GapRow(same)) }) else { return false }
         // Of this instant nothing is left.
         moved.number = .min
         let older = openOnly ? openGapsBefore : gapsBefore
         older.bind(place.opened, at: 1)
         older.bind(since, at: 2)
-        return try piece(older) { step(GapRow(older)) }
+        return try piece(older, of: .gaps) { step(GapRow(older)) }
     }
 
     /// Reads all gaps by rising number behind `number`, and moves it on; true once there are no
-    /// more. The cheapest way through many: no index, no reports, and no column but `columns`.
+    /// more. The cheapest way through many: no index and no reports.
     func scanGaps(
-        _ columns: GapColumns, after number: inout Int64, take: (GapRow) -> Bool
+        after number: inout Int64, take: (GapRow) -> Bool
     ) throws(StoreError) -> Bool {
         var moved = number
         defer { number = moved }
-        let select =
-            switch columns {
-            case .words: wordsAfter
-            case .regions: regionsAfter
-            case .times: timesAfter
-            }
-        select.bind(number, at: 1)
-        let row = GapRow(select)
-        return try piece(select, stopping: { moved = row.number }, { take(row) })
+        gapsAfter.bind(number, at: 1)
+        let row = GapRow(gapsAfter)
+        return try piece(gapsAfter, of: .gaps, stopping: { moved = row.number }, { take(row) })
     }
 
     /// Calls `take` with the gap of a number, if there is one.
     func gap(_ number: Int64, take: (GapRow) -> Void) throws(StoreError) {
         gap.bind(number, at: 1)
         defer { gap.reset() }
-        if try gap.next() { take(GapRow(gap)) }
+        guard try gap.next() else { return }
+        try check(gap, .gaps)
+        take(GapRow(gap))
     }
 
     // MARK: - Dark time
@@ -159,7 +142,7 @@ final class HistoryReader {
         defer { responder = moved }
         darkOfDay.bind(day, at: 1)
         darkOfDay.bind(responder, at: 2)
-        return try piece(darkOfDay) {
+        return try piece(darkOfDay, of: .dark) {
             let row = DarkRow(darkOfDay)
             moved = row.responder
             return take(row)
@@ -171,7 +154,9 @@ final class HistoryReader {
         dark.bind(day, at: 1)
         dark.bind(responder, at: 2)
         defer { dark.reset() }
-        return try dark.next() ? DarkRow(dark) : nil
+        guard try dark.next() else { return nil }
+        try check(dark, .dark)
+        return DarkRow(dark)
     }
 
     // MARK: - Turns and blind windows
@@ -255,15 +240,18 @@ final class HistoryReader {
     }
 
     /// Steps through a statement until `take` says no or the piece has lasted long enough, and calls
-    /// `stopping` at that row; true at the statement's end.
+    /// `stopping` at that row; true at the statement's end. Rows of `table` must be as they were
+    /// written.
     private func piece(
-        _ select: Statement, stopping: () -> Void = {}, _ take: () -> Bool
+        _ select: Statement, of table: RowChecksum.Table? = nil, stopping: () -> Void = {},
+        _ take: () -> Bool
     ) throws(StoreError) -> Bool {
         defer { select.reset() }
         let end = ContinuousClock.now + Self.pieceMax
         var rows = 0
         while try select.next() {
             rows += 1
+            if let table { try check(select, table) }
             guard take(), rows % Self.rowsALook > 0 || ContinuousClock.now < end else {
                 stopping()
                 return false
@@ -271,42 +259,38 @@ final class HistoryReader {
         }
         return true
     }
+
+    private func check(
+        _ select: Statement, _ table: RowChecksum.Table
+    ) throws(StoreError) {
+        guard select.fits(table) else {
+            throw .damaged("\(table): row \(select.integer(at: 0)) is not as it was written")
+        }
+    }
 }
 
 extension HistoryReader {
     fileprivate static let gapsAt: StaticString = """
-        SELECT number, responder, tally, region, opened_ms, closed_ms, body
-        FROM gaps INDEXED BY gaps_opened WHERE opened_ms = ?1 AND number < ?2 ORDER BY number DESC
+        SELECT * FROM gaps INDEXED BY gaps_opened WHERE opened_ms = ?1 AND number < ?2 ORDER BY number DESC
         """
     fileprivate static let gapsBefore: StaticString = """
-        SELECT number, responder, tally, region, opened_ms, closed_ms, body
-        FROM gaps INDEXED BY gaps_opened WHERE opened_ms < ?1 AND opened_ms >= ?2
+        SELECT * FROM gaps INDEXED BY gaps_opened WHERE opened_ms < ?1 AND opened_ms >= ?2
         ORDER BY opened_ms DESC, number DESC
         """
     fileprivate static let openGapsAt: StaticString = """
-        SELECT number, responder, tally, region, opened_ms, closed_ms, body
-        FROM gaps INDEXED BY gaps_open
+        SELECT * FROM gaps INDEXED BY gaps_open
         WHERE closed_ms = 0 AND opened_ms = ?1 AND number < ?2 ORDER BY number DESC
         """
     fileprivate static let openGapsBefore: StaticString = """
-        SELECT number, responder, tally, region, opened_ms, closed_ms, body
-        FROM gaps INDEXED BY gaps_open
+        SELECT * FROM gaps INDEXED BY gaps_open
         WHERE closed_ms = 0 AND opened_ms < ?1 AND opened_ms >= ?2
         ORDER BY opened_ms DESC, number DESC
         """
-    fileprivate static let wordsAfter: StaticString = """
-        SELECT number, responder, tally FROM gaps WHERE number > ?1 ORDER BY number
-        """
-    fileprivate static let regionsAfter: StaticString = """
-        SELECT number, responder, tally, region FROM gaps WHERE number > ?1 ORDER BY number
-        """
-    fileprivate static let timesAfter: StaticString = """
-        SELECT number, responder, tally, region, opened_ms, closed_ms FROM gaps
-        WHERE number > ?1 ORDER BY number
+    fileprivate static let gapsAfter: StaticString = """
+        SELECT * FROM gaps WHERE number > ?1 ORDER BY number
         """
     fileprivate static let gap: StaticString = """
-        SELECT number, responder, tally, region, opened_ms, closed_ms, body
-        FROM gaps WHERE number = ?1
+        SELECT * FROM gaps WHERE number = ?1
         """
     // `kind` as `DecisionCode` has it: 2 is blindness, 4 to 6 are alerts, notices and mutes. The
     // index holds what is about nobody, which is all of these and nothing else.

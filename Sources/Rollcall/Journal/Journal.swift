@@ -40,7 +40,9 @@ package final class Journal {
     private var turnWritten: Int64?
     /// The rules of the checkpoint that is being written.
     private var checkpointVersion: Int64 = 0
-    private var before: (row: Int64, decision: Int64) = (0, 0)
+    private var before = (row: Int64(0), decision: Int64(0), alive: AliveCounts())
+    /// How many messages and pushes are not over; see `keepAlive(_:)`.
+    var alive = AliveCounts()
 
     /// Opens the store at `path`, made with mode 0600 if it is not there, under its lock.
     package convenience init(path: String) throws(StoreError) {
@@ -72,6 +74,7 @@ package final class Journal {
         try JournalSchema.checkWriterSettings(connection)
         try JournalSchema.checkPages(connection, isSuspect: StoreQuarantine.isSuspect(path))
         do {
+            for table in RowChecksum.Table.small { try RowChecksum.check(table, connection) }
             statements = try JournalStatements(connection)
         } catch {
             throw JournalSchema.explained(error)
@@ -81,6 +84,7 @@ package final class Journal {
         try directory.sync()
         lastRow = try max(statements.lastRow.one(), statements.lastTurnRow.one())
         lastDecision = try statements.lastDecision.one()
+        alive = try storedAlive()
         // A checkpoint that a crash cut off: nobody may read it, its slices go as all old ones do.
         try statements.dropUnfinished.run()
     }
@@ -118,7 +122,7 @@ package final class Journal {
         do { try statements.begin.run() } catch { throw noting(error) }
         isOpen = true
         turnWritten = nil
-        before = (lastRow, lastDecision)
+        before = (lastRow, lastDecision, alive)
     }
 
     /// Appends one event. Ids rise; the body is at most `bodyBytesMax` long and is not kept.
@@ -221,7 +225,7 @@ package final class Journal {
     /// recoverable error the journal is usable again.
     package func rollback() throws(StoreError) {
         guard isOpen else { return }
-        (lastRow, lastDecision) = before
+        (lastRow, lastDecision, alive) = before
         // "If certain kinds of errors occur on a statement within a multi-statement transaction
         // … then the transaction might be rolled back automatically. The only way to find out
         // … is to use this function", sqlite3_get_autocommit().
@@ -260,8 +264,9 @@ package final class Journal {
         try get.bind(key, at: 1)
         defer { get.reset() }
         guard try get.next() else { return nil }
-        guard get.isInteger(at: 0) else { throw .damaged("meta \(key) is no integer") }
-        return get.integer(at: 0)
+        guard get.fits(.meta) else { throw .damaged("meta \(key) is not as it was written") }
+        guard get.isInteger(at: 1) else { throw .damaged("meta \(key) is no integer") }
+        return get.integer(at: 1)
     }
 
     /// Bytes kept under `key`, nil if there are none.
@@ -270,8 +275,9 @@ package final class Journal {
         try get.bind(key, at: 1)
         defer { get.reset() }
         guard try get.next() else { return nil }
-        guard !get.isInteger(at: 0) else { throw .damaged("meta \(key) is no bytes") }
-        return Array(get.bytes(at: 0))
+        guard get.fits(.meta) else { throw .damaged("meta \(key) is not as it was written") }
+        guard !get.isInteger(at: 1) else { throw .damaged("meta \(key) is no bytes") }
+        return Array(get.bytes(at: 1))
     }
 
     /// Keeps an integer under `key`, in the open transaction.

@@ -195,3 +195,11 @@ extension Journal {
         }
     }
 }
+
+extension JournalSchema {
+    static let putErasure: StaticString = """
+        INSERT OR REPLACE INTO erasures VALUES(
+            ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
+            row_checksum(7, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10))
+        """
+}

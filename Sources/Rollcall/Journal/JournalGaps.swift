@@ -71,8 +71,16 @@ struct DarkRow: Equatable, Sendable {
 
 /// Gaps and dark time in the store (design §5).
 extension Journal {
-    /// The highest number of a gap, 0 without any.
-    func lastGap() throws(StoreError) -> Int64 { try statements.lastGap.one() }
+    /// The highest number of a gap, 0 without any. A row that is not as it was written says nothing:
+    /// gaps are told, and nothing is decided by them.
+    func lastGap() throws(StoreError) -> Int64 {
+        let select = statements.lastGap
+        defer { select.reset() }
+        while try select.next() {
+            if select.fits(.gaps) { return select.integer(at: 0) }
+        }
+        return 0
+    }
 
     /// Keeps what is known of a gap that counts, in the open transaction; `body` is the report as
     /// the decision holds it.
@@ -196,4 +204,34 @@ extension Journal {
         }
         return last
     }
+}
+
+extension JournalSchema {
+    /// What began to count is inserted, what is known of it later takes its place: but never in
+    /// another person's row.
+    static let putGap: StaticString = """
+        INSERT INTO gaps VALUES(
+            ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, row_checksum(11, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8))
+        ON CONFLICT(number) DO UPDATE SET
+            tally = ?3, closed_ms = ?6, turn = ?7, body = ?8,
+            checksum = checksum
+                - row_checksum(
+                    11, number, responder, tally, region, opened_ms, closed_ms, first_turn, turn, body)
+                + row_checksum(
+                    11, number, responder, ?3, region, opened_ms, ?6, first_turn, ?7, ?8)
+        WHERE responder = excluded.responder
+        """
+
+    /// A day's row is added to; region and platform are the last ones of the day.
+    static let addDark: StaticString = """
+        INSERT INTO dark VALUES(
+            ?1, ?2, ?3, ?4, ?5, ?6, row_checksum(12, ?1, ?2, ?3, ?4, ?5, ?6))
+        ON CONFLICT(day, responder) DO UPDATE SET
+            platform = ?3, contact_ms = contact_ms + ?4, location_ms = location_ms + ?5,
+            region = ?6,
+            checksum = checksum
+                - row_checksum(12, day, responder, platform, contact_ms, location_ms, region)
+                + row_checksum(
+                    12, day, responder, ?3, contact_ms + ?4, location_ms + ?5, ?6)
+        """
 }

@@ -26,24 +26,43 @@ package struct AttemptRow: Equatable, Sendable {
 
 /// The outbox in the store (design §6 A9).
 extension Journal {
-    /// Messages that are not over, by their notices.
+    /// Messages that are not over, by their notices. Errors: also `damaged` if a row is not as it was
+    /// written, or if there are not as many as there should be: an index finds them, and it may be
+    /// what is damaged.
     func messages() throws(StoreError) -> [OutboxMessage] {
         let select = statements.aliveMessages
         defer { select.reset() }
         var messages: [OutboxMessage] = []
+        var last = MessagePlace()
         while try select.next() {
-            guard let message = OutboxMessage(select) else {
-                throw .damaged("message of notice \(select.integer(at: 0)) makes no sense")
+            let place = MessagePlace(notice: select.integer(at: 0), target: select.integer(at: 1))
+            guard select.fits(.outbox), last < place else {
+                throw .damaged("message of notice \(place.notice) is not as it was written")
             }
+            guard let message = OutboxMessage(select), message.state != .over else {
+                throw .damaged("message of notice \(place.notice) makes no sense")
+            }
+            last = place
             messages.append(message)
+        }
+        guard messages.count == alive.messages else {
+            throw .damaged("\(messages.count) of \(alive.messages) messages are found")
         }
         return messages
     }
 
-    /// Writes what changed in the outbox, in the open transaction.
+    /// Writes what changed in the outbox, in the open transaction. What is over does not change.
     func write(_ changes: OutboxChanges) throws(StoreError) {
-        for message in changes.added { try insert(message) }
-        for message in changes.changed { try update(message) }
+        try keepAlive { () throws(StoreError) in
+            for message in changes.added {
+                try insert(message)
+                if message.state != .over { alive.messages += 1 }
+            }
+            for message in changes.changed {
+                try update(message)
+                if message.state == .over { alive.messages -= connection.changes }
+            }
+        }
     }
 
     private func insert(_ message: OutboxMessage) throws(StoreError) {
@@ -166,8 +185,23 @@ extension JournalSchema {
     static let updateMessage: StaticString = """
         UPDATE outbox SET
             state = ?3, left_members = ?4, attempts = ?5, next_ms = ?6, finished_ms = ?7,
-            outcome = ?8
-        WHERE notice = ?1 AND target = ?2
+            outcome = ?8,
+            checksum = checksum
+                - row_checksum(
+                    8, notice, target, state, left_members, attempts, since_ms, next_ms, decided_ms,
+                    finished_ms, outcome, body)
+                + row_checksum(
+                    8, notice, target, ?3, ?4, ?5, since_ms, ?6, decided_ms, ?7, ?8, body)
+        WHERE notice = ?1 AND target = ?2 AND state < 4
+        """
+    static let insertMessage: StaticString = """
+        INSERT INTO outbox VALUES(
+            ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
+            row_checksum(8, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11))
+        """
+    static let putAttempt: StaticString = """
+        INSERT OR REPLACE INTO attempts VALUES(
+            ?1, ?2, ?3, ?4, ?5, ?6, ?7, row_checksum(9, ?1, ?2, ?3, ?4, ?5, ?6, ?7))
         """
     static let messagesAfter: StaticString = """
         SELECT notice, target, state, finished_ms, decided_ms FROM outbox

@@ -2,24 +2,39 @@ import RollcallCore
 
 /// Pushes in the store (design §7 N2, N7): neither ids nor tokens of people.
 extension Journal {
-    /// Pushes that are not over, by number.
+    /// Pushes that are not over, by number. Errors: as `messages()`.
     package func pushes() throws(StoreError) -> [PushMessage] {
         let select = statements.alivePushes
         defer { select.reset() }
         var messages: [PushMessage] = []
         while try select.next() {
-            guard let message = PushMessage(select) else {
-                throw .damaged("push \(select.integer(at: 0)) makes no sense")
+            let number = select.integer(at: 0)
+            guard select.fits(.pushes), messages.last.map({ $0.number < number }) ?? true else {
+                throw .damaged("push \(number) is not as it was written")
+            }
+            guard let message = PushMessage(select), message.row.state != .over else {
+                throw .damaged("push \(number) makes no sense")
             }
             messages.append(message)
+        }
+        guard messages.count == alive.pushes else {
+            throw .damaged("\(messages.count) of \(alive.pushes) pushes are found")
         }
         return messages
     }
 
-    /// Writes what changed of pushes, in the open transaction.
+    /// Writes what changed of pushes, in the open transaction. What is over does not change.
     func write(_ changes: PushChanges) throws(StoreError) {
-        for message in changes.added { try insert(message) }
-        for message in changes.changed { try update(message) }
+        try keepAlive { () throws(StoreError) in
+            for message in changes.added {
+                try insert(message)
+                if message.row.state != .over { alive.pushes += 1 }
+            }
+            for message in changes.changed {
+                try update(message)
+                if message.row.state == .over { alive.pushes -= connection.changes }
+            }
+        }
     }
 
     private func insert(_ message: PushMessage) throws(StoreError) {
@@ -56,7 +71,16 @@ extension Journal {
     }
 
     /// The highest number of a push that the store holds; 0 for none.
-    func lastPush() throws(StoreError) -> Int64 { try statements.lastPush.one() }
+    func lastPush() throws(StoreError) -> Int64 {
+        let select = statements.lastPush
+        defer { select.reset() }
+        guard try select.next() else { return 0 }
+        let number = select.integer(at: 0)
+        guard select.fits(.pushes) else {
+            throw .damaged("push \(number) is not as it was written")
+        }
+        return number
+    }
 
     // MARK: - Claims
 
@@ -111,15 +135,20 @@ extension Journal {
 
     /// Removes at most `limit` pushes to person number `responder` - 1; true if some may be left.
     func removePushes(of responder: Int64, limit: Int64) throws(StoreError) -> Bool {
-        var isLeft = false
-        try writing { () throws(StoreError) in
-            let delete = statements.deletePushesOf
-            delete.bind(responder, at: 1)
-            delete.bind(limit, at: 2)
-            try delete.run()
-            isLeft = connection.changes == limit
+        var removed: Int64 = 0
+        let delete = statements.deletePushesOf
+        delete.bind(responder, at: 1)
+        delete.bind(limit, at: 2)
+        try keepAlive { () throws(StoreError) in
+            try writing { () throws(StoreError) in
+                while try delete.next() {
+                    removed += 1
+                    let isOver = delete.integer(at: 0) == Int64(PushMessage.State.over.rawValue)
+                    if !isOver { alive.pushes -= 1 }
+                }
+            }
         }
-        return isLeft
+        return removed == limit
     }
 }
 
@@ -157,8 +186,20 @@ extension JournalSchema {
     static let updatePush: StaticString = """
         UPDATE pushes SET
             state = ?2, attempts = ?3, next_ms = ?4, until_ms = ?5, finished_ms = ?6,
-            outcome = ?7, token = ?8, ticket = ?9
-        WHERE number = ?1
+            outcome = ?7, token = ?8, ticket = ?9,
+            checksum = checksum
+                - row_checksum(
+                    10, number, state, attempts, next_ms, until_ms, finished_ms, outcome, token,
+                    ticket, responder, kind, since_ms, decided_ms, facts)
+                + row_checksum(
+                    10, number, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, responder, kind, since_ms, decided_ms,
+                    facts)
+        WHERE number = ?1 AND state < 3
+        """
+    static let insertPush: StaticString = """
+        INSERT INTO pushes VALUES(
+            ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+            row_checksum(10, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14))
         """
     static let pushesAfter: StaticString = """
         SELECT number, state, finished_ms, decided_ms FROM pushes

@@ -216,13 +216,13 @@ extension DecisionRow {
 }
 
 extension EngineCheckpoint {
-    /// The current row of a statement that selects the four of it.
+    /// The current row of a statement that selects the whole table.
     init(_ statement: Statement) {
         self.init(
             turn: statement.integer(at: 0),
             engineVersion: statement.integer(at: 1),
-            slices: statement.integer(at: 2),
-            createdMilliseconds: statement.integer(at: 3)
+            slices: statement.integer(at: 3),
+            createdMilliseconds: statement.integer(at: 4)
         )
     }
 }

@@ -1,9 +1,13 @@
 import RollcallCore
 
 /// A message by its notice and the address of its receiver.
-struct MessagePlace: Equatable, Sendable {
+struct MessagePlace: Comparable, Sendable {
     var notice: Int64 = 0
     var target: Int64 = -1
+
+    static func < (left: Self, right: Self) -> Bool {
+        (left.notice, left.target) < (right.notice, right.target)
+    }
 }
 
 /// Taking the names of regions that nobody has any more out of what is stored about alerts (design
@@ -84,6 +88,18 @@ extension JournalSchema {
     static let nobodysAfter: StaticString = """
         SELECT * FROM decisions INDEXED BY blind_decisions
         WHERE responder = 0 AND id > ?1 ORDER BY id LIMIT ?2
+        """
+    static let replaceMessage: StaticString = """
+        UPDATE outbox SET
+            body = ?3,
+            checksum = checksum
+                - row_checksum(
+                    8, notice, target, state, left_members, attempts, since_ms, next_ms, decided_ms,
+                    finished_ms, outcome, body)
+                + row_checksum(
+                    8, notice, target, state, left_members, attempts, since_ms, next_ms, decided_ms,
+                    finished_ms, outcome, ?3)
+        WHERE notice = ?1 AND target = ?2
         """
     static let messageBodiesAfter: StaticString = """
         SELECT notice, target, body FROM outbox

@@ -82,8 +82,7 @@ final class SampleReader {
         last = try Statement(
             connection,
             """
-            SELECT at_ms, online, degraded, unknown, offline, not_expected FROM samples
-            WHERE minute >= ?1 AND minute <= ?2 ORDER BY minute DESC
+            SELECT * FROM samples WHERE minute >= ?1 AND minute <= ?2 ORDER BY minute DESC
             """)
     }
 
@@ -96,6 +95,9 @@ final class SampleReader {
         last.bind(FleetSample.minute(until), at: 2)
         defer { last.reset() }
         while try last.next() {
+            guard last.fits(.samples) else {
+                throw .damaged("sample of minute \(last.integer(at: 0)) is not as it was written")
+            }
             let sample = FleetSample(last)
             guard sample.at < until else { continue }
             guard sample.at >= since, take(sample) else { return }
@@ -106,11 +108,11 @@ final class SampleReader {
 extension FleetSample {
     /// The current row of the reader's statement.
     fileprivate init(_ statement: Statement) {
-        at = Timestamp(milliseconds: statement.integer(at: 0))
+        at = Timestamp(milliseconds: statement.integer(at: 1))
         byStatus = Status.allCases.map {
-            Int(clamping: statement.integer(at: Int32($0.rawValue) + 1))
+            Int(clamping: statement.integer(at: Int32($0.rawValue) + 2))
         }
-        notExpected = Int(clamping: statement.integer(at: 5))
+        notExpected = Int(clamping: statement.integer(at: 6))
     }
 }
 
@@ -129,4 +131,9 @@ extension JournalSchema {
             not_expected INTEGER NOT NULL)
         """
     ]
+
+    static let putSample: StaticString = """
+        INSERT OR REPLACE INTO samples VALUES(
+            ?1, ?2, ?3, ?4, ?5, ?6, ?7, row_checksum(13, ?1, ?2, ?3, ?4, ?5, ?6, ?7))
+        """
 }

@@ -5,7 +5,7 @@ enum JournalSchema {
     /// "RLCL", which tells `file` and us whose database it is.
     static let applicationID: Int64 = 0x524c_434c
     /// The version of the tables below.
-    static let version: Int64 = 7
+    static let version: Int64 = 8
 
     /// What a file is, seen without changing it.
     enum Found: Equatable {
@@ -46,19 +46,22 @@ enum JournalSchema {
     static func steps(from version: Int64) -> [StaticString] {
         let later = [
             2: [erasures], 3: sinceVersion3, 4: sinceVersion4, 5: sinceVersion5, 6: sinceVersion6,
-            7: sinceVersion7,
+            7: sinceVersion7, 8: sinceVersion8,
         ]
         let missing = later.keys.filter { $0 > version }.sorted()
-        return missing.flatMap { later[$0] ?? [] } + ["PRAGMA user_version = 7"]
+        return missing.flatMap { later[$0] ?? [] } + ["PRAGMA user_version = 8"]
     }
 
     /// Makes the tables and the marks in one transaction: a crash leaves all or nothing.
     static func create(_ connection: SQLiteConnection) throws(StoreError) {
         try connection.run("BEGIN IMMEDIATE")
-        let later = [sinceVersion3, sinceVersion4, sinceVersion5, sinceVersion6, sinceVersion7]
+        let later = [
+            sinceVersion3, sinceVersion4, sinceVersion5, sinceVersion6, sinceVersion7,
+            sinceVersion8,
+        ]
         for statement in tables + later.joined() { try connection.run(statement) }
         try connection.run("PRAGMA application_id = 0x524c434c")
-        try connection.run("PRAGMA user_version = 7")
+        try connection.run("PRAGMA user_version = 8")
         try connection.run("COMMIT")
     }
 
@@ -212,34 +215,6 @@ extension JournalSchema {
         ORDER BY id
         """
 
-    /// The two newest stay, and of every earlier day (UTC) the newest one (J5).
-    static let markObsoleteCheckpoints: StaticString = """
-        UPDATE checkpoints SET state = 2
-        WHERE state = 1
-            AND turn NOT IN (SELECT turn FROM checkpoints WHERE state = 1 ORDER BY turn DESC LIMIT 2)
-            AND turn NOT IN (
-                SELECT max(turn) FROM checkpoints WHERE state = 1 GROUP BY created_ms / 86400000)
-        """
-
-    /// What began to count is inserted, what is known of it later takes its place: but never in
-    /// another person's row.
-    static let putGap: StaticString = """
-        INSERT INTO gaps VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8)
-        ON CONFLICT(number) DO UPDATE SET
-            tally = excluded.tally, closed_ms = excluded.closed_ms, turn = excluded.turn,
-            body = excluded.body
-        WHERE responder = excluded.responder
-        """
-
-    /// A day's row is added to; region and platform are the last ones of the day.
-    static let addDark: StaticString = """
-        INSERT INTO dark VALUES(?1, ?2, ?3, ?4, ?5, ?6)
-        ON CONFLICT(day, responder) DO UPDATE SET
-            platform = excluded.platform, region = excluded.region,
-            contact_ms = contact_ms + excluded.contact_ms,
-            location_ms = location_ms + excluded.location_ms
-        """
-
     /// How long opening waits for an outsider (D-11), and a transaction later on. The second is
     /// short because the keeper's lateness is (L8).
     static let openingWaitMilliseconds: Int32 = 5000
@@ -338,26 +313,31 @@ extension JournalSchema {
         try checkSettings(connection, commonSettings + writerSettings)
     }
 
-    /// The greatest store whose pages each start looks at: a tenth of a second if the system has them
-    /// in memory (0.55 GB/s), and no more than a slow disk reads in a second or two. In a greater one
-    /// what a start reads is checked, and the rest by each backup.
+    /// The greatest store of which each start looks at all pages and indexes: a tenth of a second if
+    /// the system has them in memory, and no more than a slow disk reads in a second or two. In a
+    /// greater one what a start reads is checked, and the rest by each backup.
     private static let bytesChecked: Int64 = 64 << 20
 
-    /// Throws if the pages do not hang together, unless there are too many to look at. If damage was
-    /// met while the store was served, all of it is looked at, with the indexes, however long it takes.
+    /// Throws if the pages do not hang together, or an index is not its table's. If there are too many
+    /// to look at, only of tables in which a row that is missing would say nothing; but if damage was
+    /// met while the store was served, all of it is looked at, however long it takes.
     static func checkPages(
         _ connection: SQLiteConnection, isSuspect: Bool
     ) throws(StoreError) {
-        if isSuspect {
-            let found = try connection.text("PRAGMA integrity_check(1)") ?? ""
-            guard found == "ok" else { throw .damaged("integrity_check: \(found)") }
-            return
-        }
         let pages = try connection.integer("PRAGMA page_count")
         let pageSize = try connection.integer("PRAGMA page_size")
-        guard pages * pageSize <= bytesChecked else { return }
-        let found = try connection.text("PRAGMA quick_check(1)") ?? ""
-        guard found == "ok" else { throw .damaged("quick_check: \(found)") }
+        let isWhole = isSuspect || pages * pageSize <= bytesChecked
+        let checks: [StaticString] =
+            isWhole
+            ? ["PRAGMA integrity_check(1)"]
+            : [
+                "PRAGMA integrity_check(meta)", "PRAGMA integrity_check(checkpoints)",
+                "PRAGMA integrity_check(erasures)",
+            ]
+        for check in checks {
+            let found = try connection.text(check) ?? ""
+            guard found == "ok" else { throw .damaged("integrity_check: \(found)") }
+        }
     }
 
     /// What an error says that came with our own statements: if SQLite does not know what they name,

@@ -61,8 +61,9 @@ final class JournalStatements {
             VALUES(?, ?, ?, ?, ?, ?, ?, ?)
             """)
         insertTurn = try prepare("INSERT INTO turns VALUES(?, ?, ?, ?, ?, ?, ?)")
-        getMeta = try prepare("SELECT value FROM meta WHERE key = ?")
-        setMeta = try prepare("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)")
+        getMeta = try prepare("SELECT * FROM meta WHERE key = ?")
+        setMeta = try prepare(
+            "INSERT OR REPLACE INTO meta VALUES(?1, ?2, row_checksum(5, ?1, ?2))")
         lastRow = try prepare("SELECT max(id) FROM journal")
         lastTurnRow = try prepare("SELECT last_row FROM turns ORDER BY number DESC LIMIT 1")
         lastDecision = try prepare("SELECT max(id) FROM decisions")
@@ -71,15 +72,13 @@ final class JournalStatements {
         tailTurns = try prepare("SELECT * FROM turns WHERE number > ? ORDER BY number")
         tailRows = try prepare("SELECT * FROM journal WHERE id BETWEEN ? AND ? ORDER BY id")
         tailDecisions = try prepare(JournalSchema.decisionsAfterTurn)
-        insertCheckpoint = try prepare("INSERT OR REPLACE INTO checkpoints VALUES(?, ?, 0, 0, ?)")
+        insertCheckpoint = try prepare(JournalSchema.insertCheckpoint)
         insertSlice = try prepare("INSERT INTO checkpoint_slices VALUES(?, ?, ?, ?)")
-        markComplete = try prepare(
-            "UPDATE checkpoints SET state = 1, slices = ? WHERE turn = ? AND state = 0")
+        markComplete = try prepare(JournalSchema.markCheckpointComplete)
         markObsolete = try prepare(JournalSchema.markObsoleteCheckpoints)
         newestCheckpoint = try prepare(
             """
-            SELECT turn, engine_version, slices, created_ms FROM checkpoints
-            WHERE state = 1 AND turn <= ? ORDER BY turn DESC LIMIT 1
+            SELECT * FROM checkpoints WHERE state = 1 AND turn <= ? ORDER BY turn DESC LIMIT 1
             """)
         slices = try prepare(
             "SELECT slice, body, checksum FROM checkpoint_slices WHERE turn = ? ORDER BY slice")
@@ -88,20 +87,16 @@ final class JournalStatements {
             "DELETE FROM checkpoint_slices WHERE turn = ? ORDER BY slice LIMIT ?")
         deleteAllSlices = try prepare("DELETE FROM checkpoint_slices WHERE turn = ?")
         deleteCheckpoint = try prepare("DELETE FROM checkpoints WHERE turn = ?")
-        dropUnfinished = try prepare("UPDATE checkpoints SET state = 2 WHERE state = 0")
+        dropUnfinished = try prepare(JournalSchema.dropUnfinishedCheckpoints)
         checkpointsBefore = try prepare(
-            """
-            SELECT turn, engine_version, slices, created_ms FROM checkpoints
-            WHERE state = 1 AND turn < ? ORDER BY turn
-            """)
+            "SELECT * FROM checkpoints WHERE state = 1 AND turn < ? ORDER BY turn")
         slice = try prepare(
             "SELECT body, checksum FROM checkpoint_slices WHERE turn = ? AND slice = ?")
         replaceSlice = try prepare(
             "UPDATE checkpoint_slices SET body = ?3, checksum = ?4 WHERE turn = ?1 AND slice = ?2")
-        dropCheckpoint = try prepare("UPDATE checkpoints SET state = 2 WHERE turn = ?")
+        dropCheckpoint = try prepare(JournalSchema.dropCheckpoint)
         allErasures = try prepare("SELECT * FROM erasures ORDER BY number")
-        putErasure = try prepare(
-            "INSERT OR REPLACE INTO erasures VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        putErasure = try prepare(JournalSchema.putErasure)
         forgetErasures = try prepare(
             "DELETE FROM erasures WHERE finished_ms > 0 AND finished_ms < ?")
         row = try prepare("SELECT * FROM journal WHERE id = ?")
@@ -116,8 +111,7 @@ final class JournalStatements {
         replaceDecision = try prepare(
             "UPDATE decisions SET body = ?2, checksum = ?3 WHERE id = ?1")
         messageBodiesAfter = try prepare(JournalSchema.messageBodiesAfter)
-        replaceMessage = try prepare(
-            "UPDATE outbox SET body = ?3 WHERE notice = ?1 AND target = ?2")
+        replaceMessage = try prepare(JournalSchema.replaceMessage)
         pageCount = try prepare("PRAGMA page_count")
         freePages = try prepare("PRAGMA freelist_count")
         pageSize = try prepare("PRAGMA page_size")
@@ -130,10 +124,9 @@ final class JournalStatements {
                 AND id IN (SELECT id FROM decisions ORDER BY id LIMIT ?2)
             """)
         deleteTurns = try prepare("DELETE FROM turns WHERE number <= ? ORDER BY number LIMIT ?")
-        dropCheckpointsBefore = try prepare(
-            "UPDATE checkpoints SET state = 2 WHERE state = 1 AND turn < ?")
+        dropCheckpointsBefore = try prepare(JournalSchema.dropCheckpointsBefore)
         putGap = try prepare(JournalSchema.putGap)
-        lastGap = try prepare("SELECT max(number) FROM gaps")
+        lastGap = try prepare("SELECT * FROM gaps ORDER BY number DESC")
         gapsAfter = try prepare(
             """
             SELECT number, first_turn, turn, tally, responder FROM gaps
@@ -145,26 +138,24 @@ final class JournalStatements {
         deleteDark = try prepare("DELETE FROM dark WHERE day = ? AND responder = ?")
         deleteDarkBefore = try prepare(
             "DELETE FROM dark WHERE day < ? ORDER BY day, responder LIMIT ?")
-        insertMessage = try prepare(
-            "INSERT INTO outbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        insertMessage = try prepare(JournalSchema.insertMessage)
         updateMessage = try prepare(JournalSchema.updateMessage)
         aliveMessages = try prepare(
             "SELECT * FROM outbox INDEXED BY outbox_alive WHERE state < 4 ORDER BY notice, target")
         messagesAfter = try prepare(JournalSchema.messagesAfter)
         deleteMessage = try prepare("DELETE FROM outbox WHERE notice = ? AND target = ?")
-        putAttempt = try prepare("INSERT OR REPLACE INTO attempts VALUES(?, ?, ?, ?, ?, ?, ?)")
+        putAttempt = try prepare(JournalSchema.putAttempt)
         deleteAttempts = try prepare("DELETE FROM attempts WHERE notice = ? AND target = ?")
-        insertPush = try prepare(
-            "INSERT INTO pushes VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        insertPush = try prepare(JournalSchema.insertPush)
         updatePush = try prepare(JournalSchema.updatePush)
         alivePushes = try prepare(
             "SELECT * FROM pushes INDEXED BY pushes_alive WHERE state < 3 ORDER BY number")
         pushesAfter = try prepare(JournalSchema.pushesAfter)
         deletePush = try prepare("DELETE FROM pushes WHERE number = ?")
         deletePushesOf = try prepare(
-            "DELETE FROM pushes WHERE responder = ? ORDER BY number LIMIT ?")
-        lastPush = try prepare("SELECT max(number) FROM pushes")
-        putSample = try prepare("INSERT OR REPLACE INTO samples VALUES(?, ?, ?, ?, ?, ?, ?)")
+            "DELETE FROM pushes WHERE responder = ? RETURNING state ORDER BY number LIMIT ?")
+        lastPush = try prepare("SELECT * FROM pushes ORDER BY number DESC LIMIT 1")
+        putSample = try prepare(JournalSchema.putSample)
         deleteSamplesBefore = try prepare(
             "DELETE FROM samples WHERE minute < ? ORDER BY minute LIMIT ?")
         self.all = all

@@ -53,8 +53,8 @@ final class NoticeReader {
         messages.bind(number, at: 1)
         defer { messages.reset() }
         while try messages.next() {
-            guard let message = OutboxMessage(messages) else {
-                throw .damaged("message of notice \(number) makes no sense")
+            guard messages.fits(.outbox), let message = OutboxMessage(messages) else {
+                throw .damaged("message of notice \(number) is not as it was written")
             }
             var found = fate ?? NoticeFate(notice: message.notice, decidedAt: message.decidedAt)
             found.targets.append(
@@ -67,6 +67,9 @@ final class NoticeReader {
         attempts.bind(number, at: 1)
         defer { attempts.reset() }
         while try attempts.next() {
+            guard attempts.fits(.attempts) else {
+                throw .damaged("attempt of notice \(number) is not as it was written")
+            }
             let row = AttemptRow(attempts)
             guard let place = fate.targets.firstIndex(where: { $0.target == row.target }) else {
                 continue

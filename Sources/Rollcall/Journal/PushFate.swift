@@ -16,23 +16,21 @@ final class PushReader {
 
     /// A reader of a store of which the tables are there.
     init(_ connection: SQLiteConnection) throws(StoreError) {
-        push = try Statement(
-            connection,
-            "SELECT state, attempts, outcome, finished_ms FROM pushes WHERE number = ?")
+        push = try Statement(connection, "SELECT * FROM pushes WHERE number = ?")
     }
 
     /// What became of the push of a number; nil if there is none, or it was cut.
     func fate(of number: Int64) throws(StoreError) -> PushFate? {
         push.bind(number, at: 1)
         defer { push.reset() }
-        guard try push.next(),
-            let state = PushMessage.State(rawValue: UInt8(truncatingIfNeeded: push.integer(at: 0)))
-        else { return nil }
-        let isOver = state == .over
+        guard try push.next() else { return nil }
+        guard push.fits(.pushes), let message = PushMessage(push) else {
+            throw .damaged("push \(number) is not as it was written")
+        }
+        let row = message.row
+        let isOver = row.state == .over
         return PushFate(
-            state: state, attempts: Int(clamping: push.integer(at: 1)),
-            outcome: isOver
-                ? PushOutcome(rawValue: UInt8(truncatingIfNeeded: push.integer(at: 2))) : nil,
-            finishedAt: isOver ? Timestamp(milliseconds: push.integer(at: 3)) : nil)
+            state: row.state, attempts: row.attempts, outcome: isOver ? row.outcome : nil,
+            finishedAt: isOver ? row.finishedAt : nil)
     }
 }

@@ -2,16 +2,25 @@
 /// bit that flipped inside of a value, and what is folded again must be what was written (J3).
 ///
 /// Each word goes through a bijection, so that one that changed always shows in the 64 bits, of which
-/// 32 are kept. Rows from before version 7 have none, which is NULL and not 0: SQLite reads what is
-/// missing at a file's end as zeros, and then those would fit. It is no secret: who can write the
-/// file can write the checksum.
+/// 32 are kept. Rows of older versions have none, which is NULL and not 0: SQLite reads what is missing
+/// at a file's end as zeros, and then those would fit. It is no secret: who can write the file can
+/// write the checksum.
 struct RowChecksum {
     /// The table that a row stands in: one must not pass for another.
-    private enum Table: UInt64 {
+    enum Table: UInt64 {
         case journal = 1
         case decisions = 2
         case turns = 3
         case slices = 4
+        case meta = 5
+        case checkpoints = 6
+        case erasures = 7
+        case outbox = 8
+        case attempts = 9
+        case pushes = 10
+        case gaps = 11
+        case dark = 12
+        case samples = 13
     }
 
     private var state: UInt64
@@ -126,9 +135,92 @@ struct RowChecksum {
     }
 }
 
+// MARK: - Rows that change in part
+
+/// The tables from `meta` on have rows that change in part, so SQL reckons their checksums: an UPDATE
+/// knows the columns that it leaves as they are.
+///
+///     row_checksum(table, column, …)    of a row's columns in their order, but for its checksum
+///
+/// An UPDATE takes the old row's from the checksum and adds the new one's. So a row that was not as it
+/// was written is not made whole by it, and NULL stays NULL: nobody knows what stood there.
+extension RowChecksum {
+    /// That of the columns that `value` tells, in their order.
+    static func of(
+        _ table: Table, columns: Int32, _ value: (Int32) -> SQLiteValue
+    ) -> Int64 {
+        var sum = RowChecksum(table)
+        for column in 0..<columns {
+            switch value(column) {
+            case .null: sum.add(UInt64(0))
+            case .integer(let number):
+                sum.add(UInt64(1))
+                sum.add(number)
+            case .real(let number):
+                sum.add(UInt64(2))
+                sum.add(number.bitPattern)
+            case .text(let bytes):
+                sum.add(UInt64(3))
+                sum.add(bytes)
+            case .blob(let bytes):
+                sum.add(UInt64(4))
+                sum.add(bytes)
+            }
+        }
+        return sum.value
+    }
+
+    /// Walks through a table; throws at the first row that is not as it was written.
+    static func check(_ table: Table, _ connection: SQLiteConnection) throws(StoreError) {
+        let select = try Statement(connection, table.selection)
+        defer { select.finalize() }
+        var place = 0
+        while try select.next() {
+            place += 1
+            guard select.fits(table) else {
+                throw .damaged("row \(place) of \(table) is not as it was written")
+            }
+        }
+    }
+}
+
+extension RowChecksum.Table {
+    /// What a start decides by and is small: looked at whole.
+    static let small: [Self] = [.meta, .checkpoints, .erasures]
+    /// All of which SQL reckons the checksums.
+    static let partly: [Self] = small + [.outbox, .attempts, .pushes, .gaps, .dark, .samples]
+
+    /// All of it.
+    var selection: StaticString {
+        switch self {
+        case .journal: "SELECT * FROM journal"
+        case .decisions: "SELECT * FROM decisions"
+        case .turns: "SELECT * FROM turns"
+        case .slices: "SELECT * FROM checkpoint_slices"
+        case .meta: "SELECT * FROM meta"
+        case .checkpoints: "SELECT * FROM checkpoints"
+        case .erasures: "SELECT * FROM erasures"
+        case .outbox: "SELECT * FROM outbox"
+        case .attempts: "SELECT * FROM attempts"
+        case .pushes: "SELECT * FROM pushes"
+        case .gaps: "SELECT * FROM gaps"
+        case .dark: "SELECT * FROM dark"
+        case .samples: "SELECT * FROM samples"
+        }
+    }
+}
+
 extension Statement {
     /// The checksum of the current row; nil of one from before version 7.
     func checksum(at column: Int32) -> Int64? { isNull(at: column) ? nil : integer(at: column) }
+
+    /// True if the current row, of a statement that selects a whole table of which SQL reckons the
+    /// checksums, is the one that was written, or nobody knows.
+    func fits(_ table: RowChecksum.Table) -> Bool {
+        let last = columnCount - 1
+        guard let stored = checksum(at: last) else { return true }
+        return stored == RowChecksum.of(table, columns: last) { value(at: $0) }
+    }
 }
 
 extension JournalSchema {
@@ -138,5 +230,29 @@ extension JournalSchema {
         "ALTER TABLE decisions ADD COLUMN checksum INTEGER",
         "ALTER TABLE turns ADD COLUMN checksum INTEGER",
         "ALTER TABLE checkpoint_slices ADD COLUMN checksum INTEGER",
+    ]
+
+    /// Since version 8; NULL in what was written before. How many messages and pushes are not over is
+    /// counted in the tables themselves, since the indexes may be what is damaged.
+    static let sinceVersion8: [StaticString] = [
+        "ALTER TABLE meta ADD COLUMN checksum INTEGER",
+        "ALTER TABLE checkpoints ADD COLUMN checksum INTEGER",
+        "ALTER TABLE erasures ADD COLUMN checksum INTEGER",
+        "ALTER TABLE outbox ADD COLUMN checksum INTEGER",
+        "ALTER TABLE attempts ADD COLUMN checksum INTEGER",
+        "ALTER TABLE pushes ADD COLUMN checksum INTEGER",
+        "ALTER TABLE gaps ADD COLUMN checksum INTEGER",
+        "ALTER TABLE dark ADD COLUMN checksum INTEGER",
+        "ALTER TABLE samples ADD COLUMN checksum INTEGER",
+        """
+        INSERT INTO meta
+        SELECT 'messages_alive', count(*), row_checksum(5, 'messages_alive', count(*))
+        FROM outbox NOT INDEXED WHERE state < 4
+        """,
+        """
+        INSERT INTO meta
+        SELECT 'pushes_alive', count(*), row_checksum(5, 'pushes_alive', count(*))
+        FROM pushes NOT INDEXED WHERE state < 3
+        """,
     ]
 }

@@ -1,6 +1,15 @@
 import CSQLite
 import Glibc
 
+/// A value of a row or of an argument; bytes are in SQLite's memory.
+enum SQLiteValue {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(UnsafeRawBufferPointer)
+    case blob(UnsafeRawBufferPointer)
+}
+
 /// The one owner of a SQLite handle. Not for two threads at once.
 final class SQLiteConnection {
     /// Whether a connection may write.
@@ -26,6 +35,42 @@ final class SQLiteConnection {
         // "Whether or not an error occurs when it is opened, resources associated with the
         // database connection handle should be released by passing it to sqlite3_close()": deinit.
         guard code == SQLITE_OK else { throw failure(code, sql: "open \(path)") }
+        // SQLITE_DIRECTONLY: "the function may only be invoked from top-level SQL", so that the
+        // store stays a database that any SQLite can write.
+        let kind = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
+        try check(
+            sqlite3_create_function_v2(
+                opened, "row_checksum", -1, kind, nil, Self.rowChecksum, nil, nil, nil),
+            sql: "row_checksum")
+    }
+
+    /// See `RowChecksum`.
+    private static let rowChecksum:
+        @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void = {
+            context, count, arguments in
+            guard count > 0, let arguments,
+                let number = UInt64(exactly: sqlite3_value_int64(arguments[0])),
+                let table = RowChecksum.Table(rawValue: number)
+            else { return sqlite3_result_error_code(context, SQLITE_MISUSE) }
+            let sum = RowChecksum.of(table, columns: count - 1) {
+                SQLiteConnection.value(arguments[Int($0) + 1])
+            }
+            sqlite3_result_int64(context, sum)
+        }
+
+    private static func value(_ value: OpaquePointer?) -> SQLiteValue {
+        let type = sqlite3_value_type(value)
+        switch type {
+        case SQLITE_NULL: return .null
+        case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
+        case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
+        default:
+            // In this order: the length is that of the form which was asked for last.
+            let start = sqlite3_value_blob(value)
+            let count = Int(sqlite3_value_bytes(value))
+            let bytes = UnsafeRawBufferPointer(start: start, count: count)
+            return type == SQLITE_TEXT ? .text(bytes) : .blob(bytes)
+        }
     }
 
     deinit {
@@ -239,6 +284,22 @@ final class Statement {
     /// True for a column that holds an integer rather than bytes.
     func isInteger(at column: Int32) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_INTEGER
+    }
+
+    /// Columns of a row.
+    var columnCount: Int32 { sqlite3_column_count(handle) }
+
+    /// Whatever a column of the current row holds.
+    func value(at column: Int32) -> SQLiteValue {
+        let type = sqlite3_column_type(handle, column)
+        switch type {
+        case SQLITE_NULL: return .null
+        case SQLITE_INTEGER: return .integer(integer(at: column))
+        case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, column))
+        default:
+            let bytes = bytes(at: column)
+            return type == SQLITE_TEXT ? .text(bytes) : .blob(bytes)
+        }
     }
 
     /// Text of the current row, empty for NULL.

@@ -8,12 +8,12 @@ extension Keeper {
     ///
     /// Checkpoints that turned out to be damaged are given up with it.
     func begin(
-        policy: Policy, isNew: Bool, checkpointsDamaged: [Int64]
+        policy: Policy, isNew: Bool, pushes messages: [PushMessage], checkpointsDamaged: [Int64]
     ) throws(StoreError) {
         let clock = ClockReading.now()
         let last = engine.watch.now
         let away = clock.wall.milliseconds - engine.watch.wall(last).milliseconds
-        let epoch = try beginPushes(clock)
+        let epoch = try beginPushes(messages, clock)
         try beginLoss(epoch, clock)
         let passed = away - epoch.step.count
         let now =

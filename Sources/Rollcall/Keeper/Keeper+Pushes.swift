@@ -140,7 +140,9 @@ extension Keeper {
     // MARK: - The epoch
 
     /// What the file beside the store says at a start, and the pushes that go on.
-    func beginPushes(_ clock: ClockReading) throws(StoreError) -> EpochFile.Verdict {
+    func beginPushes(
+        _ messages: [PushMessage], _ clock: ClockReading
+    ) throws(StoreError) -> EpochFile.Verdict {
         pushClaims = try store.journal.pushClaims()
         let page = epoch.page()
         var verdict = EpochFile.verdict(
@@ -151,7 +153,7 @@ extension Keeper {
         // From here on this store knows more than the one it was a copy of, should that come back.
         if verdict.isRestored { pushClaims = max(pushClaims, page?.claims ?? 0) + 1 }
         pushes = PushBox(
-            store: store.number, messages: try store.journal.pushes(),
+            store: store.number, messages: messages,
             isRestored: verdict.isRestored, times: ways.pushTimes)
         return verdict
     }

@@ -143,7 +143,7 @@ package final class Keeper: @unchecked Sendable {
         let recovered = opening.recovered
         turnNumber = recovered.lastTurn?.number ?? 0
         outbox = Outbox(
-            store: store.number, messages: try store.journal.messages(), now: engine.watch.now,
+            store: store.number, messages: opening.messages, now: engine.watch.now,
             times: ways.times)
         pushes = PushBox(store: store.number)
         epoch = EpochFile(storePath: store.journal.connection.path)
@@ -167,7 +167,7 @@ package final class Keeper: @unchecked Sendable {
             ])
         MountTable.warn(of: storePath, log)
         try begin(
-            policy: policy, isNew: recovered.lastTurn == nil,
+            policy: policy, isNew: recovered.lastTurn == nil, pushes: opening.pushes,
             checkpointsDamaged: recovered.checkpointsDamaged)
     }
 

@@ -12,6 +12,9 @@ import RollcallCore
 struct StoreOpening {
     let store: KeeperStore
     var recovered: KeeperStore.Recovered
+    /// What is on its way to receivers and to phones.
+    let messages: [OutboxMessage]
+    let pushes: [PushMessage]
     /// What was lost by it.
     private(set) var loss: StateLoss?
 
@@ -28,7 +31,7 @@ struct StoreOpening {
             loss = try Self.putAside(path, epoch, .gone, "its log stood there alone")
         }
         do throws(StoreError) {
-            (store, recovered) = try Self.open(path, lock, aroundCommit)
+            (store, recovered, messages, pushes) = try Self.open(path, lock, aroundCommit)
         } catch {
             let evidence = error
             guard loss == nil, let cause = StoreQuarantine.cause(evidence),
@@ -36,7 +39,7 @@ struct StoreOpening {
             else { throw evidence }
             loss = try Self.putAside(path, epoch, cause, evidence.finding)
             StoreQuarantine.trust(path)
-            (store, recovered) = try Self.open(path, lock, aroundCommit)
+            (store, recovered, messages, pushes) = try Self.open(path, lock, aroundCommit)
         }
         StoreQuarantine.trust(path)
         if loss == nil, recovered.lastTurn == nil, epoch.isThere {
@@ -49,9 +52,12 @@ struct StoreOpening {
 
     private static func open(
         _ path: String, _ lock: StoreLock, _ aroundCommit: KeeperStore.AroundCommit?
-    ) throws(StoreError) -> (KeeperStore, KeeperStore.Recovered) {
+    ) throws(StoreError) -> (
+        KeeperStore, KeeperStore.Recovered, [OutboxMessage], [PushMessage]
+    ) {
         let store = try KeeperStore(path: path, vfs: nil, lock: lock, aroundCommit: aroundCommit)
-        return (store, try store.recover())
+        let recovered = try store.recover()
+        return (store, recovered, try store.journal.messages(), try store.journal.pushes())
     }
 
     private static func putAside(

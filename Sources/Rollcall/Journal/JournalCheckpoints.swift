@@ -1,0 +1,52 @@
+/// How rows of checkpoints are written; their states stand at the table.
+extension JournalSchema {
+    static let insertCheckpoint: StaticString = """
+        INSERT OR REPLACE INTO checkpoints VALUES(
+            ?1, ?2, 0, 0, ?3, row_checksum(6, ?1, ?2, 0, 0, ?3))
+        """
+    static let markCheckpointComplete: StaticString = """
+        UPDATE checkpoints SET
+            state = 1, slices = ?1,
+            checksum = checksum
+                - row_checksum(6, turn, engine_version, state, slices, created_ms)
+                + row_checksum(6, turn, engine_version, 1, ?1, created_ms)
+        WHERE turn = ?2 AND state = 0
+        """
+    static let dropUnfinishedCheckpoints: StaticString = """
+        UPDATE checkpoints SET
+            state = 2,
+            checksum = checksum
+                - row_checksum(6, turn, engine_version, state, slices, created_ms)
+                + row_checksum(6, turn, engine_version, 2, slices, created_ms)
+        WHERE state = 0
+        """
+    static let dropCheckpoint: StaticString = """
+        UPDATE checkpoints SET
+            state = 2,
+            checksum = checksum
+                - row_checksum(6, turn, engine_version, state, slices, created_ms)
+                + row_checksum(6, turn, engine_version, 2, slices, created_ms)
+        WHERE turn = ?
+        """
+    static let dropCheckpointsBefore: StaticString = """
+        UPDATE checkpoints SET
+            state = 2,
+            checksum = checksum
+                - row_checksum(6, turn, engine_version, state, slices, created_ms)
+                + row_checksum(6, turn, engine_version, 2, slices, created_ms)
+        WHERE state = 1 AND turn < ?
+        """
+
+    /// The two newest stay, and of every earlier day (UTC) the newest one (J5).
+    static let markObsoleteCheckpoints: StaticString = """
+        UPDATE checkpoints SET
+            state = 2,
+            checksum = checksum
+                - row_checksum(6, turn, engine_version, state, slices, created_ms)
+                + row_checksum(6, turn, engine_version, 2, slices, created_ms)
+        WHERE state = 1
+            AND turn NOT IN (SELECT turn FROM checkpoints WHERE state = 1 ORDER BY turn DESC LIMIT 2)
+            AND turn NOT IN (
+                SELECT max(turn) FROM checkpoints WHERE state = 1 GROUP BY created_ms / 86400000)
+        """
+}
