@@ -1,4 +1,5 @@
 import Logging
+import RollcallCore
 import Testing
 
 @testable import Rollcall
@@ -49,5 +50,37 @@ struct StoreChoresTests {
         chores.committed(after: .milliseconds(50), hasPiece: false, at: began)
         chores.committed(after: .milliseconds(20), hasPiece: true, at: began)
         #expect(hasRoom(after: 0))
+    }
+
+    @Test mutating func `an erasure is worked off although one checkpoint follows another`() throws {
+        let directory = TemporaryDirectory()
+        var story = try HistoryStory(directory)
+        let journal = story.store.journal
+        let ids = (1...3000).map { "p\($0)" }
+        try story.turn(
+            at: 0, [.start(), try HistoryStory.batches(ids, sequence: 1, captured: 0)])
+        try checkpoint(story, journal)
+        try story.turn(at: 1, [.erase(.id(Array("p7".utf8)), source: EventSource.standard)])
+        try checkpoint(story, journal)
+        chores.erasures = ErasureWriter(try journal.erasures())
+        var began = 0
+        for _ in 0..<500 where !chores.erasures.wantsLogCut {
+            if !chores.checkpoints.isWriting {
+                began += 1
+                try story.turn(at: Int64(1 + began))
+                chores.checkpoints.begin(turn: story.turn, story.engine, .now())
+            }
+            try journal.begin()
+            _ = try chores.writePiece(to: journal, story.engine)
+            try journal.commit()
+            chores.checkpoints.wrote()
+            chores.erasures.committed()
+        }
+        #expect(chores.erasures.wantsLogCut)
+        #expect(began > 1)
+    }
+
+    private mutating func checkpoint(_ story: HistoryStory, _ journal: Journal) throws {
+        try chores.checkpoints.writeWhole(turn: story.turn, story.engine, .now(), to: journal)
     }
 }

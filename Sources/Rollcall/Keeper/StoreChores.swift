@@ -20,11 +20,17 @@ struct ChorePiece {
 ///
 /// One of them a turn, and a piece of it: no turn takes longer than 20 ms for them (design §1 J5).
 struct StoreChores {
+    private enum Chore {
+        case checkpoint, erasure, retention
+    }
+
     var checkpoints: CheckpointWriter
     var erasures: ErasureWriter
     var retention: RetentionWriter
     /// True once the journal's beginning was cut; whoever shows it takes it back.
     var hasCut = false
+    /// Who wrote a piece longest ago comes first.
+    private var order = [Chore.checkpoint, .erasure, .retention]
     /// How long the last commit without a piece took.
     private var plainCommit = Duration.zero
     /// Until when writes that wait come first.
@@ -41,8 +47,14 @@ struct StoreChores {
     private var checkpointed: Int64 { checkpoints.last?.turn ?? 0 }
 
     /// True if a turn is wanted for them.
-    var isBusy: Bool {
-        checkpoints.isWriting || erasures.isBusy(checkpoint: checkpointed) || retention.isBusy
+    var isBusy: Bool { order.contains { isBusy($0) } }
+
+    private func isBusy(_ chore: Chore) -> Bool {
+        switch chore {
+        case .checkpoint: checkpoints.isWriting
+        case .erasure: erasures.isBusy(checkpoint: checkpointed)
+        case .retention: retention.isBusy
+        }
     }
 
     /// True if a turn that commits now has room for a piece: always if nobody waits for it. Else a
@@ -72,25 +84,34 @@ struct StoreChores {
         return piece
     }
 
-    /// The same; returns about how many bytes.
+    /// The same; returns about how many bytes. Nobody waits until another one is done: where a
+    /// checkpoint is due again before it is written, that would be for ever.
     private mutating func write(to journal: Journal, _ engine: Engine) throws(StoreError) -> Int {
-        if checkpoints.isWriting {
+        guard let place = order.firstIndex(where: { isBusy($0) }) else { return 0 }
+        let chore = order.remove(at: place)
+        order.append(chore)
+        switch chore {
+        case .checkpoint:
             try checkpoints.write(to: journal)
             return checkpoints.bytesWritten
-        }
-        if erasures.isBusy(checkpoint: checkpointed) {
+        case .erasure:
             try erasures.write(to: journal, checkpoint: checkpointed, engine)
             return Self.pieceBytes
+        case .retention:
+            try retention.write(to: journal)
+            if !retention.isBusy { try forgetErasures(journal, engine) }
+            return Self.pieceBytes
         }
-        guard retention.isBusy else { return 0 }
-        try retention.write(to: journal)
-        if !retention.isBusy {
-            let time = engine.watch.wallNow - engine.policy.retention
-            try journal.forgetErasures(finishedBefore: time)
-            erasures.forget(finishedBefore: time)
-            hasCut = true
-        }
-        return Self.pieceBytes
+    }
+
+    /// Old days are cut: so are erasures of that time.
+    private mutating func forgetErasures(
+        _ journal: Journal, _ engine: Engine
+    ) throws(StoreError) {
+        let time = engine.watch.wallNow - engine.policy.retention
+        try journal.forgetErasures(finishedBefore: time)
+        erasures.forget(finishedBefore: time)
+        hasCut = true
     }
 
     /// Notes a committed turn, and begins what has become due; returns how long it took if a
