@@ -52,7 +52,9 @@ struct StoreChoresTests {
         #expect(hasRoom(after: 0))
     }
 
-    @Test mutating func `an erasure is worked off although one checkpoint follows another`() throws {
+    @Test mutating func `an erasure is worked off although one checkpoint follows another`()
+        throws
+    {
         let directory = TemporaryDirectory()
         var story = try HistoryStory(directory)
         let journal = story.store.journal
