@@ -86,7 +86,7 @@ package final class Journal {
         lastDecision = try statements.lastDecision.one()
         alive = try storedAlive()
         // A checkpoint that a crash cut off: nobody may read it, its slices go as all old ones do.
-        try statements.dropUnfinished.run()
+        try dropCheckpoints(statements.unfinishedCheckpoints)
     }
 
     deinit {
@@ -308,7 +308,7 @@ package final class Journal {
         wallMilliseconds: Int64
     ) throws(StoreError) {
         try writing { () throws(StoreError) in
-            try statements.dropUnfinished.run()
+            try dropCheckpoints(statements.unfinishedCheckpoints)
             statements.deleteAllSlices.bind(turn, at: 1)
             try statements.deleteAllSlices.run()
             statements.insertCheckpoint.bind(turn, at: 1)
@@ -350,7 +350,7 @@ package final class Journal {
             statements.markComplete.bind(slices, at: 1)
             statements.markComplete.bind(turn, at: 2)
             try statements.markComplete.run()
-            try statements.markObsolete.run()
+            try dropCheckpoints(statements.surplusCheckpoints)
         }
     }
 

@@ -12,14 +12,6 @@ extension JournalSchema {
                 + row_checksum(6, turn, engine_version, 1, ?1, created_ms)
         WHERE turn = ?2 AND state = 0
         """
-    static let dropUnfinishedCheckpoints: StaticString = """
-        UPDATE checkpoints SET
-            state = 2,
-            checksum = checksum
-                - row_checksum(6, turn, engine_version, state, slices, created_ms)
-                + row_checksum(6, turn, engine_version, 2, slices, created_ms)
-        WHERE state = 0
-        """
     static let dropCheckpoint: StaticString = """
         UPDATE checkpoints SET
             state = 2,
@@ -28,25 +20,28 @@ extension JournalSchema {
                 + row_checksum(6, turn, engine_version, 2, slices, created_ms)
         WHERE turn = ?
         """
-    static let dropCheckpointsBefore: StaticString = """
-        UPDATE checkpoints SET
-            state = 2,
-            checksum = checksum
-                - row_checksum(6, turn, engine_version, state, slices, created_ms)
-                + row_checksum(6, turn, engine_version, 2, slices, created_ms)
-        WHERE state = 1 AND turn < ?
-        """
 
     /// The two newest stay, and of every earlier day (UTC) the newest one (J5).
-    static let markObsoleteCheckpoints: StaticString = """
-        UPDATE checkpoints SET
-            state = 2,
-            checksum = checksum
-                - row_checksum(6, turn, engine_version, state, slices, created_ms)
-                + row_checksum(6, turn, engine_version, 2, slices, created_ms)
+    static let surplusCheckpoints: StaticString = """
+        SELECT turn FROM checkpoints
         WHERE state = 1
             AND turn NOT IN (SELECT turn FROM checkpoints WHERE state = 1 ORDER BY turn DESC LIMIT 2)
             AND turn NOT IN (
                 SELECT max(turn) FROM checkpoints WHERE state = 1 GROUP BY created_ms / 86400000)
         """
+}
+
+extension Journal {
+    /// Gives up the checkpoints of the turns that `select` tells, in the open transaction if there is
+    /// one: their slices go by `pruneCheckpoints`.
+    func dropCheckpoints(_ select: Statement) throws(StoreError) {
+        var turns: [Int64] = []
+        defer { select.reset() }
+        while try select.next() { turns.append(select.integer(at: 0)) }
+        select.reset()
+        for turn in turns {
+            statements.dropCheckpoint.bind(turn, at: 1)
+            try statements.dropCheckpoint.run()
+        }
+    }
 }

@@ -37,8 +37,8 @@ extension Journal {
     /// Gives up the checkpoints of turns before `turn`.
     func dropCheckpoints(beforeTurn turn: Int64) throws(StoreError) {
         try writing { () throws(StoreError) in
-            statements.dropCheckpointsBefore.bind(turn, at: 1)
-            try statements.dropCheckpointsBefore.run()
+            statements.checkpointsBefore.bind(turn, at: 1)
+            try dropCheckpoints(statements.checkpointsBefore)
         }
     }
 }

@@ -9,11 +9,11 @@ final class JournalStatements {
     /// What a restart reads.
     let tailTurns, tailRows, tailDecisions: Statement
     /// The engine's checkpoints.
-    let insertCheckpoint, insertSlice, markComplete, markObsolete, newestCheckpoint: Statement
+    let insertCheckpoint, insertSlice, markComplete, surplusCheckpoints, newestCheckpoint: Statement
     /// See `insertCheckpoint`.
     let slices, obsoleteTurn, deleteSlices, deleteAllSlices, deleteCheckpoint: Statement
     /// See `insertCheckpoint`.
-    let dropUnfinished, checkpointsBefore, slice, replaceSlice, dropCheckpoint: Statement
+    let unfinishedCheckpoints, checkpointsBefore, slice, replaceSlice, dropCheckpoint: Statement
     /// Erasure.
     let allErasures, putErasure, forgetErasures: Statement
     /// See `allErasures`.
@@ -22,8 +22,6 @@ final class JournalStatements {
     let nobodysAfter, replaceDecision, messageBodiesAfter, replaceMessage: Statement
     /// Retention.
     let pageCount, freePages, pageSize, turn, deleteRows, deleteDecisions, deleteTurns: Statement
-    /// See `pageCount`.
-    let dropCheckpointsBefore: Statement
     /// Gaps and dark time.
     let putGap, lastGap, gapsAfter, deleteGap, addDark, nextDarkDay, deleteDark: Statement
     /// See `putGap`.
@@ -75,7 +73,7 @@ final class JournalStatements {
         insertCheckpoint = try prepare(JournalSchema.insertCheckpoint)
         insertSlice = try prepare("INSERT INTO checkpoint_slices VALUES(?, ?, ?, ?)")
         markComplete = try prepare(JournalSchema.markCheckpointComplete)
-        markObsolete = try prepare(JournalSchema.markObsoleteCheckpoints)
+        surplusCheckpoints = try prepare(JournalSchema.surplusCheckpoints)
         newestCheckpoint = try prepare(
             """
             SELECT * FROM checkpoints WHERE state = 1 AND turn <= ? ORDER BY turn DESC LIMIT 1
@@ -87,7 +85,7 @@ final class JournalStatements {
             "DELETE FROM checkpoint_slices WHERE turn = ? ORDER BY slice LIMIT ?")
         deleteAllSlices = try prepare("DELETE FROM checkpoint_slices WHERE turn = ?")
         deleteCheckpoint = try prepare("DELETE FROM checkpoints WHERE turn = ?")
-        dropUnfinished = try prepare(JournalSchema.dropUnfinishedCheckpoints)
+        unfinishedCheckpoints = try prepare("SELECT turn FROM checkpoints WHERE state = 0")
         checkpointsBefore = try prepare(
             "SELECT * FROM checkpoints WHERE state = 1 AND turn < ? ORDER BY turn")
         slice = try prepare(
@@ -124,7 +122,6 @@ final class JournalStatements {
                 AND id IN (SELECT id FROM decisions ORDER BY id LIMIT ?2)
             """)
         deleteTurns = try prepare("DELETE FROM turns WHERE number <= ? ORDER BY number LIMIT ?")
-        dropCheckpointsBefore = try prepare(JournalSchema.dropCheckpointsBefore)
         putGap = try prepare(JournalSchema.putGap)
         lastGap = try prepare("SELECT * FROM gaps ORDER BY number DESC")
         gapsAfter = try prepare(
