@@ -32,6 +32,7 @@ static const int rollcall_ioerr_nomem = SQLITE_IOERR_NOMEM;
 static const int rollcall_ioerr_shmopen = SQLITE_IOERR_SHMOPEN;
 static const int rollcall_ioerr_shmsize = SQLITE_IOERR_SHMSIZE;
 static const int rollcall_ioerr_corruptfs = SQLITE_IOERR_CORRUPTFS;
+static const int rollcall_ioerr_short_read = SQLITE_IOERR_SHORT_READ;
 static const int rollcall_readonly_dbmoved = SQLITE_READONLY_DBMOVED;
 
 #endif

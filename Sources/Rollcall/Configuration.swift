@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// The settings of a server. Source: design §11, as far as they exist.
+/// The settings of a server. Source: V8, as far as they exist.
 package struct Configuration: Equatable, Sendable {
     /// Where to listen, `host:port`; port 0 picks a free one.
     package var listenAddress = "127.0.0.1:10112"
@@ -8,7 +8,7 @@ package struct Configuration: Equatable, Sendable {
     package var doors = DoorSettings()
     /// The database.
     package var storagePath = "./rollcall.db"
-    /// Bytes of the store at most: older history goes sooner (design §1 J7).
+    /// Bytes of the store at most: older history goes sooner (J7).
     package var storageBytesMax = 4 << 30
     /// The settings that decide; they are journaled as `policy` events.
     package var policy = Self.standardPolicy
@@ -43,8 +43,30 @@ package struct Configuration: Equatable, Sendable {
     }
 
     /// Reads a configuration file's text and what wins over it; `sources` then also tell what was
-    /// asked for. Errors: as above, with the variable or flag where that gave the value.
+    /// asked for. Errors: as above, with the variable or flag where that gave the value, and with
+    /// whatever else is wrong.
     init(yaml: String, sources: inout SettingSources) throws(ConfigurationError) {
+        var faults = ConfigurationFaults()
+        repeat {
+            var attempt = sources
+            attempt.skipped = faults.skipped
+            do throws(ConfigurationError) {
+                let configuration = try Configuration(reading: yaml, sources: &attempt)
+                guard faults.all == nil else { break }
+                self = configuration
+                sources = attempt
+                return
+            } catch {
+                faults.take(error)
+            }
+        } while faults.mayBeMore
+        throw faults.all ?? ConfigurationError(line: 0, message: "cannot be read")
+    }
+
+    /// Reads a file until something is wrong.
+    private init(
+        reading yaml: String, sources: inout SettingSources
+    ) throws(ConfigurationError) {
         var tree = try ConfigurationTree(yaml: yaml, sources: sources)
         try tree.section("web") { (web) throws(ConfigurationError) in
             try web.text("listen_address", &listenAddress)
@@ -150,32 +172,10 @@ package struct Configuration: Equatable, Sendable {
         try limits.integer("depth", in: 3...64, &scanLimits.depthMax)
         try limits.integer("responders", in: 1...50_000_000, &policy.respondersMax)
         try limits.integer("regions", in: 1...10_000, &policy.regionLabelsMax)
+        try limits.integer("circles", in: 1...ItemScanner.circlesMax, &scanLimits.circlesMax)
+        try limits.integer("circle_names", in: 1...50_000_000, &policy.circleNamesMax)
+        try limits.integer("region_names", in: 2...1_000_000, &policy.regionNamesMax)
+        try limits.integer("version_names", in: 1...65_000, &policy.versionNamesMax)
         try limits.integer("connections", in: 8...900, &connectionsMax)
-    }
-}
-
-/// What is wrong with a configuration.
-package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
-    /// Who gave the wrong value.
-    package var origin: SettingOrigin
-    /// What failed, the value, the limit, what to do.
-    package var message: String
-
-    init(origin: SettingOrigin, message: String) {
-        self.origin = origin
-        self.message = message
-    }
-
-    /// An error of the file at `line`, from 1; 0 when unknown.
-    init(line: Int, message: String) {
-        self.init(origin: .file(line: line), message: message)
-    }
-
-    package var description: String {
-        switch origin {
-        case .file(let line) where line > 0: "line \(line): \(message)"
-        case .file: message
-        case .variable(let name), .flag(let name): "\(name): \(message)"
-        }
     }
 }

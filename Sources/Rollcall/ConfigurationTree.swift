@@ -39,15 +39,19 @@ struct ConfigurationTree {
         guard let node, node.null == nil else { return }
         guard case .mapping(let mapping) = node else {
             throw ConfigurationError(
-                line: line, message: "\(path.isEmpty ? "the file" : path): a mapping is expected")
+                line: line, message: "\(path.isEmpty ? "the file" : path): a mapping is expected",
+                key: path)
         }
         for (key, value) in mapping {
             let keyLine = key.mark?.line ?? line
             guard let name = key.string else {
-                throw ConfigurationError(line: keyLine, message: "\(path): a key is no text")
+                throw ConfigurationError(
+                    line: keyLine, message: "\(path): a key is no text", key: path)
             }
+            if sources.skipped.contains(full(name)) { continue }
             if entries[name] != nil {
-                throw ConfigurationError(line: keyLine, message: "\(full(name)): named twice")
+                throw ConfigurationError(
+                    line: keyLine, message: "\(full(name)): named twice", key: full(name))
             }
             entries[name] = value
             origins[name] = .file(line: keyLine)
@@ -125,14 +129,16 @@ struct ConfigurationTree {
         within.flags = [:]
         within.variables = [:]
         for (place, element) in sequence.enumerated() {
+            let path = "\(full(key))[\(place)]"
+            if sources.skipped.contains(path) { continue }
             var tree = try ConfigurationTree(
-                element, path: "\(full(key))[\(place)]", line: element.mark?.line ?? 0,
+                element, path: path, line: element.mark?.line ?? 0,
                 sources: within)
             try body(&tree)
             try tree.finish()
             within = tree.sources
         }
-        for warning in within.warnings.dropFirst(sources.warnings.count) { sources.warn(warning) }
+        sources.take(from: within)
     }
 
     /// Reads a mapping below this one that only the file can give, like `section`.
@@ -148,21 +154,29 @@ struct ConfigurationTree {
         var tree = try ConfigurationTree(node, path: full(key), line: below, sources: within)
         try body(&tree)
         try tree.finish()
-        for warning in tree.sources.warnings.dropFirst(sources.warnings.count) {
-            sources.warn(warning)
-        }
+        sources.take(from: tree.sources)
     }
 
     /// Refuses a key that nobody asked for, with the nearest one that somebody did.
     func finish() throws(ConfigurationError) {
         guard let key = entries.keys.min() else { return }
+        var hint = Spelling.hint(for: key, among: known)
+        if hint.isEmpty {
+            hint = Spelling.hint(for: key, below: path, among: Setting.all.map(\.key))
+        }
         throw ConfigurationError(
-            origin: origin(of: key),
-            message: "\(full(key)): unknown setting\(Spelling.hint(for: key, among: known))")
+            origin: origin(of: key), message: "\(full(key)): unknown setting\(hint)",
+            key: full(key))
     }
 
     /// True if the file has a mapping under this key that says something, and nobody read it yet.
     func isMapping(_ key: String) -> Bool { entries[key]?.mapping?.isEmpty == false }
+
+    /// True if what was given for this key, or the file for it, is known to be wrong: then it is not
+    /// missing.
+    func isWrong(_ key: String) -> Bool {
+        sources.skipped.contains(full(key)) || sources.skipped.contains(full(key + "_file"))
+    }
 
     /// True if the file has this key, and nobody read it yet.
     func has(_ key: String) -> Bool { entries[key] != nil }
@@ -273,15 +287,13 @@ struct ConfigurationTree {
         for (node, origin) in candidates(key) {
             origins[key] = origin
             let text = node.string ?? ""
-            guard let count = SettingText.quantity(text, SettingText.durationUnits),
-                range.contains(Milliseconds(count))
-            else {
+            guard let span = SettingText.duration(text), range.contains(span) else {
                 throw fault(
                     key,
-                    "must be a duration such as 1500ms, 90s, 15m, 4h or 30d, from \(least) to "
+                    "must be a duration such as 1500ms, 90s, 2m30s, 4h or 30d, from \(least) to "
                         + "\(most)", text)
             }
-            value = Milliseconds(count)
+            value = span
         }
     }
 
@@ -313,7 +325,8 @@ struct ConfigurationTree {
         let shown = value.isEmpty ? "" : " (\(value))"
         let given = ([key] + others).first { origins[$0] != nil } ?? key
         return ConfigurationError(
-            origin: origin(of: given), message: "\(full(key)) \(rule)\(shown)")
+            origin: origin(of: given), message: "\(full(key)) \(rule)\(shown)", key: full(key),
+            others: others.map(full))
     }
 
     // MARK: - Parts
@@ -328,6 +341,7 @@ struct ConfigurationTree {
     /// The values of a setting, the one that counts last: what a variable hides must be right as
     /// well, or the file fails on the day when the variable is gone.
     private mutating func candidates(_ key: String) -> [(node: Node, origin: SettingOrigin)] {
+        if sources.skipped.contains(full(key)) { return [] }
         let inFile = takeFromFile(key).map { ($0, origin(of: key)) }
         let winner = sources.winner(full(key)).map { (Node($0.text), $0.origin) }
         return [inFile, winner].compactMap { $0 }

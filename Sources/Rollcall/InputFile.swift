@@ -41,6 +41,12 @@ package enum InputFile {
         return text
     }
 
+    /// True if every user of this machine can read the file at `path`.
+    static func isOpenToAll(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
+    }
+
     /// What the system knows of a file that can be read as often as one likes.
     private static func regular(
         _ descriptor: CInt, _ path: String
@@ -98,6 +104,16 @@ package enum InputFileError: Error, CustomStringConvertible {
         if case .export(let error) = self, error.isTemporary { 75 } else { 64 }
     }
 
+    /// What `description` tells in one line, for logs and answers.
+    package var sentence: String {
+        description.split(separator: "\n").joined(separator: "; ")
+    }
+
+    private static func line(_ path: String?, _ error: ConfigurationError) -> String {
+        guard let path, error.origin.rank == 0 else { return "\(error)" }
+        return "\(path == "-" ? "standard input" : path): \(error)"
+    }
+
     package var description: String {
         switch self {
         case .cannotRead(let path, let code):
@@ -109,9 +125,8 @@ package enum InputFileError: Error, CustomStringConvertible {
             "\(path): cannot be written: \(String(cString: strerror(code)))"
         case .export(let error): "\(error)"
         case .wrongLine(let error): "line \(error.line): \(error.message)"
-        case .wrongConfiguration(let path?, let error) where error.origin.rank == 0:
-            "\(path == "-" ? "standard input" : path): \(error)"
-        case .wrongConfiguration(_, let error): "\(error)"
+        case .wrongConfiguration(let path, let error):
+            error.all.map { Self.line(path, $0) }.joined(separator: "\n")
         }
     }
 }

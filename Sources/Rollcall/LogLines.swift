@@ -77,9 +77,33 @@ package struct LogLines: LogHandler {
             if isPlain {
                 line.append(contentsOf: field.1.utf8)
             } else {
-                JSONWriter.string(field.1.utf8, to: &line)
+                Self.appendQuoted(field.1, to: &line)
             }
         }
+    }
+
+    /// Appends a JSON string in which nothing stands as it is that a terminal could obey, or that
+    /// hides what is written: names come from outside.
+    private static func appendQuoted(_ text: String, to line: inout [UInt8]) {
+        guard !text.unicodeScalars.allSatisfy(ConsoleText.isPlain) else {
+            return JSONWriter.string(text.utf8, to: &line)
+        }
+        line.append(UInt8(ascii: "\""))
+        for scalar in text.unicodeScalars {
+            if ConsoleText.isPlain(scalar) || scalar.value < 0x20 {
+                var quoted: [UInt8] = []
+                JSONWriter.string(String(scalar).utf8, to: &quoted)
+                line.append(contentsOf: quoted.dropFirst().dropLast())
+                continue
+            }
+            for unit in String(scalar).utf16 {
+                let digits = String(unit, radix: 16)
+                line.append(contentsOf: "\\u".utf8)
+                line.append(contentsOf: String(repeating: "0", count: 4 - digits.count).utf8)
+                line.append(contentsOf: digits.utf8)
+            }
+        }
+        line.append(UInt8(ascii: "\""))
     }
 
     private func appendJSON(_ fields: [(String, String)], to line: inout [UInt8]) {
@@ -87,7 +111,7 @@ package struct LogLines: LogHandler {
             line.append(place == 0 ? UInt8(ascii: "{") : UInt8(ascii: ","))
             JSONWriter.string(field.0.utf8, to: &line)
             line.append(UInt8(ascii: ":"))
-            JSONWriter.string(field.1.utf8, to: &line)
+            Self.appendQuoted(field.1, to: &line)
         }
         line.append(UInt8(ascii: "}"))
     }

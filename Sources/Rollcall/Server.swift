@@ -17,7 +17,7 @@ package final class Server: Sendable {
     private let ping: AlivePing
     private let log: Logger
 
-    /// Exit code of a failing disk. Source: design §1 J6, sysexits.h EX_IOERR.
+    /// Exit code of a failing disk. Source: J6, sysexits.h EX_IOERR.
     private static let failedDisk: CInt = 74
 
     /// Opens the store, comes back to the last committed turn and listens.
@@ -35,14 +35,15 @@ package final class Server: Sendable {
         let edge = EdgeFigures()
         var shares = Admission.Limits()
         shares.sharedWritesMax = configuration.connectionsMax / 2
-        let admission = Admission(limits: shares)
+        let workload = Workload()
+        let admission = Admission(limits: shares, workload: workload)
         let watch = ListenerWatch()
         let receivers = ReceiverBook(configuration)
         do throws(StoreError) {
             keeper = try Keeper(
                 path: configuration.storagePath, policy: configuration.policy,
                 storeBytesMax: Int64(configuration.storageBytesMax),
-                log: log, edge: edge, ways: DeliveryWays(receivers),
+                log: log, edge: edge, ways: DeliveryWays(receivers), workload: workload,
                 refusals: { watch.figures.writesRefused + admission.refused }, onTurn: onTurn,
                 onFatal: { _ in exit(Self.failedDisk) })
         } catch {

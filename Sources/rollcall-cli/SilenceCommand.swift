@@ -32,12 +32,15 @@ struct SilenceCommand: ParsableCommand {
         @Option(help: "Why.")
         var comment: String
 
+        @Option(help: "A name of your own: asked for again, it is the same silence.")
+        var id: String?
+
         @OptionGroup var server: ServerOptions
 
         func run() throws {
             try server.print { (questions, style, _) throws(QuestionError) in
                 try SilenceQuestion(
-                    matchers: matchers, span: span, author: author, comment: comment,
+                    matchers: matchers, span: span, author: author, comment: comment, id: id,
                     isJSON: server.json
                 ).answer(from: questions, style: style)
             }

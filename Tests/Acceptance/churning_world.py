@@ -2,7 +2,7 @@
 come back, people whose apps are swiped away; a pager and a sink for pushes that answer late,
 refuse, or lose their answers. And what must be true of it at the end, whatever the server suffered.
 
-Source: design §1 (a 2xx means committed), A9, I1, N2, N7; §10.
+Source: J9 (a 2xx means committed), A9, I1, N2, N7; Q7.
 """
 
 import collections

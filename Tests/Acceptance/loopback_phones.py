@@ -1,6 +1,6 @@
 """A family circle of phones, and Expo's push service, on loopback.
 
-Source: design §7; Expo's documented tickets and receipts.
+Source: Contract/Nudges; Expo's documented tickets and receipts.
 """
 
 import threading

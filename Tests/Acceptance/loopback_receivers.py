@@ -83,6 +83,10 @@ class Receiver:
         case.addCleanup(self._server.server_close)
         case.addCleanup(self._server.shutdown)
 
+    def speak(self, context):
+        """Takes TLS alone from now on."""
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+
     @property
     def url(self):
         return f"http://127.0.0.1:{self.port}/"

@@ -17,14 +17,15 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 HERE = os.path.dirname(os.path.abspath(__file__))
 # The longest first, so that none is left alone at the end.
 SUITES = (
-    "test_page", "test_nudges", "test_backup", "test_process_faults", "test_outgoing",
+    "test_page", "test_page_states", "test_nudges", "test_backup", "test_process_faults",
+    "test_outgoing",
     "test_slow_clients", "test_malformed", "test_churn", "test_liveness", "test_demo",
     "test_simulate", "test_alerts_prometheus", "test_systemd", "test_dashboard_panels",
     "test_pages", "test_export", "test_settings", "test_clocks", "test_durability", "test_store",
     "test_soak", "test_prometheus", "test_alertmanager", "test_failing_disk", "test_openapi",
     "test_privacy", "test_gaps", "test_status", "test_manifest", "test_metrics_formats",
     "test_alert_rules", "test_http", "test_people", "test_limits", "test_doors", "test_dashboards",
-    "test_tune", "test_readme", "test_history_size",
+    "test_tune", "test_readme", "test_history_size", "test_image",
 )
 COUNTS = re.compile(rb"(\d+) s, (\d+) skipped\n(\d+) passed, (\d+) failed\n\Z")
 

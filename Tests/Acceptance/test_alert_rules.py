@@ -1,7 +1,7 @@
 """What `Alerts/` holds is what Debian's Prometheus and Alertmanager take, and every alert has its
 runbook.
 
-Source: design §6, §11; style 27.
+Source: Contract/Alerts, V8; style 27.
 """
 
 import json
@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 ALERTS = os.path.join(ROOT, "Alerts")
 RULES = "rollcall.rules.yml"
 PACKAGES = {"promtool": "prometheus", "amtool": "prometheus-alertmanager"}
-# Alerts that Rollcall decides by itself (design §6, A2 to A5); those of the rules file may be more.
+# Alerts that Rollcall decides by itself (Contract/Alerts, A2 to A5); those of the rules file may be more.
 OWN = {
     "HighOfflineRate", "NoOnlineResponders", "ResponderFlapping", "TelemetryFeedDown",
     "RollcallStateLost", "RollcallStoreFailing", "RollcallOverloaded", "Watchdog"}

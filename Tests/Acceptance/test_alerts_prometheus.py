@@ -1,7 +1,7 @@
 """One scenario, judged by Rollcall and by Debian's Prometheus with `Alerts/rollcall.rules.yml`:
 the same alerts fire and resolve, within one scrape and one evaluation.
 
-Source: issue of the main job, acceptance; design §6, B4.
+Source: issue of the main job, acceptance; Contract/Alerts, B4.
 """
 
 import os

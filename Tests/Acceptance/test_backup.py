@@ -2,7 +2,7 @@
 
 `ROLLCALL_BACKUPS=100` makes that many copies under load instead of the usual 6.
 
-Source: issue 11 item 2, reference/reliability.md P12, P16, D-08 to D-14, O-06 to O-10.
+Source: G12, G16, D-08 to D-14, O-06 to O-10.
 """
 
 import glob

@@ -1,7 +1,7 @@
 """kill -9, SIGTERM, SIGSTOP and crash loops while everything churns: ingest, pages, nudges. Nothing
 acknowledged is lost or taken twice, nothing is told twice, no end of an alert is lost.
 
-Source: design §10; reliability P1, P6 to P8, P-01 to P-03.
+Source: Q7; G1, G6 to G8, P-01 to P-03.
 
     ROLLCALL_KILLS   kills under load, 20 by default
     ROLLCALL_SEED    for the times of the kills; printed by a test that fails

@@ -2,7 +2,7 @@
 neither sends a second nudge.
 
 A small library is preloaded that moves the server's clocks as a file says.
-Source: design §2 T1, B1, §7 N2; faults T-01, T-02, T-04.
+Source: T1, B1, §7 N2; faults T-01, T-02, T-04.
 """
 
 import os

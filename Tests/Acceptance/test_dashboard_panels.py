@@ -1,7 +1,7 @@
 """Every panel of `Dashboards/` shows something of a real fleet that Debian's Prometheus scraped,
 and no number of now while nobody watches.
 
-Source: issue of those who look; design §2 B4.
+Source: issue of those who look; B4.
 """
 
 import math

@@ -1,7 +1,7 @@
 """`rollcall demo`: a newcomer sees a phone fall silent, be explained, be paged about and come back,
 from one command. What it tells is what the server answers, asked here once more.
 
-Source: design §9; the README's "See it work in a minute".
+Source: V6; the README's "See it work in a minute".
 """
 
 import os
@@ -116,7 +116,7 @@ class DemoTests(RollcallTestCase):
         self.told(demo, "r-12: goes off duty", "r-12 NOT_EXPECTED", "r-12 has no gap")
         self.told(
             demo, "harbour: the only mast fails", "NoOnlineResponders fires",
-            "page      to oncall (critical): harbour: nobody online, 6 of 6 silent",
+            "page      to oncall (critical): harbour: nobody online, 6 of 6 out of contact",
             "the mast works again", "NoOnlineResponders of harbour is resolved",
             "page      to oncall (critical): Over: harbour")
         self.assertNotIn("NOT SEEN", demo.text)
@@ -159,6 +159,7 @@ class DemoTests(RollcallTestCase):
                 ("app_suspended", 1), ("permission_denied", 1), ("no_network", 1), ("mass_gap", 6)):
             self.assertGreaterEqual(scrape.total("rollcall_gaps_total", cause=cause), least)
         for verdict in ("app_stopped", "permission_denied", "network"):
+            # The suspicion is graded by what followed it (C3).
             self.assertGreaterEqual(
                 scrape.total("rollcall_gap_verdicts_total", verdict=verdict), 1)
         self.assertGreaterEqual(

@@ -1,6 +1,6 @@
 """Who is let in: tokens, listeners, hosts and origins, at the real binary.
 
-Source: design §9 "Security".
+Source: V9.
 """
 
 import base64

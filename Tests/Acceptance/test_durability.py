@@ -1,7 +1,7 @@
 """Nothing acknowledged is lost, nothing is taken twice: crashes and orderly ends. Of those at any
 moment, under load, test_churn has more.
 
-Source: design §1 (a 2xx means committed), J3, J4, I1, §10.
+Source: J9 (a 2xx means committed), J3, J4, I1, Q7.
 
     ROLLCALL_SEED   for what is sent; printed by a test that fails
 """

@@ -1,7 +1,7 @@
 """`rollcall export` and `rollcall replay --verify`: a store's history as a file, of a server that runs
 under load, of one that was killed, of one that stopped.
 
-Source: design §9, J1 to J7.
+Source: V7, J1 to J7.
 """
 
 import json

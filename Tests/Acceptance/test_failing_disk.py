@@ -1,7 +1,7 @@
 """A disk that fails, hangs, drags or takes no writes, under the real binary.
 
 A small library is preloaded that disturbs the system's calls while a file says so.
-Source: design §1 J6, J8, §2 B1.
+Source: J6, J8, §2 B1.
 
     ROLLCALL_FSYNCS   so many of the first fsyncs of a life fail, one after the other; 30 by default
 """
@@ -14,7 +14,7 @@ import time
 import unittest
 
 from rollcall_process import (
-    NDJSON, NotReady, RollcallTestCase, eventually, ndjson, now_ms, sleep_until)
+    BINARY, NDJSON, NotReady, RollcallTestCase, eventually, ndjson, now_ms, plain_environment, sleep_until)
 
 FSYNCS = int(os.environ.get("ROLLCALL_FSYNCS", "30"))
 
@@ -81,6 +81,38 @@ class FailingDiskTests(FailingDiskTestCase):
         self.assertIn("exit 1", str(refused.exception))
         self.assertIn("rollcall.db", str(refused.exception))
 
+    def test_a_reload_that_cannot_be_journaled_changes_nothing_and_going_back_is_a_change(self):
+        tokens = "web: {tokens: [{name: x, scopes: [ingest, read, admin], token: TOKEN}]}\n"
+        slow, quick = "liveness: {on_duty: {expected: 60s}}\n", (
+            "liveness: {on_duty: {expected: 1s, degraded_after: 2s, offline_after: 3s}}\n")
+        before = {"Authorization": "Bearer aaaaaaaaaaaaaaaa"}
+        after = {"Authorization": "Bearer bbbbbbbbbbbbbbbb"}
+        first = slow + tokens.replace("TOKEN", "a" * 16)
+        server = self.serve(first, variables=self.variables)
+        self.assertEqual(server.post("/v1/batches", {"responder_id": "a"}, before).status, 200)
+        server.configure(
+            quick + "limits: {items: 1}\n" + tokens.replace("TOKEN", "b" * 16))
+        self.disk("full rollcall.db-wal")
+        answer = server.post("/-/reload", b"", before)
+        self.assertEqual(answer.status, 503, answer)
+        # Tokens are those from before, and so are limits: two items are one too many by the others.
+        self.assertEqual(server.get("/v1/status", after).status, 401)
+        self.assertEqual(server.get("/v1/status", before).status, 200)
+        self.disk("")
+        batches = [{"responder_id": "a"}, {"responder_id": "b"}]
+        eventually(
+            lambda: server.post("/v1/batches", batches, before).status == 200, 10, "it commits")
+        # What was refused may have been committed later. What was in force is a change then.
+        server.configure(first)
+        answer = server.post("/-/reload", b"", before)
+        self.assertEqual(answer.status, 200, answer)
+        self.assertEqual(server.post("/v1/batches", batches, before).status, 200)
+        time.sleep(4.5)
+        for name in ("a", "b"):
+            shown = server.get(f"/v1/responders/{name}", before).json()
+            self.assertEqual(shown["status"], "ONLINE", shown)
+        self.assertEqual(server.stop(), 0)
+
     def test_a_slow_disk_delays_answers_to_writes_alone(self):
         server = self.serve(variables=self.variables)
         server.write("/v1/batches", {"responder_id": "a"})
@@ -95,6 +127,7 @@ class FailingDiskTests(FailingDiskTestCase):
         self.assertEqual(server.get("/-/ready").status, 200)
         self.assertLess(time.monotonic() - began, 1.0)
         self.assertEqual(page("rollcall_watching"), 1)
+        self.assertGreater(page("rollcall_snapshot_age_seconds"), 0)
         self.assertEqual(answers, [])
         self.join(threads)
         self.assertEqual(answers, [200] * 5)
@@ -119,7 +152,14 @@ class FailingDiskTests(FailingDiskTestCase):
         took = now_ms() - began
         self.assertTrue(4500 <= took <= 8000, took)
         self.assertEqual(server.get("/-/healthy").status, 200)
-        self.assertEqual(server.scrape()("rollcall_batches_total"), 1)
+        # What is older than 5 s is told as such: nobody watches while the loop stands still.
+        page = server.scrape()
+        self.assertEqual(page("rollcall_batches_total"), 1)
+        self.assertGreater(page("rollcall_snapshot_age_seconds"), 4.5)
+        page = eventually(
+            lambda: (page := server.scrape())("rollcall_watching") == 0 and page, 5, "not watching")
+        self.assertGreater(page("rollcall_snapshot_age_seconds"), 5)
+        self.problem(server.get("/-/ready"), 503)
         # The next turn, due 5 s after the last one, is then more than 5 s late (B1).
         sleep_until(began + 11_500)
         self.disk("")
@@ -145,6 +185,8 @@ class FailingDiskTests(FailingDiskTestCase):
         self.assertEqual(page("rollcall_blind", reason="store"), 1)
         self.assertEqual(page("rollcall_watching"), 0)
         self.assertIn("make it writable", server.log())
+        # What is shorter than a second is not counted (D5).
+        time.sleep(1.2)
         self.disk("")
         eventually(lambda: server.get("/-/ready").status == 200, 10, "ready again")
         server.write("/v1/batches", {"responder_id": "b"})
@@ -182,6 +224,11 @@ class SyncTests(FailingDiskTestCase):
     # A batch a commit, and now and then what has the log moved into the file.
     POSTS = FSYNCS + 10
 
+    def setUp(self):
+        super().setUp()
+        # Whose fsync failed, by its number.
+        self.synced = {}
+
     def test_whichever_fsync_fails_nothing_of_it_is_acknowledged(self):
         found = {"start": [], "commit": [], "beside": []}
         for number in range(1, FSYNCS + 1):
@@ -191,6 +238,11 @@ class SyncTests(FailingDiskTestCase):
         self.assertGreater(len(found["commit"]), FSYNCS // 3, found)
         self.assertGreater(len(found["beside"]), 0, found)
         print(f"     fsyncs that fail: {found}")
+        # The file beside the store is durable before it has its name, and its name is, too.
+        epochs = [number for number, path in self.synced.items() if path.endswith(".epoch.new")]
+        self.assertGreater(len(epochs), 0, self.synced)
+        for number in epochs:
+            self.assertEqual(self.synced.get(number + 1, self.directory), self.directory)
 
     def live(self, number):
         """One life whose fsync of that number fails: when that was."""
@@ -243,11 +295,42 @@ class SyncTests(FailingDiskTestCase):
         """Only the files beside the store may fail and be lived with: of the lock file there is
         nothing to be lost yet, and without the other nobody is nudged."""
         with open(report, encoding="utf-8") as file:
-            path = file.read()
+            path = self.synced[number] = file.read()
         if when != "beside" or path.endswith(".db.lock"):
             return
         self.assertTrue(path == self.directory or path.endswith(".epoch.new"), path)
         self.assertIn("the epoch file cannot be written", server.log(), f"fsync {number}")
+
+
+class BackupSyncTests(FailingDiskTestCase):
+    """A backup is durable when it has its name."""
+
+    def backup(self, store, target, **variables):
+        return subprocess.run(
+            [BINARY, "backup", target, "--storage.path", store], capture_output=True, text=True,
+            timeout=60, env={**plain_environment(), **self.variables, **variables})
+
+    def test_a_backup_is_synced_under_its_first_name_and_then_its_directory(self):
+        server = self.serve()
+        server.write("/v1/batches", {"responder_id": "a"})
+        self.assertEqual(server.stop(), 0)
+        synced = []
+        for number in range(1, 10):
+            target = os.path.join(self.directory, f"copy-{number}.db")
+            report = os.path.join(self.directory, f"report-{number}")
+            outcome = self.backup(
+                server.store, target, DISK_SYNC_FAILS=str(number), DISK_REPORT=report)
+            if outcome.returncode == 0:
+                break
+            with open(report, encoding="utf-8") as file:
+                synced.append(file.read())
+            self.assertIn("fsync", outcome.stderr)
+            # It has its name once it is durable itself.
+            self.assertEqual(os.path.exists(target), synced[-1] == self.directory)
+            self.assertFalse(os.path.exists(target + ".partial"))
+        # The names that the failed ones had: of the file, then of the directory.
+        self.assertEqual(
+            synced, [os.path.join(self.directory, "copy-1.db.partial"), self.directory])
 
 
 class CheckpointTests(FailingDiskTestCase):

@@ -4,7 +4,7 @@ meanwhile. Only with `ROLLCALL_HISTORY=1`, and of use with a release build only.
 The past is put into the store's tables from outside, as the server would have written it: one and
 a half million gaps with their decisions, and a row of dark time a day and person.
 
-Source: design §1 J8, §9.
+Source: J8, §9.
 """
 
 import os

@@ -1,6 +1,6 @@
 """The contract of the routes: verdicts, problem documents, limits, and what is never kept.
 
-Source: design §3, §9, §11.
+Source: I7, V5, V8.
 """
 
 import json
@@ -449,6 +449,8 @@ class ProcessTests(RollcallTestCase):
         server.process.send_signal(signal.SIGINT)
         self.assertEqual(server.process.wait(10), 0)
         server.reap()
+        self.assertEqual(server.log().count("msg=stopping "), 1)
+        self.assertEqual(server.log().count("msg=stopped"), 1)
         server.start()
         self.assertEqual(server.responder("a")["status"], "ONLINE")
 

@@ -1,6 +1,6 @@
 """Limits of the routes, at the limit and one past it; test_http has those of bodies.
 
-Source: style 15; design §3, §11.
+Source: style 15; I7, V8.
 """
 
 import unittest

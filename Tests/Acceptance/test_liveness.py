@@ -1,6 +1,6 @@
 """On the dot: thresholds, crashes, stopped processes and missing heartbeats in real time.
 
-Source: design §2 T1, B1-B5, §4 L4, L8, L11.
+Source: T1, B1-B5, §4 L4, L8, L11.
 """
 
 import threading
@@ -34,7 +34,7 @@ def contact(server, responder_id, ago=100, source=None):
 
 def enrol(server, *responder_ids):
     """Batches that make people active, a while before what the test tells of them: deadlines
-    count from becoming active if that is later than the contact (fine print F18)."""
+    count from becoming active if that is later than the contact (F18)."""
     server.write("/v1/batches", [{"responder_id": name} for name in responder_ids])
     time.sleep(0.2)
 

@@ -147,12 +147,52 @@ class ManifestTests(RollcallTestCase):
         self.assertEqual(workload["spec"]["replicas"], 1)
         # SIGTERM needs up to 10 s, after the backend has ended.
         self.assertGreaterEqual(pod["spec"]["terminationGracePeriodSeconds"], 20)
-        volumes = {volume["name"] for volume in pod["spec"]["volumes"]} | {
-            claim["metadata"]["name"] for claim in workload["spec"]["volumeClaimTemplates"]}
-        container = pod["spec"]["initContainers"][0]
-        self.assertEqual({mount["name"] for mount in container["volumeMounts"]}, volumes)
+        self.mounted(workload)
+        sources = pod["spec"]["volumes"][0]["projected"]["sources"]
+        self.assertEqual(sources[0]["configMap"]["name"], config_map["metadata"]["name"])
         self.assertEqual(
-            pod["spec"]["volumes"][0]["configMap"]["name"], config_map["metadata"]["name"])
+            sources[1]["secret"], {"name": "rollcall-secrets", "optional": True})
+
+    def mounted(self, workload):
+        """Every volume is mounted, and nothing else."""
+        pod = workload["spec"]["template"]["spec"]
+        volumes = {volume["name"] for volume in pod["volumes"]} | {
+            claim["metadata"]["name"] for claim in workload["spec"]["volumeClaimTemplates"]}
+        mounts = pod["initContainers"][0]["volumeMounts"]
+        self.assertEqual({mount["name"] for mount in mounts}, volumes)
+        self.assertEqual(len({mount["mountPath"] for mount in mounts}), len(mounts))
+
+    def test_every_file_that_the_settings_name_is_in_the_pod(self):
+        settings = self.settings("""
+            web:
+              tokens:
+                - {name: a, scopes: [ingest], token_file: a.token}
+                - {name: b, scopes: [read], token_file: /run/keys/a.token}
+            receivers:
+              - {name: hook, webhook: {url_file: keys/hook url, ca_file: keys/ca.pem}}
+            alive_ping: {url_file: "/run/keys/ping: {x}"}
+            """)
+        text = self.manifest("kubernetes", "--config.file", settings)
+        documents = self.documents(text)
+        for version in KUBERNETES_VERSIONS:
+            for document in documents:
+                kubernetes_validate.validate(document, version, strict=True)
+        self.mounted(documents[2])
+        pod = documents[2]["spec"]["template"]["spec"]
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
+        places = set()
+        for mount in pod["initContainers"][0]["volumeMounts"]:
+            volume = volumes.get(mount["name"], {})
+            secret = volume.get("secret") or next(
+                (source["secret"] for source in volume.get("projected", {}).get("sources", [])
+                 if "secret" in source), {"items": []})
+            for item in secret["items"]:
+                self.assertRegex(item["key"], r"\A[-._a-zA-Z0-9]+\Z")
+                self.assertIn(f"--from-file={item['key']}=", text)
+                places.add(os.path.join(mount["mountPath"], item["path"]))
+        self.assertEqual(places, {
+            "/etc/rollcall/a.token", "/etc/rollcall/keys/hook url", "/etc/rollcall/keys/ca.pem",
+            "/run/keys/a.token", "/run/keys/ping: {x}"})
 
     def test_the_sidecar_is_native_and_hardened(self):
         container, _ = self.sidecar()

@@ -2,7 +2,7 @@
 a second within the interval whatever is killed in between, none when paused; and the ledger says in
 plain words why each person was or was not nudged.
 
-Source: design §7 N1 to N10, fine print F31 to F34; Standard Webhooks 1.0.0.
+Source: N1 to N10, F31 to F34; Standard Webhooks 1.0.0.
 """
 
 import os

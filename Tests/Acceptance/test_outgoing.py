@@ -2,7 +2,7 @@
 nothing is read without end, no address of a cloud's own is called, TLS is verified, and no secret
 of ours shows anywhere.
 
-Source: design §6 A8, A9; reliability §2 N-01 to N-13, §5 E.
+Source: A8, A9; reliability §2 N-01 to N-13, §5 E.
 """
 
 import os

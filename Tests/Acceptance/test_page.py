@@ -374,6 +374,33 @@ class ChangeTests(PageTestCase):
         self.assert_untroubled(page)
 
 
+class SilentNumberTests(PageTestCase):
+    """D7: how many are silent is one number, whatever we saw of it."""
+
+    def test_gaps_beside_blindness_are_counted_as_silent_everywhere(self):
+        server = self.serve(SETTINGS + "limits: {items: 1000}\n")
+        told = Told(server)
+        # Blind from before they are late until they are: all their gaps overlap it.
+        told.tell(*(told.batch(f"p-{n:03}", "north", "ON_MISSION", captured=[]) for n in range(250)))
+        told.blind_for_a_while()
+        eventually(lambda: told.status()["responders"]["OFFLINE"] == 250, 30, "all are silent")
+        by_cause = server.get("/v1/gaps?state=open&by=cause").json()
+        self.assertLess(by_cause["gaps"], 250, "blindness leaves some out of the table")
+        gaps = told.status()["gaps"]
+        self.assertEqual((gaps["open"], sum(gaps["suspected"].values())), (250, 250))
+        page = self.page()
+        for view in ("/", "/silent"):
+            self.open(page, server, view)
+            words = self.words(page)
+            self.assertIn("250 silent", words)
+            self.assertNotIn("Nobody", words)
+            suspected = words.split("Suspected: ")[1].split(".")[0]
+            self.assertEqual(sum(int(one.split()[0]) for one in suspected.split(", ")), 250)
+            self.assertEqual(page.text("nav .badge").strip(), "250")
+            page.screenshot(shot(f"silent-after-blindness{view.replace('/', '-')}"), is_whole=False)
+        self.assert_untroubled(page)
+
+
 class SafetyTests(PageTestCase):
     def test_hostile_names_are_text(self):
         server = self.serve(SETTINGS)

@@ -1,7 +1,7 @@
 """A region is cut off and one page comes, which says where, how many and why; it is restored and
 the page is over; killing Rollcall in between changes neither; and history explains it.
 
-Source: design §6 A1 to A10; PagerDuty's Events API v2; Standard Webhooks 1.0.0.
+Source: A1 to A10; PagerDuty's Events API v2; Standard Webhooks 1.0.0.
 """
 
 import json
@@ -101,7 +101,7 @@ class RegionTests(PagesTestCase):
         """What somebody who is woken by it reads."""
         summary = incident.payload["summary"]
         self.assertEqual(
-            summary, "north: nobody online, 6 of 6 silent: 4 low_power, 2 no_network")
+            summary, "north: nobody online, 6 of 6 out of contact: 4 low_power, 2 no_network")
         self.assertLessEqual(len(summary), 140)
         self.assertEqual(incident.payload["severity"], "critical")
         self.assertEqual(incident.payload["class"], "NoOnlineResponders")

@@ -1,7 +1,7 @@
 """A canary: words and coordinates are planted in every place of the input that is not a name to be
 kept, and are looked for wherever something comes out.
 
-Source: reliability P14; design §9 (no coordinates), §8 (no responder's id in any label).
+Source: G14; I8 (no coordinates), V2 (no responder's id in any label).
 
     ROLLCALL_CANARIES=10000    more payloads than the usual 600
 """
@@ -56,6 +56,8 @@ class Canaries:
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.words = ["Zq" + self._letters(14) for _ in range(24)]
+        # Names of members that nobody knows: the answer to who sent one says it (P3), nothing else.
+        self.names = ["Zq" + self._letters(14) for _ in range(8)]
         # A place on earth with nine decimals: the fraction alone is looked for.
         self.numbers = [
             f"{self.random.randint(-89, 179)}.{self.random.randint(10**8, 10**9 - 1)}"
@@ -73,20 +75,33 @@ class Canaries:
             yield f"{number} as a double", struct.pack("<d", float(number))
             yield f"{number} as a double, big-endian", struct.pack(">d", float(number))
 
+    def name(self):
+        """A marker as the name of a member."""
+        return self.random.choice(self.names)
+
     def value(self):
         """A marker as some JSON value."""
         word, number = self.random.choice(self.words), self.random.choice(self.numbers)
         return self.random.choice((
             lambda: word, lambda: number, lambda: float(number), lambda: [float(number), word],
-            lambda: {"lat": float(number), "lng": float(number), word: word},
+            lambda: {"lat": float(number), "lng": float(number), self.name(): word},
             lambda: {"deep": [{"deeper": {"coords": [number, float(number)]}}]},
             lambda: f"geo:{number},{number}", lambda: f"{word} \u00e4 \" \\ \n {number}",
         ))()
 
+    def place(self):
+        """A place on earth as somebody would write it where a name is asked for."""
+        latitude = self.random.choice([n for n in self.numbers if abs(float(n)) <= 90])
+        longitude = self.random.choice(self.numbers)
+        return self.random.choice((
+            "{}, {}", "{},{}", "{};{}", "{} {}", "{} / {}", "geo:{},{}", "POINT({1} {0})",
+            "N{}E{}", "{}N {}E", "lat {} lon {}", "home ({}|{})", "{}\u00b0 {}\u00b0", "@{},{},15z",
+        )).format(latitude, longitude)
+
     def plant(self, item):
         """An item with one to three markers somewhere in it."""
         for _ in range(self.random.randint(1, 3)):
-            kind = self.random.randrange(6)
+            kind = self.random.randrange(7)
             places = [item, *item.get("updates", []), item.get("telemetry")]
             place = self.random.choice([place for place in places if isinstance(place, dict)])
             if kind == 0:
@@ -94,13 +109,19 @@ class Canaries:
             elif kind == 1:
                 place[self.random.choice(UNKNOWN_NAMES)] = self.value()
             elif kind == 2:
-                place[self.random.choice(self.words)] = self.value()
+                place[self.name()] = self.value()
             elif kind == 3:
                 item[self.random.choice(CLOSED_MEMBERS)] = self.value()
             elif kind == 4:
                 telemetry = item.setdefault("telemetry", {})
                 if isinstance(telemetry, dict):
                     telemetry[self.random.choice(CLOSED_TELEMETRY)] = self.value()
+            elif kind == 5:
+                item["region"] = self.place()
+                item["circles"] = [self.place(), self.place()]
+                # Of a silence and of a wake.
+                item["comment"] = item["author"] = item["circle"] = self.place()
+                item["viewer"], item["matchers"], item["duration"] = "a", ["region=north"], "1s"
             else:
                 item["updates"] = [
                     {"sequence": self.value(), "captured_at": self.value()}, self.value()]
@@ -180,6 +201,8 @@ class CanaryTests(RollcallTestCase):
         eventually(lambda: self.pager.incidents, SOON, "a page")
         push.first(lambda _: True, SOON, "a nudge")
         asked = self.asked(server)
+        refused = server.scrape()("rollcall_item_problems_total", reason="coordinate")
+        self.assertGreater(refused, 10, f"seed {self.seed}: places in names are counted")
         # The store as a crash leaves it, its log not folded in; and as an orderly stop does.
         server.kill()
         crashed = self.files()
@@ -200,6 +223,9 @@ class CanaryTests(RollcallTestCase):
         traces = list(self.canaries.traces())
         for where, content in outputs.items():
             self.assertNowhere(traces, where, content)
+        names = [(name, name.encode()) for name in self.canaries.names]
+        for where, content in {**outputs, "an answer": asked}.items():
+            self.assertNowhere(names, where, content)
 
     def plant_in_bodies(self, server, count):
         """Batches, transitions, facts, rosters, heartbeats, wakes, silences: whole and spoilt."""

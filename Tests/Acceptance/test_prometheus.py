@@ -1,7 +1,7 @@
 """Debian's Prometheus scrapes the binary through a scripted fleet; PromQL answers what the script
 says it must, computed before the first batch is sent.
 
-Source: issue of the main job, acceptance; design §4, §8.
+Source: issue of the main job, acceptance; Contract/Liveness, V2.
 """
 
 import http.client

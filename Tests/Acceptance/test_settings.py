@@ -1,6 +1,6 @@
-"""Settings of the binary: who wins, what a file means, and reloads, all or nothing.
+"""Settings of the binary: who wins, what a file means, and reloads, all or nothing (V3, V8).
 
-Source: design §4 L6, §9, §11.
+Source: L6, §9, §11.
 """
 
 import base64

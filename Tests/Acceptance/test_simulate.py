@@ -1,6 +1,6 @@
 """A made-up fleet: as a file, as a store, and against a running server.
 
-Source: design §9, `rollcall simulate`.
+Source: V6, `rollcall simulate`.
 """
 
 import json

@@ -3,7 +3,7 @@ ones keep being answered, and the slow ones are ended, however steadily they dri
 
     ROLLCALL_SLOW=5    so many rounds instead of one, and the deadline of bodies is waited for, too
 
-Source: design §9, §11; reliability F7, I-19, I-20, §5 A2, A3, A6.
+Source: V5, V8; reliability F7, I-19, I-20, A2, A3, A6.
 """
 
 import os
@@ -76,7 +76,8 @@ class SlowTests(RollcallTestCase):
 
     def round(self, server):
         """Some of each kind, fewer than there is room for, and two good clients beside them."""
-        heads = [Drip(server.port, HEAD) for _ in range(160)]
+        # As many of them as one address may have.
+        heads = [Drip(server.port, HEAD) for _ in range(120)]
         readers = []
         for _ in range(60):
             readers.append(Drip(server.port, LIST * LISTS, reads=True))
@@ -217,6 +218,53 @@ class FloodTests(RollcallTestCase):
                 connection.close()
         server.drop_client()
         self.assertEqual(server.responder("late")["status"], "ONLINE")
+
+    def test_one_address_that_says_nothing_does_not_make_others_wait(self):
+        server = self.serve()
+        self.assertEqual(server.get("/-/ready").status, 200)
+        began = time.monotonic()
+        slow = [Drip(server.port, HEAD) for _ in range(600)]
+        try:
+            for source in ("127.0.0.2", "127.0.0.1"):
+                with socket.create_connection(
+                        ("127.0.0.1", server.port), timeout=2 * HEAD_SECONDS,
+                        source_address=(source, 0)) as newcomer:
+                    newcomer.sendall(b"GET /-/ready HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                    self.assertIn(b" 200 ", newcomer.recv(4096))
+            # A bound and not a measurement: it was the deadline of the heads before which nobody
+            # got in.
+            self.assertLess(time.monotonic() - began, HEAD_SECONDS / 2)
+            # Those that stay are at most so many, and none of them was waited for.
+            eventually(
+                lambda: server.scrape()(
+                    "rollcall_http_connections_cut_total", phase="newcomer") >= 600 - 128,
+                HEAD_SECONDS / 2, "those beyond 128 give way")
+        finally:
+            for drip in slow:
+                drip.socket.close()
+
+    def test_a_proxys_idle_connections_do_not_give_way_to_silent_ones_of_its_address(self):
+        server = self.serve()
+        kept = [Client(server.port, timeout=20) for _ in range(300)]
+        for client in kept:
+            self.assertEqual(client.request("GET", "/-/ready").status, 200)
+        # The oldest of their address by far, and idle.
+        time.sleep(1)
+        slow = [Drip(server.port, HEAD) for _ in range(200)]
+        try:
+            eventually(
+                lambda: server.scrape()(
+                    "rollcall_http_connections_cut_total", phase="newcomer") >= 200 - 128,
+                HEAD_SECONDS / 2, "those beyond 128 give way")
+            for client in kept:
+                self.assertEqual(client.request("GET", "/-/ready").status, 200)
+            page = server.scrape()
+            self.assertGreaterEqual(page("rollcall_http_connections"), 300 + 120)
+        finally:
+            for drip in slow:
+                drip.socket.close()
+            for client in kept:
+                client.close()
 
     def test_many_busy_connections_of_one_address_are_a_proxy_and_all_are_served(self):
         server = self.serve()

@@ -1,7 +1,7 @@
 """Everything at once, for as long as one likes: memory, descriptors and threads stay flat, and what
 was acknowledged is there in the end.
 
-Source: reliability P9, P10; design §10.
+Source: G9, G10; Q7.
 
     ROLLCALL_SOAK=1800    half an hour instead of the usual 20 seconds
 """

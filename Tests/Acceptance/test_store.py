@@ -1,17 +1,19 @@
 """A store in trouble: a full disk, a file that somebody took away.
 
-Source: design §1 J6.
+Source: J6.
 """
 
 import http.server
 import json
 import os
+import sqlite3
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
-from rollcall_process import RollcallTestCase, eventually
+from rollcall_process import NotReady, RollcallTestCase, eventually
 
 
 class FullDiskTestCase(RollcallTestCase):
@@ -253,6 +255,136 @@ class MissingFileTests(RollcallTestCase):
         self.assertEqual(server.process.wait(10), 74)
         self.assertIn("renamed or deleted", server.log())
         server.reap()
+
+
+class DisturbedFileTests(RollcallTestCase):
+    """Somebody lays hands on the store's files while they are open."""
+
+    def served(self, name):
+        """A server whose store and log both hold something, and what it acknowledged."""
+        server = self.serve(name=name)
+        items = [{"responder_id": f"p{number}", "updates": [{"sequence": 1}]}
+                 for number in range(2000)]
+        server.write("/v1/batches", items)
+        self.assertEqual(server.stop(), 0)
+        server.start()
+        late = [{"responder_id": "late", "updates": [{"sequence": 1}]}]
+        server.write("/v1/batches", late)
+        self.assertGreater(os.path.getsize(server.store), 65536)
+        self.assertGreater(os.path.getsize(server.store + "-wal"), 4096)
+        return server, items + late
+
+    def ends(self, server, ending, words):
+        """Without a request: it looks at them each second."""
+        self.assertEqual(server.process.wait(3), 74)
+        self.assertIn(f"{server.store}{ending} {words} while it was open", server.log())
+        server.reap()
+
+    @staticmethod
+    def overwrite(path, place, data):
+        with open(path, "r+b") as file:
+            file.seek(place)
+            file.write(data)
+
+    def test_a_deleted_log_is_noticed_and_nothing_acknowledged_is_lost(self):
+        server, items = self.served("deleted")
+        os.unlink(server.store + "-wal")
+        self.ends(server, "-wal", "was renamed or deleted")
+        server.start()
+        self.assertEqual(
+            server.write("/v1/batches", items)["updates"]["duplicate"], len(items))
+        self.assertIsNone(server.get("/v1/status").json()["store"]["lost"])
+        self.assertEqual(server.stop(), 0)
+
+    def test_nothing_is_acknowledged_into_a_deleted_log(self):
+        server, _ = self.served("deleted")
+        os.unlink(server.store + "-wal")
+        try:
+            answer = server.post("/v1/batches", {"responder_id": "b"})
+            self.assertNotEqual(answer.status, 200, answer)
+        except OSError:
+            pass
+        self.ends(server, "-wal", "was renamed or deleted")
+
+    def test_a_log_that_is_cut_replaced_or_overwritten_is_noticed(self):
+        for name, words in (
+                ("cut", "was cut"), ("emptied", "was cut"), ("replaced", "was renamed or deleted"),
+                ("zeros", "was overwritten"), ("another", "was overwritten")):
+            with self.subTest(name):
+                server, _ = self.served(name)
+                log = server.store + "-wal"
+                if name in ("cut", "emptied"):
+                    os.truncate(log, os.path.getsize(log) // 2 if name == "cut" else 0)
+                elif name == "replaced":
+                    with open(log, "rb") as file:
+                        content = file.read()
+                    with open(log + ".new", "wb") as file:
+                        file.write(content)
+                    os.replace(log + ".new", log)
+                elif name == "zeros":
+                    self.overwrite(log, 0, bytes(64))
+                else:
+                    # The salts of another log.
+                    self.overwrite(log, 16, b"otherlog")
+                self.ends(server, "-wal", words)
+
+    def test_a_store_that_is_cut_or_overwritten_is_noticed(self):
+        for name, words in (
+                ("cut", "was cut"), ("emptied", "was cut"), ("zeros", "was overwritten"),
+                ("text", "was overwritten"), ("older", "was overwritten")):
+            with self.subTest(name):
+                server, _ = self.served(name)
+                size = os.path.getsize(server.store)
+                if name in ("cut", "emptied"):
+                    os.truncate(server.store, size - 4096 if name == "cut" else 0)
+                elif name == "older":
+                    # A copy that was not made by us, put in its place by `cp`.
+                    with open(server.store, "rb") as file:
+                        file.seek(24)
+                        changes = int.from_bytes(file.read(4), "big")
+                    self.overwrite(server.store, 24, (changes - 1).to_bytes(4, "big"))
+                else:
+                    self.overwrite(
+                        server.store, 0, bytes(4096) if name == "zeros" else b"id,name\n" * 512)
+                self.ends(server, "", words)
+
+    def test_whoever_only_reads_or_moves_the_log_disturbs_nobody(self):
+        server, items = self.served("calm")
+        outsider = sqlite3.connect(server.store, isolation_level=None)
+        self.addCleanup(outsider.close)
+        for number in range(20):
+            outsider.execute("SELECT count(*) FROM journal").fetchone()
+            outsider.execute(
+                f"PRAGMA wal_checkpoint({'TRUNCATE' if number % 2 else 'PASSIVE'})").fetchone()
+            server.write("/v1/batches", {"responder_id": f"again-{number}"})
+            time.sleep(0.1)
+        outsider.close()
+        self.assertEqual(
+            server.write("/v1/batches", items)["updates"]["duplicate"], len(items))
+        self.assertEqual(server.stop(), 0)
+
+    def test_a_hard_link_elsewhere_lets_no_second_server_in(self):
+        server, items = self.served("linked")
+        elsewhere = tempfile.mkdtemp(prefix="rollcall-link-", dir=self.directory)
+        other = self.rollcall(name="link")
+        other.store = os.path.join(elsewhere, "other.db")
+        os.link(server.store, other.store)
+        with self.assertRaises(NotReady) as refused:
+            other.start()
+        self.assertIn("exit 1", str(refused.exception))
+        self.assertIn("other.db is locked by another process", str(refused.exception))
+        self.assertEqual(
+            server.write("/v1/batches", items)["updates"]["duplicate"], len(items))
+        # Nor one whose lock file was taken away.
+        os.unlink(server.store + ".lock")
+        third = self.rollcall(name="linked")
+        with self.assertRaises(NotReady):
+            third.start()
+        self.assertEqual(server.stop(), 0)
+        other.start()
+        self.assertEqual(
+            other.write("/v1/batches", items)["updates"]["duplicate"], len(items))
+        self.assertEqual(other.stop(), 0)
 
 
 if __name__ == "__main__":

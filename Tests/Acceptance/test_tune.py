@@ -1,6 +1,6 @@
 """Other settings tried on a history: the table, the JSON and the page of one small day.
 
-Source: design §9, N4 of the peers' notes: transitions and pages a day, detection delay, advice.
+Source: V6: transitions and pages a day, detection delay, advice.
 """
 
 import html.parser

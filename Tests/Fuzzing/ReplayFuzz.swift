@@ -70,7 +70,7 @@ enum ReplayFuzz {
                 #","body":{"push":1,"person":0,"kind":"nudge","outcome":"delivered","#
                     + #""token":"00000000000000aa"}"#),
             line("03:00:12", "silence"), line("03:00:12", "drill"),
-            line("03:01:00", "turn", #","body":{"number":3,"engine_version":5,"decided":[{}]}"#),
+            line("03:01:00", "turn", #","body":{"number":3,"engine_version":6,"decided":[{}]}"#),
         ]
         var state: [UInt8] = []
         StateLine.append(EngineSamples.engine(), turn: 7, to: &state)

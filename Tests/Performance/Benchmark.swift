@@ -33,6 +33,9 @@ func runBenchmark(arguments: [String]) -> Int32 {
         } else if options.isChores {
             let report = try benchmark.runChores()
             print(options.isJSON ? report.json.text : report.table)
+        } else if options.isStorm {
+            let report = try benchmark.runStorm()
+            print(options.isJSON ? report.json.text : report.table)
         } else if options.fleets.isEmpty {
             let report = try benchmark.run()
             print(options.isJSON ? report.json.text : report.table)
@@ -155,6 +158,19 @@ struct Benchmark {
         return ChoreReport(
             machine: machine, othersShare: MachineTime().shareOfOthers(since: before),
             people: people, results: results)
+    }
+
+    /// Measures what telling of alerts by the thousand costs.
+    func runStorm() throws(BenchmarkError) -> StormReport {
+        let before = MachineTime()
+        let machine = Machine(storage: folder)
+        let bench = StormBenchmark(
+            scale: options.isShort ? .short : .full, only: options.only,
+            makeFolder: { (name) throws(BenchmarkError) in try makeStore(name) }, product: product)
+        let (tellings, outages, overload) = try bench.run()
+        return StormReport(
+            machine: machine, othersShare: MachineTime().shareOfOthers(since: before),
+            tellings: tellings, outages: outages, overload: overload, isJudged: !options.isShort)
     }
 
     private func measure(_ workload: Workload) throws(BenchmarkError) -> WorkloadResult {

@@ -22,6 +22,8 @@ struct BenchmarkOptions {
     var isCurves = false
     /// Measures a load beside what the store has to do meanwhile, instead of the loads.
     var isChores = false
+    /// Measures what telling of alerts by the thousand costs, instead of the loads.
+    var isStorm = false
     /// Measures `rollcall tune` instead of the loads.
     var isTune = false
     /// Where the stores are made: the disk that is measured.
@@ -29,7 +31,7 @@ struct BenchmarkOptions {
 
     /// What `--help` prints.
     static let help = """
-        rollcall-bench: measures Rollcall beside the bare parts it is made of (design §10).
+        rollcall-bench: measures Rollcall beside the bare parts it is made of (Contract/Promises).
 
         It starts the `rollcall` that lies beside it, loads it over loopback, does the same to a \
         bare libmicrohttpd handler, to one that also suspends and resumes, and to SQLite, in turns, \
@@ -55,6 +57,8 @@ struct BenchmarkOptions {
                               written and while old days are cut, beside without
           --tune              instead of the loads: a day of 10 000 people and the usual sweep of
                               settings, beside reading it only and one setting; 3 GB of disk
+          --storm             instead of the loads: CPU a page and a start while thousands of alerts
+                              fire, pages after an outage of 8 s, a checkpoint under overload
           --storage FOLDER    where the stores are made: the disk that is measured (TMPDIR or /tmp)
           --help
         """
@@ -82,6 +86,7 @@ struct BenchmarkOptions {
             case "--fleets": isFleets = true
             case "--curves": isCurves = true
             case "--chores": isChores = true
+            case "--storm": isStorm = true
             case "--seconds":
                 let seconds = try Self.number(of: name, in: 1...60, &rest)
                 measured = .milliseconds(Int64(seconds) * 1000)

@@ -190,7 +190,7 @@ struct FleetReport {
 
     // MARK: - Promises
 
-    /// Those of design §10 that a fleet is needed for, judged at a million people if those were
+    /// Those of Contract/Promises that a fleet is needed for, judged at a million people if those were
     /// measured: nothing is promised of more.
     private var promises: [Promise] {
         let upToMillion = results.filter { $0.size <= 1_000_000 }

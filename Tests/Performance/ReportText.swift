@@ -89,7 +89,7 @@ func aligned(_ rows: [[String]], leading: Int) -> [String] {
     }
 }
 
-/// A promise of design §10 and what was found.
+/// A promise (Q1, Q2, Q3, Q4, Q5, Q6) and what was found.
 struct Promise {
     let text: String
     let found: String

@@ -185,7 +185,7 @@ final class ServerProcess {
     }
 }
 
-/// A million responders are ready in 3 s (design §10).
+/// A million responders are ready in 3 s (Q6).
 let startPatience = Nanoseconds.milliseconds(10_000)
 /// The product promises 10 s.
 let stopPatience = Nanoseconds.milliseconds(15_000)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import RollcallCore
 
-/// What the simulation's oracle taught the alerts. Source: design §6, fine print F27 to F29.
+/// What the simulation's oracle taught the alerts. Source: Contract/Alerts, F27 to F29.
 struct AlertCaseTests {
     /// The alerts that a replay of `lines` prints, without their stamps.
     private func alerts(_ policy: Policy, _ lines: String...) throws -> [String] {

@@ -1,6 +1,6 @@
 import Testing
 
-/// The alerts about people and about the feed, as timelines. Source: design §6, fine print F27 to
+/// The alerts about people and about the feed, as timelines. Source: Contract/Alerts, F27 to
 /// F29.
 @Suite struct AlertTests {
     // MARK: - HighOfflineRate (A2)

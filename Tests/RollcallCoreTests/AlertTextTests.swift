@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-/// What is said of an alert. Source: design §6 A2 to A5, B4, F12.
+/// What is said of an alert. Source: A2 to A5, B4, F12.
 @Suite struct AlertTextTests {
     private static let start = Timestamp(milliseconds: 1_795_219_200_000)
 
@@ -56,8 +56,8 @@ import Testing
         silent.facts.causes = [.init(cause: .massGap, count: 3)]
         #expect(
             told(silent) == [
-                "north: nobody online, 3 of 3 silent: 3 mass_gap",
-                "None of 3 active responders is ONLINE for 1 min; 3 are silent: 3 mass_gap.",
+                "north: nobody online, 3 of 3 out of contact: 3 mass_gap",
+                "None of 3 active responders is ONLINE for 1 min; 3 are out of contact: 3 mass_gap.",
                 "count=3", "total=3", "for=1 min", "reason=unreachable", "causes=3 mass_gap",
             ])
         var empty = member(.noOnlineResponders, 0, 0, labels(("region", "north")))
@@ -71,16 +71,61 @@ import Testing
             ])
     }
 
-    @Test func `the end says that it is one`() {
-        var member = member(.noOnlineResponders, 3, 3, labels(("region", "north")))
-        member.facts.span = .seconds(60)
+    private func over(_ member: NoticeMember) -> [String] {
+        var member = member
         member.endsAt = Timestamp(milliseconds: Self.start.milliseconds + 3_723_000)
+        return Array(told(member).prefix(2))
+    }
+
+    @Test func `D7: the end says what holds then, and nothing of what held before`() {
+        let north = labels(("region", "north"))
+        let span = "It fired at 00:00:00 UTC and is over since 01:02:03 UTC."
+        var rate = member(.highOfflineRate, 3, 300)
+        rate.facts.limit = 1000
+        rate.facts.lastBatchAt = Self.start
         #expect(
-            told(member).prefix(2) == [
-                "Over: north: nobody online, 3 of 3 silent",
-                "None of 3 active responders is ONLINE for 1 min; 3 are silent. "
-                    + "Over since 01:02:03 UTC.",
+            over(rate) == [
+                "Over: Fleet: 3 of 300 offline",
+                "3 of 300 active responders are OFFLINE now (1 %). \(span)",
             ])
+        #expect(
+            over(member(.noOnlineResponders, 1, 3, north)) == [
+                "Over: north: 1 of 3 out of contact",
+                "1 of 3 active responders are out of contact now. \(span)",
+            ])
+        #expect(
+            over(member(.noOnlineResponders, 0, 0, north)) == [
+                "Over: north: nobody is expected", "Nobody is expected there now. \(span)",
+            ])
+        var flapping = member(.responderFlapping, 0, 9, north)
+        flapping.facts.limit = 4
+        flapping.facts.span = .seconds(900)
+        #expect(
+            over(flapping) == [
+                "Over: north: nobody keeps dropping out",
+                "Nobody changes between ONLINE and OFFLINE 4 times within 15 min any more. \(span)",
+            ])
+        #expect(
+            over(member(.telemetryFeedDown, 2, 2)) == [
+                "Over: All 2 backends stopped beating: the watch is blind", span,
+            ])
+    }
+
+    @Test func `D7: causes and people of another instant say of which`() {
+        var rate = member(.highOfflineRate, 41, 300)
+        rate.facts.limit = 1000
+        rate.facts.causes = [.init(cause: .massGap, count: 58)]
+        rate.facts.people = [17]
+        let text = AlertText(rate, fired: AlertFigures(count: 58, total: 300)) { _ in
+            Array("r-17".utf8)
+        }
+        #expect(text.summary == "Fleet: 41 of 300 offline; when it fired 58: 58 mass_gap")
+        #expect(
+            text.description == "41 of 300 active responders are OFFLINE (13.6 %), more than 10 %; "
+                + "when it fired 58: 58 mass_gap. Responders when it fired: r-17 and 57 more.")
+        #expect(
+            AlertText(rate, fired: AlertFigures(count: 41, total: 300)) { _ in nil }.summary
+                == "Fleet: 41 of 300 offline: 58 mass_gap")
     }
 
     @Test func `flapping names its window`() {

@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-/// What we do while we cannot see, and after. Source: design §2, fine print F5 to F12.
+/// What we do while we cannot see, and after. Source: Contract/Blindness, F5 to F12.
 @Suite struct BlindnessTests {
     // MARK: - Not running (B1)
 
@@ -100,7 +100,8 @@ import Testing
             0s       41 reports                       → 41 unknown, 41 online
             90s                                       → 41 degraded
             180s                                      → 41 offline
-            300s     store fails                      → blind store
+            300s     store fails
+            301s                                      → blind store since 300s
             330s     store recovers                   → blind store ended since 300s
             340s     41 reports received 160s ago     → 41 degraded by contact
             390s                                      → 41 offline
@@ -112,11 +113,13 @@ import Testing
         try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online
-            10s      store fails                      → blind store
+            10s      store fails
+            11s                                       → blind store since 10s
             30s      store recovers                   → blind store ended since 10s
             120s                                      → 41 degraded
             210s                                      → 41 offline
-            300s     store fails                      → blind store
+            300s     store fails
+            301s                                      → blind store since 300s
             320s     store recovers                   → blind store ended since 300s
             330s     policy on_duty 60/400/600        → 41 online by policy
             450s                                      → 41 degraded
@@ -173,7 +176,8 @@ import Testing
         try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online
-            50s      store fails                      → blind store
+            50s      store fails
+            51s                                       → blind store since 50s
             70s      store recovers                   → blind store ended since 50s
             75s      41 reports received 45s
             160s                                      → 41 degraded
@@ -222,7 +226,8 @@ import Testing
         try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online
-            89.999s  store fails                      → blind store
+            89.999s  store fails
+            90.999s                                   → blind store since 89.999s
             99.999s  store recovers                   → blind store ended since 89.999s
             100s                                      → 41 degraded
             190s                                      → 41 offline
@@ -234,7 +239,8 @@ import Testing
         try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online
-            90s      store fails                      → blind store
+            90s      store fails
+            91s                                       → blind store since 90s
             105s     store recovers                   → blind store ended since 90s
             195s                                      → 41 degraded
             """)
@@ -245,7 +251,8 @@ import Testing
             """
             0s       41,42 goes on duty               → 41 unknown, 42 unknown
             180s                                      → 41 offline, 42 offline
-            200s     store fails                      → blind store
+            200s     store fails
+            201s                                      → blind store since 200s
             300s     41 reports                       → 41 online
             310s     server says 42 OFFLINE to ONLINE → 42 online by server
             320s     43 reports                       → 43 unknown, 43 online
@@ -258,8 +265,9 @@ import Testing
         try timeline(
             """
             0s       store recovers
-            10s      store fails                      → blind store
+            10s      store fails
             11s      store fails
+            11s                                       → blind store since 10s
             20s      store recovers                   → blind store ended since 10s
             21s      store recovers
             """)
@@ -271,7 +279,8 @@ import Testing
         try timeline(
             """
             0s       41,42 report                     → 41 unknown, 41 online, 42 unknown, 42 online
-            10s      store fails                      → blind store
+            10s      store fails
+            11s                                       → blind store since 10s
             20s      41 goes off duty                 → 41 not expected
             30s      42 pauses                        → 42 not expected
             40s      41 goes on duty                  → 41 unknown, 41 online
@@ -284,7 +293,8 @@ import Testing
         let engine = try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online
-            10s      store fails                      → blind store
+            10s      store fails
+            11s                                       → blind store since 10s
             20s      server says 41 ONLINE to OFFLINE
             30s      store recovers                   → blind store ended since 10s
             120s                                      → 41 degraded
@@ -297,7 +307,8 @@ import Testing
             """
             0s       41 reports                       → 41 unknown, 41 online
             10s      41 pauses until 60s              → 41 not expected
-            50s      store fails                      → blind store
+            50s      store fails
+            51s                                       → blind store since 50s
             70s      store recovers                   → blind store ended since 50s, \
             41 unknown, 41 online
             160s                                      → 41 degraded
@@ -308,7 +319,8 @@ import Testing
         try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online
-            50s      store fails                      → blind store
+            50s      store fails
+            51s                                       → blind store since 50s
             60s      41 reports
             64s      store recovers                   → blind store ended since 50s
             154s                                      → 41 degraded
@@ -320,7 +332,8 @@ import Testing
             """
             0s       a,b,c report                     → a unknown, a online, b unknown, b online, \
             c unknown, c online
-            50s      store fails                      → blind store
+            50s      store fails
+            51s                                       → blind store since 50s
             64s      store recovers                   → blind store ended since 50s
             70s      a reports received 45s
             70s      b reports received 60s
@@ -337,7 +350,8 @@ import Testing
             0s       policy forget 1h
             0s       41 goes on duty                  → 41 unknown
             180s                                      → 41 offline
-            1h       store fails                      → blind store
+            1h       store fails
+            3601s                                     → blind store since 1h
             2h       store recovers                   → blind store ended since 1h
             2h179.999s
             """)
@@ -346,7 +360,8 @@ import Testing
             0s       policy forget 1h
             0s       41 goes on duty                  → 41 unknown
             180s                                      → 41 offline
-            1h       store fails                      → blind store
+            1h       store fails
+            3601s                                     → blind store since 1h
             2h       store recovers                   → blind store ended since 1h
             2h180s                                    → 41 not expected by deadline
             """)
@@ -357,7 +372,8 @@ import Testing
         try timeline(
             """
             0s       41 reports off duty
-            50s      store fails                      → blind store
+            50s      store fails
+            51s                                       → blind store since 50s
             64s      store recovers                   → blind store ended since 50s
             104s     41 goes on duty                  → 41 unknown, 41 online
             194s                                      → 41 degraded
@@ -370,8 +386,10 @@ import Testing
         try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online
-            10s      store fails                      → blind store
-            20s      refused 10                       → blind overload
+            10s      store fails
+            11s                                       → blind store since 10s
+            20s      refused 10
+            21s                                       → blind overload since 20s
             30s      store recovers                   → blind store ended since 10s
             35s                                       → blind overload ended since 20s
             125s                                      → 41 degraded
@@ -384,8 +402,9 @@ import Testing
             0s       41 reports                       → 41 unknown, 41 online
             10s      source b1 beats every 2s
             15s                                       → blind heartbeat since 10s
-            16s      store fails                      → blind store
-            17s      source b1 beats every 1h         → blind heartbeat ended since 10s
+            16s      store fails
+            17s      source b1 beats every 1h         → blind store since 16s, \
+            blind heartbeat ended since 10s
             25s      store recovers                   → blind store ended since 16s
             115s                                      → 41 degraded
             """)
@@ -395,10 +414,12 @@ import Testing
         try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online
-            10s      store fails                      → blind store
+            10s      store fails
+            11s                                       → blind store since 10s
             20s      store recovers                   → blind store ended since 10s
-            20.001s  store fails                      → blind store
-            30s      store recovers                   → blind store ended since 20.001s
+            20.001s  store fails
+            21.001s                                   → blind store since 10s
+            30s      store recovers                   → blind store ended since 10s
             109.999s                                  → 41 degraded
             """)
     }
@@ -407,7 +428,8 @@ import Testing
         try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online
-            10s      store fails                      → blind store
+            10s      store fails
+            11s                                       → blind store since 10s
             20s      store recovers                   → blind store ended since 10s
             20s      stop
             27s      start                            → blind stopped since 20s, \
@@ -420,14 +442,17 @@ import Testing
         try timeline(
             """
             0s       source b1 beats every 4s
-            10s      store fails                      → blind heartbeat since 0s, blind store
+            10s      store fails                      → blind heartbeat since 0s
+            11s                                       → blind store since 10s
             20s      source b1 beats every 1h
             20s      store recovers                   → blind heartbeat ended since 0s, \
             blind store ended since 10s
-            30s      store fails                      → blind store
-            40s      store recovers
-            40s      refused 10                       → blind overload, blind store ended since 30s
-            55s                                       → blind overload ended since 40s
+            30s      store fails
+            31s                                       → blind store since 30s
+            39s      refused 10
+            40s      store recovers                   → blind overload since 39s, \
+            blind store ended since 30s
+            54s                                       → blind overload ended since 39s
             """)
     }
 

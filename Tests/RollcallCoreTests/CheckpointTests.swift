@@ -117,7 +117,7 @@ struct EventStream {
         #expect(straight.tally.notExpected == restarted.tally.notExpected)
     }
 
-    /// `advance(a)` then `advance(b)` equals `advance(b)` (design §1).
+    /// `advance(a)` then `advance(b)` equals `advance(b)` (J0).
     @Test(arguments: 1...40)
     func `looking at the clock more often decides nothing else`(seed: Int) {
         var stream = EventStream(seed: UInt64(seed) + 1000)

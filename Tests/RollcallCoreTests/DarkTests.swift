@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-/// How long somebody could not be reached, or not be located. Source: design §5 C4.
+/// How long somebody could not be reached, or not be located. Source: C4.
 @Suite struct DarkTests {
     /// Contact-dark and location-dark seconds of the default region after a timeline.
     private func dark(
@@ -113,7 +113,8 @@ import Testing
                 """
                 0s     41 reports with 1              → 41 unknown, 41 online
                 90s    → 41 degraded
-                100s   store fails                    → blind store
+                100s   store fails
+                101s                                  → blind store since 100s
                 400s   store recovers                 → blind store ended since 100s
                 500s   41 reports with 2              → 41 online
                 520s

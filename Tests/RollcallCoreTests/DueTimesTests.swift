@@ -2,7 +2,7 @@ import Testing
 
 @testable import RollcallCore
 
-/// When people fall due, against a dictionary. Source: design §4 L8.
+/// When people fall due, against a dictionary. Source: L8.
 @Suite struct DueTimesTests {
     @Test(arguments: UInt64(1)...8)
     func `whoever falls due is taken once, with all others who do`(seed: UInt64) {

@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-/// Who is expected, and whose word counts. Source: design §4 L1, L2, fine print F15, F17, F23.
+/// Who is expected, and whose word counts. Source: L1, L2, F15, F17, F23.
 @Suite struct DutyTests {
     // MARK: - Expected or not (L1)
 

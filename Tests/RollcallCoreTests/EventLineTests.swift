@@ -2,7 +2,7 @@ import Testing
 
 @testable import RollcallCore
 
-/// Events written as lines are read as the same events, and a state as the same state (design §9).
+/// Events written as lines are read as the same events, and a state as the same state (V7).
 @Suite struct EventLineTests {
     private static let at = Timestamp(milliseconds: 1_795_230_000_000)
 

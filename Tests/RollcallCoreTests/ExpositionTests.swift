@@ -219,7 +219,8 @@ import Testing
                 """)
     }
 
-    @Test func `a configured region is never folded and stands there before anybody comes`() throws
+    @Test func `F30: a configured region is never folded and stands there before anybody comes`()
+        throws
     {
         var policy = Policy()
         policy.regionLabelsMax = 1

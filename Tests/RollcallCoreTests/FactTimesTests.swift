@@ -2,7 +2,7 @@ import Testing
 
 @testable import RollcallCore
 
-/// When facts were told, in little room. Source: fine print F15, design §3 I2.
+/// When facts were told, in little room. Source: F15, I2.
 @Suite struct FactTimesTests {
     /// The same as `FactTimes` and what stands aside, each fact by itself.
     private struct Naive {
@@ -90,13 +90,13 @@ import Testing
             engine.advance(to: at)
         }
         func told(_ values: [String], at second: Int64) throws {
-            try fold(.responder, "\"duty_state\":\"\(values[0])\",\"at\":\(second * 1000)", at: 100)
+            try fold(.responder, "\"duty_state\":\"\(values[0])\",\"at\":\(second)", at: 100)
             let facts = [
                 "\"region\":\"\(values[1])\"", "\"circles\":[\"\(values[2])\"]",
                 "\"sharing\":\"\(values[3])\"", "\"platform\":\"\(values[4])\"",
             ]
             for (place, fact) in facts.enumerated() {
-                let at = (second + 1 + Int64(place)) * 1000
+                let at = second + 1 + Int64(place)
                 try fold(.responder, "\(fact),\"at\":\(at)", at: 100)
             }
             let reports = [
@@ -104,7 +104,7 @@ import Testing
                 "\"telemetry\":{\"queue_depth\":\(values[7])}",
             ]
             for (place, report) in reports.enumerated() {
-                let at = (second + 5 + Int64(place)) * 1000
+                let at = second + 5 + Int64(place)
                 try fold(.batch, "\(report),\"received_at\":\(at)", at: 100)
             }
         }

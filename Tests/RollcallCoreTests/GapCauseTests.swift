@@ -2,7 +2,7 @@ import Testing
 
 @testable import RollcallCore
 
-/// What a silence is put down to. Source: design §5 C1, fine print F25.
+/// What a silence is put down to. Source: C1, F25.
 @Suite struct GapCauseTests {
     /// The suspicion of somebody who reported `clauses` last.
     private func suspects(

@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-/// What holds of gaps and dark time whatever happens. Source: design §5.
+/// What holds of gaps and dark time whatever happens. Source: Contract/Gaps.
 @Suite struct GapPropertyTests {
     private static let zero = Timestamp(milliseconds: Script.zero)
 

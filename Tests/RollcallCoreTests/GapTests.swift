@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-/// When gaps open, are judged again, and close. Source: design §5 C1, fine print F24, F25.
+/// When gaps open, are judged again, and close. Source: C1, F24, F25.
 @Suite struct GapTests {
     @Test func `who leaves ONLINE for lateness has a gap, judged again at OFFLINE`() throws {
         try timeline(

@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-/// The dead-man's switch on the feed. Source: design §2 B2, fine print F6, F10, F11.
+/// The dead-man's switch on the feed. Source: B2, F6, F10, F11.
 @Suite struct HeartbeatTests {
     @Test func `without heartbeats a quiet feed is taken literally`() throws {
         try timeline(
@@ -148,6 +148,32 @@ import Testing
             100s     start                            → blind stopped since 0s, \
             blind stopped ended since 0s
             125s                                      → blind heartbeat since 100s
+            """)
+    }
+
+    /// What a suspended machine was not told is not missing: no page at the resume.
+    @Test func `D6: the end of a suspension is a beat of every source that was up`() throws {
+        try timeline(
+            """
+            0s       source b1 beats every 10s
+            20s      source b1 beats every 10s
+            100s     turn                             → blind suspended since 20s, \
+            blind suspended ended since 20s
+            125s                                      → blind heartbeat since 100s
+            """)
+    }
+
+    @Test func `D6: a source that was down before a suspension is down after it`() throws {
+        try timeline(
+            """
+            0s       source b1 beats every 10s
+            10s      turn
+            20s      turn
+            25s                                       → blind heartbeat since 0s
+            30s      turn
+            130s     turn                             → blind suspended since 30s, \
+            blind suspended ended since 30s
+            140s     source b1 beats every 10s        → blind heartbeat ended since 0s
             """)
     }
 

@@ -1,8 +1,8 @@
 import RollcallCore
 import Testing
 
-/// Sequences against a model that remembers every one of them. Source: design §3 I1, I3, fine
-/// print F13, F14.
+/// Sequences against a model that remembers every one of them. Source: I1, I3,
+/// F13, F14.
 @Suite struct LedgerTests {
     /// One install of the naive model: sets of numbers instead of ranges.
     private struct NaiveInstall {

@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-/// Who can be reached, by time and by contact. Source: design §4, fine print F2, F3, F17, F18, F22.
+/// Who can be reached, by time and by contact. Source: Contract/Liveness, F2, F3, F17, F18, F22.
 @Suite struct LivenessTests {
     // MARK: - Deadlines (L4, L8)
 
@@ -398,7 +398,7 @@ extension Engine {
         #expect(tally.byStatus == byStatus, "tally by status", sourceLocation: sourceLocation)
         #expect(tally.notExpected == notExpected, "not expected", sourceLocation: sourceLocation)
         #expect(tally.byRegion.reduce(0, +) == tally.active, sourceLocation: sourceLocation)
-        // Every transition is counted once, becoming (not) expected never. Source: design §4 L9, F5.
+        // Every transition is counted once, becoming (not) expected never. Source: L9, F5.
         let transitions = decided.count {
             $0.contains("\"kind\":\"status\"") && !$0.contains("NOT_EXPECTED")
         }

@@ -24,7 +24,8 @@ import Testing
             #expect(naive.allSatisfy { table[$0.key] == $0.value })
             #expect(naive.allSatisfy { table.known($0.value) == $0.key })
             if round % 4 == 3 {
-                table.dropUnused()
+                table.noteUnused(named: true)
+                table.dropIdle()
                 naive = naive.filter { table.users[Int($0.key)] > 0 }
                 #expect(table.count == naive.count)
                 #expect(naive.allSatisfy { table.known($0.value) == $0.key })
@@ -44,7 +45,8 @@ import Testing
     @Test func `the empty name has number 0 and is never dropped`() {
         var table = NameTable()
         #expect(table.number(of: []) == 0)
-        table.dropUnused()
+        table.noteUnused(named: true)
+        table.dropIdle()
         #expect(table.known([]) == 0)
         #expect(table.count == 0)
     }
@@ -52,8 +54,10 @@ import Testing
     @Test func `a dropped name is gone from memory, and its number is given again`() {
         var table = NameTable()
         let numbers = (0..<600).map { table.number(of: Array("c-\($0)".utf8)) }
-        for number in numbers where number != 300 { table.use(number) }
-        table.dropUnused()
+        for number in numbers { table.use(number) }
+        table.leave(300)
+        #expect(table.known(Array("c-299".utf8)) == 300)
+        table.dropIdle()
         #expect(table.names.map { $0 }.firstIndex(of: Array("c-299".utf8)) == nil)
         #expect(table.known(Array("c-299".utf8)) == nil)
         #expect(table.known(Array("c-300".utf8)) == 301)
@@ -70,11 +74,16 @@ import Testing
     }
 
     @Test func `beyond its limit everything has number 0`() {
-        var table = NameTable(countMax: 3)
-        #expect(table.number(of: [1]) == 1)
-        #expect(table.number(of: [2]) == 2)
-        #expect(table.number(of: [3]) == 0)
-        #expect(table.known([3]) == nil)
+        for var table in [NameTable(countMax: 2), NameTable(numbersMax: 3)] {
+            #expect(table.number(of: [1]) == 1)
+            #expect(table.number(of: [2]) == 2)
+            #expect(table.number(of: [3]) == 0)
+            #expect(table.known([3]) == nil)
+            table.use(1)
+            table.leave(1)
+            table.dropIdle()
+            #expect(table.number(of: [3]) == 1)
+        }
     }
 
     @Test(arguments: UInt64(1)...4)

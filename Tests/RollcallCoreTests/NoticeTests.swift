@@ -1,96 +1,10 @@
 import RollcallCore
 import Testing
 
-/// A fleet whose engine decides who is told, by the second.
-private struct Desk {
-    static let zero = RunningTime(milliseconds: 1_795_219_200_000)
-    var engine: Engine
-    /// What was decided about telling, in words.
-    private(set) var told: [String] = []
-
-    init(_ receivers: [Receiver], _ words: String = "") throws {
-        var policy = try Policy.of(Array("\"\(words)\"".utf8))
-        policy.receivers = receivers
-        engine = Engine(policy: policy)
-    }
-
-    mutating func fold(_ event: Event, at second: Int64) -> Receipt {
-        let instant = Self.zero + .seconds(second)
-        let receipt = engine.fold(event, at: instant)
-        engine.advance(to: instant)
-        note()
-        return receipt
-    }
-
-    mutating func report(_ ids: String, in region: String = "north", at second: Int64) throws {
-        let items = ids.split(separator: ",").map {
-            "{\"responder_id\":\"\($0)\",\"region\":\"\(region)\"}"
-        }
-        let body = "[\(items.joined(separator: ","))]"
-        let scan = try ItemScanner.scan(Array(body.utf8).span, kind: .batch)
-        _ = fold(.items(scan.items, source: []), at: second)
-    }
-
-    mutating func pass(to second: Int64) {
-        engine.advance(to: Self.zero + .seconds(second))
-        note()
-    }
-
-    mutating func silence(_ matchers: [LabelMatcher], from: Int64, until: Int64) -> Receipt {
-        let end = Timestamp(milliseconds: Self.zero.milliseconds + until * 1000)
-        let silence = Silence(
-            matchers: matchers, endsAt: end, author: Array("kim".utf8), comment: [])
-        return fold(.silence(.begin(silence)), at: from)
-    }
-
-    private mutating func note() {
-        for numbered in engine.takeDecisions() {
-            switch numbered.decision {
-            case .notice(let at, let notice):
-                let members = notice.members.map { member in
-                    let region = member.labels.value(of: Array("region".utf8))
-                    return "\(member.name.word)#\(member.incident)"
-                        + (region.isEmpty ? "" : "(\(Self.text(region)))")
-                }
-                told.append(
-                    "\(second(at)) \(Self.text(notice.receiver)) \(notice.kind.word) "
-                        + members.joined(separator: " "))
-            case .mute(let at, let mute):
-                var reason = "blind"
-                if case .silence(let number) = mute.reason { reason = "silence \(number)" }
-                if case .inhibited(let key) = mute.reason { reason = "by \(key.name.word)" }
-                told.append(
-                    "\(second(at)) \(Self.text(mute.receiver)) not told "
-                        + "\(mute.key.name.word)#\(mute.incident): \(reason)")
-            default: break
-            }
-        }
-    }
-
-    private func second(_ at: Timestamp) -> Int64 {
-        (at.milliseconds - Self.zero.milliseconds) / 1000
-    }
-
-    private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
-}
-
-/// Who is told of which alert, when. Source: design §6 A6 to A9, A11.
+/// Who is told of which alert, when. Source: A6 to A9, A11.
 @Suite struct NoticeTests {
-    private func receiver(
-        _ name: String, _ kind: ReceiverKind = .webhook, _ match: [LabelMatcher] = []
-    ) -> Receiver {
-        var receiver = Receiver(name: Array(name.utf8), kind: kind)
-        receiver.match = match
-        return receiver
-    }
-
-    private func label(_ name: String, _ values: String..., isEqual: Bool = true) -> LabelMatcher {
-        LabelMatcher(
-            name: Array(name.utf8), isEqual: isEqual, values: values.map { Array($0.utf8) })
-    }
-
     @Test func `an alert is told once, and its end once`() throws {
-        var desk = try Desk([receiver("hook")], "rate off")
+        var desk = try NoticeStage([.named("hook")], "rate off")
         try desk.report("1,2", at: 0)
         desk.pass(to: 300)
         try desk.report("1", at: 400)
@@ -105,7 +19,7 @@ private struct Desk {
     }
 
     @Test func `a pending alert that ends is nobody's business`() throws {
-        var desk = try Desk([receiver("hook")], "rate off")
+        var desk = try NoticeStage([.named("hook")], "rate off")
         try desk.report("1", at: 0)
         desk.pass(to: 120)
         try desk.report("1", at: 130)
@@ -114,12 +28,12 @@ private struct Desk {
     }
 
     @Test func `matchers choose by labels, and the watchdog goes only to who names it`() throws {
-        var desk = try Desk(
+        var desk = try NoticeStage(
             [
-                receiver("critical", .webhook, [label("severity", "critical")]),
-                receiver("others", .webhook, [label("severity", "critical", isEqual: false)]),
-                receiver("south", .webhook, [label("region", "south", "west")]),
-                receiver("dog", .webhook, [label("alertname", "Watchdog")]),
+                .named("critical", .webhook, [.of("severity", "critical")]),
+                .named("others", .webhook, [.of("severity", "critical", isEqual: false)]),
+                .named("south", .webhook, [.of("region", "south", "west")]),
+                .named("dog", .webhook, [.of("alertname", "Watchdog")]),
             ], "rate for=0s")
         try desk.report("1", at: 0)
         desk.pass(to: 200)
@@ -132,9 +46,9 @@ private struct Desk {
     }
 
     @Test func `who was told is told again after the interval, and not before`() throws {
-        var hook = receiver("hook")
+        var hook = Receiver.named("hook")
         hook.repeatInterval = .seconds(3600)
-        var desk = try Desk([hook], "rate off")
+        var desk = try NoticeStage([hook], "rate off")
         try desk.report("1", at: 0)
         desk.pass(to: 150 + 2 * 3600)
         #expect(
@@ -148,7 +62,7 @@ private struct Desk {
     @Test func `alerts of one name and instant are one notice, and one each for PagerDuty`()
         throws
     {
-        var desk = try Desk([receiver("hook"), receiver("pager", .pagerduty)], "rate off")
+        var desk = try NoticeStage([.named("hook"), .named("pager", .pagerduty)], "rate off")
         try desk.report("1", in: "north", at: 0)
         try desk.report("2", in: "south", at: 0)
         desk.pass(to: 200)
@@ -163,12 +77,12 @@ private struct Desk {
     @Test func `who is muted is told at the silence's end, who was told is not told again`()
         throws
     {
-        var desk = try Desk([receiver("hook")], "rate off")
-        #expect(desk.silence([label("region", "north")], from: 0, until: 300).silence == 1)
+        var desk = try NoticeStage([.named("hook")], "rate off")
+        #expect(desk.silence([.of("region", "north")], from: 0, until: 300).silence == 1)
         try desk.report("1", in: "north", at: 10)
         try desk.report("2", in: "south", at: 10)
         desk.pass(to: 200)
-        #expect(desk.silence([label("region", "south")], from: 210, until: 400).silence == 2)
+        #expect(desk.silence([.of("region", "south")], from: 210, until: 400).silence == 2)
         desk.pass(to: 500)
         #expect(
             desk.told == [
@@ -179,10 +93,10 @@ private struct Desk {
     }
 
     @Test func `what was told and ends while muted still sends its resolve`() throws {
-        var desk = try Desk([receiver("hook")], "rate off flapping off noonline keep=0s")
+        var desk = try NoticeStage([.named("hook")], "rate off flapping off noonline keep=0s")
         try desk.report("1", at: 0)
         desk.pass(to: 200)
-        _ = desk.silence([label("alertname", "NoOnlineResponders")], from: 210, until: 900)
+        _ = desk.silence([.of("alertname", "NoOnlineResponders")], from: 210, until: 900)
         try desk.report("1", at: 300)
         desk.pass(to: 600)
         try desk.report("1", at: 700)
@@ -195,7 +109,7 @@ private struct Desk {
     }
 
     @Test func `a silence can be ended, once, and its end must lie ahead`() throws {
-        var desk = try Desk([receiver("hook")])
+        var desk = try NoticeStage([.named("hook")])
         #expect(desk.silence([], from: 100, until: 100).silenceFault == .over)
         #expect(desk.silence([], from: 100, until: 200).silence == 1)
         #expect(desk.fold(.silence(.end(1)), at: 150).silence == 1)
@@ -203,8 +117,46 @@ private struct Desk {
         #expect(desk.engine.desk.pastSilences.map(\.number) == [1])
     }
 
+    @Test func `A7: a silence asked for again under its id is the same one, over a checkpoint too`()
+        throws
+    {
+        var desk = try NoticeStage([.named("hook")])
+        func asked(_ id: String, _ fingerprint: Int64, until second: Int64) -> Event {
+            var silence = Silence(
+                matchers: [],
+                endsAt: Timestamp(milliseconds: NoticeStage.zero.milliseconds)
+                    + .seconds(second), author: Array("kim".utf8), comment: [])
+            (silence.requestID, silence.fingerprint) = (Array(id.utf8), fingerprint)
+            // As it comes out of the journal.
+            let read = Silence(journalBytes: silence.journalBytes)
+            #expect(read == silence)
+            return .silence(.begin(read ?? silence))
+        }
+        #expect(desk.fold(asked("a", 1, until: 100), at: 0).silence == 1)
+        #expect(desk.fold(asked("a", 1, until: 100), at: 1).silence == 1)
+        #expect(desk.fold(asked("a", 2, until: 100), at: 2).silenceFault == .otherRequest)
+        #expect(desk.fold(asked("b", 2, until: 100), at: 3).silence == 2)
+        #expect(desk.fold(asked("", 1, until: 100), at: 4).silence == 3)
+        #expect(desk.fold(asked("", 1, until: 100), at: 5).silence == 4)
+        // Once it is over it is still the one, and not in force again.
+        #expect(desk.fold(.silence(.end(1)), at: 6).silence == 1)
+        #expect(desk.fold(asked("a", 1, until: 100), at: 7).silence == 1)
+        #expect(desk.engine.desk.silences.map(\.number) == [2, 3, 4])
+        // Also when its end has passed, and while as many are in force as may be.
+        #expect(desk.fold(asked("b", 2, until: 100), at: 200).silence == 2)
+        let checkpoint = Checkpoint(desk.engine)
+        var reader = CheckpointReader()
+        for index in 0..<checkpoint.sliceCount { reader.take(checkpoint.slice(index)) }
+        let restored = try #require(reader.finish())
+        #expect(restored.desk.pastSilences == desk.engine.desk.pastSilences)
+        #expect(restored.desk.pastSilences.contains { $0.requestID == Array("b".utf8) })
+        // A day later nobody remembers.
+        desk.pass(to: 90_000)
+        #expect(desk.fold(asked("a", 2, until: 99_999), at: 90_001).silence == 5)
+    }
+
     @Test func `so many silences are in force at most`() throws {
-        var desk = try Desk([receiver("hook")])
+        var desk = try NoticeStage([.named("hook")])
         for number in 1...Int64(Silence.countMax) {
             #expect(desk.silence([], from: 0, until: 100).silence == number)
         }
@@ -214,8 +166,8 @@ private struct Desk {
     }
 
     @Test func `nobody online inhibits the rate of the same region until it is over`() throws {
-        var desk = try Desk(
-            [receiver("hook")], "rate by=region,for=0s,above=0.4 noonline for=0s,keep=0s")
+        var desk = try NoticeStage(
+            [.named("hook")], "rate by=region,for=0s,above=0.4 noonline for=0s,keep=0s")
         try desk.report("1,2", at: 0)
         desk.pass(to: 200)
         try desk.report("1", at: 210)
@@ -230,9 +182,114 @@ private struct Desk {
             ])
     }
 
+    @Test func `A6: nobody online in one region mutes no rate of another`() throws {
+        var desk = try NoticeStage(
+            [.named("hook")], "rate by=region,for=0s,above=0.4 noonline for=0s,keep=0s")
+        try desk.report("1,2", in: "north", at: 0)
+        try desk.report("3,4,5", in: "south", at: 0)
+        for second in stride(from: Int64(60), through: 300, by: 60) {
+            try desk.report("5", in: "south", at: second)
+        }
+        try desk.report("1", in: "north", at: 310)
+        #expect(
+            desk.told == [
+                "90 hook fired NoOnlineResponders#1(north)",
+                "180 hook not told HighOfflineRate#2: by NoOnlineResponders",
+                "180 hook fired HighOfflineRate#3(south)",
+                "310 hook fired HighOfflineRate#2(north)",
+                "310 hook resolved NoOnlineResponders#1(north)",
+            ])
+    }
+
+    @Test func `F11: all sources missing says more than each of them, one of them no more`()
+        throws
+    {
+        var desk = try NoticeStage([.named("hook")])
+        _ = desk.fold(.heartbeat(source: Array("a".utf8), every: .seconds(10)), at: 0)
+        _ = desk.fold(.heartbeat(source: Array("b".utf8), every: .seconds(100)), at: 0)
+        desk.pass(to: 260)
+        _ = desk.fold(.heartbeat(source: Array("b".utf8), every: .seconds(100)), at: 270)
+        #expect(
+            desk.told == [
+                "25 hook fired TelemetryFeedDown#1(a)",
+                "250 hook not told TelemetryFeedDown#3: by TelemetryFeedDown",
+                "250 hook fired TelemetryFeedDown#2",
+                "270 hook resolved TelemetryFeedDown#2",
+            ])
+    }
+
+    @Test func `A7: a silence of one region and name leaves the others to be told`() throws {
+        var desk = try NoticeStage(
+            [.named("hook")], "rate by=region,for=0s,above=0.4 noonline for=10m")
+        let both: [LabelMatcher] = [
+            .of("region", "north"), .of("alertname", "HighOfflineRate"),
+        ]
+        _ = desk.silence(both, from: 0, until: 800)
+        try desk.report("1", in: "north", at: 0)
+        try desk.report("2", in: "south", at: 0)
+        desk.pass(to: 700)
+        #expect(
+            desk.told == [
+                "180 hook not told HighOfflineRate#1: silence 1",
+                "180 hook fired HighOfflineRate#2(south)",
+                "690 hook not told HighOfflineRate#1: by NoOnlineResponders",
+                "690 hook fired NoOnlineResponders#3(north) NoOnlineResponders#4(south)",
+            ])
+    }
+
+    @Test func `A8: each receiver is told again by its own interval`() throws {
+        var often = Receiver.named("often")
+        often.repeatInterval = .seconds(100)
+        var seldom = Receiver.named("seldom")
+        seldom.repeatInterval = .seconds(250)
+        var desk = try NoticeStage([often, seldom], "rate off")
+        try desk.report("1", at: 0)
+        desk.pass(to: 450)
+        #expect(
+            desk.told == [
+                "150 often fired NoOnlineResponders#1(north)",
+                "150 seldom fired NoOnlineResponders#1(north)",
+                "250 often repeated NoOnlineResponders#1(north)",
+                "350 often repeated NoOnlineResponders#1(north)",
+                "400 seldom repeated NoOnlineResponders#1(north)",
+                "450 often repeated NoOnlineResponders#1(north)",
+            ])
+    }
+
+    @Test func `B2: alerts that come and go by the hundred leave nothing behind`() throws {
+        var desk = try NoticeStage(
+            [.named("hook")], "rate off flapping off feed off noonline keep=0s")
+        let regions = (0..<200).map { "r\($0)" }
+        for round in 0..<3 {
+            for region in regions { try desk.report(region, in: region, at: Int64(round) * 200) }
+            desk.pass(to: Int64(round) * 200 + 199)
+            #expect(desk.engine.alerts.all.count == 200)
+            #expect(desk.engine.brokenInvariants() == [])
+        }
+        for region in regions { try desk.report(region, in: region, at: 600) }
+        #expect(desk.engine.alerts.all.isEmpty)
+        #expect(desk.engine.brokenInvariants() == [])
+        // All that fire at one instant are told in messages of 64, and they end one by one.
+        #expect(desk.told.count == 3 * 4 + 3 * 200)
+    }
+
+    @Test func `A7: a silence mutes what fires in each region, and its end tells of all`() throws {
+        var desk = try NoticeStage([.named("hook")], "rate off")
+        _ = desk.silence([.of("alertname", "NoOnlineResponders")], from: 0, until: 400)
+        try desk.report("1", in: "north", at: 10)
+        try desk.report("2", in: "south", at: 110)
+        desk.pass(to: 500)
+        #expect(
+            desk.told == [
+                "160 hook not told NoOnlineResponders#1: silence 1",
+                "260 hook not told NoOnlineResponders#2: silence 1",
+                "400 hook fired NoOnlineResponders#1(north) NoOnlineResponders#2(south)",
+            ])
+    }
+
     @Test func `an alert keeps the labels with which it fired, and no setting pages again`() throws
     {
-        var desk = try Desk([receiver("hook")], "rate off")
+        var desk = try NoticeStage([.named("hook")], "rate off")
         var policy = desk.engine.policy
         policy.alerts.noOnlineResponders.labels = [
             Label(Array("team".utf8), Array("a".utf8))
@@ -253,11 +310,11 @@ private struct Desk {
     }
 
     @Test func `a new receiver learns what fires, one that left learns nothing`() throws {
-        var desk = try Desk([receiver("old")], "rate off noonline keep=0s")
+        var desk = try NoticeStage([.named("old")], "rate off noonline keep=0s")
         try desk.report("1", at: 0)
         desk.pass(to: 200)
         var policy = desk.engine.policy
-        policy.receivers = [receiver("new")]
+        policy.receivers = [.named("new")]
         _ = desk.fold(.policy(policy), at: 210)
         try desk.report("1", at: 220)
         #expect(
@@ -269,9 +326,9 @@ private struct Desk {
     }
 
     @Test func `while blind one page stands in, and the others wait for sight`() throws {
-        var desk = try Desk([receiver("hook")], "rate off noonline keep=0s")
+        var desk = try NoticeStage([.named("hook")], "rate off noonline keep=0s")
         _ = desk.fold(.heartbeat(source: Array("a".utf8), every: .seconds(120)), at: 0)
-        _ = desk.silence([label("alertname", "NoOnlineResponders")], from: 0, until: 400)
+        _ = desk.silence([.of("alertname", "NoOnlineResponders")], from: 0, until: 400)
         try desk.report("1", at: 10)
         desk.pass(to: 500)
         _ = desk.fold(.heartbeat(source: Array("a".utf8), every: .seconds(3600)), at: 600)
@@ -287,7 +344,7 @@ private struct Desk {
     }
 
     @Test func `overload is a page of its own`() throws {
-        var desk = try Desk([receiver("hook")])
+        var desk = try NoticeStage([.named("hook")])
         _ = desk.fold(.refused(count: 10), at: 0)
         desk.pass(to: 20)
         #expect(
@@ -297,25 +354,26 @@ private struct Desk {
     }
 
     @Test func `our own absence is told with the next page, once`() throws {
-        var desk = try Desk([receiver("hook")], "rate off")
+        var desk = try NoticeStage([.named("hook")], "rate off")
         try desk.report("1", in: "north", at: 0)
         _ = desk.fold(.start(), at: 60)
         desk.pass(to: 120)
-        let instant = Desk.zero + .seconds(300)
+        let instant = NoticeStage.zero + .seconds(300)
         desk.engine.advance(to: instant)
         let facts = desk.engine.takeDecisions().compactMap { numbered -> AlertFacts? in
             guard case .notice(_, let notice) = numbered.decision else { return nil }
             return notice.members[0].facts
         }
         #expect(facts.count == 1)
-        #expect(facts.first?.absentFrom == Timestamp(milliseconds: Desk.zero.milliseconds))
+        #expect(facts.first?.absentFrom == Timestamp(milliseconds: NoticeStage.zero.milliseconds))
         #expect(
-            facts.first?.absentTo == Timestamp(milliseconds: Desk.zero.milliseconds + 60_000))
+            facts.first?.absentTo == Timestamp(milliseconds: NoticeStage.zero.milliseconds + 60_000)
+        )
     }
 
     @Test func `a drill goes to one receiver and ends itself once it arrived`() throws {
-        let pager = receiver("pager", .pagerduty, [label("severity", "critical")])
-        var desk = try Desk([receiver("hook"), pager])
+        let pager = Receiver.named("pager", .pagerduty, [.of("severity", "critical")])
+        var desk = try NoticeStage([.named("hook"), pager])
         let name = Array("pager".utf8)
         #expect(desk.fold(.drill(receiver: name), at: 0).drill == 1)
         #expect(desk.fold(.drill(receiver: Array("nobody".utf8)), at: 1).drill == nil)
@@ -331,8 +389,8 @@ private struct Desk {
     }
 
     @Test func `who was told is known after a restart`() throws {
-        var desk = try Desk([receiver("hook")], "rate off noonline keep=0s")
-        _ = desk.silence([label("region", "south")], from: 0, until: 1000)
+        var desk = try NoticeStage([.named("hook")], "rate off noonline keep=0s")
+        _ = desk.silence([.of("region", "south")], from: 0, until: 1000)
         try desk.report("1", at: 0)
         desk.pass(to: 200)
         var reader = CheckpointReader()

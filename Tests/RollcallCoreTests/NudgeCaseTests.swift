@@ -1,7 +1,7 @@
 import Testing
 
-/// Why and when somebody is not asked to open their app, and when again. Source: design §7; the seed
-/// "A dead-man's switch for mobile apps"; fine print F31 to F34.
+/// Why and when somebody is not asked to open their app, and when again. Source: Contract/Nudges; the seed
+/// "A dead-man's switch for mobile apps"; F31 to F34.
 @Suite struct NudgeCaseTests {
     // MARK: The seed's rules
 

@@ -1,6 +1,6 @@
 import Testing
 
-/// Who is asked to open their app, as timelines. Source: design §7, fine print F31 to F34.
+/// Who is asked to open their app, as timelines. Source: Contract/Nudges, F31 to F34.
 @Suite struct NudgeTests {
     /// Four hours after the last location, with somebody there for whom it matters (N1, N3).
     @Test func `an old location is asked for, and nobody else's`() throws {

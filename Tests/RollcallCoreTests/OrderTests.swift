@@ -2,7 +2,7 @@ import Testing
 
 @testable import RollcallCore
 
-/// What comes before what, and what a replay makes of its lines. Source: fine print F1 to F5.
+/// What comes before what, and what a replay makes of its lines. Source: F1 to F5.
 @Suite struct OrderTests {
     // MARK: - At an instant (F1, L12)
 
@@ -70,7 +70,8 @@ import Testing
             """
             0s     a,z report                         → a unknown, a online, z unknown, z online
             10s    z pauses until 92s                 → z not expected
-            89s    store fails                        → blind store
+            89s    store fails
+            90s                                       → blind store since 89s
             99s    store recovers                     → blind store ended since 89s, z unknown, z online
             100s                                      → a degraded
             """)
@@ -201,7 +202,7 @@ import Testing
                 "from":"NOT_EXPECTED","to":"UNKNOWN","origin":"duty"}
                 {"at":"2026-11-21T00:00:00.000Z","kind":"status","responder_id":"a\\"A/é😀",\
                 "from":"UNKNOWN","to":"ONLINE","origin":"contact"}
-                {"at":"2026-11-21T00:00:01.000Z","kind":"blind","state":"begin",\
+                {"at":"2026-11-21T00:00:02.000Z","kind":"blind","state":"begin",\
                 "since":"2026-11-21T00:00:01.000Z","reason":"store"}
                 {"at":"2026-11-21T00:00:02.000Z","kind":"blind","state":"end",\
                 "since":"2026-11-21T00:00:01.000Z","reason":"store"}

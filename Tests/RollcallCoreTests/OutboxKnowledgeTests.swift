@@ -185,6 +185,25 @@ import Testing
         #expect(stage.turn() == ["refresh [2] []"])
     }
 
+    @Test func `D9: an Alertmanager that keeps what fires for longer is told ends for as long`() {
+        var manager = Stage.receiver("oncall", .alertmanager)
+        manager.resolveTimeout = .seconds(30 * 60)
+        var stage = Stage([manager])
+        stage.decide(.fired, [1])
+        _ = stage.turn()
+        _ = stage.result(1, .delivered)
+        stage.decide(.resolved, [1])
+        _ = stage.turn()
+        _ = stage.result(2, .delivered)
+        var told = 0
+        for _ in 0..<40 {
+            _ = stage.waitForDue()
+            told += stage.turn().filter { $0 == "refresh [] [1]" }.count
+            refreshed(&stage)
+        }
+        #expect(told == 29)
+    }
+
     private func refreshed(_ stage: inout Stage) {
         stage.outbox.refreshed(LaneKey(receiver: Array("oncall".utf8), target: 0))
     }

@@ -104,7 +104,7 @@ import Testing
             #expect(stage.reload(.same) == 0)
             #expect(stage.reload(.secret) == 0)
             #expect(stage.turn() == [])
-            #expect(stage.waitForDue() == 540_000)
+            #expect(stage.waitForDue() == 240_000)
             stage = self.stage(verdict, retryAfter: 600)
             #expect(stage.reload(.place) == 1)
             #expect(stage.turn() == ["1 fired [1] #2"])

@@ -10,6 +10,8 @@ struct OutboxReloads {
         var verdict: OutboxVerdict
         var wish: Milliseconds
         var isKilled = false
+        /// A start forgets waits of our own.
+        var isForgotten = false
     }
 
     private static let receivers = [OutboxStage.receiver("oncall", .pagerduty)]
@@ -73,7 +75,8 @@ struct OutboxReloads {
     private func earliest(_ number: Int64) -> RunningTime? {
         guard let last = tried[number], !last.isKilled else { return nil }
         let isRefused = last.verdict == .refused
-        let wait = isRefused ? times.refusedEvery : times.retryMin
+        let probe = last.isForgotten ? Milliseconds(0) : times.retryMin.scaled(by: 0.8)
+        let wait = isRefused ? times.refusedEvery : probe
         var earliest = last.ended + max(wait, last.wish)
         for reload in reloads where reload.at >= last.began {
             let from = max(reload.at, last.ended)
@@ -97,7 +100,7 @@ struct OutboxReloads {
         let verdict = verdicts.randomElement(using: &dice) ?? .failed
         // Of those who refuse nobody is asked to be left alone (`AttemptVerdicts`).
         let asks = verdict == .failed && Bool.random(using: &dice)
-        let wish = asks ? Int64.random(in: 1...600, using: &dice) : 0
+        let wish = asks ? Int64.random(in: 1...300, using: &dice) : 0
         tried[flying.number] = Tried(
             began: flying.began, ended: stage.now, verdict: verdict, wish: .seconds(wish))
         lastEnd = stage.now
@@ -118,7 +121,11 @@ struct OutboxReloads {
         let isRefused = stage.outbox.lanes.contains { $0.open.contains { $0.state == .refused } }
         let isFailing = tried.values.contains { $0.ended == lastEnd && $0.verdict == .failed }
         guard flying == nil, isRefused, change == .place || !isFailing else { return }
-        let soonest = times.soonest(change, now: stage.now, triedAt: lastEnd)
+        // What it asked for outlasts a start.
+        let asked = tried.values.filter { $0.verdict == .failed }.map { $0.ended + $0.wish }.max()
+        let soonest = max(
+            times.soonest(change, now: stage.now, triedAt: lastEnd),
+            change == .place ? .distantPast : asked ?? .distantPast)
         if stage.outbox.due() > soonest {
             faults.append("due at \(stage.outbox.due()), should be by \(soonest)")
         }
@@ -133,6 +140,7 @@ struct OutboxReloads {
     private mutating func kill() {
         let isFlying = flying
         stage.restart(Self.receivers)
+        for number in tried.keys { tried[number]?.isForgotten = true }
         (lastEnd, restUntil) = (stage.now, .distantPast)
         if let flying = isFlying {
             tried[flying.number] = Tried(

@@ -62,8 +62,9 @@ struct OutboxStage {
         let sent = outbox.begin(now: now).map { sending in
             let suffix = Self.suffix(sending.lane.receiver, sending.lane.target)
             switch sending.content {
-            case .message(let message, let context):
-                let around = context.isEmpty ? "" : " of \(Self.text(context))"
+            case .message(let message, let context, let count):
+                let more = count > context.count ? " and \(count - context.count) more" : ""
+                let around = context.isEmpty ? "" : " of \(Self.text(context))\(more)"
                 return "\(message.number)\(suffix) \(message.notice.kind.word) "
                     + "\(Self.text(message.members))\(around) #\(message.attempts)"
             case .refresh(let firing, let ended):
@@ -92,6 +93,43 @@ struct OutboxStage {
             retryAfter: retryAfter.map { .seconds($0) }, now: now,
             wall: Self.wall + Milliseconds(now.milliseconds))
         return turn()
+    }
+
+    /// An attempt that came back.
+    struct Attempt: Equatable {
+        var at: Int64
+        var notice: Int64
+        var verdict: OutboxVerdict
+    }
+
+    /// Passes so many seconds, at a receiver that answers as `answer` says; each attempt takes
+    /// `took`. What was tried, by the milliseconds since the beginning.
+    mutating func pass(
+        seconds: Int64, took: Milliseconds = Milliseconds(0), attemptsMax: Int = 10_000,
+        retryAfter: Int64? = nil, _ answer: (_ at: Int64, _ notice: Int64) -> OutboxVerdict
+    ) -> [Attempt] {
+        let begin = now
+        let end = now + .seconds(seconds)
+        var attempts: [Attempt] = []
+        var sent = turn()
+        while attempts.count < attemptsMax {
+            let line = sent.last { $0.contains("#") }
+            if let number = line.flatMap({ Int64($0.prefix { $0.isNumber }) }) {
+                let at = (now - begin).count
+                now = now + took
+                let verdict = answer(at, number)
+                attempts.append(Attempt(at: at, notice: number, verdict: verdict))
+                sent = result(
+                    number, verdict, retryAfter: verdict == .failed ? retryAfter : nil)
+                continue
+            }
+            let due = outbox.due()
+            if due >= end { break }
+            now = max(now, due)
+            sent = turn()
+        }
+        now = max(now, end)
+        return attempts
     }
 
     /// Settings are read again; how many messages come sooner.

@@ -64,7 +64,7 @@ struct OutboxWorld {
             "\(message.number).\(message.notice.kind.rawValue).\(message.left)."
                 + "\(message.state.rawValue).\(min(1, message.attempts))"
         }
-        let messages = outbox.lanes.flatMap { $0.open + $0.held }.map(text)
+        let messages = outbox.lanes.flatMap { $0.open + $0.known.inOrder }.map(text)
         let stored = rows.sorted { $0.key < $1.key }.filter { $0.value.state != .over }
             .map { text($0.value) }
         return "\(firing)\(firesLeft)\(repeatsLeft)\(messages)\(stored)\(flying.map(text) ?? "")"
@@ -129,7 +129,7 @@ struct OutboxWorld {
             store()
             if isKilled { return restart() }
             for sending in sendings {
-                guard case .message(let message, _) = sending.content else { continue }
+                guard case .message(let message, _, _) = sending.content else { continue }
                 check(message)
                 flying = message
             }

@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-/// Blind because we refuse. Source: design §2 B1, fine print F11.
+/// Blind because we refuse. Source: B1, F11.
 @Suite struct OverloadTests {
     @Test func `half of ten writes refused is overload, for as long as that holds`() throws {
         try timeline(
@@ -48,7 +48,8 @@ import Testing
     @Test func `overload lasts as long as writes are refused`() throws {
         try timeline(
             """
-            0s       refused 10                       → blind overload
+            0s       refused 10
+            1s                                        → blind overload since 0s
             10s      refused 10
             25s                                       → blind overload ended since 0s
             """)
@@ -58,8 +59,9 @@ import Testing
         try timeline(
             """
             0s       9 reports                        → 9 unknown, 9 online
-            80s      refused 10                       → blind overload
+            80s      refused 10
             81s      1 reports                        → 1 unknown, 1 online
+            81s                                       → blind overload since 80s
             82s      1 reports
             82s      1 reports
             82s      1 reports

@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-/// Other thresholds, by duty or by settings. Source: design §4 L6, fine print F19.
+/// Other thresholds, by duty or by settings. Source: L6, F19.
 @Suite struct PolicyTests {
     // MARK: - Stricter
 
@@ -230,7 +230,8 @@ import Testing
         try timeline(
             """
             0s       41 reports on mission            → 41 unknown, 41 online
-            10s      store fails                      → blind store
+            10s      store fails
+            11s                                       → blind store since 10s
             30s      store recovers                   → blind store ended since 10s
             60s                                       → 41 degraded
             90s                                       → 41 offline

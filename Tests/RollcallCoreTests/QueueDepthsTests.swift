@@ -2,7 +2,7 @@ import Testing
 
 @testable import RollcallCore
 
-/// The last depths of a queue against a list that is sorted. Source: fine print F25.
+/// The last depths of a queue against a list that is sorted. Source: F25.
 @Suite struct QueueDepthsTests {
     @Test(arguments: UInt64(1)...10)
     func `the last three by time are kept, as a sorted list would keep them`(seed: UInt64) {

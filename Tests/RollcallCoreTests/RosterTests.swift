@@ -2,7 +2,7 @@ import Testing
 
 @testable import RollcallCore
 
-/// Rosters, whole and in parts, and erasure. Source: design §3, fine print F17.
+/// Rosters, whole and in parts, and erasure. Source: I11, F17.
 @Suite struct RosterTests {
     @Test func `who is not in a new roster is retired, and comes back with the next`() throws {
         try timeline(
@@ -120,6 +120,7 @@ import Testing
         fold(#"{"responder_id":"a","region":"y"}"#, &engine)
         let erasure = Event.erase(.id(Array("a".utf8)), source: Array("default".utf8))
         _ = engine.fold(erasure, at: engine.watch.now)
+        engine.advance(to: engine.watch.now)
         #expect(
             engine.regions.names.map { String(decoding: $0, as: UTF8.self) } == [
                 "", "default", "", "y",
@@ -153,7 +154,7 @@ import Testing
         #expect(engine.brokenInvariants() == [])
     }
 
-    // MARK: - Rosters in parts (design §3)
+    // MARK: - Rosters in parts (I11)
 
     @Test func `a roster in parts retires with its last part`() throws {
         try timeline(

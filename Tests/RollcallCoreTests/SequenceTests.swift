@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-/// What was received before, and what is contact. Source: design §3 I1 to I6, fine print F6, F13,
+/// What was received before, and what is contact. Source: I1 to I6, F6, F13,
 /// F14, F16.
 @Suite struct SequenceTests {
     // MARK: - Taken once (I1)
@@ -206,6 +206,41 @@ import Testing
             """, updates: true)
     }
 
+    @Test func `P9: a late update captured after all that was taken is contact`() throws {
+        let full = ranges(65)
+        try timeline(
+            """
+            0s     41 reports install a with \(full.list) → \(full.expected), 41 unknown, 41 online
+            60s    41 reports install a with 1 captured 59s → 41 #1 late
+            100s   41 reports install a with 1 captured 59s → 41 #1 late
+            110s   41 reports install a with 0 captured 40s → 41 #0 late
+            120s   41 reports install a with 1 captured 119s → 41 #1 late
+            210s                                      → 41 degraded
+            """, updates: true)
+    }
+
+    @Test func `P9: a late update proves nothing by a clock that is ahead`() throws {
+        let full = ranges(65)
+        try timeline(
+            """
+            0s     41 reports install a with \(full.list) → \(full.expected), 41 unknown, 41 online
+            60s    41 reports install a with 1 captured 62.001s → 41 #1 late
+            80s    41 reports install a with 1 captured 82s → 41 #1 late
+            170s                                      → 41 degraded
+            """, updates: true)
+    }
+
+    @Test func `P9: with a received_at a late update follows I4`() throws {
+        let full = ranges(65)
+        try timeline(
+            """
+            0s     41 reports install a with \(full.list) → \(full.expected), 41 unknown, 41 online
+            50s    41 reports install a with 1 captured 49s received 0s → 41 #1 late
+            60s    41 reports install a with 1 captured 0s received 60s → 41 #1 late
+            150s                                      → 41 degraded
+            """, updates: true)
+    }
+
     // MARK: - Reinstalls (I3, F14)
 
     @Test func `another install id is another install`() throws {
@@ -353,7 +388,7 @@ import Testing
             6s     41 reports install a with 7        → 41 #7 late
             7s     41 reports install a
             8s     41 reports install b with 5        → 41 #5 duplicate
-            95s                                       → 41 degraded
+            96s                                       → 41 degraded
             100s   41 reports install a with 8 received 100s → 41 #8 late, 41 online
             """, updates: true)
         #expect(engine.counters.installsReset == 4)

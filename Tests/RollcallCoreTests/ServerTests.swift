@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-/// What the server's own transitions are worth. Source: design §4 L7, fine print F6, F19, F20.
+/// What the server's own transitions are worth. Source: L7, F6, F19, F20.
 @Suite struct ServerTests {
     // MARK: - ONLINE is contact
 
@@ -113,10 +113,52 @@ import Testing
             """)
     }
 
-    /// F18: DEGRADED is better than UNKNOWN, and only what is worse is adopted.
-    @Test func `DEGRADED is not worse than UNKNOWN`() throws {
+    /// F18: DEGRADED is better than UNKNOWN, and only what is worse than what the server saw before
+    /// is adopted.
+    @Test func `DEGRADED is worse than UNKNOWN only for whom the server saw ONLINE`() throws {
         try timeline(
             """
+            0s     a,b,c goes on duty                 → a unknown, b unknown, c unknown
+            10s    server says a OFFLINE to DEGRADED
+            10s    server says b DEGRADED to DEGRADED
+            10s    server says c UNKNOWN to DEGRADED
+            180s                                      → a offline, b offline, c offline
+            """)
+    }
+
+    @Test func `L7: ONLINE to DEGRADED of somebody UNKNOWN is adopted as named`() throws {
+        let engine = try timeline(
+            """
+            0s     41 goes on duty                    → 41 unknown
+            10s    server says 41 ONLINE to DEGRADED  → 41 degraded from online by server
+            20s    server says 41 ONLINE to DEGRADED
+            30s    41 reports received 10s
+            40s    41 reports                         → 41 online
+            130s                                      → 41 degraded
+            """)
+        let counts = engine.counters.transitions
+        #expect(counts[Int(Status.online.rawValue) * 4 + Int(Status.degraded.rawValue)] == 2)
+        #expect(counts[Int(Status.unknown.rawValue) * 4 + Int(Status.degraded.rawValue)] == 0)
+        #expect(engine.counters.disagreements.reduce(0, +) == 0)
+    }
+
+    @Test func `L7: who is declared DEGRADED and never heard is OFFLINE in time`() throws {
+        try timeline(
+            """
+            0s     41 goes on duty                    → 41 unknown
+            10s    server says 41 ONLINE to DEGRADED  → 41 degraded from online by server, \
+            41 gap open never_heard
+            180s   → 41 offline, 41 gap judged never_heard
+            200s   41 reports                         → 41 online, 41 gap closed never_heard
+            290s   → 41 degraded, 41 verdict unexplained after never_heard, \
+            41 gap open unexplained
+            """, gaps: true)
+    }
+
+    @Test func `L7: who is UNKNOWN and declared DEGRADED is not adopted under observe`() throws {
+        try timeline(
+            """
+            0s     policy observe
             0s     41 goes on duty                    → 41 unknown
             10s    server says 41 ONLINE to DEGRADED
             180s                                      → 41 offline
@@ -168,7 +210,7 @@ import Testing
             """)
     }
 
-    // MARK: - Enrolment (design §3, F20)
+    // MARK: - Enrolment (I9, F20)
 
     @Test func `a transition enrols, and is adopted however old it is`() throws {
         try timeline(
@@ -276,7 +318,7 @@ import Testing
                 + declared(18..<19, at: "40s", adopted: true))
     }
 
-    /// Erasure takes a person out of memory (design §3); who has the id later is somebody new.
+    /// Erasure takes a person out of memory (I11); who has the id later is somebody new.
     @Test func `an erased person's declaration no longer counts`() throws {
         try timeline(
             everybody(24) + declared(0..<19, at: "10s", adopted: true)

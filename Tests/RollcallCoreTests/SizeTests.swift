@@ -2,7 +2,7 @@ import Testing
 
 @testable import RollcallCore
 
-/// What there may be a million of, or what a mass of people makes at one instant. Source: design §10.
+/// What there may be a million of, or what a mass of people makes at one instant. Source: Q4.
 @Suite struct SizeTests {
     @Test func `a person takes 216 bytes`() {
         #expect(MemoryLayout<Responder>.stride == 216)

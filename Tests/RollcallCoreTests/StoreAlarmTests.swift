@@ -175,7 +175,7 @@ import Testing
         for (verdict, change, seconds) in [
             (OutboxVerdict.refused, WayChange.same, [5, 65, 365]),
             (.refused, .secret, [5, 20, 320]),
-            (.refused, .place, [5, 20, 320]), (.failed, .place, [5, 20]),
+            (.refused, .place, [5, 20, 320]), (.failed, .place, [5, 20, 320]),
         ] {
             var scene = Scene([.pagerduty])
             scene.failed(0)

@@ -33,7 +33,7 @@ func timeline(
     if let difference = Script.difference(expected: script.expected, decided: decided) {
         Issue.record("\(difference)", sourceLocation: sourceLocation)
     }
-    // `advance(a)` then `advance(b)` equals `advance(b)`. Source: design §1.
+    // `advance(a)` then `advance(b)` equals `advance(b)`. Source: J0.
     if let stepped = script.steppedLines() {
         let again = try script.replay(stepped, updates: updates).decided
         #expect(again == decided, "in smaller steps", sourceLocation: sourceLocation)

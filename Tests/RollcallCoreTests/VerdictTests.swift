@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-/// What a silence turned out to be. Source: design §5 C2, fine print F26.
+/// What a silence turned out to be. Source: C2, F26.
 @Suite struct VerdictTests {
     /// The verdict about somebody on duty who reported 1 at 0 s, went OFFLINE, and of whom `lines`
     /// came from 600 s on.
@@ -229,7 +229,8 @@ import Testing
             90s    → 41 degraded, 41 gap open unexplained
             180s   → 41 offline, 41 gap judged
             600s   41 reports with 2                      → 41 online, 41 gap closed
-            610s   store fails                            → blind store
+            610s   store fails
+            611s                                          → blind store since 610s
             700s   41 reports with 3 captured 300s
             900s   store recovers                         → blind store ended since 610s, \
             41 verdict network

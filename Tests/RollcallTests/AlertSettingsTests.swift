@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rollcall
 
-/// The settings under `alerts`. Source: design §6, §11.
+/// The settings under `alerts`. Source: Contract/Alerts, V8.
 @Suite struct AlertSettingsTests {
     private func fault(_ yaml: String) -> String {
         do {

@@ -3,7 +3,7 @@ import Logging
 import Rollcall
 import Testing
 
-/// Who is let in, over real sockets. Source: design §9 "Security".
+/// Who is let in, over real sockets. Source: V9.
 @Suite(.serialized) struct DoorTests {
     private static let ingest = "ingest-0123456789"
     private static let read = "read-0123456789ab"
@@ -85,6 +85,34 @@ import Testing
         #expect(browser.status == 200)
     }
 
+    @Test func `what one source may not do to all others needs more than ingest`() throws {
+        let house = try House {
+            $0.doors.access = try Access(tokens: [
+                Access.Token(name: "pod", scopes: [.ingest], bytes: Array(Self.ingest.utf8)),
+                Access.Token(
+                    name: "boss", scopes: [.ingest, .admin], bytes: Array(Self.admin.utf8)),
+            ])
+        }
+        func status(_ method: String, _ path: String, _ token: String) throws -> Int? {
+            let roster = "[{\"responder_id\":\"a\"}]"
+            return try ask(house.port, method, path, token: token, body: roster).status
+        }
+        for path in [
+            "/v1/responders?shrink=allow", "/v1/responders?source=pod&shrink=allow",
+            "/v1/responders?%73hrink=%61llow",
+        ] {
+            #expect(try status("PUT", path, Self.ingest) == 403, "\(path)")
+            #expect(try status("PUT", path, Self.admin) == 200, "\(path)")
+        }
+        #expect(try status("PUT", "/v1/responders", Self.ingest) == 200)
+        for path in ["?source=other", "?source=pod&source=other", "?source=", "?source=POD"] {
+            #expect(try status("DELETE", "/v1/heartbeat\(path)", Self.ingest) == 403, "\(path)")
+        }
+        #expect(try status("DELETE", "/v1/heartbeat?source=other", Self.admin) == 200)
+        #expect(try status("DELETE", "/v1/heartbeat?source=pod", Self.ingest) == 200)
+        #expect(try status("DELETE", "/v1/heartbeat", Self.ingest) == 200)
+    }
+
     @Test func `refusals are counted like all answers`() throws {
         let house = try House { $0.doors.access = try access() }
         _ = try ask(house.port, "POST", "/v1/batches", body: batch)
@@ -105,16 +133,41 @@ import Testing
         }
         for host in [
             "localhost", "127.0.0.1:\(house.port)", "[::1]", "localhost:1", "watch.example.org",
+            "LOCALHOST", "Watch.Example.ORG:8443", "127.9.9.9",
         ] {
             #expect(try ask(house.port, "GET", "/v1/status", host: host).status == 200)
         }
-        for host in ["evil.example", "evil.example:\(house.port)", "127.0.0.1.evil.example", ""] {
+        // Only the whole name is ours: neither what it ends, nor what it begins, nor its domain.
+        for host in [
+            "evil.example", "evil.example:\(house.port)", "127.0.0.1.evil.example", "",
+            "evil-watch.example.org", "evil.watch.example.org", "watch.example.org.evil.example",
+            "watch.example.org.", "example.org", "org", "watch.example.or", "x127.0.0.1",
+            "x.127.0.0.1", "xlocalhost", "evil.localhost", "localhost.", "[::2]", ":\(house.port)",
+            "localhost:", "localhost:+1", "localhost:1:1", "localhost,evil.example",
+        ] {
             #expect(try ask(house.port, "GET", "/v1/status", host: host).status == 403)
             #expect(try ask(house.port, "GET", "/-/healthy", host: host).status == 403)
         }
         let old = try RawClient(port: house.port)
         old.send("GET /-/healthy HTTP/1.0\r\n\r\n")
         #expect(old.readAnswer().status == 200)
+    }
+
+    @Test func `a target's own authority is judged in place of Host, and Host stands once`() throws
+    {
+        let house = try House()
+        func status(_ target: String, _ hosts: String...) throws -> Int? {
+            let client = try RawClient(port: house.port)
+            let fields = hosts.map { "Host: \($0)\r\n" }.joined()
+            client.send("GET \(target) HTTP/1.1\r\n\(fields)\r\n")
+            return client.readAnswer().status
+        }
+        #expect(try status("http://localhost/v1/status", "evil.example") == 200)
+        #expect(try status("http://evil.example/v1/status", "localhost") == 403)
+        #expect(try status("http://evil.example/-/healthy", "localhost") == 403)
+        #expect(try status("/v1/status", "localhost", "evil.example") == 400)
+        #expect(try status("/v1/status", "evil.example", "localhost") == 400)
+        #expect(try status("/v1/status", "localhost", "localhost") == 400)
     }
 
     @Test func `beyond loopback any name will do`() throws {
@@ -143,7 +196,12 @@ import Testing
         for origin in [
             "http://localhost", "https://localhost:10112", "http://localhost:10113", "null",
             "http://watch.example.org", "https://watch.example.org.evil.example",
-            "http://evil.example",
+            "http://evil.example", "https://evil-watch.example.org",
+            "https://watch.example.org:8443",
+            "https://watch.example.org/", "https://example.org",
+            "http://localhost:10112.evil.example",
+            "http://xlocalhost:10112", "http://localhost:101120", "http://127.0.0.1:10112",
+            "//localhost:10112", "localhost:10112", "", "file://",
         ] {
             #expect(try status("POST", origin) == 403)
             #expect(try status("DELETE", origin) == 403)

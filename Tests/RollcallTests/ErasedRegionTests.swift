@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rollcall
 
-/// The region of somebody who is erased, in what is stored about alerts (design §3).
+/// The region of somebody who is erased, in what is stored about alerts (I11).
 @Suite struct ErasedRegionTests {
     private static let mark = "zz9-lane"
 

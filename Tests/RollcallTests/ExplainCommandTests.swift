@@ -95,6 +95,39 @@ import Testing
         #expect(text.split(separator: "\n").allSatisfy { ConsoleText.columns(String($0)) <= 80 })
     }
 
+    /// A dark stretch that goes on is in no day's row; what was seen of a gap is not what passed.
+    @Test func `D7: what goes on says so far, and watched time stands beside the clock's`() throws {
+        var answers = Self.answers([
+            GapSamples.gap(
+                "2026-11-21T03:19:00Z", "closed",
+                #""evidence":{"opened_at":"2026-11-21T03:00:00Z","length_ms":780000}"#),
+            GapSamples.gap(
+                "2026-11-21T03:40:00Z", "closed",
+                #""evidence":{"opened_at":"2026-11-21T03:30:00Z","length_ms":599500}"#),
+        ])
+        let rows = answers["/v1/dark"]
+        answers["/v1/dark"] = #"{"rows":[]}"#
+        // This machine's clock is an hour ahead of the server's.
+        answers["/v1/responders/r-17"] = """
+            {"status":"OFFLINE","dark_seconds":1440.0,"as_of":"2026-11-21T05:00:00.000Z",
+             "last_contact_at":"2026-11-21T04:59:50.000Z"}
+            """
+        var text = try Self.print(answers).split(separator: "\n").map { $0.drop { $0 == " " } }
+            .joined(separator: " ")
+        #expect(text.contains("The gap ends after 13m that we watched (19m by the clock)."))
+        #expect(text.contains("The gap ends after 9m 59s. What it was"))
+        #expect(text.contains("Dark      Out of contact longer than allowed for 24m so far. Now"))
+        #expect(!text.contains("Never"))
+        #expect(text.contains("Last contact 04:59:50 (10s ago)"))
+        answers["/v1/dark"] = rows
+        text = try Self.print(answers).split(separator: "\n").map { $0.drop { $0 == " " } }
+            .joined(separator: " ")
+        #expect(
+            text.contains(
+                "without a location for 55s. Out of contact again or still, for 24m more so far. "
+                    + "Days are UTC"))
+    }
+
     @Test func `the server is asked for one person and one span`() throws {
         let server = try CannedServer(Self.answers([]))
         defer { server.stop() }
@@ -111,23 +144,28 @@ import Testing
 
     @Test func `nudges are told with why, why not, and what followed`() throws {
         let facts = #""cause":"app_suspended","stale_seconds":14400"#
-        func event(_ members: String, kind: String = "nudge") -> String {
-            #""at":"2026-11-21T03:00:00Z","kind":"\#(kind)",\#(members)"#
+        func event(_ members: String, kind: String = "nudge", minute: String = "00") -> String {
+            #""at":"2026-11-21T03:\#(minute):00Z","kind":"\#(kind)",\#(members)"#
         }
         let text = try Self.story([
-            event(#""decision":"send",\#(facts)"#), event(#""followed":"located""#),
+            event(#""followed":"silent""#), event(#""decision":"send",\#(facts)"#),
+            event(#""followed":"located""#, minute: "04"),
+            event(#""followed":"silent""#, minute: "05"),
             event(#""decision":"dry_run",\#(facts)"#),
             event(
                 #""decision":"hold","reason":"throttled","until":"2026-11-21T05:00:00Z",\#(facts)"#),
             event(#""decision":"hold","reason":"solo","cause":"unexplained","stale_seconds":60"#),
-            event(#""decision":"hold","reason":"rain\u0007""#), event(#""followed":"unseen""#),
+            event(#""decision":"hold","reason":"rain\u0007""#),
+            event(#""followed":"unseen""#, minute: "30"),
             event(#""decision":"shout""#), event(#""push":7"#, kind: "wake"),
         ])
         #expect(
             text == """
                 2026-11-21
+                03:00:00  What followed the nudge: nothing came within half an hour.
                 03:00:00  Nudged: their location was 4h old (suspected: app_suspended).
-                03:00:00  What followed the nudge: a location came after it.
+                03:04:00  What followed the nudge: a location came 4m later.
+                03:05:00  What followed the nudge: nothing came in the 5m until the next nudge.
                 03:00:00  To be nudged, in a dry run: their location was 4h old (suspected:
                           app_suspended). Nothing was sent.
                 03:00:00  Not nudged: they were nudged within the interval, or nudges are
@@ -136,7 +174,7 @@ import Testing
                 03:00:00  Not nudged: nobody else of their circles is active. Their location was
                           1m old.
                 03:00:00  Not nudged: rain\\u{7}. Their location was too old.
-                03:00:00  What followed the nudge: nothing was seen within half an hour, but we
+                03:30:00  What followed the nudge: nothing was seen within half an hour, but we
                           were blind for a part of it.
                 03:00:00  Nudge, shout: this rollcall does not know what that is.
                 03:00:00  Their phone was to be woken: somebody looked at their circle.
@@ -177,8 +215,8 @@ import Testing
                           background, where the phone's system may suspend it. The phone had
                           said nothing of itself.
                 03:00:00  A gap opens. Suspected: app_terminated, because the app was in the
-                          foreground, so that only its end explains the silence. The phone had
-                          said nothing of itself.
+                          foreground, where the phone's system does not suspend it: it may have
+                          been ended, or have crashed. The phone had said nothing of itself.
                 03:00:00  A gap opens. Suspected: never_heard, because nothing came since they
                           were expected. The phone had said nothing of itself.
                 03:00:00  A gap opens. Suspected: unexplained, because nothing that the phone

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rollcall
 
-/// Whole ways to Expo: what is sent, and what each of its answers means. Source: design §7 N7.
+/// Whole ways to Expo: what is sent, and what each of its answers means. Source: N7.
 @Suite struct ExpoCallerTests {
     /// Sends `pushes` to `expo`, its port hidden in errors.
     private static func send(
@@ -148,7 +148,7 @@ import Testing
         let busy = LoopbackExpo([.status(503, fields: "Retry-After: 86400\r\n")])
         #expect(
             try Self.send(PushSamples.drafts(1...1), to: busy).map(\.verdict) == [
-                .refused(retryAfter: .seconds(3600))
+                .refused(retryAfter: .seconds(300))
             ])
     }
 

@@ -50,7 +50,7 @@ extension ExportStory {
         }
         func begin() -> [OutboxMessage] {
             outbox.begin(now: now).compactMap {
-                if case .message(let message, _) = $0.content { message } else { nil }
+                if case .message(let message, _, _) = $0.content { message } else { nil }
             }
         }
         decide(.fired, 1001, 501)

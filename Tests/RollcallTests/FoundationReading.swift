@@ -64,7 +64,7 @@ struct ReadBatch: Equatable {
     init() {}
 }
 
-/// A body as Foundation's decoder reads it, and what design §3 makes of that, in the plainest words.
+/// A body as Foundation's decoder reads it, and what I12 makes of that, in the plainest words.
 struct FoundationReading {
     /// Nil where nothing is taken.
     let batches: [ReadBatch?]
@@ -156,7 +156,7 @@ struct FoundationReading {
         if case .number(let level, _) = members["battery_level"], (0...1).contains(level) {
             batch.battery = Int((level * 10_000).rounded())
         }
-        batch.telemetry = telemetry(members["telemetry"])
+        batch.telemetry = telemetry(members)
         if case .list(let updates) = members["updates"] {
             batch.updates = updates.compactMap(update)
         }
@@ -184,7 +184,23 @@ struct FoundationReading {
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    private static func telemetry(_ value: Value?) -> [Int64]? {
+    private static let telemetryNames = [
+        "permission_status", "location_services", "power_mode", "app_state", "network_type",
+        "queue_depth",
+    ]
+
+    /// What stands inside `telemetry` wins over what stands beside it.
+    private static func telemetry(_ members: [String: Value]) -> [Int64]? {
+        let inside = telemetry(inside: members["telemetry"])
+        let isBeside = telemetryNames.contains { members[$0] != nil }
+        guard isBeside, let beside = telemetry(inside: .object(members)) else { return inside }
+        guard let inside else { return beside }
+        return zip(inside, beside).enumerated().map { place, told in
+            told.0 == (place == inside.count - 1 ? -1 : 0) ? told.1 : told.0
+        }
+    }
+
+    private static func telemetry(inside value: Value?) -> [Int64]? {
         guard case .object(let members) = value else { return nil }
         let words: [[String]] = [
             ["granted", "denied"], [], ["normal", "low_power"], ["foreground", "background"],
@@ -222,8 +238,9 @@ struct FoundationReading {
     private static func time(_ value: Value) -> Int64? {
         switch value {
         case .number(let number, _):
-            let whole = number.rounded(.down)
-            return whole >= 0 && whole <= Double(last) ? Int64(whole) : nil
+            guard number >= 0, number < 1e14 else { return nil }
+            // A double holds ten digits and three decimals, nearly: half of the last one is far.
+            return number < 1e11 ? Int64((number * 1000 + 0.001).rounded(.down)) : Int64(number)
         case .text(let text): return time(text)
         default: return nil
         }

@@ -25,7 +25,8 @@ enum GapSamples {
         {"gap":16,"responder_id":"r-8","state":"closed","opened_at":"2026-11-20T22:15:00.000Z",
          "offline_at":"2026-11-20T22:16:30.000Z","closed_at":"2026-11-21T00:20:30.000Z",
          "length_seconds":7350.0,"suspected":"mass_gap","first_suspected":"app_suspended",
-         "verdict":"app_stopped","region":"north","platform":"ios","blind_seconds":12.5,
+         "verdict":"app_stopped","region":"north","platform":"ios","blind_seconds":420.5,
+         "left_out":true,
          "group":{"id":3,"of":"region","members":7,"active":20},"evidence":{},"return":{}}
         ],"next":null,"as_of":"2026-11-21T06:00:00.000Z"}
         """

@@ -3,7 +3,7 @@ import Testing
 @testable import Rollcall
 @testable import RollcallCore
 
-/// Gaps and dark time as they stand in the store, and how they leave it (design §5, §1 J7, §3).
+/// Gaps and dark time as they stand in the store, and how they leave it (Contract/Gaps, J7, I7).
 @Suite struct GapStoreTests {
     private let directory = TemporaryDirectory()
 
@@ -43,7 +43,7 @@ import Testing
             report.verdict = verdict
             report.suspected = .unexplained
             report.facts.platform = .other
-            report.blind = Milliseconds(1)
+            report.blind = .seconds(86_400 * 30)
             report.length = .seconds(86_400 * 366)
             let tally = GapTally(raw: GapTally(report).raw)
             #expect(tally.verdict == verdict && tally.cause == .unexplained && tally.isBlind)

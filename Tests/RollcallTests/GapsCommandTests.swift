@@ -38,7 +38,7 @@ import Testing
                 2026-11-20
                 22:15    2h2m*  r-8        north   ios       mass_gap       app_stopped
 
-                * We were not watching for a part of it: it counts against nobody.
+                * We were not watching for 5 % of it or more: it counts against nobody (1 of 4).
 
                 """)
     }
@@ -73,7 +73,8 @@ import Testing
             text == """
                 Now: 15 % OFFLINE; of 41 expected 33 ONLINE, 1 DEGRADED, 1 UNKNOWN, 6 OFFLINE.
 
-                40 gaps since 2026-11-20 06:00:00 UTC, most first.
+                40 gaps since 2026-11-20 06:00:00 UTC, most first (3 more are left out: see
+                blind).
 
                 cause                  platform  gaps  share  open  median  longest  blind
                 app_suspended          ios         21   53 %     1   8m30s       2h      2
@@ -83,8 +84,8 @@ import Testing
                 location_services_off  other        1    3 %     1      1h       1h      1
                     turned out: no verdict yet 1
 
-                blind: gaps during which we were not watching for a while. They count against
-                nobody: not in gaps, share, median, longest and verdicts.
+                blind: gaps of which we did not watch 5 % or more. They count against nobody:
+                not in gaps, share, median, longest and verdicts.
 
                 """)
     }

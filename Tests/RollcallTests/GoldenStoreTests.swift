@@ -4,9 +4,11 @@ import Testing
 @testable import Rollcall
 @testable import RollcallCore
 
-/// Stores that older versions left behind are opened, migrated and gone on with (design §1 J4).
+/// Stores that older versions left behind are opened, migrated and gone on with (J4).
 @Suite struct GoldenStoreTests {
     private let directory = TemporaryDirectory()
+    /// That to which they are migrated.
+    private let version = JournalSchema.version
 
     /// Unpacks the store that version `version` left after a kill: a checkpoint in the file, and a
     /// tail in the log.
@@ -59,7 +61,7 @@ import Testing
     @Test func `version 1: it is migrated once, written on, and read again`() throws {
         let path = try unpack(1)
         var store = try KeeperStore(path: path)
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 8)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == version)
         var engine = try store.recover().engine
         let turn = try #require(try store.journal.lastTurn())
         let now = RunningTime(milliseconds: turn.nowMilliseconds + 1000)
@@ -83,7 +85,7 @@ import Testing
     @Test func `version 2: erasures and people are there; gaps begin with the next silence`() throws
     {
         let store = try KeeperStore(path: try unpack(2))
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 8)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == version)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 2)
         #expect(recovered.rows > 0)
@@ -120,7 +122,7 @@ import Testing
     {
         let path = try unpack(3)
         var store = try KeeperStore(path: path)
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 8)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == version)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 3)
         #expect(recovered.rows > 0)
@@ -142,7 +144,7 @@ import Testing
         throws
     {
         let store = try KeeperStore(path: try unpack(4))
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 8)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == version)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 4)
         #expect(recovered.rows > 0)
@@ -164,7 +166,7 @@ import Testing
         throws
     {
         let store = try KeeperStore(path: try unpack(5))
-        #expect(try store.journal.connection.integer("PRAGMA user_version") == 8)
+        #expect(try store.journal.connection.integer("PRAGMA user_version") == version)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 5)
         #expect(recovered.rows > 0 && recovered.differences == 0)
@@ -192,9 +194,9 @@ import Testing
     @Test func `version 6: everything is there, and rows carry checksums from then on`() throws {
         let store = try KeeperStore(path: try unpack(6))
         let connection = store.journal.connection
-        #expect(try connection.integer("PRAGMA user_version") == 8)
+        #expect(try connection.integer("PRAGMA user_version") == version)
         let recovered = try store.recover()
-        #expect(recovered.checkpoint?.engineVersion == Engine.version)
+        #expect(recovered.checkpoint?.engineVersion == 5)
         #expect(recovered.rows > 0 && recovered.differences == 0)
         #expect(recovered.checkpointsDamaged == [])
         var engine = recovered.engine
@@ -270,6 +272,48 @@ import Testing
         try journal.close()
     }
 
+    @Test func `version 8: all of it is there as it was summed, and is gone on with`() throws {
+        let path = try unpack(8)
+        var opening = try StoreOpening(path: path)
+        var journal = opening.store.journal
+        #expect(opening.loss == nil)
+        #expect(try journal.connection.integer("PRAGMA user_version") == version)
+        #expect(opening.recovered.checkpoint?.engineVersion == 5)
+        #expect(opening.recovered.rows == 3 && opening.recovered.differences == 0)
+        #expect(opening.recovered.checkpointsDamaged == [])
+        #expect(
+            try checksums(journal) == [
+                "meta 5", "checkpoints 3", "erasures 2", "outbox 3", "attempts 2", "pushes 3",
+                "gaps 14", "dark 12", "samples 1",
+            ])
+        for table in RowChecksum.Table.partly {
+            try RowChecksum.check(table, journal.connection)
+        }
+        #expect(opening.messages.map(\.number) == [1002, 1003])
+        #expect(opening.pushes.map(\.number) == [9002, 9003])
+        #expect(try journal.storedAlive() == AliveCounts(messages: 2, pushes: 2))
+        #expect(try journal.pushClaims() == 2)
+        #expect(try journal.stateLoss()?.evidence == "told once")
+        #expect(try journal.erasures().map { $0.finishedAt == nil } == [false, true])
+        var engine = opening.recovered.takeEngine()
+        #expect(engine.brokenInvariants() == [])
+        let silences = engine.desk.silences
+        #expect(silences.map { text($0.comment) } == ["golden"])
+        let now = engine.watch.now + Milliseconds(1000)
+        var pending = PendingTurn()
+        _ = pending.fold(.start(), into: &engine, at: now)
+        engine.advance(to: now)
+        pending.take(from: &engine)
+        pending.close(number: (opening.recovered.lastTurn?.number ?? 0) + 1, engine)
+        try opening.store.commit([pending])
+        try journal.close()
+        opening = try StoreOpening(path: path)
+        journal = opening.store.journal
+        #expect(opening.loss == nil && opening.recovered.differences == 0)
+        #expect(opening.recovered.engine.roster.count == engine.roster.count)
+        try journal.close()
+    }
+
     /// How many rows of which tables of version 8 have a checksum.
     private func checksums(_ journal: Journal) throws -> [String] {
         try RowChecksum.Table.partly.compactMap { table in
@@ -284,7 +328,7 @@ import Testing
 
     /// A kill leaves the files as they are at that moment; the cache is small, so that some of what
     /// is not committed is in the log already.
-    @Test(arguments: 1...7)
+    @Test(arguments: 1..<Int(JournalSchema.version))
     func `a kill at any step of the migration leaves the old store, which is migrated again`(
         version: Int
     ) throws {
@@ -309,7 +353,7 @@ import Testing
             #expect(opening.loss == nil, "killed before step \(kill)")
             #expect(opening.recovered.rows > 0)
             let connection = opening.store.journal.connection
-            #expect(try connection.integer("PRAGMA user_version") == 8)
+            #expect(try connection.integer("PRAGMA user_version") == JournalSchema.version)
             #expect(try connection.text("PRAGMA integrity_check") == "ok")
             let checkpoint = Checkpoint(opening.recovered.engine)
             states.insert((0..<checkpoint.sliceCount).map { checkpoint.slice($0) })

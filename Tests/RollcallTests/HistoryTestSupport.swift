@@ -110,7 +110,7 @@ final class HistoryServer {
     /// not the time that it takes: the keeper may wait for a slow disk.
     init(
         _ directory: TemporaryDirectory, limits: HistoryLimits = HistoryLimits(),
-        policy: Policy = Policy()
+        policy: Policy = Policy(), rules: Doors.Rules = Doors.Rules()
     ) throws {
         var limits = limits
         limits.time = .seconds(60)
@@ -123,7 +123,7 @@ final class HistoryServer {
             onFatal: { _ in })
         let router = Router(
             keeper: keeper, edge: edge, limits: BodyLimits(ScanLimits()),
-            doors: Doors(Doors.Rules(), log: log), admission: Admission(),
+            doors: Doors(rules, log: log), admission: Admission(),
             reloader: Reloader(
                 Configuration(), source: .defaults, keeper: keeper, edge: edge, log: log,
                 apply: { _ in WayChanges() }), historyLimits: limits)
@@ -147,12 +147,14 @@ final class HistoryServer {
 
     /// The answer to a GET, or to another request.
     func answer(
-        _ target: String, _ method: String = "GET", body: String? = nil
+        _ target: String, _ method: String = "GET", body: String? = nil, token: String? = nil
     ) throws -> RawClient.Answer {
         let client = try RawClient(port: http.port)
         let length = body.map { "Content-Length: \($0.utf8.count)\r\n" } ?? ""
+        let bearer = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
         client.send(
-            "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(length)\r\n\(body ?? "")")
+            "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(bearer)\(length)\r\n\(body ?? "")"
+        )
         return client.readAnswer()
     }
 

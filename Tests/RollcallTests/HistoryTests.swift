@@ -5,7 +5,7 @@ import Testing
 
 @testable import Rollcall
 
-/// What is answered of the past, by a real server from a real store (design §9).
+/// What is answered of the past, by a real server from a real store (V5).
 @Suite struct HistoryTests {
     private let directory = TemporaryDirectory()
 

@@ -22,8 +22,8 @@ import Testing
             connection.text("PRAGMA user_version"), connection.text("PRAGMA page_size"),
         ]
         let wanted = [
-            "wal", "2", "normal", "0", "67108864", "1", "0", "1", "1", "2", "0", "1380729676", "8",
-            "4096",
+            "wal", "2", "normal", "0", "67108864", "1", "0", "1", "1", "2", "0", "1380729676",
+            "\(JournalSchema.version)", "4096",
         ]
         #expect(found == wanted)
         try connection.run("PRAGMA synchronous = NORMAL")
@@ -129,14 +129,14 @@ import Testing
 
     @Test func `a newer version is refused and stays as it was`() throws {
         let journal = try Journal(path: path)
-        try journal.connection.run("PRAGMA user_version = 9")
+        try journal.connection.run("PRAGMA user_version = 99")
         try journal.close()
         let before = directory.bytes("rollcall.db")
         let error = try thrown { try Journal(path: path) }
-        #expect(error == .newerVersion(path: path, found: 9, known: 8))
+        #expect(error == .newerVersion(path: path, found: 99, known: JournalSchema.version))
         let wanted = """
-            \(path) has store version 9, this rollcall knows up to 8: run the newer rollcall, \
-            or restore a backup made before the upgrade
+            \(path) has store version 99, this rollcall knows up to \(JournalSchema.version): \
+            run the newer rollcall, or restore a backup made before the upgrade
             """
         #expect(error.description == wanted)
         #expect(throws: error) { try JournalReader(path: path) }

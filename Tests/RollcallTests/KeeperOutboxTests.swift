@@ -27,7 +27,7 @@ import Testing
         let first = try #require(pager.messages.first?.members.first)
         #expect(
             first.generatorURL
-                == "https://rollcall.example.org/v1/alerts/history?alertname=RollcallDrill")
+                == "https://rollcall.example.org/alerts")
         #expect(first.isFiring && first.endsAt == nil)
         #expect(paging.drill("nobody") == 0)
         paging.stop()
@@ -103,6 +103,29 @@ import Testing
         again.stop()
         isFree.withLock { $0 = true }
         paging.stop()
+    }
+
+    @Test func `B1: a start with something firing to an Alertmanager is not late`() throws {
+        let unstaffed: (inout Policy) -> Void = { policy in
+            policy.coverageRegions = [Array("empty".utf8)]
+            policy.alerts.noOnlineResponders.pendingFor = Milliseconds(0)
+        }
+        let manager = ScriptedReceiver { _ in AttemptResult(.delivered, status: 200) }
+        var paging = try PagingKeeper(
+            directory, ["am": manager], kind: .alertmanager, unstaffed)
+        let batch = try HistoryStory.batches(["a"], sequence: 1, captured: 0)
+        _ = paging.write(batch)
+        #expect(isTrueSoon { manager.log.contains { $0.contains("fired") } })
+        paging.stop()
+        for _ in 0..<2 {
+            let seen = manager.log.count
+            paging = try PagingKeeper(
+                directory, ["am": manager], kind: .alertmanager, unstaffed)
+            // It is told again at once what fires.
+            #expect(isTrueSoon { manager.log.count > seen })
+            paging.stop()
+            #expect(!paging.log.lines.contains { $0.contains("a turn came late") })
+        }
     }
 
     @Test func `a stop leaves what is being sent two seconds to come back`() throws {

@@ -271,6 +271,45 @@ import Testing
         pushing.stop()
     }
 
+    @Test func `N2: a backup knows that it is one, once, unless an epoch file knows better`() throws
+    {
+        try StoreWithoutPushes.make(directory)
+        let copy = directory.path + "/copy.db"
+        _ = try StoreBackup(storePath: directory.store, to: copy).run()
+        for (hasEpoch, isRestored) in [(false, true), (true, false)] {
+            let place = TemporaryDirectory()
+            place.write("rollcall.db", directory.bytes("copy.db"))
+            if hasEpoch { directory.copy("rollcall.db.epoch", to: place) }
+            let log = LogCapture()
+            for start in 0..<2 {
+                let keeper = try Keeper(
+                    path: place.store, policy: Policy(), log: log.logger, edge: EdgeFigures(),
+                    refusals: { 0 }, onFatal: { _ in })
+                let isFrozen = keeper.engine.nudges.frozenUntil > keeper.engine.watch.wallNow
+                #expect(isFrozen == isRestored, "epoch \(hasEpoch), start \(start)")
+                #expect(try keeper.store.journal.copiedAt() == nil)
+                #expect(keeper.loss == nil)
+                keeper.close()
+            }
+            let told = log.lines.filter { $0.contains("may be older than what was sent") }
+            #expect(told.count == (isRestored ? 1 : 0), "\(told)")
+        }
+        // Where it came from knows nothing of it.
+        let original = try KeeperStore(path: directory.store)
+        #expect(try original.journal.copiedAt() == nil)
+        try original.journal.close()
+    }
+
+    /// What an orderly stop leaves of a store from which nobody was ever nudged.
+    private enum StoreWithoutPushes {
+        static func make(_ directory: TemporaryDirectory) throws {
+            let keeper = try Keeper(
+                path: directory.store, policy: Policy(), log: LogCapture().logger,
+                edge: EdgeFigures(), refusals: { 0 }, onFatal: { _ in })
+            keeper.close()
+        }
+    }
+
     @Test func `a wall that was put forward while we were down lets nobody be nudged early`() throws
     {
         let sink = ScriptedSink()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rollcall
 
-/// What is written turn by turn is what a restart comes back to (design §1 J1 to J5).
+/// What is written turn by turn is what a restart comes back to (J1 to J5).
 @Suite struct KeeperStoreTests {
     private static let began: Int64 = 1_795_230_000_000
 

@@ -47,6 +47,54 @@ import Testing
                     + #"rollcall.db --config.file "/etc/roll call/50%%.yml""#))
     }
 
+    @Test(arguments: ["/tmp/a.yml", "/var/tmp/a.yml", "/home/kim/a.yml", "/root/a.yml"])
+    func `settings that a unit does not see are copied to where it does`(path: String) throws {
+        let text = Manifest.systemd.text(try settings("", path: path))
+        #expect(text.contains("#   install -D -m 0644 \(path) /etc/rollcall/rollcall.yml\n"))
+        #expect(text.contains("rollcall.db --config.file /etc/rollcall/rollcall.yml\n"))
+        #expect(!Manifest.systemd.text(try settings("")).contains("install -D"))
+    }
+
+    @Test(arguments: [
+        ("/tmp/a.yml", "/tmp/a.yml"), ("a b", "'a b'"), ("it's", #"'it'\''s'"#), ("$(x)", "'$(x)'"),
+        ("", "''"), ("a\nb", #"'a\u{A}b'"#), ("*", "'*'"), ("a;b", "'a;b'"), ("~/x", "'~/x'"),
+        ("Büro", "'Büro'"),
+    ])
+    func `an argument is quoted as a shell wants it`(argument: String, quoted: String) {
+        #expect(ShellText.quoted(argument) == quoted)
+    }
+
+    private func named(_ files: [String], holdsSecrets: Bool = false) throws -> String {
+        var settings = try settings("")
+        (settings.files, settings.holdsSecrets) = (files, holdsSecrets)
+        return Manifest.kubernetes.text(settings)
+    }
+
+    @Test func `a Pod has what it needs to page, and every file that its settings name`() throws {
+        #expect(Manifest.kubernetes.text().contains("libcurl4\n"))
+        #expect(Manifest.kubernetes.text().contains("ca-certificates: without"))
+        let text = try named([
+            "a.token", "keys/b.key", "/run/keys/b.key", "/run/keys/c c", "../other/d",
+            "/etc/rollcall/e", "/etc/ssl/certs/ca-certificates.crt",
+        ])
+        #expect(
+            text.contains(
+                "kubectl create secret generic rollcall-secrets --from-file=a.token=a.token "
+                    + "--from-file=b.key=keys/b.key --from-file=e=/etc/rollcall/e "
+                    + "--from-file=b.key-2=/run/keys/b.key '--from-file=c-c=/run/keys/c c' "
+                    + "--from-file=d=../other/d\n"))
+        #expect(!text.contains("optional"))
+        for line in [
+            #"                  - {key: "b.key", path: "keys/b.key"}"#,
+            #"              - {key: "c-c", path: "c c"}"#,
+            #"            - {name: rollcall-secrets-1, mountPath: "/run/keys", readOnly: true}"#,
+            #"            - {name: rollcall-secrets-2, mountPath: "/etc/other", readOnly: true}"#,
+        ] { #expect(lines(text).contains { $0.hasSuffix(line.drop { $0 == " " }) }, "\(line)") }
+        #expect(!text.contains("hides nothing"))
+        #expect(try named([], holdsSecrets: true).contains("a ConfigMap hides nothing"))
+        #expect(try named([]).contains("optional: true\n"))
+    }
+
     @Test(
         arguments: [
             ("/etc/rollcall.yml", "/etc/rollcall.yml"), ("", #""""#), ("a b", #""a b""#),

@@ -278,6 +278,10 @@ private let expectedPage = #"""
     # HELP rollcall_regions_folded Regions without a label of their own, \#
     summed as region \"other\".
     … 2
+    # TYPE rollcall_names gauge
+    # HELP rollcall_names Regions, circles and versions known now; \#
+    settings under limits bound each.
+    …{kind…} region 3, circle 0, version 0
     # TYPE rollcall_responders_not_expected gauge
     # HELP rollcall_responders_not_expected Responders not expected to report, by first reason.
     …{reason…} retired 0, forgotten 0, no_duty 0, off_duty 1, paused 0
@@ -290,8 +294,7 @@ private let expectedPage = #"""
     …{field="app_state",value…} unknown 3, foreground 0, background 0, other 0
     …{field="network_type",value…} unknown 3, wifi 0, cellular 0, none 0, other 0
     # TYPE rollcall_gaps counter
-    # HELP rollcall_gaps Gaps that reached OFFLINE while the watch saw all of them, \#
-    by suspected cause.
+    # HELP rollcall_gaps Gaps that reached OFFLINE while the watch saw them, by suspected cause.
     …_total{cause="permission_denied",platform…} unknown 0, ios 0, android 0, other 0
     … 8 more like it
     …_total{cause="unexplained",platform…} unknown 1, ios 0, android 1, other 0
@@ -307,8 +310,8 @@ private let expectedPage = #"""
     …_bucket{verdict="reinstalled",le…} none
     … 6 more like it
     # TYPE rollcall_gaps_blind counter
-    # HELP rollcall_gaps_blind Gaps that overlapped blindness and count against nobody, \#
-    by what they missed.
+    # HELP rollcall_gaps_blind Gaps of which 5 % and 1 s or more were blind: left out, by what they are \#
+    missing in.
     …_total{stage…} offline 0, verdict 0
     # TYPE rollcall_dark_seconds counter
     # UNIT rollcall_dark_seconds seconds
@@ -425,6 +428,16 @@ private let expectedPage = #"""
     # HELP rollcall_journal_oldest_timestamp_seconds When the oldest journal row was written, \#
     or 0.
     … 1795229999.25
+    # TYPE rollcall_store_used_bytes gauge
+    # UNIT rollcall_store_used_bytes bytes
+    # HELP rollcall_store_used_bytes Bytes of the store that hold something, as storage.size \#
+    counts them.
+    … 0
+    # TYPE rollcall_store_size_limit_bytes gauge
+    # UNIT rollcall_store_size_limit_bytes bytes
+    # HELP rollcall_store_size_limit_bytes The cap storage.size: from 15/16 of it on the oldest \#
+    history goes.
+    … 0
     # TYPE rollcall_erasures_pending gauge
     # HELP rollcall_erasures_pending Erased people of whom the store still holds something.
     … 0
@@ -439,20 +452,34 @@ private let expectedPage = #"""
     # TYPE rollcall_refold_differences counter
     # HELP rollcall_refold_differences Decisions that came out otherwise when folded again.
     …_total 0
+    # TYPE rollcall_alerts_unreached gauge
+    # HELP rollcall_alerts_unreached Alerts that fire for a minute, are not muted, and that no receiver has taken.
+    …{severity…} critical 0, warning 0, info 0
     # TYPE rollcall_build info
     # HELP rollcall_build What this program is.
     …_info{version…} 0.1.0 1
+    # TYPE rollcall_snapshot_age_seconds gauge
+    # UNIT rollcall_snapshot_age_seconds seconds
+    # HELP rollcall_snapshot_age_seconds How old this page is: 0 unless the keeper was too busy to \#
+    write a new one.
+    … 0
     # TYPE rollcall_rejected_items counter
     # HELP rollcall_rejected_items Items that were not taken at all.
     …_total{reason…} malformed 0, missing 1, out_of_range 0, duplicate_key 0, unknown_value 0, \#
-    responder_limit 0, erased 0
+    responder_limit 0, erased 0, name_limit 0, coordinate 0, \#
+    unknown_field 0
     # TYPE rollcall_item_problems counter
     # HELP rollcall_item_problems Fields and updates left out of items taken.
     …_total{reason…} malformed 1, missing 0, out_of_range 0, duplicate_key 0, unknown_value 0, \#
-    responder_limit 0, erased 0
+    responder_limit 0, erased 0, name_limit 0, coordinate 0, \#
+    unknown_field 0
     # TYPE rollcall_private_fields_dropped counter
     # HELP rollcall_private_fields_dropped Fields dropped unread, named like a place.
     …_total 1
+    # TYPE rollcall_times_read counter
+    # HELP rollcall_times_read Times that were read, by what they were taken for; numbers are told by \#
+    magnitude.
+    …_total{form…} rfc3339 0, seconds 0, milliseconds 3
     # TYPE rollcall_http_requests counter
     # HELP rollcall_http_requests HTTP requests answered.
     …_total{route="batches",code…} 200 1, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, \#
@@ -547,8 +574,8 @@ private let expectedPage = #"""
     # HELP rollcall_http_connections_max Connections that may be open at once.
     … 512
     # TYPE rollcall_http_connections_cut counter
-    # HELP rollcall_http_connections_cut Connections ended because they were slow, \#
+    # HELP rollcall_http_connections_cut Connections ended because they were slow, too many, \#
     or idle while all were in use.
-    …_total{phase…} header 4, body 0, answer 1, idle 0
+    …_total{phase…} header 4, body 0, answer 1, idle 0, newcomer 0
     # EOF
     """#

@@ -247,7 +247,7 @@ import Testing
         let at = Timestamp(milliseconds: HistoryStory.began)
         let report = NudgeReport(.send)
         #expect(NudgeWords.entry(report, at: at, fate, nil) == text)
-        let followed = NudgeWords.Followed(outcome: .unseen, at: at)
+        let followed = NudgeWords.Followed(outcome: .unseen, at: at + .seconds(1800))
         #expect(
             NudgeWords.entry(report, at: at, fate, followed) == text
                 + "; nothing was seen within half an hour, but we were blind for a part of it")

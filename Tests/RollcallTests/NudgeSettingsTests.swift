@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rollcall
 
-/// The settings under `nudges`. Source: design §7, §11, fine print F34.
+/// The settings under `nudges`. Source: Contract/Nudges, V8, F34.
 @Suite struct NudgeSettingsTests {
     private static let key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     private static let webhook = "sink: {webhook: {url: 'https://push.example.org/a?b=c'}}"
@@ -106,12 +106,12 @@ import Testing
             ),
             (
                 "stale_after: 4",
-                "stale_after must be a duration such as 1500ms, 90s, 15m, 4h or 30d, from 1s to "
+                "stale_after must be a duration such as 1500ms, 90s, 2m30s, 4h or 30d, from 1s to "
                     + "366d (4)"
             ),
             (
                 "stale_after: {}",
-                "stale_after must be a duration such as 1500ms, 90s, 15m, 4h or 30d, from 1s to "
+                "stale_after must be a duration such as 1500ms, 90s, 2m30s, 4h or 30d, from 1s to "
                     + "366d"
             ),
             (
@@ -120,7 +120,7 @@ import Testing
             ),
             (
                 "stale_after: {ios: 500ms}",
-                "stale_after.ios must be a duration such as 1500ms, 90s, 15m, 4h or 30d, from 1s "
+                "stale_after.ios must be a duration such as 1500ms, 90s, 2m30s, 4h or 30d, from 1s "
                     + "to 366d (500ms)"
             ),
             ("rate: 5", "rate must be a rate such as 5/s, from 1/s to 600/s (5)"),

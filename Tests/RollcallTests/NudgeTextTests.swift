@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rollcall
 
-/// What nudges say. Source: design §7 N6.
+/// What nudges say. Source: N6.
 @Suite struct NudgeTextTests {
     private static func text(
         _ cause: GapCause, _ texts: NudgeTexts = NudgeTexts()

@@ -5,7 +5,7 @@ import Testing
 @testable import Rollcall
 
 /// The document against the table of routes; what is answered is held against it by the acceptance
-/// tests. Source: design §9.
+/// tests. Source: V5.
 @Suite struct OpenAPITests {
     private static let methods: Set<String> = [
         "get", "put", "post", "delete", "options", "head", "patch", "trace",

@@ -41,7 +41,7 @@ import Testing
         let now = RunningTime(milliseconds: instant)
         let wall = Timestamp(milliseconds: instant)
         for sending in outbox.begin(now: now) {
-            guard case .message(let message, _) = sending.content else { continue }
+            guard case .message(let message, _, _) = sending.content else { continue }
             _ = outbox.end(message.number, in: message.lane, .delivered, now: now, wall: wall)
         }
         _ = outbox.settle(now: now, wall: wall)

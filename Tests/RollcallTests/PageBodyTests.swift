@@ -14,9 +14,9 @@ import Testing
 
     // MARK: - Alertmanager
 
-    @Test func `an alertmanager gets firing alerts with an end that each sending moves on`() {
+    @Test func `D9: an alertmanager gets firing alerts with an end that each sending moves on`() {
         let body = AlertmanagerBody.bodies(
-            PageSamples.message([PageSamples.alert()]), now: Self.later)
+            PageSamples.message([PageSamples.alert()]), timeout: .seconds(900), now: Self.later)
         #expect(
             body.map(PageSamples.text) == [
                 """
@@ -25,7 +25,7 @@ import Testing
                 "count":"6","description":"None of 6 is ONLINE.",\
                 "runbook_url":"https://runbooks/a?b&c",\
                 "summary":"north: nobody online, 6 of 6 silent"},\
-                "startsAt":"2026-11-21T03:00:00.000Z","endsAt":"2026-11-21T03:06:05.250Z",\
+                "startsAt":"2026-11-21T03:00:00.000Z","endsAt":"2026-11-21T03:17:05.250Z",\
                 "generatorURL":"https://rollcall.example.org/v1/alerts"}]
                 """
             ])
@@ -38,7 +38,8 @@ import Testing
             $0.generatorURL = ""
         }
         let body = AlertmanagerBody.bodies(
-            PageSamples.message([alert], kind: .resolved), now: Self.later + .seconds(60))
+            PageSamples.message([alert], kind: .resolved), timeout: .seconds(900),
+            now: Self.later + .seconds(60))
         #expect(
             body.map(PageSamples.text) == [
                 """
@@ -54,7 +55,8 @@ import Testing
         count: Int, sizes: [Int]
     ) throws {
         let alerts = (0..<count).map { PageSamples.alert(region: "r\($0)", incident: $0) }
-        let bodies = AlertmanagerBody.bodies(PageSamples.message(alerts), now: Self.later)
+        let bodies = AlertmanagerBody.bodies(
+            PageSamples.message(alerts), timeout: .seconds(900), now: Self.later)
         let counts = try bodies.map {
             try #require(JSONSerialization.jsonObject(with: Data($0)) as? [Any]).count
         }

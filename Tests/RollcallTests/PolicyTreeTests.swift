@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rollcall
 
-/// Settings that an export writes decide as those that the journal holds (fine print F5).
+/// Settings that an export writes decide as those that the journal holds (F5).
 @Suite struct PolicyTreeTests {
     /// Draws settings at the limits and between them.
     private struct Draw {
@@ -106,6 +106,9 @@ import Testing
             policy.feedStallAfter = span()
             policy.respondersMax = 1 + next(5_000_000)
             policy.regionLabelsMax = 1 + next(1000)
+            policy.circleNamesMax = 1 + next(5_000_000)
+            policy.regionNamesMax = 2 + next(100_000)
+            policy.versionNamesMax = 1 + next(65_000)
             policy.coverageRegions = (0..<next(5)).map { _ in text(128) }
             alerts(&policy.alerts)
             nudges(&policy.nudges)

@@ -5,7 +5,7 @@ import Testing
 @testable import Rollcall
 
 /// The power is cut anywhere in a store's life: every turn whose commit returned is there, whole, and
-/// nothing else is half there (design §1 J2, J3, J5; P1, F8).
+/// nothing else is half there (J2, J3, J5; G1, F8).
 ///
 /// As many images of the disk as `ROLLCALL_POWER_CUTS` says; 300 without. `ROLLCALL_SEED` has it
 /// begin elsewhere.

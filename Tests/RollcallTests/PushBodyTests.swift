@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rollcall
 
-/// What sinks are sent, as a whole. Source: design §7 N5, N6, N7, N9.
+/// What sinks are sent, as a whole. Source: N5, N6, N7, N9.
 @Suite struct PushBodyTests {
     private static func webhook(_ push: PushDraft, _ texts: NudgeTexts = NudgeTexts()) -> String {
         PageSamples.text(WebhookPush.bytes(push, texts))

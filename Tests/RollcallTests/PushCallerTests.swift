@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rollcall
 
-/// Pushes to a webhook, and Expo's receipts. Source: design §7 N7.
+/// Pushes to a webhook, and Expo's receipts. Source: N7.
 @Suite struct PushCallerTests {
     /// Sends once to a server that answers `answer`; what came of it, and the request it saw.
     private static func exchange(

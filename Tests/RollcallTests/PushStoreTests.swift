@@ -49,21 +49,26 @@ import Testing
         decide(1, person: 4, &box, at: 1000)
         try commit(&box, journal)
         send(&box, .ticketed(Array("ticket".utf8)), at: 1000)
-        decide(2, kind: .wake, &box, at: 2000)
-        send(&box, .refused(retryAfter: nil), at: 2000)
-        decide(3, person: 1, &box, at: 3000)
-        send(&box, .delivered, at: 3000)
+        decide(2, person: 1, &box, at: 2000)
+        send(&box, .delivered, at: 2000)
+        decide(3, kind: .wake, &box, at: 3000)
+        send(&box, .refused(retryAfter: nil), at: 3000)
         decide(4, person: 2, &box, at: 4000)
         try commit(&box, journal)
-        let expected = box.tickets.waiting + box.open
+        // What a start forgets is how often a sink that took others did not take it.
+        let expected = (box.tickets.waiting + box.open).map { push in
+            var push = push
+            push.strikes = 0
+            return push
+        }
         try journal.close()
         journal = try Journal(path: directory.store)
         let found = try journal.pushes()
-        #expect(found == Array(expected))
+        #expect(found == expected)
         #expect(found.map(\.state) == [.ticketed, .waiting, .waiting])
         #expect(found[0].facts.cause == .permissionDenied && found[0].token == 99)
         #expect(try journal.lastPush() == 4)
-        #expect(try journal.connection.integer("SELECT outcome FROM pushes WHERE number = 3") == 0)
+        #expect(try journal.connection.integer("SELECT outcome FROM pushes WHERE number = 2") == 0)
         try journal.begin()
         try journal.set(pushClaims: 7)
         try journal.commit()

@@ -65,12 +65,36 @@ import Testing
         #expect(parts[1] == PageSamples.text(body))
         #expect(lines[0] == "POST /hooks/a?b=c HTTP/1.1")
         let signature = key.signature(
-            id: Self.message.id, seconds: PageSamples.time.milliseconds / 1000, body: body)
+            id: ReceiverCaller.id(of: Self.message, body),
+            seconds: PageSamples.time.milliseconds / 1000, body: body)
         for line in [
-            "Content-Type: application/json", "webhook-id: msg_00000000000000ab_5",
+            "Content-Type: application/json",
+            "webhook-id: \(ReceiverCaller.id(of: Self.message, body))",
             "webhook-timestamp: 1795230000", "webhook-signature: \(signature)",
             "Authorization: Bearer t0ken",
         ] { #expect(lines.contains { $0 == line }, "\(line)") }
+    }
+
+    @Test func `A9: what is sent under one id is one body, also after another process sent it`() {
+        let key = Self.message
+        let body = WebhookBody.bytes(key)
+        #expect(ReceiverCaller.id(of: key, body) == ReceiverCaller.id(of: key, body))
+        #expect(ReceiverCaller.id(of: key, body).hasPrefix("msg_00000000000000ab_5_"))
+        var others: [PageMessage] = []
+        // One of several is over, or erased, or more fire beside it.
+        for change in [
+            { $0.alerts = [PageSamples.alert(region: "south", incident: 18)] },
+            { $0.alerts[0].annotations = [] }, { $0.contextMore = 3 },
+            {
+                $0.alerts[0].endsAt = PageSamples.time; $0.alerts[0].isFiring = false
+            },
+        ] as [(inout PageMessage) -> Void] {
+            var message = key
+            change(&message)
+            others.append(message)
+        }
+        let ids = (others + [key]).map { ReceiverCaller.id(of: $0, WebhookBody.bytes($0)) }
+        #expect(Set(ids).count == 5)
     }
 
     @Test func `an alertmanager gets what is its own at its own path`() {
@@ -130,10 +154,10 @@ import Testing
 
     @Test(
         arguments: [
-            ("7", 7000), ("0", 0), ("3600", 3_600_000), ("3601", 3_600_000),
-            ("99999999999999999999", 3_600_000), ("Sat, 21 Nov 2026 03:00:30 GMT", 30_000),
+            ("7", 7000), ("0", 0), ("300", 300_000), ("301", 300_000),
+            ("99999999999999999999", 300_000), ("Sat, 21 Nov 2026 03:00:30 GMT", 30_000),
             ("Saturday, 21-Nov-26 03:00:30 GMT", 30_000), ("Sat Nov 21 03:00:30 2026", 30_000),
-            ("Sat, 21 Nov 2026 02:00:00 GMT", 0), ("Sun, 22 Nov 2026 03:00:00 GMT", 3_600_000),
+            ("Sat, 21 Nov 2026 02:00:00 GMT", 0), ("Sun, 22 Nov 2026 03:00:00 GMT", 300_000),
             ("-1", nil), ("soon", nil), ("", nil), ("7 s", nil),
         ] as [(String, Int64?)])
     func `a receiver says how long it wants to be left alone`(text: String, span: Int64?) {
@@ -141,8 +165,13 @@ import Testing
         #expect(read == span.map { Milliseconds($0) })
     }
 
-    @Test func `how long to wait is told with what may be tried again, and only with that`() {
-        for (status, expected) in [("429 Slow", Milliseconds(7000)), ("403 No", nil)] {
+    @Test func `D2: Retry-After is heeded with all that may be tried again, and only with that`() {
+        let wish = Milliseconds(7000)
+        for (status, expected) in [
+            ("408 Timeout", wish), ("425 Early", wish), ("429 Slow", wish), ("500 Broken", wish),
+            ("502 Gateway", wish), ("503 Busy", wish), ("599 Other", wish), ("403 No", nil),
+            ("404 Gone", nil), ("301 Moved", nil),
+        ] as [(String, Milliseconds?)] {
             let (result, _) = Self.exchange(
                 PageSamples.address(.slack),
                 answer: Self.answer(status, fields: "Retry-After: 7\r\n"))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rollcall
 
-/// The list `receivers`, and `alive_ping`. Source: design §6 A8, §11.
+/// The list `receivers`, and `alive_ping`. Source: A8, §11.
 @Suite struct ReceiverSettingsTests {
     private static let key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
@@ -54,7 +54,9 @@ import Testing
                 webhook: {url: "https://hooks.example.org/alerts?k=v", secret_file: hook, bearer_token_file: bearer}
                 match: ["severity!=info", 'region="north"']
               - {name: chat, slack: {url_file: slack}}
-              - {name: am, alertmanager: {urls: ["http://127.0.0.1:9093", "http://[::1]:9093/am"]}}
+              - name: am
+                alertmanager: {urls: ["http://127.0.0.1:9093", "http://[::1]:9093/am"]}
+                resolve_timeout: 30m
               - {name: lines, log: {}}
             """, in: directory
         ).configuration
@@ -65,6 +67,9 @@ import Testing
             receivers[0].match.map(MatcherText.text) == [
                 "severity=critical", "region=a|b", "alertname!=Watchdog",
             ])
+        // D9: the address says until when, the outbox for how long ends are told.
+        #expect(receivers[3].resolveTimeout == .seconds(1800))
+        #expect(configuration.receivers[3].resolveTimeout == .seconds(1800))
         #expect(receivers[0].sendsResolved == false)
         #expect(receivers[0].repeatInterval == .seconds(1800))
         #expect(receivers[1].match.map(MatcherText.text) == ["severity!=info", "region=north"])
@@ -199,7 +204,7 @@ import Testing
         #expect(throws: ConfigurationError.self) { try read(yaml(5)) }
     }
 
-    @Test func `without libcurl a receiver is an error that names the package`() throws {
+    @Test func `A12: without libcurl a receiver is an error that names the package`() throws {
         #expect(
             fault("name: x, slack: {url: 'https://a'}", hasCurl: false)
                 == "line 2: receivers[0].slack: libcurl cannot be loaded (no libcurl.so.4): "

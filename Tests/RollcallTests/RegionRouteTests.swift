@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rollcall
 
-/// `GET /v1/regions`, `GET /v1/status` and what gaps say in words. Source: design §9.
+/// `GET /v1/regions`, `GET /v1/status` and what gaps say in words. Source: V5.
 @Suite struct RegionRouteTests {
     private static func region(_ name: String, _ text: String) -> [String: Any] {
         var counts: [String: Int] = [:]

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Rollcall
 
-/// Settings read again while the server runs, all or nothing. Source: design §9, fine print F19.
+/// Settings read again while the server runs, all or nothing. Source: V8, F19.
 @Suite struct ReloaderTests {
     /// A keeper with a store, a file of settings and a reloader for both; gone with the test.
     private final class Bench: Sendable {
-        private let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let keeper: Keeper
         let edge = EdgeFigures()
         let reloader: Reloader
@@ -121,6 +121,40 @@ import Testing
         #expect(bench.figures() == ["rollcall_config_last_reload_successful 0"])
         try bench.write("limits:\n  items: 1\n")
         #expect(bench.reload() == "limits.items: 10000 → 1")
+        #expect(bench.figures() == ["rollcall_config_last_reload_successful 1"])
+    }
+
+    @Test func `J6: what cannot be journaled changes nothing, and going back is a change again`()
+        throws
+    {
+        let a = "liveness: {forget_after: 7d}\nlimits: {items: 100}\n"
+        let bench = try Bench(a)
+        bench.reloader.start()
+        #expect(bench.reload() == "")
+        #expect(bench.applied.all.count == 1)
+        let before = try bench.kept()
+        let outsider = try SQLiteConnection(path: bench.directory.store, access: .readWrite)
+        outsider.setBusyTimeout(milliseconds: 5000)
+        try outsider.run("BEGIN IMMEDIATE")
+        try bench.write("liveness: {forget_after: 3d}\nlimits: {items: 5}\n")
+        #expect(bench.reload().hasPrefix("unavailable: the commit failed"))
+        // Tokens, limits and receivers are those of before: they come with `apply`.
+        #expect(bench.applied.all.count == 1)
+        #expect(bench.figures() == ["rollcall_config_last_reload_successful 0"])
+        #expect(try bench.kept().policy == before.policy)
+        try outsider.run("ROLLBACK")
+        try outsider.close()
+        #expect(isTrueSoon { bench.keeper.isTakingWrites })
+        // What was kept is in force by now, so the settings from before are others than those.
+        #expect(try bench.kept().policy.forgetAfter == .seconds(3 * 86_400))
+        try bench.write(a)
+        #expect(bench.reload() == "")
+        let after = try bench.kept()
+        #expect(after.policy == before.policy)
+        #expect(bench.applied.all.map(\.scanLimits.itemsMax) == [100, 100])
+        // And it is one only once.
+        #expect(bench.reload() == "")
+        #expect(try bench.kept().nextRow == after.nextRow)
         #expect(bench.figures() == ["rollcall_config_last_reload_successful 1"])
     }
 

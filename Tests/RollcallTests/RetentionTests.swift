@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rollcall
 
-/// What is cut, what stays, and that nobody notices (design §1 J7).
+/// What is cut, what stays, and that nobody notices (J7).
 @Suite struct RetentionTests {
     private static let day: Int64 = 86_400_000
     /// The midnight that every test begins at.
@@ -112,6 +112,90 @@ import Testing
         _ = try cut(store, bytesMax: 1, at: Self.began + 10 * Self.day)
         let kept = try store.journal.checkpoints(beforeTurn: .max)
         #expect(kept.map(\.turn) == [36, 40])
+        #expect(state(try store.recover().engine) == state(engine))
+        try store.journal.close()
+    }
+
+    /// One day: 240 turns of 40 rows, and checkpoints behind turns 120, 180 and 240.
+    private func crowdedDay() throws -> (store: KeeperStore, engine: Engine) {
+        let store = try KeeperStore(path: directory.store)
+        var engine = Engine()
+        var checkpoints = CheckpointWriter(last: nil)
+        for turn in 1...240 {
+            let now = Self.began + Int64(turn) * 60_000
+            var pending = PendingTurn()
+            let items = (0..<40).map {
+                #"{"responder_id":"somebody-\#($0)","updates":[{"sequence":\#(turn)}]}"#
+            }
+            let body = Array("[\(items.joined(separator: ","))]".utf8)
+            let scan = try ItemScanner.scan(body.span, kind: .batch)
+            let instant = RunningTime(milliseconds: now)
+            _ = pending.fold(.items(scan.items, source: Self.source), into: &engine, at: instant)
+            engine.advance(to: instant)
+            pending.take(from: &engine)
+            pending.close(number: Int64(turn), engine)
+            try store.commit([pending])
+            guard turn >= 120, turn % 60 == 0 else { continue }
+            try checkpoints.writeWhole(
+                turn: Int64(turn), engine, clock(now), to: store.journal)
+        }
+        return (store, engine)
+    }
+
+    @Test func `J7: the size is a cap: of a day that is not over as much goes as must`() throws {
+        let (store, engine) = try crowdedDay()
+        let now = Self.began + 241 * 60_000
+        let capture = LogCapture()
+        let bytesMax = try store.journal.usedBytes()
+        var writer = RetentionWriter(bytesMax: bytesMax, log: capture.logger)
+        for second in 0..<40 {
+            // Between checkpoints, and long before the next look at the age.
+            try writer.consider(
+                store.journal, clock(now + Int64(second) * 1000), age: .seconds(30 * 86_400),
+                hasCheckpointed: false)
+            guard writer.isBusy else { break }
+            #expect(writer.isBehind)
+            try store.journal.begin()
+            // All that is to go in this step, since there is time.
+            let pieces = try writer.write(to: store.journal, allowance: .seconds(60))
+            try store.journal.commit()
+            #expect(pieces >= 1 && !writer.isBusy)
+        }
+        #expect(try store.journal.usedBytes() <= bytesMax - bytesMax / 16)
+        let first = try #require(try store.journal.firstTurn())
+        #expect(first.number > 1 && first.number < 120, "\(first.number)")
+        let row = try store.journal.connection.integer("SELECT min(id) FROM journal")
+        #expect(row == first.firstRow)
+        #expect(state(try store.recover().engine) == state(engine))
+        let text = capture.lines.joined(separator: "\n")
+        #expect(text.contains("more than 80 % of storage.size"))
+        #expect(text.contains("leaves less than 7 days of history"))
+        // What a replay lacks by it is said.
+        let note = try #require(try StoreExport(path: directory.store).note)
+        #expect(note.contains("behind turn 180: what is kept from before, since "))
+        try store.journal.close()
+        #expect(try BackupCheck.run(directory.store, of: "it").number == 240)
+    }
+
+    @Test func `a size that the two newest checkpoints exceed takes nothing of them, and is said`()
+        throws
+    {
+        let (store, engine) = try crowdedDay()
+        let capture = LogCapture()
+        var writer = RetentionWriter(bytesMax: 4096, log: capture.logger)
+        for second in 0..<40 {
+            try writer.consider(
+                store.journal, clock(Self.began + 241 * 60_000 + Int64(second) * 1000),
+                age: .seconds(30 * 86_400), hasCheckpointed: false)
+            guard writer.isBusy else { continue }
+            try store.journal.begin()
+            try writer.write(to: store.journal)
+            try store.journal.commit()
+        }
+        #expect(writer.isBeyond && !writer.isBehind)
+        #expect(try store.journal.checkpoints(beforeTurn: .max).map(\.turn) == [180, 240])
+        let text = capture.lines.joined(separator: "\n")
+        #expect(text.contains("too small for what comes between two checkpoints"))
         #expect(state(try store.recover().engine) == state(engine))
         try store.journal.close()
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rollcall
 
-/// Secrets in settings, inline or by file. Source: design §9.
+/// Secrets in settings, inline or by file. Source: V8.
 @Suite struct SecretTests {
     private struct Reading {
         var secret: String?

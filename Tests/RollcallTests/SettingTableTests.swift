@@ -26,9 +26,12 @@ import Testing
         strange.policy.feedMinActive = 1
         strange.policy.feedStallAfter = Milliseconds(1500)
         strange.bodyBytesMax = 1025
-        strange.scanLimits = ScanLimits(itemsMax: 1, depthMax: 3)
+        strange.scanLimits = ScanLimits(itemsMax: 1, depthMax: 3, circlesMax: 4)
         strange.policy.respondersMax = 2
         strange.policy.regionLabelsMax = 3
+        strange.policy.circleNamesMax = 5
+        strange.policy.regionNamesMax = 6
+        strange.policy.versionNamesMax = 7
         strange.connectionsMax = 8
         strange.policy.coverageRegions = ["north", "yes", "Köln \"Süd\"\n#", "1e3"].map {
             Array($0.utf8)
@@ -167,7 +170,8 @@ import Testing
                 "A stalled feed may be suspected once 20 were ONLINE and nobody sent a batch for "
                     + "45 s.",
                 "A body holds at most 8 MiB, 10000 items and 16 levels; there are at most 512 "
-                    + "connections, 5000000 people and, in metrics, 256 regions.",
+                    + "connections, 5000000 people and, in metrics, 256 regions. Known at once are at most "
+                    + "100000 regions, 2000000 circles, 64 of them a person, and 10000 versions.",
                 "Must always be staffed: north, south.",
                 "HighOfflineRate (warning) fires after 60 s when more than 10 % of all people who "
                     + "are expected are OFFLINE.",

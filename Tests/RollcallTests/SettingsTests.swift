@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rollcall
 
-/// The file and what wins over it. Source: design §9, §11.
+/// The file and what wins over it. Source: V8, V8.
 @Suite struct SettingsTests {
     private func read(
         _ yaml: String, variables: [String: String] = [:], flags: [String: String] = [:]
@@ -64,7 +64,7 @@ import Testing
             ),
             (
                 "liveness: {forget_after: 7}",
-                "line 1: liveness.forget_after must be a duration such as 1500ms, 90s, 15m, 4h or "
+                "line 1: liveness.forget_after must be a duration such as 1500ms, 90s, 2m30s, 4h or "
                     + "30d, from 1ms to 366d (7)"
             ),
             (

@@ -31,6 +31,19 @@ import Testing
             ])
     }
 
+    @Test func `A7: what was probably not meant is told, and an id is passed on`() throws {
+        let answer =
+            "{\"silence\":\(Self.silence),\"warnings\":[\"there is no alert \\\"x\u{9B}\\\"\"]}"
+        let server = try CannedServer(["/v1/silences": answer])
+        defer { server.stop() }
+        let question = try SilenceQuestion(
+            matchers: ["alertname=x"], span: "2h", author: "kim", comment: "c", id: "k-1",
+            isJSON: false)
+        let text = try question.answer(from: try server.asked(), style: ConsoleStyle())
+        #expect(text.hasSuffix("\nwarning: there is no alert \"x\\u{9B}\"\n"))
+        #expect(server.questions.first?.hasSuffix(#","id":"k-1"}"#) == true)
+    }
+
     @Test func `silences are a table that cannot steer a terminal`() throws {
         let server = try CannedServer(["/v1/silences": "{\"silences\":[\(Self.silence),{}]}"])
         defer { server.stop() }

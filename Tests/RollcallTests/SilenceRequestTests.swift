@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rollcall
 
-/// Bodies of `POST /v1/silences`, and conditions as text. Source: design §6 A7.
+/// Bodies of `POST /v1/silences`, and conditions as text. Source: A7.
 @Suite struct SilenceRequestTests {
     private static let now = GapsCommandTests.now
 
@@ -121,9 +121,36 @@ import Testing
         ),
         (
             #""matchers":["a=b"],"id":"7","#,
-            "/id: a silence cannot be changed: end it and begin another"
+            "/id: a name of your own expected: a silence cannot be changed, end it and begin another"
+        ),
+        (
+            #""matchers":["a=b"],"id":7,"#,
+            "/id: a name of your own expected: a silence cannot be changed, end it and begin another"
         ),
     ]
+
+    @Test func `the same body has the same fingerprint at any time, another has another`() throws {
+        func read(_ members: String, later: Int64 = 0) throws -> Silence {
+            let body = try JSONTree(reading: Array("{\(members)}".utf8))
+            return try SilenceRequest(body, now: Self.now + .seconds(later)).silence
+        }
+        let body = #""id":"k-1","matchers":["a=b"],"author":"kim","comment":"c","duration":"2h""#
+        let first = try read(body)
+        #expect(first.requestID == Array("k-1".utf8))
+        #expect(try read(body, later: 60).fingerprint == first.fingerprint)
+        for (old, new) in [
+            ("a=b", "a=c"), ("a=b", "a!=b\",\"c=d"), ("kim", "kai"), (#""c""#, #""d""#),
+            ("2h", "3h"),
+            (#""comment":"c""#, #""comment":"kim""#),
+        ] {
+            #expect(try read(body.replacing(old, with: new)).fingerprint != first.fingerprint)
+        }
+        #expect(try read(body.replacing("k-1", with: "")).fingerprint == 0)
+        // What is asked for again may be over by now.
+        let ended =
+            #""id":"k","matchers":["a=b"],"author":"k","comment":"c","ends_at":"2020-01-01T00:00:00Z""#
+        #expect(try read(ended).endsAt.milliseconds == 1_577_836_800_000)
+    }
 
     @Test(arguments: Self.wrong)
     func `what is wrong is told by its place`(members: String, message: String) {

@@ -44,7 +44,8 @@ import Testing
         {"alerts":[
           {"alertname":"HighOfflineRate","state":"firing","severity":"warning",
            "starts_at":"2026-11-21T05:50:00.000Z","annotations":{"summary":"6 of 41 offline"},
-           "told":[{"receiver":"hook"}],"muted":[{"receiver":"oncall","reason":"silence",
+           "receivers":[{"receiver":"hook","state":"trying","attempts":3,"last_error":"timed out",
+            "next_attempt_at":"2026-11-21T06:00:05.000Z"}],"muted":[{"receiver":"oncall","reason":"silence",
            "silence":3}]},
           {"alertname":"NoOnlineResponders","state":"pending","severity":"critical",
            "active_at":"2026-11-21T05:59:30.000Z","annotations":{"summary":"west: nobody online"}},
@@ -108,17 +109,106 @@ import Testing
                 and 4 more: --limit shows more here, rollcall gaps all
 
                 Alerts: 1 firing, 1 pending. 1 silence in force.
-                FIRING HighOfflineRate (warning) since 10m ago (05:50:00)
-                  6 of 41 offline. Told: hook (has messages waiting); not told: oncall (silenced
-                  by 3).
                 pending NoOnlineResponders (critical) since 30s ago (05:59:30)
                   west: nobody online.
+                FIRING HighOfflineRate (warning) since 10m ago (05:50:00)
+                  6 of 41 offline. Nobody was told; NOT REACHED: hook (trying, 3 attempts, last
+                  error: timed out, next in 5s); not told: oncall (silenced by 3).
 
                 Rollcall 0.1.0, started 1d 1h ago (2026-11-20 05:00:00); store ok, 13 MiB,
                 history since 2026-11-01 00:00:00; nudges dry run, 2 waiting; receivers oncall,
                 hook (3 waiting); LAST RELOAD REFUSED: the settings from before are in force.
 
                 """)
+    }
+
+    /// Told is only who took it.
+    @Test func `D1: who has not taken an alert is named with what they answered`() throws {
+        var answers = Self.answers()
+        func told(_ receivers: String) throws -> String {
+            answers["/v1/alerts"] = """
+                {"alerts":[{"alertname":"A","state":"firing","severity":"critical",
+                 "annotations":{"summary":"s"},"told":[{"receiver":"pager"}],
+                 "receivers":[\(receivers)]}]}
+                """
+            return try Self.print(answers).split(separator: "\n").map { $0.drop { $0 == " " } }
+                .joined(separator: " ")
+        }
+        let taken =
+            #"{"receiver":"pager","state":"taken","taken_at":"2026-11-21T05:59:35.000Z","attempts":1}"#
+        #expect(try told(taken).contains("s. Told: pager 25s ago (05:59:35). Rollcall"))
+        let refused =
+            #"{"receiver":"pager","target":1,"state":"refused","attempts":1,"last_error":"\u001b403"}"#
+        #expect(
+            try told(taken + "," + refused).contains(
+                "Told: pager 25s ago (05:59:35); NOT REACHED: pager (address 2) (refused, 1 attempt, "
+                    + #"last error: \u{1B}403)."#))
+        #expect(
+            try told(#"{"receiver":"pager","state":"waiting","attempts":0}"#).contains(
+                "s. Nobody was told; NOT REACHED: pager (waiting). Rollcall"))
+        #expect(try told("").contains("s. Nobody was told; no receiver is set for it. Rollcall"))
+    }
+
+    @Test func `D1: that nobody has been reached comes before everything else`() throws {
+        func first(_ members: String) throws -> String {
+            let status = Self.blind.replacing(
+                #""sources":[]}"#, with: #""sources":[],"nobody_reached":\#(members)}"#)
+            let text = try Self.print(Self.answers(status))
+            return text.split(separator: "\n\n")[0].split(separator: "\n").joined(separator: " ")
+        }
+        let since = #""since":"2026-11-21T05:54:00.000Z","incidents":[3,4]"#
+        #expect(
+            try first(#"{"alerts":2,\#(since),"reason":"not_taken"}"#).hasPrefix(
+                "NOBODY HAS BEEN REACHED: no receiver has taken 2 critical alerts, firing since 6m "
+                    + "ago (05:54:00). NOT WATCHING since"))
+        #expect(
+            try first(#"{"alerts":1,\#(since),"reason":"no_receiver"}"#).hasPrefix(
+                "NOBODY HAS BEEN REACHED: no receiver is set for 1 critical alert, firing since"))
+        #expect(try first("null").hasPrefix("NOT WATCHING since"))
+    }
+
+    @Test func `the worst alerts come first, and are not hidden behind many others`() throws {
+        func alert(
+            _ name: String, _ severity: String, _ state: String, _ count: Int, _ minute: Int
+        ) -> String {
+            let begin = state == "firing" ? "starts_at" : "active_at"
+            return """
+                {"alertname":"\(name)","state":"\(state)","severity":"\(severity)","count":\(count),
+                 "\(begin)":"2026-11-21T05:\(minute):00.000Z","annotations":{"summary":"s"}}
+                """
+        }
+        var alerts = (10..<20).map { alert("Flaps\($0)", "warning", "firing", 1, $0) }
+        alerts += [
+            alert("Pends", "critical", "pending", 9, 10), alert("Old", "critical", "firing", 3, 20),
+            alert("Many", "critical", "firing", 40, 50), alert("New", "critical", "firing", 3, 40),
+            alert("Told", "info", "firing", 99, 10),
+        ]
+        var answers = Self.answers()
+        answers["/v1/alerts"] = "{\"alerts\":[\(alerts.joined(separator: ","))]}"
+        let text = try Self.print(answers, limit: 6)
+        let names = text.split(separator: "\n").filter { $0.contains(") since ") }.map {
+            String($0.split(separator: " ")[1])
+        }
+        #expect(names == ["Many", "Old", "New", "Pends", "Flaps10", "Flaps11"])
+        #expect(text.contains("\nand 9 more\n"))
+    }
+
+    @Test func `D7: who is silent is the engine's number, and so are the causes`() throws {
+        let status = Self.status.replacing(
+            #""last_batch_at":"2026"#,
+            with:
+                #""gaps":{"open":6,"suspected":{"no_network":2,"mass_gap":4}},"last_batch_at":"2026"#
+        )
+        let text = try Self.print(Self.answers(status))
+        #expect(
+            text.contains("6 silent, the newest first\nSuspected: 4 mass gap, 2 no network.\nr-23"))
+        let fewer = status.replacing(#""OFFLINE":6}"#, with: #""OFFLINE":5}"#)
+        #expect(
+            try Self.print(Self.answers(fewer)).contains(
+                "5 silent, the newest first\nSuspected of 6 open gaps: 4 mass gap, 2 no network.\n")
+        )
+        let nobody = status.replacing(#""OFFLINE":6}"#, with: #""OFFLINE":0}"#)
+        #expect(try Self.print(Self.answers(nobody)).contains("\n\nNobody is silent.\n\n"))
     }
 
     @Test func `while nobody watches that comes first, and nothing is said for sure`() throws {
@@ -149,7 +239,7 @@ import Testing
     @Test func `each part shows so many rows, and says how many there are more`() throws {
         let text = try Self.print(Self.answers(), limit: 1)
         #expect(text.contains("\nand 1 more\nall"))
-        #expect(text.contains("FIRING HighOfflineRate"))
+        #expect(text.contains("pending NoOnlineResponders"))
         #expect(text.contains("\nand 1 more\n\nRollcall"))
         #expect(text.contains("receivers oncall,\nand 1 more"))
         #expect(!text.contains("Watchdog"))

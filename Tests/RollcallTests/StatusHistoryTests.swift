@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rollcall
 
-/// Samples of the fleet, and `GET /v1/status/history`. Source: design §1 J6, J7, §2, §9.
+/// Samples of the fleet, and `GET /v1/status/history`. Source: J6, J7, §2, §9.
 @Suite struct StatusHistoryTests {
     private let directory = TemporaryDirectory()
 
@@ -162,6 +162,10 @@ import Testing
     @Test func `what is looked at is bounded, and what is left is said to be`() throws {
         var story = try HistoryStory(directory)
         try tell(&story, minutes: 6)
+        for second: Int64 in [400, 420] {
+            try story.turn(at: second, [.store(isFailing: true)])
+            try story.turn(at: second + 5, [.store(isFailing: false)])
+        }
         try story.store.journal.close()
         let span = "since=\(time(0))&until=\(time(360))&step=1m"
         for (most, count) in [(6, 6), (5, 5)] {
@@ -174,7 +178,7 @@ import Testing
             #expect(answer["truncated"] as? Bool == (most < 6))
             server.stop()
         }
-        // Each start of a server is a window.
+        // The starts of these servers are one window, so close are they (D5).
         for (most, isCut) in [(3, false), (2, true)] {
             var limits = HistoryLimits()
             limits.blindWindows = most

@@ -4,7 +4,7 @@ import Testing
 @testable import Rollcall
 
 /// What serves the page for people; how it looks and lives is for a browser to say, in the
-/// acceptance tests. Source: design §9.
+/// acceptance tests. Source: V4.
 @Suite(.serialized) struct StatusPageTests {
     private func ask(
         _ port: Int, _ method: String, _ path: String, fields: String = ""

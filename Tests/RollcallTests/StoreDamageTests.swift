@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rollcall
 
-/// A store in which a bit flipped or of which an end is missing is never wrong silently (P12, D-08).
+/// A store in which a bit flipped or of which an end is missing is never wrong silently (G12, D-08).
 ///
 /// `ROLLCALL_FLIPS=1000` flips that many bits, and cuts files 200 times.
 @Suite struct StoreDamageTests {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Rollcall
 
-/// An export replays to what the store holds, from wherever it begins (design §9).
+/// An export replays to what the store holds, from wherever it begins (V7).
 @Suite struct StoreExportTests {
     private func lines(
         _ path: String, since: Timestamp? = nil, until: Timestamp? = nil

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Rollcall
 
-/// A store that cannot be read is put aside, never deleted, and said (P12, D-08).
+/// A store that cannot be read is put aside, never deleted, and said (G12, D-08).
 @Suite struct StoreQuarantineTests {
     private let directory = TemporaryDirectory()
     private var path: String { directory.store }
@@ -153,11 +153,11 @@ import Testing
     @Test func `a newer version is refused, byte for byte`() throws {
         try serve()
         let store = try KeeperStore(path: path)
-        try store.journal.connection.run("PRAGMA user_version = 9")
+        try store.journal.connection.run("PRAGMA user_version = 99")
         try store.journal.close()
         let before = directory.bytes("rollcall.db")
         let error = try thrown { _ = try StoreOpening(path: path) }
-        #expect(error == .newerVersion(path: path, found: 9, known: 8))
+        #expect(error == .newerVersion(path: path, found: 99, known: JournalSchema.version))
         #expect(directory.bytes("rollcall.db") == before)
         #expect(aside() == [])
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rollcall
 
-/// Alerts over a restart: nobody is told twice, and a page keeps its key (design §1 J3, J4, §6 A1).
+/// Alerts over a restart: nobody is told twice, and a page keeps its key (J3, J4, §6 A1).
 @Suite struct StoredAlertTests {
     private static let began: Int64 = 1_795_230_000_000
 

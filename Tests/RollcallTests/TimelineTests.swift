@@ -5,7 +5,7 @@ import Testing
 
 @testable import Rollcall
 
-/// One person's history, walked back (design §1 J7, §9), and who waits for it.
+/// One person's history, walked back (J7, §9), and who waits for it.
 @Suite struct TimelineTests {
     private let directory = TemporaryDirectory()
 
@@ -43,7 +43,7 @@ import Testing
             events.map(line) == [
                 "00:13:20 status UNKNOWN ONLINE", "00:13:20 status NOT_EXPECTED UNKNOWN",
                 "00:13:20 server UNKNOWN ONLINE", "00:13:20 told ON_DUTY",
-                "00:12:00 blind end store", "00:11:40 blind begin store",
+                "00:12:00 blind end store", "00:11:41 blind begin store",
                 "00:09:21 status ONLINE NOT_EXPECTED", "00:09:21 told OFF_DUTY",
                 "00:08:40 gap verdict network", "00:09:20 contact", "00:08:00 contact",
                 "00:06:40 gap closed", "00:06:40 status OFFLINE ONLINE", "00:06:40 contact",

@@ -127,7 +127,12 @@ import Testing
             "liveness.on_duty.offline_after",
             "--set liveness.on_duty.offline_after: like liveness.on_duty.offline_after=120s,240s expected"
         ),
-        ("liveness.on_duty.offline=1s", "--set liveness.on_duty.offline: unknown setting"),
+        (
+            "liveness.on_duty.offline=1s",
+            "--set liveness.on_duty.offline: unknown setting, did you mean "
+                + "\"liveness.on_duty.offline_after\"?"
+        ),
+        ("colour=1s", "--set colour: unknown setting"),
         (
             "web.listen_address=1.2.3.4:5",
             "--set web.listen_address: decides nothing that a replay could show, or is no single value"

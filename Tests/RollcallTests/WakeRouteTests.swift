@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rollcall
 
-/// `POST /v1/wakes`. Source: design §7 N9.
+/// `POST /v1/wakes`. Source: N9.
 @Suite struct WakeRouteTests {
     private let directory = TemporaryDirectory()
 
@@ -75,6 +75,53 @@ import Testing
         #expect(lines(answer).last == "silent wake")
         #expect(answer["sent"] == .boolean(false))
         #expect(answer["mode"]?.text == "\(mode.word)")
+    }
+
+    @Test func `who writes alone gets the numbers, and who may read the ids`() throws {
+        func token(_ name: String, _ scopes: Set<Access.Scope>) throws -> Access.Token {
+            try Access.Token(
+                name: name, scopes: scopes, bytes: Array("\(name)-0123456789abcdef".utf8))
+        }
+        var rules = Doors.Rules()
+        rules.access = try Access(tokens: [
+            token("writer", [.ingest]), token("both", [.ingest, .read]), token("page", [.read]),
+        ])
+        let server = try HistoryServer(directory, rules: rules)
+        defer { server.stop() }
+        let people =
+            #"[{"responder_id":"a1","circles":["c"]},{"responder_id":"b1","circles":["c"],"#
+            + #""sharing":"paused"},{"responder_id":"v1","circles":["c"]}]"#
+        func post(_ path: String, _ body: String, _ token: String) throws -> RawClient.Answer {
+            try server.answer(path, "POST", body: body, token: "\(token)-0123456789abcdef")
+        }
+        #expect(try post("/v1/batches", people, "writer").status == 200)
+        let call = #"{"circle":"c","viewer":"v1"}"#
+        let counted = try post("/v1/wakes", call, "writer").body
+        let numbers = try JSONTree(reading: Array(counted.utf8))
+        #expect(numbers["woken"] == 1 && numbers["skipped"] == ["paused": 1])
+        #expect(numbers["beyond"] == 0 && numbers["decisions"] == nil)
+        #expect(!counted.contains("a1") && !counted.contains("b1"))
+        let told = try JSONTree(reading: Array(try post("/v1/wakes", call, "both").body.utf8))
+        #expect(lines(told) == ["a1 skip woken", "b1 skip paused"])
+        #expect(told["woken"] == 0 && told["skipped"] == ["paused": 1, "woken": 1])
+        #expect(try post("/v1/wakes", call, "page").status == 403)
+    }
+
+    @Test func `a circle or a viewer that looks like a place is refused and counted`() throws {
+        let server = try self.server(.live)
+        defer { server.stop() }
+        for body in [
+            #"{"circle":"52.5200, 13.4050","viewer":"v"}"#, #"{"circle":"c","viewer":"geo:1,2"}"#,
+        ] {
+            let answer = try server.answer("/v1/wakes", "POST", body: body)
+            #expect(answer.status == 422 && answer.body.contains("coordinates"))
+        }
+        let silence =
+            #"{"matchers":["alertname=Watchdog"],"duration":"1h","author":"a","#
+            + #""comment":"at 52.52;13.40"}"#
+        #expect(try server.answer("/v1/silences", "POST", body: silence).status == 422)
+        let page = try server.answer("/metrics").body
+        #expect(page.contains("rollcall_item_problems_total{reason=\"coordinate\"} 3\n"))
     }
 
     @Test func `a circle of nobody has nobody to wake`() throws {

@@ -81,6 +81,8 @@ enum Happening {
     case edge(phone: Int)
     /// Something happens that nudges depend on.
     case nudging
+    /// Something changes about who is told.
+    case telling
     /// Phones report together while everything is well.
     case slot
     /// The backends tell the truth about everybody.

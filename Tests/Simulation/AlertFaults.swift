@@ -1,4 +1,4 @@
-/// What alerts are about: phones that come and go, regions that empty. Source: design §6.
+/// What alerts are about: phones that come and go, regions that empty. Source: Contract/Alerts.
 extension World {
     // MARK: - Flapping
 
@@ -11,7 +11,7 @@ extension World {
     }
 
     /// The phone is back, and silent again until it is OFFLINE. Now and then the server says so
-    /// before, or says that it is back: such changes do not count (fine print F28).
+    /// before, or says that it is back: such changes do not count (F28).
     mutating func flap(_ number: Int, _ left: Int64) {
         guard healing == nil, isRunning(number) else { return }
         let backend = phones[number].backend
@@ -71,7 +71,7 @@ extension World {
     }
 
     /// Whoever came to work is not heard for a while, and nothing is seen when that begins to count
-    /// (fine print F29).
+    /// (F29).
     private mutating func keepWaiting(for staff: [Int]) {
         guard let first = staff.first else { return }
         let length = stretch(of: first)

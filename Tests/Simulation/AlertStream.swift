@@ -1,4 +1,4 @@
-/// Rules that hold for the alert lines of any story. Source: design §6, fine print F1, F27.
+/// Rules that hold for the alert lines of any story. Source: Contract/Alerts, F1, F27.
 ///
 ///     nothing ──► pending ──► firing ──► resolved
 ///        │           └──► inactive

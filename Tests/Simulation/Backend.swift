@@ -130,12 +130,12 @@ extension World {
         for number in backends.indices where everybody || number == chosen {
             var length = dice.pick([5000, 15_000, 40_000, 120_000, policy.onDuty.offlineAfter * 2])
             if let every = backends[number].beatsEvery, dice.chance(600) {
-                // Missing 2.5 beats and what lies beside it (design §2 B2).
+                // Missing 2.5 beats and what lies beside it (B2).
                 length = Int64(every) * dice.pick([2500, 3000, 8000, 40_000]) + dice.number(-1...1)
                 length = min(length, faultsEnd / 3)
                 mark("heartbeats missing")
                 if !everybody, backends.count > 1, dice.chance(250) {
-                    // Disarmed by itself while another one beats (design §2 B2).
+                    // Disarmed by itself while another one beats (B2).
                     length = dice.pick([890_000, 900_000, 1_000_000]) + Int64(every) * 2500
                     mark("source missing for 15 minutes")
                 }

@@ -11,7 +11,7 @@ extension World {
 
     // MARK: - Transitions
 
-    /// A backend declares somebody's status: agreeing, early, late or wrong. Source: design §4 L7.
+    /// A backend declares somebody's status: agreeing, early, late or wrong. Source: L7.
     mutating func opine() {
         let backend = pickBackend()
         if dice.chance(200), let old = backends[backend].opinions.last {
@@ -76,7 +76,7 @@ extension World {
         return "t-\(transitionCount)"
     }
 
-    /// The backend declares 20 and more worse although they were just heard. Source: design §4 L7.
+    /// The backend declares 20 and more worse although they were just heard. Source: L7.
     mutating func declareMass() {
         let backend = pickBackend()
         let chosen = phones.indices.filter { !phones[$0].isDead && !phones[$0].isErased }
@@ -197,7 +197,7 @@ extension World {
         }
     }
 
-    /// Somebody is erased; their phone goes on; a fact may name them again (fine print F17).
+    /// Somebody is erased; their phone goes on; a fact may name them again (F17).
     mutating func eraseSomebody() {
         let number = pickPhone()
         let backend = pickBackend()
@@ -227,7 +227,7 @@ extension World {
         plan(.edge(phone: number), in: at - now)
     }
 
-    /// Something happens at a deadline itself (fine print F1).
+    /// Something happens at a deadline itself (F1).
     mutating func edge(_ number: Int) {
         guard isUp, healing == nil else { return }
         let backend = phones[number].backend

@@ -1,6 +1,6 @@
 /// Takes out of a story what no rule decides: two values of one fact for one watched instant.
 ///
-/// All instants inside a blind window are the same one (fine print F9), so what was told first for
+/// All instants inside a blind window are the same one (F9), so what was told first for
 /// it stays and other values are not sent.
 struct BlindTies {
     /// What was told of one field for one instant.
@@ -105,7 +105,7 @@ struct BlindWindows {
         var every: Int64
         var lastBeat: Int64
 
-        /// From here on it is missing (design §2 B2).
+        /// From here on it is missing (B2).
         var deadline: Int64 { lastBeat + every * 2500 }
     }
 
@@ -163,7 +163,7 @@ struct BlindWindows {
             }
         case .turn(let late):
             if (late ?? now - previous - 5000) > 5000 { windows.append(previous...now) }
-        case .clock, .policy, .stop: break
+        case .clock, .policy, .silence, .silenceEnd, .stop: break
         }
     }
 

@@ -59,8 +59,15 @@ enum Coverage {
         "push token told", "somebody is left alone",
     ]
 
+    private static let noticeSituations = [
+        "a silence begins", "a silence is ended", "another region says more",
+        "not told because blind", "not told because inhibited", "not told because silence",
+        "receivers changed", "told fired", "told of several at once", "told repeated",
+        "told resolved",
+    ]
+
     private static let situations =
-        gapSituations + alertSituations + nudgeSituations + [
+        gapSituations + alertSituations + nudgeSituations + noticeSituations + [
             "all backends cut off", "an old install speaks again", "app killed",
             "back-off at its longest", "backend clock skewed", "backend cut off",
             "background throttling", "backlog", "backlog in parts", "backlog newest first",

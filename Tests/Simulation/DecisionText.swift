@@ -18,6 +18,12 @@ extension StoryDecision {
         case .alert(let at, let name, let state, let labels, let value):
             begin(at, "alert") + ",\"alertname\":\"\(name)\",\"state\":\"\(state)\""
                 + ",\"labels\":\(labels),\"value\":\(value)}"
+        case .notice(let at, let receiver, let kind, let alerts):
+            begin(at, "notice") + ",\"receiver\":\(quoted(receiver)),\"what\":\"\(kind)\""
+                + ",\"alerts\":\"\(alerts.joined(separator: " "))\"}"
+        case .mute(let at, let receiver, let alert, let reason):
+            begin(at, "mute") + ",\"receiver\":\(quoted(receiver)),\"alert\":\"\(alert)\""
+                + ",\"reason\":\"\(reason)\"}"
         case .nudge(let at, let id, let decision, let reason):
             begin(at, "nudge") + ",\"responder_id\":\(quoted(id)),\"decision\":\"\(decision)\""
                 + (reason.map { ",\"reason\":\"\($0)\"" } ?? "") + "}"

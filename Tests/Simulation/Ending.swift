@@ -1,4 +1,4 @@
-/// What must be right once nothing is wrong any more. Source: design §4.
+/// What must be right once nothing is wrong any more. Source: Contract/Liveness.
 struct Ending {
     /// What really was.
     let truth: WorldTruth

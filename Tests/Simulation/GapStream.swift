@@ -1,4 +1,4 @@
-/// Rules that hold for the gap lines of any story. Source: design §5, fine print F5, F24, F26.
+/// Rules that hold for the gap lines of any story. Source: Contract/Gaps, F5, F24, F26.
 ///
 ///     nothing ──open──► open ──(judged)*──► closed ──► verdict, if it had reached OFFLINE
 struct GapStream {

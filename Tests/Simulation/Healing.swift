@@ -17,7 +17,7 @@ struct Healing {
 extension World {
     /// Beyond so many reports at different instants a story is too long.
     private static let slotsMax: Int64 = 110
-    /// Longer than refused writes are remembered (design §2 B1).
+    /// Longer than refused writes are remembered (B1).
     private static let calmMilliseconds: Int64 = 16_000
 
     /// Everything is repaired, and soon the backends tell the truth.

@@ -22,7 +22,7 @@ struct Host {
 }
 
 extension World {
-    /// Lengths around what decides: 15 s for a grace, 10 s for a late turn (design §2 B1, B5).
+    /// Lengths around what decides: 15 s for a grace, 10 s for a late turn (B1, B5).
     private mutating func absenceLength() -> Int64 {
         let length = dice.pick([
             0, 1, 1000, 3000, 9999, 10_000, 10_001, 14_999, 15_000, 15_001, 30_000, 90_000,
@@ -79,7 +79,7 @@ extension World {
         leave(.stopped, for: length)
     }
 
-    /// Several crashes within minutes: more than there are graces (design §2 B5).
+    /// Several crashes within minutes: more than there are graces (B5).
     mutating func crashInLoop() {
         guard isUp else { return }
         host.crashesLeft = dice.number(3...6)
@@ -198,7 +198,7 @@ extension World {
         company()
     }
 
-    /// Writes are refused for our own reasons (design §2 B1).
+    /// Writes are refused for our own reasons (B1).
     mutating func overload() {
         guard isUp else { return }
         host.overloadUntil = now + dice.pick([1000, 5000, 15_000, 15_001, 40_000])

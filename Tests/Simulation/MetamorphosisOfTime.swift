@@ -3,7 +3,7 @@ import RollcallCore
 
 /// Changes to how time passes in a story, that must change nothing.
 extension Metamorphosis {
-    /// `advance(a)` then `advance(b)` is `advance(b)`. Source: design §1.
+    /// `advance(a)` then `advance(b)` is `advance(b)`. Source: J0.
     func smallerSteps() throws(Failure) {
         var dice = Dice(seed: story.seed ^ 0x57E_B5)
         var engine = StoryEngine(policy: story.policy)

@@ -1,4 +1,4 @@
-/// What nudges depend on: settings, tokens, circles, company, the wall. Source: design §7.
+/// What nudges depend on: settings, tokens, circles, company, the wall. Source: Contract/Nudges.
 extension World {
     /// Rules that fit the settings in force.
     mutating func drawnNudges(_ policy: StoryPolicy) -> StoryNudges {

@@ -55,7 +55,7 @@ extension StoryPolicy {
         androidFactor = dice.pick([1, 1, 1.25, 0.75])
     }
 
-    /// Small fleets suspect a stall too, in some worlds (design §2 B3).
+    /// Small fleets suspect a stall too, in some worlds (B3).
     fileprivate mutating func drawFeed(_ dice: inout Dice) {
         feedMinActive = dice.pick([1, 2, 3, 3, 20])
         feedStallAfter = dice.pick([1000, 2000, 5000, 20_000, 45_000])
@@ -105,13 +105,13 @@ extension StoryPolicy.Profile {
 }
 
 extension World {
-    /// The operator changes the settings. Source: design §4 L6, fine print F19.
+    /// The operator changes the settings. Source: L6, F19.
     mutating func changePolicy() {
         var new = policy
         switch dice.number(0...5) {
         case 0:
             new = .drawn(&dice, faults, expectedMin: expectedMin)
-            new.nudges = policy.nudges
+            (new.nudges, new.receivers) = (policy.nudges, policy.receivers)
             mark("policy drawn anew")
         case 1, 2:
             let tenths: Int64 = dice.pick([3, 5, 7, 9])
@@ -144,7 +144,7 @@ extension World {
         // Twice as long again and again would never end.
         for profile in [new.onDuty, new.onMission] where profile.offlineAfter > 900_000 {
             new = StoryPolicy()
-            new.nudges = policy.nudges
+            (new.nudges, new.receivers) = (policy.nudges, policy.receivers)
         }
         if faults.usesWholeSeconds {
             new.onDuty.roundToSeconds()
@@ -155,7 +155,7 @@ extension World {
         emit(.policy(new))
     }
 
-    /// The operator changes when alerts fire, and nothing else. Source: design §6 A1.
+    /// The operator changes when alerts fire, and nothing else. Source: A1.
     mutating func changeRules() {
         var new = policy
         changeRules(of: &new)

@@ -3,7 +3,7 @@
 ///
 /// It keeps raw facts on the monotonic clock (contacts, told times, blind windows) and after every
 /// step looks at everybody again: no queue of deadlines, nothing remembered that could be derived.
-/// Source: design §2–§7, fine print F1–F34.
+/// Source: Contract/Blindness–§7, F1–F34.
 struct Oracle {
     /// Milliseconds on the monotonic clock, which counts on from the first line's wall. Source: T1.
     typealias Instant = Int64
@@ -18,6 +18,14 @@ struct Oracle {
         var instant: Instant
         /// What the wall showed; later steps do not change it.
         var wall: Wall
+    }
+
+    /// Sight lost or back, whether it is told or too short for that. Source: B1, D5.
+    struct Sight {
+        /// How many decisions of the step come before it.
+        let place: Int
+        /// What would be told of it.
+        let decision: StoryDecision
     }
 
     /// The settings in force. Source: L6.
@@ -58,6 +66,14 @@ struct Oracle {
     var isFeedStalled = false
     /// Alerts that are pending or firing. Source: A1.
     var alerts: [AlertID: Alert] = [:]
+    /// What is known of telling the alerts that fire. Source: A6.
+    var tellings: [AlertID: Telling] = [:]
+    /// Alerts that ceased to fire at this instant, as they were.
+    var alertsOver: [AlertID: Telling] = [:]
+    /// In force, by number. Source: A7.
+    var silences: [ActiveSilence] = []
+    /// The number of the newest one.
+    var silencesBegun: Int64 = 0
     /// When a nudge was decided within the last second. Source: N10.
     var nudgesSent: [Instant] = []
     /// Nudges are frozen until then. Source: N2.
@@ -70,6 +86,8 @@ struct Oracle {
     var hasInput = false
     /// What the present step has decided so far.
     var decisions: [StoryDecision] = []
+    /// When sight was lost and came back in the present step, told or not.
+    var sights: [Sight] = []
     /// What became of all updates so far. Source: I1, F13.
     var updateCounts: (accepted: Int, duplicate: Int, late: Int) = (0, 0, 0)
 
@@ -84,6 +102,7 @@ struct Oracle {
     /// `stop` is an error of the story and folds nothing. Source: F1, F5.
     mutating func fold(_ line: StoryLine) -> [StoryDecision] {
         decisions = []
+        sights = []
         if isStopped, case .start = line.event {} else if isStopped { return [] }
         var step: Span = 0
         if case .clock(let stepMilliseconds) = line.event { step = stepMilliseconds }
@@ -100,6 +119,7 @@ struct Oracle {
     /// Closes the last line's instant. Source: F5.
     mutating func finish() -> [StoryDecision] {
         decisions = []
+        sights = []
         if hasBegun { close() }
         return decisions
     }

@@ -68,7 +68,10 @@ extension Oracle {
             alert.value = value
             alert.falseSince = nil
             let fires = !alert.isFiring && age(of: alert.trueSince, for: id) >= rule.pendingFor
-            if fires { alert.isFiring = true }
+            if fires {
+                alert.isFiring = true
+                beginTelling(id)
+            }
             alerts[id] = alert
             if fires { tell(id, "firing", value) } else if isNew { tell(id, "pending", value) }
         } else if let alert = alerts[id] {
@@ -81,6 +84,7 @@ extension Oracle {
     private mutating func end(_ id: AlertID) {
         guard let alert = alerts[id] else { return }
         alerts[id] = nil
+        alertsOver[id] = tellings.removeValue(forKey: id)
         tell(id, alert.isFiring ? "resolved" : "inactive", alert.value)
     }
 

@@ -14,8 +14,10 @@ extension Oracle {
         let sinceWall: Wall
         /// Already over when it is noticed: we did not run.
         let isPast: Bool
-        /// Whether its begin was told.
-        var isTold = false
+        /// Whether it was noted that sight was lost.
+        var isNoted = false
+        /// What its begin was told as; nil if it was not told. Source: D5.
+        var toldAs: Wall?
         /// Nil while it is open.
         var until: Instant?
     }
@@ -33,6 +35,10 @@ extension Oracle {
     /// The span in which overload is measured; an age of as much is outside. Source: B1.
     static let overloadWindow: Span = 15_000
     private static let overloadWritesMin = 10
+    /// A shorter window is not told. Source: D5.
+    static let toldFrom: Span = 1_000
+    /// Windows of one reason that are closer are told as one. Source: D5.
+    private static let joinedWithin: Span = 10_000
     private static let graceBlindMin: Span = 15_000
     private static let gracesMax = 3
     private static let gracesWindow: Span = 30 * 60_000
@@ -57,14 +63,15 @@ extension Oracle {
         where !windows.contains(where: { $0.until == nil && $0.reason == cause.reason }) {
             becomeBlind(cause.reason, since: cause.since)
         }
-        let begun = tell(windows.indices.filter { !windows[$0].isTold }, begins: true)
-        for index in begun { windows[index].isTold = true }
+        let begun = note(windows.indices.filter { !windows[$0].isNoted }, begins: true)
+        for index in begun { windows[index].isNoted = true }
         let over = windows.indices.filter { index in
             let window = windows[index]
             let holds = causes.contains { $0.reason == window.reason }
             return window.until == nil && (window.isPast || !holds)
         }
-        for index in tell(over, begins: false) { windows[index].until = now }
+        tell(over)
+        for index in note(over, begins: false) { windows[index].until = now }
         if wasBlind || !begun.isEmpty, !isBlind { grantGrace() }
     }
 
@@ -87,19 +94,54 @@ extension Oracle {
         return writes.first { $0.isRefused }?.at
     }
 
-    /// Prints a line for each window, by reason, and returns them in that order. Source: F5.
-    private mutating func tell(_ indices: [Int], begins: Bool) -> [Int] {
-        let ordered = indices.sorted {
-            windows[$0].reason.rawValue < windows[$1].reason.rawValue
-        }
+    /// Notes for each window, by reason, that sight is lost or back, and returns them in that order.
+    private mutating func note(_ indices: [Int], begins: Bool) -> [Int] {
+        let ordered = byReason(indices)
         for index in ordered {
             let window = windows[index]
-            decisions.append(
-                .blind(
-                    at: wall, begins: begins, since: window.sinceWall,
-                    reason: window.reason.rawValue))
+            sights.append(
+                Sight(
+                    place: decisions.count,
+                    decision: line(window.reason, begins: begins, since: window.sinceWall)))
         }
         return ordered
+    }
+
+    private func byReason(_ indices: [Int]) -> [Int] {
+        indices.sorted { windows[$0].reason.rawValue < windows[$1].reason.rawValue }
+    }
+
+    private func line(_ reason: Reason, begins: Bool, since: Wall) -> StoryDecision {
+        .blind(at: wall, begins: begins, since: since, reason: reason.rawValue)
+    }
+
+    /// Tells the begins of windows that are 1 s old, and the ends of those told; `over` are those that
+    /// end now. One that begins within 10 s of the end of another of its reason is told as that one,
+    /// and of several that end at once only the first. Source: D5, F5.
+    private mutating func tell(_ over: [Int]) {
+        let candidates = windows.indices.filter { windows[$0].until == nil }
+        for index in byReason(candidates) {
+            let window = windows[index]
+            let isToldAlready = candidates.contains {
+                windows[$0].reason == window.reason && windows[$0].toldAs != nil
+            }
+            guard !isToldAlready, now - window.since >= Self.toldFrom else { continue }
+            let before = windows.filter {
+                $0.reason == window.reason && $0.toldAs != nil && $0.until != nil
+            }.max { ($0.until ?? 0) < ($1.until ?? 0) }
+            var since = window.sinceWall
+            if let before, let until = before.until, let told = before.toldAs,
+                window.since - until < Self.joinedWithin
+            {
+                since = told
+            }
+            windows[index].toldAs = since
+            decisions.append(line(window.reason, begins: true, since: since))
+        }
+        for index in byReason(over) {
+            guard let since = windows[index].toldAs else { continue }
+            decisions.append(line(windows[index].reason, begins: false, since: since))
+        }
     }
 
     /// After 15 s or more of blindness, the deadlines of everybody expected who is not OFFLINE

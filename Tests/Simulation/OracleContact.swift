@@ -1,8 +1,10 @@
 extension Oracle {
     private static let aheadMax: Span = 2_000
+    /// What lies further back is no location; facts told for before count from here. Source: P2.
+    static let agedAfter: Span = 30 * 86_400_000
 
     /// Takes a phone's batch: updates, then facts, then contact; a repeat moves nothing. False if
-    /// nobody may be told of it. Source: design §3, I1–I4, F13, F14, F17, F19.
+    /// nobody may be told of it. Source: I9, I1–I4, F13, F14, F17, F19.
     mutating func takeBatch(_ item: BatchItem) -> Bool {
         guard !erased.contains(Name(item.responderID)) else { return false }
         let index = enrolled(item.responderID)
@@ -44,13 +46,21 @@ extension Oracle {
             case .accepted:
                 updateCounts.accepted += 1
                 isRepeat = false
-                locate(update, of: item, index)
+                let isLocation = !isAged(update, of: item)
+                if isLocation { locate(update, of: item, index) }
                 heard.updates.append(
                     HeardUpdate(
                         sequence: update.sequence, install: install,
-                        captured: evidence(update, of: item)))
+                        captured: isLocation ? evidence(update, of: item) : nil))
             case .duplicate: updateCounts.duplicate += 1
-            case .late: updateCounts.late += 1
+            case .late:
+                updateCounts.late += 1
+                if item.receivedAt == nil, let captured = update.capturedAt,
+                    captured <= wall + Self.aheadMax,
+                    everybody[index].phones.isNews(late: captured)
+                {
+                    isRepeat = false
+                }
             }
             decisions.append(
                 .update(
@@ -58,6 +68,12 @@ extension Oracle {
                     outcome: outcome.rawValue))
         }
         return isRepeat
+    }
+
+    /// Whether a fix was taken too long before its batch to be a location. Source: P2.
+    private func isAged(_ update: StoryUpdate, of item: BatchItem) -> Bool {
+        guard let captured = update.capturedAt else { return false }
+        return min(item.receivedAt ?? wall, wall) - captured > Self.agedAfter
     }
 
     /// Whether a repeat says by its `received_at` that the backend heard the phone again.

@@ -3,7 +3,7 @@ extension Oracle {
     private static let shrinkMin = 5
     private static let partsApart: Span = 600_000
 
-    /// Takes what the backend knows of a person. Source: design §3, F15, F17.
+    /// Takes what the backend knows of a person. Source: I11, F15, F17.
     mutating func takeFacts(_ item: FactItem, inRoster: Bool = false) {
         let name = Name(item.responderID)
         if erased.contains(name) {
@@ -11,7 +11,8 @@ extension Oracle {
             erased.remove(name)
         }
         let index = enrolled(item.responderID)
-        let mention = Mention(at: instant(toldAs: item.at), sequence: nil)
+        let mention = Mention(
+            at: instant(toldAs: item.at.map { max($0, wall - Self.agedAfter) }), sequence: nil)
         let old = thresholdsInForce(index)
         if let retiredAt = everybody[index].retiredAt {
             let isHiredAgain =
@@ -29,7 +30,7 @@ extension Oracle {
     }
 
     /// Takes a roster or a part of one, unless it would retire too many; who is in no part is
-    /// retired with the last one. Source: design §3, F17.
+    /// retired with the last one. Source: I11, F17.
     mutating func takeRoster(_ items: [FactItem], _ note: RosterNote) {
         giveUpRosters()
         if rosters.contains(where: { $0.id == note.id && $0.isOver }) { return }
@@ -201,7 +202,7 @@ extension Oracle {
     }
 }
 
-/// A roster that comes in parts. Source: design §3.
+/// A roster that comes in parts. Source: I11.
 struct PartlyRoster {
     var id: String
     /// Who stood in the parts so far.

@@ -36,6 +36,8 @@ extension Oracle {
             takePolicy(policy)
             lookAtAllNudges(areJudged: areJudged)
         case .start: start()
+        case .silence(let silence): begin(silence)
+        case .silenceEnd(let number): silences.removeAll { $0.number == number }
         case .stop: isStopped = true
         case .turn: takeTurn(line.event)
         case .clock(let step): freezeNudges(step: step)
@@ -65,9 +67,10 @@ extension Oracle {
         beatAtStart()
     }
 
-    /// We slept since the last line if the turn is late. Source: B1.
+    /// We slept since the last line if the turn is late. Source: B1, D6.
     private mutating func takeTurn(_ event: StoryEvent) {
         guard isLate(event, at: now) else { return }
         becomeBlind(.suspended, since: lastLine, isPast: true)
+        beatAtStart()
     }
 }

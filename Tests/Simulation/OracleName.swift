@@ -1,5 +1,5 @@
 extension Oracle {
-    /// An id compared as bytes. Source: design §3.
+    /// An id compared as bytes. Source: I7.
     struct Name: Hashable, Comparable {
         private let bytes: [UInt8]
 

@@ -87,7 +87,7 @@ extension Oracle {
         /// Nil while not expected. Source: L1.
         var status: Status?
 
-        /// Nil until a duty state or a batch comes. Source: design §3.
+        /// Nil until a duty state or a batch comes. Source: I9.
         var duty: Duty?
         /// The newest duty state that the backend told. Source: F15.
         var dutyByBackend: Mention?
@@ -187,7 +187,7 @@ extension Oracle {
     /// The index of a known person.
     func index(of name: Name) -> Int? { everybody.firstIndex { $0.name == name } }
 
-    /// The index of a person, who is enrolled if unknown. Source: design §3.
+    /// The index of a person, who is enrolled if unknown. Source: I9.
     mutating func enrolled(_ responderID: String) -> Int {
         let name = Name(responderID)
         if let index = index(of: name) { return index }

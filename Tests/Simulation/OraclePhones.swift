@@ -101,6 +101,15 @@ extension Oracle {
             return (outcome, installs[index].number)
         }
 
+        /// Whether a late update was captured after all that was taken, or believed, before.
+        /// Source: P9.
+        mutating func isNews(late captured: Wall) -> Bool {
+            if installs.isEmpty { return false }
+            if let newestCaptured, captured <= newestCaptured { return false }
+            newestCaptured = captured
+            return true
+        }
+
         /// The highest sequence taken of an install; nil if there is none. Source: F26.
         func highest(of number: Int) -> Int64? {
             installs.first { $0.number == number }?.ranges.last?.upperBound

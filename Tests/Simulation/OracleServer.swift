@@ -47,13 +47,17 @@ extension Oracle {
     private mutating func declare(
         _ index: Int, _ worse: Status, _ at: Instant, _ named: Status?, _ enrols: Bool
     ) {
-        guard let status = everybody[index].status, worse > status else { return }
+        guard let actual = everybody[index].status else { return }
+        // Of somebody UNKNOWN the server is believed that they were ONLINE.
+        let status = actual == .unknown && named == .online ? .online : actual
+        guard worse > status else { return }
         if let last = everybody[index].lastContact, watched(at) <= watched(last) { return }
         if !enrols, watched(at) < watched(everybody[index].activeSince) { return }
         noteDeclaration(index)
         guard !isMassDeclaration(), !isBlind, policy.adoptsServerTransitions else { return }
         everybody[index].adopted.append(Adoption(at: at, status: worse))
         let believes = status == .unknown && named != worse
+        everybody[index].status = status
         change(index, to: worse, by: .server, from: believes ? named : nil)
     }
 

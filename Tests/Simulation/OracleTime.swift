@@ -66,6 +66,7 @@ extension Oracle {
             deliverVerdicts()
         }
         judgeAlerts()
+        judgeNotices()
         judgeNudges()
     }
 
@@ -80,7 +81,8 @@ extension Oracle {
         for source in sources { consider(source.nextInstant) }
         for write in writes { consider(write.at.instant + Self.overloadWindow) }
         for instant in alertInstants() { consider(instant) }
-        for instant in nudgeInstants() { consider(instant) }
+        for instant in noticeInstants() + nudgeInstants() { consider(instant) }
+        for window in windows where window.until == nil { consider(window.since + Self.toldFrom) }
         if isBlind { return next }
         if let stall = stallInstant() { consider(stall) }
         let offset = now - watched(now)

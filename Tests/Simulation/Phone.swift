@@ -63,7 +63,7 @@ struct Phone {
     /// When the phone last reported.
     var reportedAt: Int64?
 
-    /// Whether the person is active, as far as the world knows (design §4 L1).
+    /// Whether the person is active, as far as the world knows (L1).
     var isExpected: Bool { duty != "OFF_DUTY" && !isPaused && !isErased && !isRetired }
 
     /// The person as a backend knows them.

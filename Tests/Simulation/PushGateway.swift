@@ -3,7 +3,7 @@ import RollcallCore
 
 /// The phones behind a push gateway, as far as they matter: what was shown on them, and how often. It
 /// takes, refuses and loses its answers; whatever becomes of those, nothing is shown twice. Source:
-/// design §7 N2, N7; INV-21, INV-22.
+/// N2, N7; INV-21, INV-22.
 struct PushGateway {
     /// The pushes that the store says were decided.
     private var decided: Set<Int64> = []

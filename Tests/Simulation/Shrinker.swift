@@ -140,7 +140,7 @@ extension FactItem {
 }
 
 extension Story {
-    /// True if nothing stands between a `stop` and its `start` (fine print F5).
+    /// True if nothing stands between a `stop` and its `start` (F5).
     fileprivate var isWellFormed: Bool {
         zip(lines, lines.dropFirst()).allSatisfy { line, next in
             guard case .stop = line.event else { return true }

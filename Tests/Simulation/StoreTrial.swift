@@ -3,7 +3,7 @@ import Rollcall
 import RollcallCore
 
 /// A story through the real journal, with crashes at any turn: what comes back is what was
-/// committed, and what is pushed to phones is pushed once. Source: design §1 J2, J3, §7 N7.
+/// committed, and what is pushed to phones is pushed once. Source: J2, J3, §7 N7.
 struct StoreTrial {
     private let path: String
     private var store: KeeperStore
@@ -166,7 +166,7 @@ struct StoreTrial {
     }
 
     /// What an export decides in a replay is what the store says, from the beginning as from
-    /// checkpoints (design §9); what differs, in words.
+    /// checkpoints (V7); what differs, in words.
     private func verify() -> String? {
         for since in [nil] + cuts.suffix(2).map({ Optional($0) }) {
             do throws(InputFileError) {

@@ -15,12 +15,12 @@ struct Story {
 struct StoryLine {
     /// The wall when it is folded; after the step in a `clock` line.
     var at: Int64
-    /// The backend instance; nil is `default` (fine print F10).
+    /// The backend instance; nil is `default` (F10).
     var source: String?
     var event: StoryEvent
 }
 
-/// What is told with a roster. Source: design §3.
+/// What is told with a roster. Source: I9.
 struct RosterNote: Equatable {
     var allowsShrink = false
     /// The roster that it is a part of; empty for a whole one.
@@ -28,7 +28,7 @@ struct RosterNote: Equatable {
     var hasMore = false
 }
 
-/// The kinds of the journal's events. Source: design §1 J1, fine print F5.
+/// The kinds of the journal's events. Source: J1, F5.
 enum StoryEvent {
     case batch([BatchItem])
     case transition([TransitionItem])
@@ -43,6 +43,8 @@ enum StoryEvent {
     /// Writes answered 503 for our own reasons.
     case refused(count: Int)
     case policy(StoryPolicy)
+    case silence(StorySilence)
+    case silenceEnd(number: Int64)
     /// Without a `stop` before it: a crash, after which the last line is the last that was seen.
     case start
     case stop
@@ -67,7 +69,7 @@ struct BatchItem {
 }
 
 /// The telemetry object of a batch: sent when any member is. It is taken as a whole, so that a member
-/// that is not sent becomes unknown (fine print F15).
+/// that is not sent becomes unknown (F15).
 struct StoryTelemetry: Equatable {
     /// `granted` or `denied`.
     var permissionStatus: String?
@@ -131,7 +133,7 @@ struct StoryPolicy: Equatable {
     /// False: `observe`.
     var adoptsServerTransitions = true
     var forgetAfter: Int64 = 7 * 24 * 3_600_000
-    /// So many ONLINE at the last batch, and a stalled feed may be suspected (design §2 B3).
+    /// So many ONLINE at the last batch, and a stalled feed may be suspected (B3).
     var feedMinActive = 20
     /// Without a batch from anyone, milliseconds.
     var feedStallAfter: Int64 = 45_000
@@ -139,17 +141,23 @@ struct StoryPolicy: Equatable {
     var coverage: [String] = []
     var alerts = StoryAlerts()
     var nudges = StoryNudges()
+    /// Who is told. A replay tells nobody: they are no part of the settings' text.
+    var receivers: [StoryReceiver] = []
 }
 
-/// What a step is expected to print, or printed. Source: design §9.
+/// What a step is expected to print, or printed. Source: V7.
 enum StoryDecision: Equatable {
-    /// `from` and `to` are statuses or `NOT_EXPECTED`; `origin` as in fine print F21.
+    /// `from` and `to` are statuses or `NOT_EXPECTED`; `origin` as in F21.
     case status(at: Int64, responderID: String, from: String, to: String, origin: String)
     case blind(at: Int64, begins: Bool, since: Int64, reason: String)
     /// `state`: `open`, `judged`, `closed`, `verdict`; the evidence is not compared.
     case gap(at: Int64, responderID: String, state: String, suspected: String, verdict: String?)
     /// `state`: `pending`, `firing`, `resolved`, `inactive`; labels and value as JSON.
     case alert(at: Int64, name: String, state: String, labels: String, value: String)
+    /// `kind`: `fired`, `repeated`, `resolved`; alerts by name and labels. No replay prints it.
+    case notice(at: Int64, receiver: String, kind: String, alerts: [String])
+    /// Why a receiver is not told of an alert. No replay prints it.
+    case mute(at: Int64, receiver: String, alert: String, reason: String)
     /// `decision`: `send`, `hold`, which has a reason.
     case nudge(at: Int64, responderID: String, decision: String, reason: String?)
     /// `outcome`: `accepted`, `duplicate`, `late`.

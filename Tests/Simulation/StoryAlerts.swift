@@ -1,6 +1,6 @@
 import Rollcall
 
-/// When alerts fire, as far as the simulation varies it. Source: design §6, §11.
+/// When alerts fire, as far as the simulation varies it. Source: Contract/Alerts, V8.
 struct StoryAlerts: Equatable {
     /// What every alert has; milliseconds.
     struct Rule: Equatable {

@@ -116,7 +116,17 @@ extension StoryDecision {
                 suspected: "\(report.suspected.word)",
                 verdict: report.verdict.map { "\($0.word)" })
         case .alert(_, let report) where !report.key.name.isReplayed: return nil
-        case .notice, .mute, .wake: return nil
+        case .notice(_, let notice) where !notice.members[0].name.isReplayed: return nil
+        case .mute(_, let mute) where !mute.key.name.isReplayed: return nil
+        case .wake: return nil
+        case .notice(let at, let notice):
+            self = .notice(
+                at: at.milliseconds, receiver: String(decoding: notice.receiver, as: UTF8.self),
+                kind: "\(notice.kind.word)", alerts: notice.members.map(Self.text))
+        case .mute(let at, let mute):
+            self = .mute(
+                at: at.milliseconds, receiver: String(decoding: mute.receiver, as: UTF8.self),
+                alert: Self.text(mute.key), reason: Self.text(mute.reason))
         case .nudge(_, _, let report) where report.kind == .followed: return nil
         case .nudge(let at, let number, let report):
             self = .nudge(
@@ -145,6 +155,28 @@ extension StoryDecision {
         case .source(let name):
             JSON.object([JSON.member("source", String(decoding: name, as: UTF8.self))])
         case .suspected: JSON.object([JSON.member("suspected", "true")])
+        }
+    }
+
+    private static func text(_ key: AlertKey) -> String {
+        "\(key.name.word)\(labels(key.subject))"
+    }
+
+    /// The name and the labels of the identity, which a member has beside others.
+    private static func text(_ member: NoticeMember) -> String {
+        let own = ["region", "source", "suspected"].compactMap { name in
+            let value = member.labels.value(of: Array(name.utf8))
+            return value.isEmpty
+                ? nil : JSON.member(name, String(decoding: value, as: UTF8.self))
+        }
+        return "\(member.name.word)\(JSON.object(own))"
+    }
+
+    private static func text(_ reason: MuteReason) -> String {
+        switch reason {
+        case .silence(let number): "silence \(number)"
+        case .inhibited(let key): "inhibited by \(text(key))"
+        case .blind: "blind"
         }
     }
 
@@ -181,6 +213,13 @@ extension Event {
         case .store(let isFailing): self = .store(isFailing: isFailing)
         case .refused(let count): self = .refused(count: count)
         case .policy(let policy): self = .policy(Policy(policy))
+        case .silence(let silence):
+            self = .silence(
+                .begin(
+                    Silence(
+                        matchers: silence.matchers.map { LabelMatcher($0) },
+                        endsAt: Timestamp(milliseconds: silence.endsAt), author: [], comment: [])))
+        case .silenceEnd(let number): self = .silence(.end(number))
         case .start: self = .start()
         case .stop: self = .stop
         case .turn(let lateness): self = .turn(lateness: lateness.map { Milliseconds($0) })
@@ -209,6 +248,26 @@ extension Policy {
         coverageRegions = story.coverage.map { Array($0.utf8) }
         alerts = AlertRules(story.alerts)
         nudges = NudgeRules(story.nudges)
+        receivers = story.receivers.map { Receiver($0) }
+    }
+}
+
+extension LabelMatcher {
+    /// The condition of a story.
+    init(_ story: StoryMatcher) {
+        self.init(
+            name: Array(story.label.utf8), isEqual: story.isEqual,
+            values: [Array(story.value.utf8)])
+    }
+}
+
+extension Receiver {
+    /// The receiver of a story.
+    init(_ story: StoryReceiver) {
+        self.init(name: Array(story.name.utf8), kind: story.isPager ? .pagerduty : .webhook)
+        match = story.matchers.map { LabelMatcher($0) }
+        sendsResolved = story.sendsResolved
+        repeatInterval = Milliseconds(story.repeatInterval)
     }
 }
 

@@ -1,6 +1,6 @@
 import Rollcall
 
-/// Who is nudged when, as far as the simulation varies it. Source: design §7, §11.
+/// Who is nudged when, as far as the simulation varies it. Source: Contract/Nudges, V8.
 struct StoryNudges: Equatable {
     /// Whether nudges are decided, and sent. Source: N10.
     enum Mode: String {

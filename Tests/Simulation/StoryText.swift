@@ -1,5 +1,5 @@
 extension Story {
-    /// The story as a file for `rollcall replay`. Source: design §9.
+    /// The story as a file for `rollcall replay`. Source: V7.
     func replayFile() -> String {
         var text = ""
         if policy != StoryPolicy(), let first = lines.first {
@@ -14,7 +14,7 @@ extension Story {
 }
 
 extension StoryLine {
-    /// The line as it stands in a replay file, without its line feed. Source: fine print F5.
+    /// The line as it stands in a replay file, without its line feed. Source: F5.
     func replayLine() -> String {
         var members = ["\"at\":" + JSON.time(at), "\"kind\":" + JSON.string(event.kind)]
         if let source { members.append("\"source\":" + JSON.string(source)) }
@@ -43,13 +43,13 @@ extension StoryLine {
         case .refused(let count): JSON.object(["\"count\":\(count)"])
         case .policy(let policy): policy.json()
         case .turn(let late?): JSON.object(["\"late_ms\":\(late)"])
-        case .turn(nil), .start, .stop: ""
+        case .turn(nil), .start, .stop, .silence, .silenceEnd: ""
         }
     }
 }
 
 extension StoryEvent {
-    /// The journal's name for it. Source: design §1 J1.
+    /// The journal's name for it. Source: J1.
     var kind: String {
         switch self {
         case .batch: "batch"
@@ -64,13 +64,14 @@ extension StoryEvent {
         case .policy: "policy"
         case .start: "start"
         case .stop: "stop"
+        case .silence, .silenceEnd: "silence"
         case .turn: "turn"
         }
     }
 }
 
 extension BatchItem {
-    /// The item as the body of `POST /v1/batches` has it. Source: design §3.
+    /// The item as the body of `POST /v1/batches` has it. Source: I9.
     func json() -> String {
         var members = [JSON.member("responder_id", responderID)]
         if let receivedAt { members.append("\"received_at\":" + JSON.time(receivedAt)) }
@@ -90,7 +91,7 @@ extension BatchItem {
 }
 
 extension StoryTelemetry {
-    /// The members that are sent, as an object. Source: design §3.
+    /// The members that are sent, as an object. Source: I9.
     func json() -> String {
         var members: [String] = []
         if let permissionStatus {
@@ -116,7 +117,7 @@ extension StoryUpdate {
 }
 
 extension TransitionItem {
-    /// The item as the body of `POST /v1/transitions` has it. Source: design §3.
+    /// The item as the body of `POST /v1/transitions` has it. Source: I10.
     func json() -> String {
         var members = [
             JSON.member("responder_id", responderID), JSON.member("from", from),
@@ -129,7 +130,7 @@ extension TransitionItem {
 }
 
 extension FactItem {
-    /// The item as the body of `POST /v1/responders` has it. Source: design §3.
+    /// The item as the body of `POST /v1/responders` has it. Source: I11.
     func json() -> String {
         var members = [JSON.member("responder_id", responderID)]
         if let dutyState { members.append(JSON.member("duty_state", dutyState)) }
@@ -145,7 +146,7 @@ extension FactItem {
 }
 
 extension StoryPolicy {
-    /// The settings as a configuration tree. Source: design §11.
+    /// The settings as a configuration tree. Source: V8.
     func json() -> String {
         let platforms = ["\"ios\":\(iosFactor)", "\"android\":\(androidFactor)"]
         var others: [String] = []

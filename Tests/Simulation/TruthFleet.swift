@@ -11,7 +11,7 @@ struct TruthFleet: Sendable {
     /// What was drawn for each of them.
     let episodes: [[FleetEpisode]]
     /// The outages of the day, each with the gaps that must have opened before it can be known
-    /// (design §5 C1).
+    /// (C1).
     let outages: [(outage: FleetOutage, enough: Int)]
     /// How many lines Rollcall hears.
     private(set) var lineCount = 0

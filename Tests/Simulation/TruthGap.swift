@@ -6,7 +6,7 @@ struct TruthGap {
     var openedAt: Int64
     /// The suspicion at opening.
     var first: String
-    /// The one at OFFLINE: the gap counts from then on (design §5 C1).
+    /// The one at OFFLINE: the gap counts from then on (C1).
     var atOffline: String?
     var closedAt: Int64?
     var verdict: String?

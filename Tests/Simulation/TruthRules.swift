@@ -22,7 +22,7 @@ extension FleetEpisode {
     /// What remains to be said if a phone falls silent without a sign: what its app did last.
     private static let signless: Set<String> = ["app_suspended", "app_terminated", "unexplained"]
 
-    /// The suspicions that are right. Source: design §5 C1.
+    /// The suspicions that are right. Source: C1.
     ///
     /// `isBeforeMass` is true where an outage cannot be known yet: too few fell silent so far.
     func suspicions(isBeforeMass: Bool) -> TruthWords {
@@ -67,7 +67,7 @@ extension FleetEpisode {
     }
 
     /// The verdicts that are right for a gap; `isByDuty` if it ended by going off duty. Source:
-    /// design §5 C2.
+    /// C2.
     func verdicts(isByDuty: Bool) -> TruthWords {
         // Who goes off duty in silence never returns from it.
         if isByDuty { return TruthWords(right: ["duty_ended"]) }

@@ -16,6 +16,8 @@ struct World {
     var dice: Dice
     /// Chance for what nudges depend on: nothing else is another thing because of them.
     var nudgeDice: Dice
+    /// Chance for who is told, likewise.
+    var noticeDice: Dice
     /// Which faults there are.
     var faults: WorldFaults
     /// The settings in force.
@@ -61,6 +63,7 @@ struct World {
         self.seed = seed
         dice = Dice(seed: seed)
         nudgeDice = Dice(seed: seed ^ 0x4E_0D6E)
+        noticeDice = Dice(seed: seed ^ 0x70_11D)
         faults = WorldFaults(&dice)
     }
 
@@ -99,6 +102,7 @@ struct World {
         expectedMin = max(1000, Int64(size) * 400)
         policy = .drawn(&dice, faults, expectedMin: expectedMin)
         if nudgeDice.chance(850) { policy.nudges = drawnNudges(policy) }
+        if noticeDice.chance(850) { policy.receivers = StoryReceiver.drawn(&noticeDice) }
         firstPolicy = policy
         factorSeen = policy.factorMax
         wallStart = Self.wallStartBase + dice.number(-3_600_000...3_600_000)
@@ -115,6 +119,7 @@ struct World {
         if dice.chance(300) { emit(.start) }
         beginBeating()
         beginNudging()
+        beginTelling()
         for fault in Fault.allCases where fault.strikes && faults.has(fault) {
             let span = max(1, faultsEnd / (faults.rate * fault.weight + 1))
             plan(.strike(fault), in: dice.number(0...span * 2))
@@ -147,6 +152,7 @@ struct World {
         case .storeWorks: storeWorks()
         case .edge(let phone): edge(phone)
         case .nudging: changeNudges()
+        case .telling: changeTelling()
         case .slot: reportTogether()
         case .truth: tellTruth()
         case .end: end()

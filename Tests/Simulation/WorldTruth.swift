@@ -5,7 +5,7 @@ struct WorldTruth {
         var id: String
         /// True if their phone reports; false if it died, or never was.
         var isAlive: Bool
-        /// By duty, sharing, erasure and roster (design §4 L1).
+        /// By duty, sharing, erasure and roster (L1).
         var isExpected: Bool
         /// When the phone last reported, by the host's wall; nil if it never did.
         var lastReportAt: Int64?

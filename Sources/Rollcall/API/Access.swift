@@ -1,7 +1,7 @@
 /// Who may do what: the tokens that are known, and what each of them opens.
 ///
 /// Without tokens everything is open; that is for loopback, or for who says `--insecure`.
-/// Source: design §9 "Security".
+/// Source: V9.
 package struct Access: Sendable, Equatable {
     /// What a token opens. None includes another: a token has the scopes that it lists.
     package enum Scope: String, CaseIterable, Sendable {
@@ -80,7 +80,7 @@ package struct Access: Sendable, Equatable {
     }
 }
 
-/// Bytes of a token's name at most: it can be a source (fine print F10).
+/// Bytes of a token's name at most: it can be a source (F10).
 private let tokenNameBytesMax = 128
 
 /// A token's bytes, padded so that all are of one length. It prints as nothing, so that no log line

@@ -50,7 +50,7 @@ struct AlertIncident {
 }
 
 /// `GET /v1/alerts/history`: what fired, newest first, with everything that was decided about it:
-/// "why was I (not) paged?". Source: design §6 A10.
+/// "why was I (not) paged?". Source: A10.
 ///
 /// Decisions about alerts are about nobody, as those about blindness are; the store's index of
 /// these holds them, so that millions of others are not looked at.
@@ -180,7 +180,7 @@ struct AlertHistory {
         var incidents: [JSONTree] = []
         for incident in found {
             if let report = incident.report {
-                incidents.append(try tree(incident, report, names))
+                incidents.append(try tree(incident, report, names, present))
             }
         }
         let last = found.last?.report?.incident
@@ -203,7 +203,8 @@ struct AlertHistory {
     }
 
     private func tree(
-        _ incident: AlertIncident, _ report: AlertReport, _ names: [Int: [UInt8]]
+        _ incident: AlertIncident, _ report: AlertReport, _ names: [Int: [UInt8]],
+        _ present: HistoryPresent
     ) throws(StoreError) -> JSONTree {
         let facts = report.facts
         var member = NoticeMember()
@@ -239,8 +240,11 @@ struct AlertHistory {
             "members": .list(facts.people.compactMap { names[$0].map(AlertJSON.text) }),
         ]
         var notices: [JSONTree] = []
+        var reaches: [Reach] = []
         for (at, notice) in incident.notices.reversed() {
-            notices.append(try tree(notice, at))
+            let targets = try work.reader.notices.fate(of: notice.number)?.targets ?? []
+            notices.append(tree(notice, at, targets))
+            if notice.kind != .resolved { Self.note(targets, of: notice, at, in: &reaches) }
         }
         return head.with([
             "changes": .list(
@@ -257,13 +261,38 @@ struct AlertHistory {
                         .init(name: "receiver", value: AlertJSON.text(mute.receiver)),
                     ]).with(AlertJSON.reason(mute.reason))
                 }),
-            "notices": .list(notices),
+            "notices": .list(notices), "receivers": AlertJSON.receivers(reaches, present.watch),
         ])
     }
 
-    private func tree(_ notice: Notice, _ at: Timestamp) throws(StoreError) -> JSONTree {
-        let targets = try work.reader.notices.fate(of: notice.number)?.targets ?? []
-        return [
+    /// What became of a message that something fires: what was taken once is taken, else the latest
+    /// one says how it stands (D1).
+    private static func note(
+        _ targets: [NoticeFate.Target], of notice: Notice, _ at: Timestamp,
+        in reaches: inout [Reach]
+    ) {
+        for target in targets {
+            var reach = Reach(
+                receiver: notice.receiver, target: target.target, state: target.state,
+                decidedAt: at)
+            reach.attempts = target.attempts.count
+            reach.lastError = target.attempts.last.flatMap { $0.error.isEmpty ? nil : $0.error }
+            if target.state == .taken { reach.takenAt = target.finishedAt }
+            let place = reaches.firstIndex {
+                $0.receiver == notice.receiver && $0.target == target.target
+            }
+            guard let place else {
+                reaches.append(reach)
+                continue
+            }
+            if reaches[place].state != .taken { reaches[place] = reach }
+        }
+    }
+
+    private func tree(
+        _ notice: Notice, _ at: Timestamp, _ targets: [NoticeFate.Target]
+    ) -> JSONTree {
+        [
             "notice": .integer(notice.number), "receiver": AlertJSON.text(notice.receiver),
             "kind": AlertJSON.word(notice.kind.word), "at": AlertJSON.time(at),
             "targets": .list(targets.map { AlertJSON.target($0) }),

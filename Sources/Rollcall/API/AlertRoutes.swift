@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// The routes about alerts. Source: design §6 A10, §9.
+/// The routes about alerts. Source: A10, §9.
 extension Router {
     /// Answers `GET /v1/alerts`: what is pending or fires, from memory.
     func showAlerts(_ request: HTTPRequest, _ answer: @escaping Answer) {
@@ -30,8 +30,8 @@ extension Router {
 
 /// Alerts as they are answered.
 enum AlertJSON {
-    /// Alerts in one answer at most: it is written between two turns, in some milliseconds. Those
-    /// that are pending are left out first.
+    /// Alerts in one answer at most: it is written between two turns, in some milliseconds. The
+    /// least are left out: what is not critical, and what is only pending.
     static let alertsMax = 500
 
     /// The whole of `GET /v1/alerts`.
@@ -40,18 +40,29 @@ enum AlertJSON {
         let all = engine.alerts.all
         var shown = all
         if all.count > alertsMax {
-            let firing = all.filter { $0.alert.state == .firing }
-            let pending = all.filter { $0.alert.state != .firing }
-            shown = Array((firing + pending).prefix(alertsMax))
+            shown = Array(worst(all).prefix(alertsMax))
         }
         var alerts = shown.sorted { AlertKey.areInOrder($0.key, $1.key) }
-            .map { alert($0.key, $0.alert, engine) }
+            .map { alert($0.key, $0.alert, view) }
         alerts += view.store.alarms.compactMap { alarm($0, view) }
         let tree: JSONTree = [
             "as_of": time(engine.watch.wallNow), "watching": .boolean(!engine.watch.isBlind),
             "alerts": .list(alerts), "truncated": .boolean(shown.count < all.count),
         ]
         return bytes(tree)
+    }
+
+    /// By severity, and what fires before what may: in one pass, for there are many.
+    private static func worst(
+        _ all: [(key: AlertKey, alert: Alert)]
+    ) -> [(key: AlertKey, alert: Alert)] {
+        var parts = [[(key: AlertKey, alert: Alert)]](
+            repeating: [], count: 2 * Severity.allCases.count)
+        for entry in all {
+            let rest = entry.alert.state == .firing ? 0 : 1
+            parts[2 * Int(entry.alert.severity.rawValue) + rest].append(entry)
+        }
+        return parts.flatMap { $0 }
     }
 
     /// A document as an answer's body.
@@ -62,20 +73,21 @@ enum AlertJSON {
         return body
     }
 
-    private static func alert(_ key: AlertKey, _ alert: Alert, _ engine: Engine) -> JSONTree {
+    private static func alert(_ key: AlertKey, _ alert: Alert, _ view: KeeperView) -> JSONTree {
+        let engine = view.engine
+        let reaches = view.reaches(alert)
         let fires = alert.state == .firing
         let labels = engine.labels(key, alert)
         return [
             "alertname": word(key.name.word), "state": word(alert.state.word),
             "severity": text(labels.value(of: Array("severity".utf8))), "labels": object(labels),
             "annotations": object(annotations(key, alert, labels, engine)),
-            "value": value(key.name, alert.figures), "active_at": time(alert.activeAt),
+            "value": value(key.name, alert.figures),
+            "count": .integer(Int64(alert.figures.count)),
+            "total": .integer(Int64(alert.figures.total)), "active_at": time(alert.activeAt),
             "starts_at": fires ? time(alert.startsAt) : nil,
             "incident": fires ? .integer(alert.incident) : nil,
-            "told": .list(
-                alert.told.map { told in
-                    ["receiver": text(told.receiver), "at": time(engine.watch.wall(told.at))]
-                }),
+            "told": told(reaches), "receivers": receivers(reaches, engine.watch),
             "muted": .list(
                 alert.muted.map { muted in
                     JSONTree.object([.init(name: "receiver", value: text(muted.receiver))])
@@ -95,7 +107,7 @@ enum AlertJSON {
         member.facts.figures = alert.figures
         member.startsAt = alert.startsAt
         let roster = engine.roster
-        let words = AlertText(member) { number in
+        let words = AlertText(member, fired: alert.facts.figures) { number in
             let id = (0..<roster.count).contains(number) ? Array(roster.id(number)) : []
             return id.isEmpty ? nil : id
         }
@@ -121,10 +133,11 @@ enum AlertJSON {
             "alertname": word(member.name.word), "state": word(state.word),
             "severity": text(member.labels.value(of: Array("severity".utf8))),
             "labels": object(member.labels), "annotations": object(annotations), "value": 1,
-            "active_at": time(alarm.activeAt), "starts_at": time(member.startsAt),
+            "count": 1, "total": 1, "active_at": time(alarm.activeAt),
+            "starts_at": time(member.startsAt),
             "incident": nil,
-            "told": .list(
-                alarm.told.map { ["receiver": text($0.receiver), "at": time($0.at)] }),
+            "told": told(alarm.reaches),
+            "receivers": receivers(alarm.reaches, view.engine.watch),
             "muted": .list(
                 muted.map { receiver, silence in
                     [
@@ -140,7 +153,7 @@ enum AlertJSON {
     /// What became of a message to one address, with every attempt.
     static func target(_ target: NoticeFate.Target) -> JSONTree {
         [
-            "target": .integer(Int64(target.target)),
+            "target": .integer(Int64(target.target)), "state": word(target.state.word),
             "outcome": target.outcome.map { word($0.word) } ?? nil,
             "attempts": .list(
                 target.attempts.map { attempt in

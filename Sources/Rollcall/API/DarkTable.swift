@@ -77,7 +77,7 @@ struct DarkQuery: Sendable {
     }
 }
 
-/// `GET /v1/dark`: daily rows summed up (design §5 C4).
+/// `GET /v1/dark`: daily rows summed up (C4).
 struct DarkTable {
     /// What a row is about; what it is not summed up by stays as it is here.
     private struct Key: Hashable {

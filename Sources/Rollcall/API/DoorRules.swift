@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Who is let in, judged by the head of a request. Source: design §9 "Security".
+/// Who is let in, judged by the head of a request. Source: V9.
 extension Router {
     /// The paths of the listener of its own, and what needs no token on any.
     private static let probes: Set<String> = ["/metrics", "/-/healthy", "/-/ready"]
@@ -29,7 +29,7 @@ extension Router {
         _ request: HTTPRequest, _ token: Access.Token?, _ door: Door, _ rules: Doors.Rules
     ) -> HTTPResponse? {
         if !door.isForProbes, !rules.access.isOpen,
-            let scope = Self.scope(request.method, request.path),
+            let scope = Self.scope(request, of: token),
             token?.scopes.contains(scope) != true
         {
             doors.count(.scope)
@@ -61,6 +61,21 @@ extension Router {
         }
     }
 
+    /// What a token must open for a whole request. What a source of its own may not do to all others
+    /// needs more than to write: to take everybody off the list but a few, and to switch off
+    /// somebody else's dead-man's switch.
+    private static func scope(_ request: HTTPRequest, of token: Access.Token?) -> Access.Scope? {
+        switch (request.method, request.path) {
+        case ("PUT", "/v1/responders")
+        where request.query.contains { $0.name == "shrink" && $0.value == "allow" }:
+            return .admin
+        case ("DELETE", "/v1/heartbeat")
+        where request.query.contains { $0.name == "source" && $0.value != token?.name }:
+            return .admin
+        default: return scope(request.method, request.path)
+        }
+    }
+
     /// The source of a write that names none: whose token it came with, else `default` (F10).
     func holder(_ request: HTTPRequest) -> [UInt8] {
         let access = doors.rules.access
@@ -70,12 +85,18 @@ extension Router {
         return Array(token.name.utf8)
     }
 
+    /// True if whoever sends this may also do what needs `scope`: without tokens, everybody.
+    func opens(_ scope: Access.Scope, _ request: HTTPRequest) -> Bool {
+        let access = doors.rules.access
+        return access.isOpen || access.holder(request.authorization)?.scopes.contains(scope) == true
+    }
+
     /// True if `host` can only have been meant for us. A page whose name was made to point at this
     /// machine ("DNS rebinding") still sends its own name.
     private static func isOwn(_ host: String, _ door: Door, _ rules: Doors.Rules) -> Bool {
         if door.usualHosts.contains(host) { return true }
         guard let name = HostName(host) else { return false }
-        return name.isLoopback || name.host == door.host || name.host == rules.externalURL?.host
+        return name.isLoopback || name.host == rules.externalURL?.host
     }
 
     private static func isOwn(

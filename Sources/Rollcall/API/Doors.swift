@@ -5,8 +5,6 @@ import Synchronization
 package struct Door: Sendable {
     /// Only this machine reaches it.
     package var isLoopback: Bool
-    /// The host it listens at, as in `Host`.
-    package var host: String
     /// Only `/metrics` and health are behind it, for everybody.
     package var isForProbes: Bool
     /// `Host` as programs on this machine write it: known to be ours without being taken apart.
@@ -15,7 +13,6 @@ package struct Door: Sendable {
     /// The door that a listener is.
     package init(_ listener: HTTPListener, isForProbes: Bool = false) {
         isLoopback = listener.isLoopback
-        host = HostName(listener.address)?.host ?? ""
         self.isForProbes = isForProbes
         usualHosts = ["127.0.0.1", "localhost"].flatMap { [$0, "\($0):\(listener.port)"] }
     }

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// The routes of drills: test alerts through the real path. Source: design §6 A11.
+/// The routes of drills: test alerts through the real path. Source: A11.
 extension Router {
     /// How long a drill's receiver is waited for: the listener's watchdog would come next.
     private static var drillPatience: Milliseconds { Milliseconds(4000) }

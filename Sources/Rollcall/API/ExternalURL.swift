@@ -37,6 +37,8 @@ struct HostName: Equatable {
 
     /// Reads `host` or `host:port`; nil if it is neither.
     init?(_ text: String) {
+        // Outside of ASCII a letter's lower case can be a letter of ASCII: the Kelvin sign's is "k".
+        guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         let lower = text.lowercased()
         guard lower.hasPrefix("[") else {
             let parts = lower.split(separator: ":", omittingEmptySubsequences: false)
@@ -45,7 +47,7 @@ struct HostName: Equatable {
             else { return nil }
             host = String(name)
             if parts.count == 2 {
-                guard let number = UInt16(parts[1]) else { return nil }
+                guard let number = Self.port(parts[1]) else { return nil }
                 port = number
             } else {
                 port = nil
@@ -59,7 +61,9 @@ struct HostName: Equatable {
         if rest.isEmpty {
             port = nil
         } else {
-            guard rest.hasPrefix(":"), let number = UInt16(rest.dropFirst()) else { return nil }
+            guard rest.hasPrefix(":"), let number = Self.port(rest.dropFirst()) else {
+                return nil
+            }
             port = number
         }
     }
@@ -80,6 +84,11 @@ struct HostName: Equatable {
             return "\(scheme)://\(name.host)"
         }
         return "\(scheme)://\(name.host):\(port)"
+    }
+
+    /// Digits only: `UInt16` would take a sign before them.
+    private static func port(_ text: Substring) -> UInt16? {
+        text.utf8.allSatisfy { (0x30...0x39) ~= $0 } ? UInt16(text) : nil
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {

@@ -140,9 +140,14 @@ enum GapJSON {
         JSONWriter.string(report.facts.region, to: &body)
         ResponderJSON.word("platform", report.facts.platform.word, to: &body)
         let blind = isOpen ? max(report.blind, passed.blind) : report.blind
+        var present = report
+        present.blind = blind
+        if isOpen { present.length = passed.watched }
         seconds("blind_seconds", blind, to: &body)
+        let isLeftOut = present.isLeftOut
+        JSONWriter.raw(isLeftOut ? ",\"left_out\":true" : ",\"left_out\":false", to: &body)
         appendGroup(report.facts.group, to: &body)
-        appendEvidence(report, isOpen: isOpen, blind, to: &body)
+        appendEvidence(present, isOpen: isOpen, to: &body)
         body.append(UInt8(ascii: "}"))
     }
 
@@ -161,7 +166,7 @@ enum GapJSON {
     /// The facts of the suspicion and those of the return, each without what stands beside it, and
     /// what both come to in words.
     private static func appendEvidence(
-        _ report: GapReport, isOpen: Bool, _ blind: Milliseconds, to body: inout [UInt8]
+        _ report: GapReport, isOpen: Bool, to body: inout [UInt8]
     ) {
         var bare = report
         bare.state = .judged
@@ -183,13 +188,13 @@ enum GapJSON {
             if report.verdict != nil { facts = seen }
         }
         JSONWriter.raw(",\"text\":", to: &body)
-        JSONWriter.string(text(report, isOpen: isOpen, blind, facts).utf8, to: &body)
+        JSONWriter.string(text(report, isOpen: isOpen, facts).utf8, to: &body)
     }
 
     /// Cause and evidence in the words of `rollcall explain`, times in UTC; `facts` are those that
     /// the last word on it rests on.
     private static func text(
-        _ report: GapReport, isOpen: Bool, _ blind: Milliseconds, _ facts: [UInt8]
+        _ report: GapReport, isOpen: Bool, _ facts: [UInt8]
     ) -> String {
         let wording = GapWording(
             evidence: (try? JSONTree(reading: facts)) ?? .null, style: ConsoleStyle(),
@@ -201,7 +206,8 @@ enum GapJSON {
             text = wording.suspicion("\(report.suspected.word)")
             if !isOpen { text += " They are back: what it was is told within two minutes." }
         }
-        return blind.count > 0 ? "\(text) \(GapWording.blind(blind))" : text
+        let blind = GapWording.blind(report.blind, isLeftOut: report.isLeftOut)
+        return blind.map { "\(text) \($0)" } ?? text
     }
 
     /// Appends `,"key":12.5`: seconds with one to three decimals.

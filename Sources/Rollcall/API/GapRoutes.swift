@@ -84,7 +84,7 @@ struct GapQuery: Sendable {
     }
 }
 
-/// The routes about gaps and dark time, from the store's history (design §5, §9).
+/// The routes about gaps and dark time, from the store's history (Contract/Gaps, V5).
 extension Router {
     /// Answers `GET /v1/gaps`, as a list or as a table.
     func showGaps(_ request: HTTPRequest, _ answer: @escaping Answer) {

@@ -2,7 +2,7 @@ import RollcallCore
 
 /// `GET /v1/gaps?by=…`: gaps counted by some of their words.
 ///
-/// One that overlaps a blind window is held against nobody: it is counted apart (design §5).
+/// One of which too much was blind is held against nobody: it is counted apart (Contract/Gaps, D5).
 struct GapTable {
     /// One row being counted.
     private struct Row {
@@ -164,10 +164,20 @@ struct GapTable {
         guard let place = place(of: key) else { return hasMoreRows = true }
         let isOpen = tally.verdict == nil && row.isOpen
         let passed = isOpen ? present.watch.passed(since: row.openedAt) : nil
-        guard !tally.isBlind, passed.map({ $0.blind.count == 0 }) ?? true else {
-            return rows[place].blind += 1
-        }
+        if isLeftOut(row, tally, passed) { return rows[place].blind += 1 }
         rows[place].add(passed?.watched ?? tally.length, isOpen: isOpen, tally.verdict)
+    }
+
+    /// Whether too much of it was blind (D5). The mark of an older version means any blindness at all,
+    /// so the report decides about what is marked.
+    private func isLeftOut(
+        _ row: GapRow, _ tally: GapTally, _ passed: (watched: Milliseconds, blind: Milliseconds)?
+    ) -> Bool {
+        if let passed {
+            let span = Milliseconds(passed.watched.count + passed.blind.count)
+            if GapReport.isLeftOut(blind: passed.blind, of: span) { return true }
+        }
+        return tally.isBlind && row.report?.isLeftOut ?? true
     }
 
     private mutating func place(of key: Key) -> Int? {
@@ -202,6 +212,8 @@ struct GapTable {
         }
         JSONWriter.raw("],\"gaps\":", to: &body)
         JSONWriter.integer(Int64(rows.map(\.gaps).reduce(0, +)), to: &body)
+        JSONWriter.raw(",\"blind\":", to: &body)
+        JSONWriter.integer(Int64(rows.map(\.blind).reduce(0, +)), to: &body)
         let isTruncated = hasMoreRows || hasStopped
         JSONWriter.raw(isTruncated ? ",\"truncated\":true" : ",\"truncated\":false", to: &body)
         ResponderJSON.time("as_of", present.watch.wallNow, to: &body)

@@ -82,7 +82,7 @@ struct HistoryWork {
 }
 
 /// Answers questions of history from a read-only connection, one after the other, on a thread of
-/// its own: neither the listener nor the keeper waits for a disk that reads (design §1 J8).
+/// its own: neither the listener nor the keeper waits for a disk that reads (J8).
 ///
 /// `@unchecked Sendable` is true because the reader is touched by its own thread alone.
 final class HistoryDesk: @unchecked Sendable {

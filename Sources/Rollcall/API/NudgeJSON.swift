@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Nudges as JSON. Source: design §7 N8.
+/// Nudges as JSON. Source: N8.
 enum NudgeJSON {
     /// What was decided, as entries of the ledger are asked for.
     enum Choice: CaseIterable, Sendable {

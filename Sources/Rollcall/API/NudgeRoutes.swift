@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// The routes about nudges. Source: design §7 N8, §9.
+/// The routes about nudges. Source: N8, §9.
 extension Router {
     /// Answers `GET /v1/nudges`: who was nudged, who was not and why.
     func showNudges(_ request: HTTPRequest, _ answer: @escaping Answer) {

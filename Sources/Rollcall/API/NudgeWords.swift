@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What nudges are told by in plain words. Source: design §7 N8.
+/// What nudges are told by in plain words. Source: N8.
 enum NudgeWords {
     /// What followed a nudge, and when that was known.
     struct Followed: Equatable {
@@ -23,13 +23,22 @@ enum NudgeWords {
 
     /// What followed a nudge; `later` is the time in between.
     static func outcome(_ outcome: NudgeOutcome, later: Milliseconds?) -> String {
-        switch outcome {
+        let within = within(later)
+        return switch outcome {
         case .located:
             "a location came \(later.map { "\(ConsoleStyle.span($0)) later" } ?? "after it")"
-        case .contact: "contact came within half an hour, but no newer location"
-        case .silent: "nothing came within half an hour"
-        case .unseen: "nothing was seen within half an hour, but we were blind for a part of it"
+        case .contact: "contact came \(within), but no newer location"
+        case .silent: "nothing came \(within)"
+        case .unseen: "nothing was seen \(within), but we were blind for a part of it"
         }
+    }
+
+    /// How long it was waited for: half an hour, or less if the next nudge came before (N8, D7).
+    private static func within(_ later: Milliseconds?) -> String {
+        guard let later, later.count < NudgeDesk.followedFor.count - 1000 else {
+            return "within half an hour"
+        }
+        return "in the \(ConsoleStyle.span(max(Milliseconds(0), later))) until the next nudge"
     }
 
     // MARK: - The ledger

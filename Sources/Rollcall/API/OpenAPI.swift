@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// `GET /openapi.json`: every route in OpenAPI 3.1. Source: design §9.
+/// `GET /openapi.json`: every route in OpenAPI 3.1. Source: V5.
 ///
 /// It is written by hand, but words, limits, scopes and the version are the code's own, and the
 /// compiler asks for an entry for each `Resource`.
@@ -52,8 +52,10 @@ enum OpenAPI {
 
         **Coordinates are never kept.** Fields named like a place (`lat`, `latitude`, `lng`, `lon`, \
         `longitude`, `coords`, `coordinates`, `location`, `geo`, `altitude`, `heading`, `speed`) \
-        are dropped unread at any depth, and counted. Other unknown fields are ignored, `null` is \
-        the same as absent, and a field that is not sent keeps its last value.
+        are dropped unread at any depth, and counted. Any other unknown field is named under \
+        `problems`, with what was probably meant (five an item, names cut at 64 bytes), and with \
+        `strict=true` refuses its item. `null` is the same as absent, and a field that is not sent \
+        keeps its last value.
 
         **One bad value costs itself.** An item is rejected only if its identity, a required field \
         or its `received_at` cannot be read; other values that cannot be read are named under \

@@ -8,23 +8,28 @@ extension OpenAPI.Samples {
         None of 6 active responders is ONLINE for 1 min; 6 are silent: 4 low_power, 2 no_network. \
         Responders: r-1, r-2, r-3, r-4, r-5, r-6.
         """,
-        "summary": "north: nobody online, 6 of 6 silent: 4 low_power, 2 no_network",
+        "summary": "north: nobody online, 6 of 6 out of contact: 4 low_power, 2 no_network",
+    ]
+    private static let reach: JSONTree = [
+        "receiver": "oncall", "state": "taken", "decided_at": "2026-11-21T03:10:05.000Z",
+        "attempts": 1, "taken_at": "2026-11-21T03:10:05.146Z",
     ]
     static let alerts: JSONTree = [
         "as_of": "2026-11-21T03:12:00.000Z", "watching": true,
         "alerts": [
             [
                 "alertname": "NoOnlineResponders", "state": "firing", "severity": "critical",
-                "labels": labels, "annotations": annotations, "value": 6,
+                "labels": labels, "annotations": annotations, "value": 6, "count": 6, "total": 6,
                 "active_at": "2026-11-21T03:09:05.000Z", "starts_at": "2026-11-21T03:10:05.000Z",
                 "incident": 17,
-                "told": [["receiver": "oncall", "at": "2026-11-21T03:10:05.000Z"]],
+                "told": [["receiver": "oncall", "at": "2026-11-21T03:10:05.146Z"]],
+                "receivers": [reach],
                 "muted": [["receiver": "chat", "reason": "silence", "silence": 3]],
             ]
         ], "truncated": false,
     ]
     private static let target: JSONTree = [
-        "target": 0, "outcome": "delivered",
+        "target": 0, "state": "taken", "outcome": "delivered",
         "attempts": [
             [
                 "at": "2026-11-21T03:10:05.012Z", "took_ms": 134, "status": 202, "error": nil,
@@ -64,6 +69,7 @@ extension OpenAPI.Samples {
                         "at": "2026-11-21T03:31:40.000Z", "targets": [target],
                     ],
                 ],
+                "receivers": [reach],
             ]
         ], "next": nil, "truncated": false,
     ]
@@ -76,8 +82,10 @@ extension OpenAPI.Samples {
         "matchers": ["alertname=HighOfflineRate", "region=north|south"],
         "starts_at": "2026-11-21T03:00:00.000Z", "ends_at": "2026-11-21T05:00:00.000Z",
         "author": "kim", "comment": "exercise", "muting": ["HighOfflineRate{region=\"north\"}"],
+        "request_id": nil,
     ]
     static let silence: JSONTree = ["silence": oneSilence]
+    static let silenceBegun: JSONTree = ["silence": oneSilence, "warnings": []]
     static let silences: JSONTree = [
         "as_of": "2026-11-21T03:12:00.000Z", "silences": [oneSilence],
     ]

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Alerts, silences and drills. Source: design §6 A7, A10, A11.
+/// Alerts, silences and drills. Source: A7, A10, A11.
 extension OpenAPI {
     // MARK: - Operations
 
@@ -52,11 +52,12 @@ extension OpenAPI {
             """,
             body: reference("requestBodies", "SilenceRequest"),
             answers: [
-                "200": answer("It holds.", schema("SilenceAnswer"), example: Samples.silence)
+                "200": answer("It holds.", schema("SilenceBegun"), example: Samples.silenceBegun)
             ], problems: [422],
             details: [
                 409: answer(
-                    "\(Silence.countMax) silences are in force already: end one.",
+                    "\(Silence.countMax) silences are in force already: end one. Or something else "
+                        + "was asked for under this `id`.",
                     schema("Problem"), type: "application/problem+json")
             ])
     }
@@ -152,7 +153,8 @@ extension OpenAPI {
                     "truncated": described(
                         "True if there were more than \(AlertJSON.alertsMax).", flag),
                 ]),
-            "MuteReason": muteReason, "Incident": incident, "DeliveryTarget": target,
+            "MuteReason": muteReason, "Reach": reach, "Incident": incident,
+            "DeliveryTarget": target,
             "IncidentList": object(
                 "What fired.", required: ["as_of", "incidents", "next", "truncated"],
                 [
@@ -164,6 +166,14 @@ extension OpenAPI {
             "Silence": silenceSchema, "SilenceRequest": silenceRequest,
             "SilenceAnswer": object(
                 "A silence.", required: ["silence"], ["silence": schema("Silence")]),
+            "SilenceBegun": object(
+                "A silence, and what of it was probably not meant.",
+                required: ["silence", "warnings"],
+                [
+                    "silence": schema("Silence"),
+                    "warnings": described(
+                        "A name that nothing has, or that nothing is muted now.", list(text)),
+                ]),
             "SilenceList": object(
                 "Silences.", required: ["as_of", "silences"],
                 ["as_of": instant, "silences": list(schema("Silence"))]),
@@ -181,17 +191,34 @@ extension OpenAPI {
             "severity": words(Severity.allCases.map(\.word)), "labels": labels,
             "annotations": labels,
             "value": described("A share for HighOfflineRate, else a number of somebody.", number),
+            "count": described("Of `total` people or sources so many are meant.", count),
+            "total": count,
             "active_at": described("Since when it is true.", instantOrNever),
             "starts_at": described("When it fired; null while it is pending.", instantOrNever),
             "incident": described(
                 "The firing's number; null while it is pending.", orNull("integer")),
             "told": list(
                 object(
-                    "A receiver that was told.", required: ["receiver", "at"],
+                    "A receiver that took the news.", required: ["receiver", "at"],
                     ["receiver": text, "at": instant])),
-            "muted": list(schema("MuteReason")),
+            "receivers": list(schema("Reach")), "muted": list(schema("MuteReason")),
         ]
         return object("An alert.", required: members.names, members)
+    }
+
+    private static var reach: JSONTree {
+        let required: JSONTree = [
+            "receiver": text, "state": words(Reach.State.allCases.map(\.word)),
+            "decided_at": instant, "attempts": count,
+        ]
+        return object(
+            "An address that is to be told, and how far that has come: `taken` is a committed 2xx.",
+            required: required.names,
+            required.with([
+                "target": described("Which of the receiver's addresses, if it has several.", count),
+                "last_error": described("Of the last attempt.", text),
+                "next_attempt_at": described("Not before then.", instant), "taken_at": instant,
+            ]))
     }
 
     private static var muteReason: JSONTree {
@@ -217,6 +244,7 @@ extension OpenAPI {
         ]
         let members: JSONTree = [
             "target": described("Which of the receiver's addresses, from 0.", count),
+            "state": words(Reach.State.allCases.map(\.word)),
             "outcome": described("Null until it is known.", outcome),
             "attempts": list(object("One attempt.", required: attempt.names, attempt)),
         ]
@@ -244,6 +272,7 @@ extension OpenAPI {
             "changes": list(object("A change of state.", required: change.names, change)),
             "muted": list(schema("MuteReason")),
             "notices": list(object("One message.", required: notice.names, notice)),
+            "receivers": list(schema("Reach")),
         ]
         return object("One firing, with the numbers of then.", required: members.names, members)
     }
@@ -254,6 +283,7 @@ extension OpenAPI {
             "matchers": described("As they would be sent.", list(text)), "starts_at": instant,
             "ends_at": instant, "author": text, "comment": text,
             "muting": described("Alerts that fire and are muted by it.", list(text)),
+            "request_id": described("The `id` it was asked for under.", orNull("string")),
         ]
         return object("A mute of notifications.", required: members.names, members)
     }
@@ -283,6 +313,10 @@ extension OpenAPI {
                 "duration": described("`90m`, `2h`, `1d`.", text),
                 "author": bounded(SilenceRequest.authorMax),
                 "comment": bounded(SilenceRequest.commentMax),
+                "id": described(
+                    "A name of your own, not a number. The same again is answered with the same "
+                        + "silence, as long as that is listed.",
+                    ["type": "string", "maxLength": .integer(Int64(SilenceRequest.authorMax))]),
             ])
     }
 

@@ -105,6 +105,10 @@ extension OpenAPI {
                 "reachable": described(
                     "`yes` only if ONLINE, confirmed and heard in time.", schema("Reachable")),
                 "last_contact_at": instantOrNever, "last_location_at": instantOrNever,
+                "dark_seconds": described(
+                    "Only while out of contact longer than allowed: for how much watched time so "
+                        + "far, as far as `GET /v1/dark` does not count it yet.",
+                    ["type": "number", "minimum": 0]),
                 "duty_state": schema("DutyState"), "region": schema("Name"),
                 "circles": schema("Circles"), "sharing": schema("Sharing"),
                 "paused_until": instant, "platform": words(Platform.allCases.map(\.word)),
@@ -137,6 +141,9 @@ extension OpenAPI {
             "due_at": instant, "finished_at": instantOrNever,
             "rows": described("Rows of the journal removed so far.", count),
             "decisions": described("Decisions removed so far.", count),
+            "kept": described(
+                "What an erasure does not look into: texts that people wrote.",
+                ["type": "array", "items": text]),
         ]
         return object("How far an erasure is.", required: members.names, members)
     }

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What is told of the past: gaps, dark time, timelines. Source: design §5, §9.
+/// What is told of the past: gaps, dark time, timelines. Source: Contract/Gaps, V5.
 extension OpenAPI {
     // MARK: - Operations
 
@@ -15,8 +15,8 @@ extension OpenAPI {
             Gaps that reached OFFLINE, newest first. All filters must hold. Go on with `after` = \
             `next` until it is null: a page may be empty and have a `next`, as at most \
             \(HistoryLimits().gapsListed) gaps are looked at for one. With `by` the answer is a \
-            table, most gaps first; one that overlaps a blind window is held against nobody and \
-            counted under `blind` alone.
+            table, most gaps first; one of which 5 % and a second or more was blind is held \
+            against nobody and counted under `blind` alone.
             """,
             parameters: names.map { reference("parameters", $0) },
             answers: [
@@ -191,7 +191,10 @@ extension OpenAPI {
             "suspected": schema("GapCause"), "first_suspected": schema("GapCause"),
             "verdict": ["anyOf": [schema("GapVerdict"), ["type": "null"]]],
             "region": ["type": "string"], "platform": words(Platform.allCases.map(\.word)),
-            "blind_seconds": described("With any it is held against nobody.", seconds),
+            "blind_seconds": described("How long of it we were blind.", seconds),
+            "left_out": described(
+                "5 % of it or more, and at least a second, was blind: it is held against nobody.",
+                flag),
             "group": ["anyOf": [schema("GapGroup"), ["type": "null"]]],
             "evidence": schema("GapEvidence"),
             "return": ["anyOf": [schema("GapEvidence"), ["type": "null"]]],
@@ -226,6 +229,7 @@ extension OpenAPI {
             "by": ["type": "array", "items": words(GapQuery.Key.allCases.map(\.word))],
             "since": schema("InstantOrNever"), "until": schema("InstantOrNever"),
             "rows": ["type": "array", "items": row], "gaps": count,
+            "blind": described("Left out of `gaps`, over all rows.", count),
             "truncated": described("True if there was more than one answer counts over.", flag),
             "as_of": instant,
         ]
@@ -291,7 +295,9 @@ extension OpenAPI {
                         "evidence": schema("GapEvidence"),
                     ]),
                 event(
-                    "blind", "The watch lost sight, or had it back.", ["state", "since", "reason"],
+                    "blind",
+                    "The watch lost sight for a second or more, or had it back; what begins again "
+                        + "within 10 s keeps its `since`.", ["state", "since", "reason"],
                     [
                         "state": words(["begin", "end"]), "since": instant,
                         "reason": words(BlindReason.allCases.map(\.word)),

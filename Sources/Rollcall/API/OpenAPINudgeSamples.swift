@@ -39,10 +39,11 @@ extension OpenAPI.Samples {
     static let nudge = now.with(standing).with(["as_of": "2026-11-21T15:29:18.000Z"])
     static let wakeRequest: JSONTree = ["circle": "c-9", "viewer": "r-1"]
     static let wakes: JSONTree = [
-        "circle": "c-9",
+        "circle": "c-9", "woken": 1, "skipped": ["fresh": 1], "beyond": 0, "mode": "live",
+        "sent": true,
         "decisions": [
             ["responder_id": "r-17", "decision": "wake"],
             ["responder_id": "r-4", "decision": "skip", "reason": "fresh"],
-        ], "beyond": 0, "mode": "live", "sent": true,
+        ],
     ]
 }

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Nudges and wakes. Source: design §7 N8, N9.
+/// Nudges and wakes. Source: N8, N9.
 extension OpenAPI {
     // MARK: - Operations
 
@@ -35,8 +35,8 @@ extension OpenAPI {
             """
             Wakes the phones of its other members by a silent push, so that the map shows where \
             they are now, or says why not. Of the members by their ids the first \
-            \(WakeCall.membersMax) are answered; `beyond` counts the rest. A circle that nobody is \
-            in has none.
+            \(WakeCall.membersMax) are looked at; `beyond` counts the rest. A circle that nobody is \
+            in has none. Who they are (`decisions`) is told to tokens with the scope `read` alone.
             """,
             parameters: [reference("parameters", "source")],
             body: reference("requestBodies", "WakeRequest"),
@@ -167,12 +167,20 @@ extension OpenAPI {
                 "reason": described("Of `skip`.", words(WakeReason.allCases.map(\.word))),
             ])
         let members: JSONTree = [
-            "circle": schema("Name"), "decisions": ["type": "array", "items": decision],
+            "circle": schema("Name"), "woken": described("Members who are woken.", count),
+            "skipped": described(
+                "Members who are not, by reason; reasons of nobody are left out.",
+                ["type": "object", "additionalProperties": count]),
             "beyond": described("Members of whom nothing was decided.", count),
             "mode": words(NudgeRules.Mode.allCases.map(\.word)),
             "sent": described("False if the mode is not `live`: nothing goes out then.", flag),
         ]
-        return object("What was decided.", required: members.names, members)
+        let ofReaders: JSONTree = [
+            "decisions": described(
+                "For tokens with the scope `read`.", ["type": "array", "items": decision])
+        ]
+        return object(
+            "What was decided.", required: members.names, members.with(ofReaders))
     }
 
     // MARK: - Events of a timeline

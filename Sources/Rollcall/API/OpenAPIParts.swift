@@ -32,6 +32,12 @@ extension OpenAPI {
                     ["type": "boolean", "default": false])
             ),
             (
+                "strict",
+                inQuery(
+                    "strict", "An unknown field refuses its item.",
+                    ["type": "boolean", "default": false])
+            ),
+            (
                 "shrink",
                 inQuery(
                     "shrink", "Takes a roster also if it retires most people.", words(["allow"]))

@@ -51,6 +51,7 @@ extension OpenAPI {
         ["anyOf": [schema("RejectedProblem"), schema("Problem")]],
         type: "application/problem+json", example: Samples.refusal)
     private static let source = reference("parameters", "source")
+    private static let strict = reference("parameters", "strict")
 
     private static var postBatches: JSONTree {
         operation(
@@ -59,7 +60,7 @@ extension OpenAPI {
             What phones sent with their locations, forwarded by the backend; a batch is contact. \
             It enrols somebody unknown ON_DUTY in region `default` unless it says otherwise.
             """,
-            parameters: [source], body: reference("requestBodies", "Batches"),
+            parameters: [source, strict], body: reference("requestBodies", "Batches"),
             answers: ["200": verdict], problems: [429], details: [422: refusal])
     }
 
@@ -70,7 +71,7 @@ extension OpenAPI {
             Evidence, not orders: `to: ONLINE` is contact at `at`; `DEGRADED` and `OFFLINE` are \
             adopted if worse than what is known and later than the last contact.
             """,
-            parameters: [source], body: reference("requestBodies", "Transitions"),
+            parameters: [source, strict], body: reference("requestBodies", "Transitions"),
             answers: ["200": verdict], problems: [429], details: [422: refusal])
     }
 
@@ -81,7 +82,7 @@ extension OpenAPI {
             None of them is contact. A duty state told here wins over one in batches received \
             within 60 s after it. Naming an erased person takes them up again.
             """,
-            parameters: [source], body: reference("requestBodies", "Facts"),
+            parameters: [source, strict], body: reference("requestBodies", "Facts"),
             answers: ["200": verdict], problems: [429], details: [422: refusal])
     }
 
@@ -93,7 +94,7 @@ extension OpenAPI {
             the last without `more`, no 10 minutes apart, another `roster` each time.
             """,
             parameters: [
-                source, reference("parameters", "roster"), reference("parameters", "more"),
+                source, strict, reference("parameters", "roster"), reference("parameters", "more"),
                 reference("parameters", "shrink"),
             ], body: reference("requestBodies", "Facts"),
             answers: ["200": verdict], problems: [429],
@@ -215,7 +216,8 @@ extension OpenAPI {
     private static var getReady: JSONTree {
         probe(
             "getReady", .ready, "Are writes taken?",
-            "503 while the server stops or the store takes no commits.")
+            "503 while the server stops, the store takes no commits, or the keeper has not answered "
+                + "for more than 5 s.")
     }
 
     private static var postReload: JSONTree {

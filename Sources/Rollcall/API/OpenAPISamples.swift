@@ -90,7 +90,7 @@ extension OpenAPI {
                     "closed_at": "2026-11-21T15:24:22.161Z", "length_seconds": 510.0,
                     "suspected": "app_suspended", "first_suspected": "app_suspended",
                     "verdict": "network", "region": "north", "platform": "ios",
-                    "blind_seconds": 0.0, "group": nil,
+                    "blind_seconds": 0.0, "left_out": false, "group": nil,
                     "evidence": [
                         "last_contact_at": "2026-11-21T15:14:22.161Z", "app_state": "background",
                         "platform": "ios",
@@ -139,7 +139,7 @@ extension OpenAPI {
         static let erasure: JSONTree = [
             "erasure": 7, "state": "done", "requested_at": "2026-11-21T15:14:30.000Z",
             "due_at": "2026-11-21T15:24:30.000Z", "finished_at": "2026-11-21T15:14:30.412Z",
-            "rows": 3, "decisions": 1,
+            "rows": 3, "decisions": 1, "kept": ["authors and comments of silences"],
         ]
         static let reload: JSONTree = [
             "file": "rollcall.yml",

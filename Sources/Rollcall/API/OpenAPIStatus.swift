@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// How the fleet and the watch stand at this moment. Source: design §9.
+/// How the fleet and the watch stand at this moment. Source: V5.
 extension OpenAPI {
     // MARK: - Operations
 
@@ -97,6 +97,7 @@ extension OpenAPI {
             "not_expected": counts(
                 "Those not expected, by first reason.",
                 ["all"] + NotExpected.allCases.map(\.word)),
+            "gaps": openGaps,
             "last_batch_at": instantOrNever,
             "sources": [
                 "type": "array", "items": schema("Source"),
@@ -106,6 +107,7 @@ extension OpenAPI {
             "alerts": counts(
                 "Alerts by state, without the watchdog, which always fires; silences in force.",
                 ["firing", "pending", "silences"]),
+            "nobody_reached": nobodyReached,
             "nudges": nudgesStanding,
             "receivers": [
                 "type": "array", "items": schema("ReceiverStanding"),
@@ -118,9 +120,39 @@ extension OpenAPI {
             members.with(["not_watching_since": described("Only while not watching.", instant)]))
     }
 
+    private static var nobodyReached: JSONTree {
+        let members: JSONTree = [
+            "alerts": described("How many.", count), "since": instant,
+            "incidents": [
+                "type": "array", "items": count,
+                "maxItems": .integer(Int64(Unreached.incidentsMax)),
+            ],
+            "reason": [
+                "type": "string", "enum": ["not_taken", "no_receiver"],
+            ],
+        ]
+        let nobody = object(
+            """
+            Critical alerts that fire for a minute, are not muted, and that no receiver has taken.
+            """, required: members.names, members)
+        return ["anyOf": [nobody, ["type": "null"]]]
+    }
+
     private static func counts(_ description: String, _ names: [StaticString]) -> JSONTree {
         let members = names.map { JSONTree.Member(name: "\($0)", value: count) }
         return object(description, required: names.map { "\($0)" }, .object(members))
+    }
+
+    private static var openGaps: JSONTree {
+        let causes = GapCause.allCases.map { JSONTree.Member(name: "\($0.word)", value: count) }
+        return object(
+            "The gaps that are open at `as_of`, whether they overlap blindness or not.",
+            required: ["open", "suspected"],
+            [
+                "open": count,
+                "suspected": object(
+                    "By suspected cause; absent is none.", required: [], .object(causes)),
+            ])
     }
 
     private static var source: JSONTree {
@@ -135,6 +167,8 @@ extension OpenAPI {
         let members: JSONTree = [
             "state": described("`failing`: it takes no commits.", words(["ok", "failing"])),
             "size_bytes": described("As `storage.size` counts them; some seconds old.", count),
+            "size_max_bytes": described("The cap `storage.size`.", count),
+            "nearly_full": described("Above 80 % of it: the oldest history goes soon.", flag),
             "oldest_at": described("Of the oldest row that is kept.", instantOrNever),
             "checkpoint_at": described("The newest checkpoint.", instantOrNever),
             "lost": ["anyOf": [schema("StateLoss"), ["type": "null"]]],

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// The schemas of what is told. Source: design §3.
+/// The schemas of what is told. Source: I7.
 extension OpenAPI {
     static var told: JSONTree {
         [
@@ -14,12 +14,16 @@ extension OpenAPI {
                 """,
             ],
             "Time": [
-                "description": "RFC 3339, or milliseconds since 1970.",
+                "description": """
+                RFC 3339, or a number: below 10¹¹ seconds since 1970, from there to below 10¹⁴ \
+                milliseconds. Anything else is a problem. What was captured more than 30 days before \
+                it was received is no location; a fact told for before counts as 30 days old.
+                """,
                 "oneOf": [
                     ["type": "string", "format": "date-time"],
                     [
-                        "type": "integer", "minimum": 0,
-                        "maximum": .integer(RFC3339.millisecondsMax),
+                        "type": "number", "minimum": 0,
+                        "maximum": .integer(99_999_999_999_999),
                     ],
                 ],
             ],
@@ -40,28 +44,30 @@ extension OpenAPI {
         Platform.allCases.filter { $0 != .unknown && $0 != .other }.map(\.word))
 
     private static var batch: JSONTree {
-        object(
-            "What a phone sent, forwarded by the backend.", required: ["responder_id"],
-            [
-                "responder_id": schema("Name"),
-                "received_at": described(
-                    "When the backend heard the phone; without it, now. A backend that buffers "
-                        + "must send it.", schema("Time")),
-                "duty_state": schema("DutyState"), "region": schema("Name"),
-                "circles": schema("Circles"), "sharing": schema("Sharing"), "platform": platform,
-                "os_version": schema("Name"), "app_version": schema("Name"),
-                "install_id": described(
-                    "Changes with each installation: its sequences begin anew.", schema("Name")),
-                "battery_level": ["type": "number", "minimum": 0, "maximum": 1],
-                "telemetry": schema("Telemetry"),
-                "updates": [
-                    "type": "array", "items": schema("Update"),
-                    "description": "May be empty or absent: contact without a location.",
-                ],
-            ])
+        let told: JSONTree = [
+            "responder_id": schema("Name"),
+            "received_at": described(
+                "When the backend heard the phone; without it, now. A backend that buffers "
+                    + "must send it.", schema("Time")),
+            "duty_state": schema("DutyState"), "region": schema("Name"),
+            "circles": schema("Circles"), "sharing": schema("Sharing"), "platform": platform,
+            "os_version": schema("Name"), "app_version": schema("Name"),
+            "install_id": described(
+                "Changes with each installation: its sequences begin anew.", schema("Name")),
+            "battery_level": ["type": "number", "minimum": 0, "maximum": 1],
+            "telemetry": schema("Telemetry"),
+            "updates": [
+                "type": "array", "items": schema("Update"),
+                "description": "May be empty or absent: contact without a location.",
+            ],
+        ]
+        return object(
+            "What a phone sent, forwarded by the backend. The fields of `telemetry` may stand "
+                + "beside it, too: inside wins.",
+            required: ["responder_id"], told.with(.object(telemetryMembers)))
     }
 
-    private static var telemetry: JSONTree {
+    private static var telemetryMembers: [JSONTree.Member] {
         var members: [JSONTree.Member] = Telemetry.fields.map { field in
             // The first value stands for what was not told, the last for a word that is not known.
             let known = Array(field.values.dropFirst().dropLast())
@@ -73,10 +79,14 @@ extension OpenAPI {
             "type": "integer", "minimum": 0, "description": "Updates waiting on the phone.",
         ]
         members.append(.init(name: "queue_depth", value: depth))
-        return object(
+        return members
+    }
+
+    private static var telemetry: JSONTree {
+        object(
             "What the phone says of itself, taken as a whole: what it does not say is unknown. "
                 + "Words that are not known are taken as `other`, and noted.",
-            required: [], .object(members))
+            required: [], .object(telemetryMembers))
     }
 
     private static var update: JSONTree {

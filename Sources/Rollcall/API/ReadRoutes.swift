@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// The routes that answer questions, from memory (design §1 J8).
+/// The routes that answer questions, from memory (J8).
 extension Router {
     /// People in one answer at most.
     static var limitMax: Int { 1000 }

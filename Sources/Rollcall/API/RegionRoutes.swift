@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// `GET /v1/regions`: how each region stands, from memory (design §1 J8).
+/// `GET /v1/regions`: how each region stands, from memory (J8).
 extension Router {
     /// Regions without a `limit`.
     static var regionsStandard: Int { 256 }

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// `POST /-/reload`. Source: design §9.
+/// `POST /-/reload`. Source: V3.
 extension Router {
     /// Has the settings read again and tells what came of it.
     func reloadSettings(_ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void) {

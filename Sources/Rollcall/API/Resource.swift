@@ -3,7 +3,7 @@ import RollcallCore
 /// What a path names: one table of everything that there is.
 ///
 /// Who adds a case is asked by the compiler for its path, methods, label and its entry in the
-/// OpenAPI document. Source: design §9.
+/// OpenAPI document. Source: V5.
 enum Resource: CaseIterable, Sendable {
     case batches
     case transitions

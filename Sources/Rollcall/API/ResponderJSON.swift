@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What is told about one person. Source: design §4 L11, §9.
+/// What is told about one person. Source: L11, §9.
 enum ResponderJSON {
     /// Appends one person's object.
     static func append(_ number: Int, _ engine: Engine, to body: inout [UInt8]) {
@@ -16,6 +16,8 @@ enum ResponderJSON {
         word("reachable", engine.reachable(person).word, to: &body)
         time("last_contact_at", person.lastContactAt, to: &body)
         time("last_location_at", person.lastLocationAt, to: &body)
+        let dark = engine.darkSoFar(person)
+        if dark.count > 0 { GapJSON.seconds("dark_seconds", dark, to: &body) }
         if person.duty != .none { word("duty_state", person.duty.word, to: &body) }
         name("region", engine.regions[person.region], to: &body)
         appendCircles(engine.circles[person.circles], to: &body)

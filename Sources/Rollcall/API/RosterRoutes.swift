@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Whole rosters, and erasures. Source: design §3.
+/// Whole rosters, and erasures. Source: I11.
 extension Router {
     /// How soon an erased person is out of the store, as promised.
     static let erasedWithin = Milliseconds.seconds(600)
@@ -103,6 +103,9 @@ extension Router {
         }
     }
 
+    /// What an erasure does not look into.
+    static let keptByErasures = Array("authors and comments of silences".utf8)
+
     /// How far an erasure is.
     func showErasure(_ number: Int64, _ answer: @escaping Answer) {
         keeper.ask { view in
@@ -122,7 +125,10 @@ extension Router {
             JSONWriter.integer(erasure.rows, to: &body)
             JSONWriter.raw(",\"decisions\":", to: &body)
             JSONWriter.integer(erasure.decisions, to: &body)
-            JSONWriter.raw("}\n", to: &body)
+            // What people wrote is theirs: nobody can tell whom a text means.
+            JSONWriter.raw(",\"kept\":[", to: &body)
+            JSONWriter.string(Self.keptByErasures, to: &body)
+            JSONWriter.raw("]}\n", to: &body)
             answer(.json(body), InputFigures())
         }
     }

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Where requests go. Source: design §9.
+/// Where requests go. Source: V5.
 package struct Router: Sendable {
     /// Answers a request once, and tells what of its input is to be counted.
     typealias Answer = @Sendable (HTTPResponse, InputFigures) -> Void
@@ -156,6 +156,11 @@ package struct Router: Sendable {
                 503, "Not Ready", detail: "the store does not take commits",
                 headers: [("Retry-After", "1")])
         }
+        if let still = keeper.pulse.still(for: MetricsPage.presentFor) {
+            return .problem(
+                503, "Not Ready", detail: "the keeper has not answered for \(still.count) ms",
+                headers: [("Retry-After", "1")])
+        }
         return .text("Rollcall is ready.\n")
     }
 
@@ -166,7 +171,7 @@ package struct Router: Sendable {
 
     /// How a body of this content type is read; nil for one that is not.
     ///
-    /// Without a type, and form-encoded as `curl -d` says it, it is JSON (design §3).
+    /// Without a type, and form-encoded as `curl -d` says it, it is JSON (I7).
     static func format(_ contentType: String?) -> BodyFormat? {
         guard let contentType, contentType != "application/json" else { return .json }
         let type = contentType.prefix { $0 != ";" && $0 != " " }.lowercased()

@@ -5,8 +5,8 @@ import Synchronization
 /// Answers scrapes in time, whatever the keeper is at.
 ///
 /// The keeper renders the page after the turn that a scrape arrived in. If that takes longer than
-/// 200 ms, the scraper gets the last copy, which is renewed every second while anybody scrapes.
-/// Source: design §1 J8.
+/// 200 ms, the scraper gets the last copy, which is renewed every second while anybody scrapes and
+/// tells its age. Source: J8, §13 D1.
 final class ScrapeDesk: Sendable {
     /// How long the keeper may take.
     private static let patience = Duration.milliseconds(200)
@@ -21,9 +21,14 @@ final class ScrapeDesk: Sendable {
         var answer: @Sendable (HTTPResponse) -> Void
     }
 
+    private struct Copy: Sendable {
+        var page: [UInt8]
+        var writtenAt: ContinuousClock.Instant
+    }
+
     private struct State: Sendable {
         var waiting: [UInt64: Waiting] = [:]
-        var copies: [Exposition.Format: [UInt8]] = [:]
+        var copies: [Exposition.Format: Copy] = [:]
         var nextID: UInt64 = 0
         var lastScrape: ContinuousClock.Instant?
         var lastRenewal = ContinuousClock.now
@@ -69,7 +74,7 @@ final class ScrapeDesk: Sendable {
         keeper.ask { [self] view in
             let page = render(view, format)
             let waiting = state.withLock { state in
-                state.copies[format] = page
+                state.copies[format] = Copy(page: page, writtenAt: .now)
                 return state.waiting.removeValue(forKey: id)
             }
             waiting?.answer(Self.response(page, format))
@@ -110,9 +115,10 @@ final class ScrapeDesk: Sendable {
         state.withLock { state in
             let late = state.waiting.filter { $0.value.until <= now }
             return late.compactMap { id, waiting in
-                guard let page = state.copies[waiting.format] else { return nil }
+                guard let copy = state.copies[waiting.format] else { return nil }
                 state.waiting[id] = nil
-                return (waiting.answer, page, waiting.format)
+                let age = Milliseconds(Int64((now - copy.writtenAt) / .milliseconds(1)))
+                return (waiting.answer, MetricsPage.aged(copy.page, by: age), waiting.format)
             }
         }
     }
@@ -130,7 +136,9 @@ final class ScrapeDesk: Sendable {
         keeper.ask { [self] view in
             let pages = formats.map { ($0, render(view, $0)) }
             state.withLock { state in
-                for (format, page) in pages { state.copies[format] = page }
+                for (format, page) in pages {
+                    state.copies[format] = Copy(page: page, writtenAt: .now)
+                }
                 state.isRenewing = false
             }
         }

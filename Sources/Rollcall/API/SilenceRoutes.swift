@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What somebody asks for with `POST /v1/silences`. Source: design §6 A7.
+/// What somebody asks for with `POST /v1/silences`. Source: A7.
 struct SilenceRequest {
     /// Bytes of an author at most.
     static let authorMax = ItemScanner.nameBytesMax
@@ -15,20 +15,48 @@ struct SilenceRequest {
     struct Fault: Error, Equatable {
         let pointer: String
         let detail: String
+        /// True of a text that looks like coordinates: that is counted.
+        var isPlace = false
 
         var text: String { "\(pointer): \(detail)" }
     }
 
     let silence: Silence
 
+    /// Reads what somebody calls their request, so that the same again is no second one.
+    private static func requestID(_ body: JSONTree) throws(Fault) -> [UInt8] {
+        guard let id = body["id"], id != "", id != .null else { return [] }
+        // A number is one of ours: as Alertmanager's clients mean it, that silence is to be changed.
+        guard let text = id.text, !text.allSatisfy(\.isNumber) else {
+            throw Fault(
+                pointer: "/id",
+                detail:
+                    "a name of your own expected: a silence cannot be changed, end it and begin "
+                    + "another")
+        }
+        return try Self.text(id, "/id", authorMax)
+    }
+
+    /// The same for the same request and another for another, also while a `duration` counts from
+    /// another now (FNV-1a).
+    private static func fingerprint(_ silence: Silence, _ body: JSONTree) -> Int64 {
+        var parts = silence.matchers.map { Array(MatcherText.text($0).utf8) }
+        parts += [silence.author, silence.comment]
+        let end = body["ends_at"] ?? body["endsAt"]
+        parts.append(Array((body["duration"]?.text ?? "").utf8))
+        parts.append(Array((end?.instant.map { "\($0.milliseconds)" } ?? "").utf8))
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in parts.joined(separator: [0]) {
+            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
+        }
+        return Int64(bitPattern: hash)
+    }
+
     /// Reads a body at `now`. What Alertmanager calls otherwise (`endsAt`, `createdBy`) is taken
     /// too.
     init(_ body: JSONTree, now: Timestamp) throws(Fault) {
         guard case .object = body else { throw Fault(pointer: "", detail: "an object expected") }
-        if let id = body["id"], id != "" {
-            throw Fault(
-                pointer: "/id", detail: "a silence cannot be changed: end it and begin another")
-        }
+        let requestID = try Self.requestID(body)
         let matchers = try Self.matchers(body["matchers"])
         if let start = body["starts_at"] ?? body["startsAt"] {
             guard let at = start.instant else {
@@ -39,14 +67,20 @@ struct SilenceRequest {
                     pointer: "/starts_at", detail: "lies in the future: a silence begins at once")
             }
         }
-        silence = Silence(
-            matchers: matchers, endsAt: try Self.end(body, now),
+        var silence = Silence(
+            matchers: matchers, endsAt: try Self.end(body, now, isRepeatable: !requestID.isEmpty),
             author: try Self.text(
                 body["author"] ?? body["createdBy"], "/author", Self.authorMax),
             comment: try Self.text(body["comment"], "/comment", Self.commentMax))
+        silence.requestID = requestID
+        if !requestID.isEmpty { silence.fingerprint = Self.fingerprint(silence, body) }
+        self.silence = silence
     }
 
-    private static func end(_ body: JSONTree, _ now: Timestamp) throws(Fault) -> Timestamp {
+    /// `isRepeatable` tells that it may be the same again, of which the end may have passed.
+    private static func end(
+        _ body: JSONTree, _ now: Timestamp, isRepeatable: Bool
+    ) throws(Fault) -> Timestamp {
         let end = body["ends_at"] ?? body["endsAt"]
         let most = SettingText.of(spanMax)
         if let duration = body["duration"] {
@@ -54,15 +88,14 @@ struct SilenceRequest {
                 throw Fault(pointer: "/duration", detail: "and ends_at must not both be given")
             }
             guard
-                let span = duration.text.flatMap({
-                    SettingText.quantity($0, SettingText.durationUnits)
-                }), (1...spanMax.count).contains(span)
+                let span = duration.text.flatMap({ SettingText.duration($0) }),
+                (Milliseconds(1)...spanMax).contains(span)
             else {
                 throw Fault(
                     pointer: "/duration",
                     detail: "a span such as 90m or 2h expected, at most \(most)")
             }
-            return now + Milliseconds(span)
+            return now + span
         }
         guard let end else {
             throw Fault(pointer: "/ends_at", detail: "or duration must be given")
@@ -71,7 +104,9 @@ struct SilenceRequest {
             throw Fault(
                 pointer: "/ends_at", detail: "RFC 3339 expected, at most \(most) from now")
         }
-        if at <= now { throw Fault(pointer: "/ends_at", detail: "has passed already") }
+        if at <= now, !isRepeatable {
+            throw Fault(pointer: "/ends_at", detail: "has passed already")
+        }
         return at
     }
 
@@ -84,12 +119,25 @@ struct SilenceRequest {
             throw Fault(
                 pointer: pointer, detail: "1 to \(most) bytes without control characters expected")
         }
-        return Array(text.utf8)
+        let bytes = Array(text.utf8)
+        if PlaceText.isIn(bytes) {
+            throw Fault(
+                pointer: pointer, detail: "looks like coordinates, which are never taken",
+                isPlace: true)
+        }
+        return bytes
     }
 
     // MARK: - Matchers
 
     private static func matchers(_ value: JSONTree?) throws(Fault) -> [LabelMatcher] {
+        // Before any is read: each costs a text, and a body may name thousands.
+        let told = value.map { $0.elements.count + $0.members.count } ?? 0
+        guard (1...MatcherText.countMax).contains(told) else {
+            throw Fault(
+                pointer: "/matchers",
+                detail: "1 to \(MatcherText.countMax) expected, such as alertname=HighOfflineRate")
+        }
         var matchers: [LabelMatcher] = []
         switch value {
         case .list(let entries):
@@ -108,11 +156,6 @@ struct SilenceRequest {
                     })
             }
         default: break
-        }
-        guard (1...MatcherText.countMax).contains(matchers.count) else {
-            throw Fault(
-                pointer: "/matchers",
-                detail: "1 to \(MatcherText.countMax) expected, such as alertname=HighOfflineRate")
         }
         // As in Alertmanager: one that fits all alerts would be found out too late.
         guard matchers.contains(where: { !$0.fits([]) }) else {
@@ -166,7 +209,7 @@ struct SilenceRequest {
     }
 }
 
-/// The routes of silences: mutes of notifications, never of states. Source: design §6 A7, A11.
+/// The routes of silences: mutes of notifications, never of states. Source: A7, A11.
 extension Router {
     /// Answers `POST /v1/silences`.
     func postSilence(_ request: HTTPRequest, _ answer: @escaping Answer) {
@@ -175,11 +218,17 @@ extension Router {
                 let now = ClockReading.now().wall
                 return .silence(.begin(try SilenceRequest(body, now: now).silence))
             } catch {
-                throw BodyFault(detail: error.text)
+                throw BodyFault(detail: error.text, isPlace: error.isPlace)
             }
         } then: { receipt in
             switch (receipt.silence, receipt.silenceFault) {
-            case (let number?, _): return showSilence(number, answer)
+            case (let number?, _): return showSilence(number, warns: true, answer)
+            case (nil, .otherRequest):
+                answer(
+                    .problem(
+                        409, "Conflict",
+                        detail: "something else was asked for under this id: take another"),
+                    InputFigures())
             case (nil, .tooMany):
                 answer(
                     .problem(
@@ -219,16 +268,20 @@ extension Router {
         }
     }
 
-    /// Answers `GET /v1/silences/{id}`, and what made or ended one.
-    func showSilence(_ number: Int64, _ answer: @escaping Answer) {
+    /// Answers `GET /v1/silences/{id}`, and what made or ended one; `warns` of what it may not have
+    /// been meant to be.
+    func showSilence(_ number: Int64, warns: Bool = false, _ answer: @escaping Answer) {
         keeper.ask { view in
             let desk = view.engine.desk
             let active = desk.silences.first { $0.number == number }
             guard let silence = active ?? desk.pastSilences.first(where: { $0.number == number })
             else { return answer(Self.noSilence, InputFigures()) }
-            let tree: JSONTree = [
-                "silence": Self.silence(silence, isActive: active != nil, view.engine)
-            ]
+            let shown = Self.silence(silence, isActive: active != nil, view.engine)
+            var tree: JSONTree = ["silence": shown]
+            if warns {
+                let warnings = SilenceWarnings(silence, view.engine).texts
+                tree = ["silence": shown, "warnings": .list(warnings.map { .text($0) })]
+            }
             answer(.json(AlertJSON.bytes(tree)), InputFigures())
         }
     }
@@ -248,6 +301,7 @@ extension Router {
             "ends_at": AlertJSON.time(silence.endsAt), "author": AlertJSON.text(silence.author),
             "comment": AlertJSON.text(silence.comment),
             "muting": .list(firing.map { .text(title($0.key)) }),
+            "request_id": silence.requestID.isEmpty ? .null : AlertJSON.text(silence.requestID),
         ]
     }
 
@@ -271,10 +325,24 @@ extension Router {
     /// Why a body is not taken.
     struct BodyFault: Error {
         let detail: String
+        /// True if a text looks like coordinates.
+        var isPlace = false
     }
 
     static func unprocessable(_ detail: String) -> HTTPResponse {
         .problem(422, "Unprocessable Content", detail: detail)
+    }
+
+    /// Bytes of a body that is one small document, such as a silence, at most: what is read into a
+    /// tree costs a hundred times what the scanner's items cost.
+    static let documentBytesMax = 64 << 10
+
+    /// What is answered to a document that is too large; nil for one that is read.
+    static func bulk(_ request: HTTPRequest) -> HTTPResponse? {
+        guard request.body.count > documentBytesMax else { return nil }
+        return .problem(
+            413, "Content Too Large",
+            detail: "\(request.body.count) bytes: this route reads \(documentBytesMax) at most")
     }
 
     /// Reads a body of one object, hands over the event that `make` makes of it, and goes on with
@@ -284,13 +352,16 @@ extension Router {
         _ make: (JSONTree) throws(BodyFault) -> Event,
         then: @escaping @Sendable (Receipt) -> Void
     ) {
+        if let refusal = Self.bulk(request) { return answer(refusal, InputFigures()) }
         let event: Event
         do {
             event = try make(try JSONTree(reading: request.body))
         } catch let error as JSONError {
             return answer(Self.notJSON(error), InputFigures())
         } catch let error as BodyFault {
-            return answer(Self.unprocessable(error.detail), InputFigures())
+            var input = InputFigures()
+            if error.isPlace { input.addProblem(.coordinate) }
+            return answer(Self.unprocessable(error.detail), input)
         } catch {
             return answer(Self.unprocessable("not understood"), InputFigures())
         }

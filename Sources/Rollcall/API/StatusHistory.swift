@@ -49,8 +49,7 @@ struct StatusHistoryQuery: Sendable {
     }
 
     private static func step(_ value: String) throws(ParameterError) -> Int64 {
-        guard let step = SettingText.quantity(value, SettingText.durationUnits),
-            stepRange.contains(step)
+        guard let step = SettingText.duration(value)?.count, stepRange.contains(step)
         else { throw ParameterError(detail: "step: a span from 1m to 1d expected, such as 5m") }
         return step
     }
@@ -82,11 +81,11 @@ extension Router {
 /// `GET /v1/status/history`: how many stood how, step by step, and when nobody was watching.
 ///
 /// Of each step its last sample; a step without one is left out, and so is what was counted inside
-/// a blind window that was noticed later: it was not seen (design §2 B1).
+/// a blind window that was noticed later: it was not seen (B1).
 struct StatusHistory {
     private struct Window {
         let reason: BlindReason
-        let since: Timestamp
+        var since: Timestamp
         /// Nil while it is open.
         let until: Timestamp?
     }
@@ -153,8 +152,16 @@ struct StatusHistory {
         }
     }
 
+    /// Adds a window that is older than those of its reason before it. What is too short to be told
+    /// is left out, and what is close to the next one is part of it (D5): older versions stored each.
     private mutating func add(_ window: Window) {
-        if window.since < query.until { windows.append(window) }
+        let end = window.until ?? present.watch.wallNow
+        guard window.since < query.until, end - window.since >= BlindReason.toldFrom else { return }
+        let newer = windows.lastIndex { $0.reason == window.reason }
+        guard let newer, let until = window.until,
+            windows[newer].since - until < BlindReason.joinedWithin
+        else { return windows.append(window) }
+        windows[newer].since = min(windows[newer].since, window.since)
     }
 
     private mutating func readSamples() throws(StoreError) {

@@ -27,6 +27,7 @@ enum StatusJSON {
             count(reason.word, engine.tally.notExpected[Int(reason.rawValue)], to: &body)
         }
         JSONWriter.raw("}", to: &body)
+        appendGaps(engine.tally.openGaps, to: &body)
         ResponderJSON.time(
             "last_batch_at", engine.counters.lastBatchAt ?? .distantPast, to: &body)
         appendSources(engine, to: &body)
@@ -47,6 +48,7 @@ enum StatusJSON {
         let settings = edge.settings
         return [
             "store": store(view.store), "alerts": alerts(view),
+            "nobody_reached": view.store.unreached.tree,
             "nudges": [
                 "mode": AlertJSON.word(standing.mode.word),
                 "sink": AlertJSON.word(standing.sink.word),
@@ -72,6 +74,8 @@ enum StatusJSON {
     private static func store(_ store: StoreFigures) -> JSONTree {
         [
             "state": store.isFailing ? "failing" : "ok", "size_bytes": .integer(store.usedBytes),
+            "size_max_bytes": .integer(store.bytesMax),
+            "nearly_full": .boolean(store.isNearlyFull),
             "oldest_at": AlertJSON.time(store.journalOldestAt ?? .distantPast),
             "checkpoint_at": AlertJSON.time(store.checkpointAt ?? .distantPast),
             "lost": store.loss.map { lost($0) } ?? nil,
@@ -91,8 +95,8 @@ enum StatusJSON {
         func count(_ state: AlertState) {
             if state == .firing { firing += 1 } else { pending += 1 }
         }
-        for (key, alert) in view.engine.alerts.all where key.name != .watchdog {
-            count(alert.state)
+        view.engine.alerts.forEach { key, alert in
+            if key.name != .watchdog { count(alert.state) }
         }
         for alarm in view.store.alarms { alarm.alertState.map(count) }
         let silences = Int64(view.engine.desk.silences.count)
@@ -108,6 +112,22 @@ enum StatusJSON {
         JSONWriter.word(key, to: &body)
         body.append(UInt8(ascii: ":"))
         JSONWriter.integer(Int64(value), to: &body)
+    }
+
+    /// Why the silent are silent, as of the same instant as their number (D7).
+    private static func appendGaps(_ gaps: OpenGaps, to body: inout [UInt8]) {
+        JSONWriter.raw(",\"gaps\":{\"open\":", to: &body)
+        JSONWriter.integer(Int64(gaps.all), to: &body)
+        JSONWriter.raw(",\"suspected\":{", to: &body)
+        var isFirst = true
+        for cause in GapCause.allCases where gaps.count(cause) > 0 {
+            if !isFirst { body.append(UInt8(ascii: ",")) }
+            isFirst = false
+            JSONWriter.word(cause.word, to: &body)
+            body.append(UInt8(ascii: ":"))
+            JSONWriter.integer(Int64(gaps.count(cause)), to: &body)
+        }
+        JSONWriter.raw("}}", to: &body)
     }
 
     private static func appendBlind(_ engine: Engine, to body: inout [UInt8]) {

@@ -43,7 +43,7 @@ struct TimelinePlace: Sendable {
 }
 
 /// `GET /v1/responders/{id}/timeline`: a person's decisions and rows, walked back and put together
-/// by their turns, with the blind windows between them (design §1 J7, §9).
+/// by their turns, with the blind windows between them (J7, §9).
 struct Timeline {
     /// The next event of one walk.
     private struct Head {
@@ -64,6 +64,8 @@ struct Timeline {
     private var decision: Head?
     private var row: Head?
     private var blind: Head?
+    /// Windows whose ends were left out.
+    private var untold: [(reason: BlindReason, since: Timestamp)] = []
     private var events: [[UInt8]] = []
     private var looked = 0
 
@@ -181,12 +183,23 @@ struct Timeline {
             guard stored.turn <= span.last, let decision = DecisionCode.decision(stored) else {
                 return
             }
+            guard isTold(decision) else { return }
             found = Head(
                 turn: stored.turn, event: TimelineJSON.event(decision), next: stored.id,
                 id: stored.id)
         }
         if found == nil { place.blind = next }
         blind = found
+    }
+
+    /// False for what is too short to be told, which older versions stored (D5): its end comes first.
+    private mutating func isTold(_ decision: Decision) -> Bool {
+        guard case .blind(let at, let begins, let since, let reason) = decision else { return true }
+        if begins { return !untold.contains { $0.reason == reason && $0.since == since } }
+        // A wall that was set back makes an end lie before its begin.
+        guard at >= since, at - since < BlindReason.toldFrom else { return true }
+        untold.append((reason, since))
+        return false
     }
 
     private mutating func readRow() throws(StoreError) {

@@ -1,10 +1,12 @@
 import RollcallCore
 
-/// What somebody tells with `POST /v1/wakes`: they look at a circle. Source: design §7 N9.
+/// What somebody tells with `POST /v1/wakes`: they look at a circle. Source: N9.
 struct WakeRequest: Equatable {
     /// Why it is not taken.
     struct Fault: Error, Equatable {
         let detail: String
+        /// True of a name that looks like coordinates: that is counted.
+        var isPlace = false
     }
 
     let circle: [UInt8]
@@ -24,39 +26,63 @@ struct WakeRequest: Equatable {
                 detail: "/\(member): 1 to \(ItemScanner.nameBytesMax) bytes without control "
                     + "characters expected")
         }
+        if PlaceText.isIn(name) {
+            throw Fault(
+                detail: "/\(member): looks like coordinates, which are never taken", isPlace: true)
+        }
         return name
     }
 }
 
-/// The route by which phones are woken. Source: design §7 N9.
+/// The route by which phones are woken. Source: N9.
 extension Router {
-    /// Answers `POST /v1/wakes` after its commit: for each other member whether they are woken, and
-    /// why not.
+    /// Answers `POST /v1/wakes` after its commit: how many other members are woken, and how many for
+    /// which reason not; to whom may read, for each of them.
     func postWake(_ request: HTTPRequest, _ answer: @escaping Answer) {
         guard let source = source(request) else { return answer(Self.badSource, InputFigures()) }
+        if let refusal = Self.bulk(request) { return answer(refusal, InputFigures()) }
         let call: WakeRequest
         do {
             call = try WakeRequest(try JSONTree(reading: request.body))
         } catch let error as JSONError {
             return answer(Self.notJSON(error), InputFigures())
         } catch let error as WakeRequest.Fault {
-            return answer(Self.unprocessable(error.detail), InputFigures())
+            var input = InputFigures()
+            if error.isPlace { input.addProblem(.coordinate) }
+            return answer(Self.unprocessable(error.detail), input)
         } catch {
             return answer(Self.unprocessable("not understood"), InputFigures())
         }
         let event = Event.wake(.circle(call.circle, viewer: call.viewer), source: source)
+        let isReader = opens(.read, request)
         write(event, request, answer, by: source) { [keeper] receipt in
             // Ids are not in a receipt: what was decided may be looked at again after an erasure.
             keeper.ask { view in
-                let tree = Self.wakes(call.circle, receipt, view.engine)
+                let counts = Self.wakes(call.circle, receipt, view.engine.policy.nudges.mode)
+                let tree = isReader ? counts.with(Self.members(receipt, view.engine)) : counts
                 answer(.json(AlertJSON.bytes(tree)), InputFigures())
             }
         }
     }
 
     private static func wakes(
-        _ circle: [UInt8], _ receipt: Receipt, _ engine: Engine
+        _ circle: [UInt8], _ receipt: Receipt, _ mode: NudgeRules.Mode
     ) -> JSONTree {
+        let skipped = WakeReason.allCases.compactMap { reason -> JSONTree.Member? in
+            let count = receipt.wakes.count { $0.reason == reason }
+            guard count > 0 else { return nil }
+            return JSONTree.Member(name: "\(reason.word)", value: .integer(Int64(count)))
+        }
+        return [
+            "circle": AlertJSON.text(circle),
+            "woken": .integer(Int64(receipt.wakes.count { $0.reason == nil })),
+            "skipped": .object(skipped), "beyond": .integer(Int64(receipt.wakesBeyond)),
+            "mode": AlertJSON.word(mode.word), "sent": .boolean(mode == .live),
+        ]
+    }
+
+    /// Who is woken and who is not: who writes alone need not know who is in a circle.
+    private static func members(_ receipt: Receipt, _ engine: Engine) -> JSONTree {
         var decisions: [JSONTree] = []
         for wake in receipt.wakes {
             let id = Array(engine.roster.id(wake.person))
@@ -68,11 +94,6 @@ extension Router {
             let reason: JSONTree = ["reason": wake.reason.map { AlertJSON.word($0.word) } ?? nil]
             decisions.append(wake.reason == nil ? decision : decision.with(reason))
         }
-        let mode = engine.policy.nudges.mode
-        return [
-            "circle": AlertJSON.text(circle), "decisions": .list(decisions),
-            "beyond": .integer(Int64(receipt.wakesBeyond)),
-            "mode": AlertJSON.word(mode.word), "sent": .boolean(mode == .live),
-        ]
+        return ["decisions": .list(decisions)]
     }
 }

@@ -1,10 +1,10 @@
 import RollcallCore
 
-/// The routes that bring something. Source: design §3.
+/// The routes that bring something. Source: I7.
 extension Router {
     /// Rejected items and problems listed in an answer at most; the numbers are always whole.
     private static var notesMax: Int { ItemScanner.notesMax }
-    /// Seconds between heartbeats that may be promised (fine print F6).
+    /// Seconds between heartbeats that may be promised (F6).
     static var everySeconds: ClosedRange<Int> { 1...3600 }
 
     /// Reads a body of items and answers each after its commit.
@@ -32,7 +32,7 @@ extension Router {
         do throws(ScanError) {
             scan = try ItemScanner.scan(
                 request.body.span, kind: kind, format: Self.format(request.contentType) ?? .json,
-                limits: limits.current)
+                limits: limits.current, isStrict: Self.isStrict(request))
         } catch {
             admission.leave(place)
             return answer(Self.refusal(error), InputFigures())
@@ -52,7 +52,12 @@ extension Router {
         }
     }
 
-    /// Arms or disarms a source's dead-man's switch (design §2 B2).
+    /// True if an unknown field is to refuse its item (P3).
+    private static func isStrict(_ request: HTTPRequest) -> Bool {
+        request.query.contains { $0.name == "strict" && $0.value == "true" }
+    }
+
+    /// Arms or disarms a source's dead-man's switch (B2).
     func postHeartbeat(
         _ request: HTTPRequest, _ answer: @escaping Answer
     ) {
@@ -62,6 +67,7 @@ extension Router {
         var source = asked
         var every = Milliseconds(0)
         if request.method == "POST" {
+            if let refusal = Self.bulk(request) { return answer(refusal, InputFigures()) }
             let body: ReplayBody
             do throws(JSONError) {
                 body = try ReplayBody(request.body.span, 0..<request.body.count)
@@ -112,14 +118,16 @@ extension Router {
     private static func verdict(_ scan: ScanResult, _ receipt: Receipt) -> HTTPResponse {
         if let fault = receipt.rosterFault { return refusal(fault) }
         var rejected = scan.rejected
-        for item in receipt.rejected {
+        // Both are in the body's order, so that the first of all are among the first of each.
+        for item in receipt.rejected.prefix(notesMax) {
             rejected.append(
                 ItemNote(
                     index: Int(scan.places[item.item]), pointer: "/responder_id",
                     fault: item.fault, detail: detail(item.fault)))
         }
         rejected.sort { $0.index < $1.index }
-        let isRefused = !rejected.isEmpty && rejected.count == scan.itemCount
+        let rejectedCount = scan.rejectedCount + receipt.rejected.count
+        let isRefused = rejectedCount > 0 && rejectedCount == scan.itemCount
         var body: [UInt8] = []
         body.reserveCapacity(128)
         if isRefused {
@@ -136,7 +144,7 @@ extension Router {
         JSONWriter.raw(",\"rejected\":", to: &body)
         append(rejected, to: &body)
         JSONWriter.raw(",\"problems\":", to: &body)
-        append(scan.problems, to: &body)
+        append(problems(scan, receipt), to: &body)
         JSONWriter.raw(",\"updates\":{\"accepted\":", to: &body)
         JSONWriter.integer(Int64(receipt.updates[0]), to: &body)
         JSONWriter.raw(",\"duplicate\":", to: &body)
@@ -152,6 +160,27 @@ extension Router {
         guard isRefused else { return .json(body) }
         return HTTPResponse(
             status: 422, headers: [("Content-Type", "application/problem+json")], body: body)
+    }
+
+    /// What was left out of items that were taken, in the body's order: by the scanner, for want of
+    /// room, and for its age (P2).
+    private static func problems(_ scan: ScanResult, _ receipt: Receipt) -> [ItemNote] {
+        guard !(receipt.namesRefused.isEmpty && receipt.aged.isEmpty) else { return scan.problems }
+        let refused = receipt.namesRefused.map { item, kind in
+            ItemNote(
+                index: Int(scan.places[item]), pointer: "/\(kind.field)", fault: .nameLimit,
+                detail: "no more are known at once: see limits.\(kind.setting)")
+        }
+        let aged = receipt.aged.map { item -> ItemNote in
+            let isBatch = scan.items.item(item)?.kind == .batch
+            return ItemNote(
+                index: Int(scan.places[item]), pointer: isBatch ? "/updates" : "/at",
+                fault: .outOfRange,
+                detail: isBatch
+                    ? "captured_at more than 30 days before received_at: no location"
+                    : "more than 30 days ago: counts as 30 days ago")
+        }
+        return (scan.problems + refused + aged).sorted { $0.index < $1.index }
     }
 
     private static func append(_ notes: [ItemNote], to body: inout [UInt8]) {
@@ -224,8 +253,8 @@ extension Router {
 
     // MARK: - Sources
 
-    /// Who sends a write: `?source=NAME`, else whose token it came with, else `default` (fine
-    /// print F10); nil if it is no name.
+    /// Who sends a write: `?source=NAME`, else whose token it came with, else `default` (
+    /// F10); nil if it is no name.
     func source(_ request: HTTPRequest) -> [UInt8]? {
         guard let named = request.query.first(where: { $0.name == "source" }) else {
             return holder(request)

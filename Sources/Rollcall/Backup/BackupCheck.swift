@@ -13,6 +13,7 @@ struct BackupCheck {
     static func run(_ path: String, of source: String) throws(BackupError) -> Turn {
         do throws(StoreError) {
             let check = try BackupCheck(path, source)
+            try check.mark(at: ClockReading.now().wall)
             let turn = try check.all()
             try check.connection.close()
             guard let turn else {
@@ -52,11 +53,23 @@ struct BackupCheck {
                 name: "the store's version", wanted: "\(JournalSchema.version)",
                 found: "\(version)")
         }
+        // Whoever made the file makes it durable, whole and once, when all of it is right.
+        try connection.run("PRAGMA synchronous = OFF")
         // Nothing of it must be sought beside the file, whoever moves it.
         let mode = try connection.text("PRAGMA journal_mode = DELETE") ?? ""
         guard mode == "delete" else {
             throw .setting(name: "journal_mode", wanted: "delete", found: mode)
         }
+    }
+
+    /// Marks it as a copy: whoever starts from it cannot know what the store sent since (N2).
+    private func mark(at wall: Timestamp) throws(StoreError) {
+        let put = try Statement(
+            connection, "INSERT OR REPLACE INTO meta VALUES(?1, ?2, row_checksum(5, ?1, ?2))")
+        defer { put.finalize() }
+        try put.bind(Journal.copiedKey, at: 1)
+        put.bind(wall.milliseconds, at: 2)
+        try put.run()
     }
 
     private func all() throws(StoreError) -> Turn? {

@@ -22,7 +22,8 @@ package enum ConsoleText {
             .joined(separator: "\n")
     }
 
-    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+    /// True for what stands for itself and nothing else.
+    static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
             .paragraphSeparator:

@@ -1,7 +1,7 @@
 import Glibc
 import RollcallCore
 
-/// What `rollcall drill` asks of a server: a test alert, and what became of it. Source: design §6
+/// What `rollcall drill` asks of a server: a test alert, and what became of it. Source:
 /// A11.
 package struct DrillQuestion: Sendable {
     /// How long the command waits for the receiver, in seconds.

@@ -139,6 +139,9 @@ package struct Explanation {
 
     // MARK: - How it stands
 
+    /// The server's clock: ages are told by it, whatever this machine's says (D7).
+    private var asOf: Timestamp { person["as_of"]?.instant ?? now }
+
     private var darkness: String {
         guard let dark else { return "This server does not count dark time." }
         let days = (dark["rows"]?.elements ?? []).map { row in
@@ -150,8 +153,15 @@ package struct Explanation {
             }
             return "\(name)out of contact for \(contact), without a location for \(location)."
         }
-        if days.isEmpty { return "Never out of contact longer than allowed, as far as we saw." }
-        return days.joined(separator: " ")
+        // What still goes on is in no day's row: it is booked when it ends, or once an hour.
+        let open = person["dark_seconds"]?.seconds.flatMap { $0.count > 0 ? $0 : nil }
+        let span = open.map { ConsoleStyle.span($0) }
+        if days.isEmpty {
+            return span.map { "Out of contact longer than allowed for \($0) so far." }
+                ?? "Never out of contact longer than allowed, as far as we saw."
+        }
+        let rest = span.map { " Out of contact again or still, for \($0) more so far." } ?? ""
+        return days.joined(separator: " ") + rest
             + " Days are UTC; only time on duty that we watched counts."
     }
 
@@ -165,7 +175,7 @@ package struct Explanation {
         sentences.append("Last contact \(contact), last location \(ago("last_location_at")).")
         if watch["watching"] == .boolean(false) {
             let since = watch["not_watching_since"]?.instant.map {
-                " since \(style.time($0, beside: now))"
+                " since \(style.time($0, beside: asOf))"
             }
             sentences.append(
                 "We are not watching\(since ?? ""): this is the last that was known.")
@@ -176,7 +186,7 @@ package struct Explanation {
     private var status: String {
         let word = person["status"]?.shown ?? "No status"
         let reason = person["not_expected"]?.shown.map { " (\($0))" } ?? ""
-        let since = person["since"]?.instant.map { " since \(style.time($0, beside: now))" } ?? ""
+        let since = person["since"]?.instant.map { " since \(style.time($0, beside: asOf))" } ?? ""
         return "\(word)\(reason)\(since)."
     }
 
@@ -194,7 +204,7 @@ package struct Explanation {
 
     private func ago(_ name: String) -> String {
         guard let at = person[name]?.instant else { return "never" }
-        let span = ConsoleStyle.span(max(Milliseconds(0), now - at))
-        return "\(style.time(at, beside: now)) (\(span) ago)"
+        let span = ConsoleStyle.span(max(Milliseconds(0), asOf - at))
+        return "\(style.time(at, beside: asOf)) (\(span) ago)"
     }
 }

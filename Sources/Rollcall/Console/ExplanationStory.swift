@@ -45,12 +45,19 @@ struct ExplanationStory {
         case "blind": return blind(event, place)
         case "told": return told(event)
         case "server": return server(event)
-        case "nudge": return NudgeStory(event: event, style: style).nudge
+        case "nudge":
+            return NudgeStory(event: event, style: style, sentAt: sent(before: place)).nudge
         case "wake": return NudgeStory(event: event, style: style).wake
         case let kind:
             let word = kind.map { ConsoleText.safe($0) } ?? GapListing.missing
             return "\(word): this rollcall does not know what that is."
         }
+    }
+
+    /// When somebody was nudged last before an event.
+    private func sent(before place: Int) -> Timestamp? {
+        events[..<place].last { $0["kind"]?.text == "nudge" && $0["decision"]?.text == "send" }?[
+            "at"]?.instant
     }
 
     // MARK: - Statuses
@@ -97,7 +104,8 @@ struct ExplanationStory {
             let isJudged = events[place...].contains {
                 $0["kind"]?.text == "gap" && $0["state"]?.text == "verdict"
             }
-            return closed(evidence, isJudged: isJudged, &progress)
+            return closed(
+                evidence, at: event["at"]?.instant, isJudged: isJudged, &progress)
         case "verdict":
             return wording.outcome(
                 event["verdict"]?.text ?? GapListing.missing, suspected: suspected)
@@ -108,10 +116,10 @@ struct ExplanationStory {
     }
 
     private func closed(
-        _ evidence: JSONTree, isJudged: Bool, _ progress: inout GapProgress
+        _ evidence: JSONTree, at closed: Timestamp?, isJudged: Bool, _ progress: inout GapProgress
     ) -> String {
-        let length = evidence["length_ms"]?.whole.map {
-            " after \(ConsoleStyle.span(Milliseconds($0)))"
+        let length = evidence["length_ms"]?.whole.map { watched in
+            " after \(Self.lasted(Milliseconds(watched), evidence["opened_at"]?.instant, closed))"
         }
         var text = "The gap ends\(length ?? "")."
         if progress.isMereLateness {
@@ -119,11 +127,23 @@ struct ExplanationStory {
         } else if !isJudged {
             text += " What it was is told two minutes after the return."
         }
-        if let blind = evidence["blind_ms"]?.whole, blind > 0 {
-            text += " " + GapWording.blind(Milliseconds(blind))
-        }
+        let blind = Milliseconds(evidence["blind_ms"]?.whole ?? 0)
+        let whole = Milliseconds(blind.count + (evidence["length_ms"]?.whole ?? 0))
+        let isLeftOut = GapReport.isLeftOut(blind: blind, of: whole)
+        if let blind = GapWording.blind(blind, isLeftOut: isLeftOut) { text += " " + blind }
         progress = GapProgress()
         return text
+    }
+
+    /// How long something lasted that we watched; by the clock too, if that is not the same (D7).
+    private static func lasted(
+        _ watched: Milliseconds, _ opened: Timestamp?, _ closed: Timestamp?
+    ) -> String {
+        guard let opened, let closed, abs((closed - opened).count - watched.count) > 1000 else {
+            return ConsoleStyle.span(watched)
+        }
+        return "\(ConsoleStyle.span(watched)) that we watched "
+            + "(\(ConsoleStyle.span(max(Milliseconds(0), closed - opened))) by the clock)"
     }
 
     // MARK: - Ourselves
@@ -141,7 +161,10 @@ struct ExplanationStory {
             if events[..<place].contains(where: { isPartner($0, "begin") }) { return nil }
             end = event["at"]?.instant
         } else {
-            end = events[place...].first { isPartner($0, "end") }?["at"]?.instant
+            // One that began again within seconds is told anew under its first begin.
+            if events[..<place].contains(where: { isPartner($0, "begin") }) { return nil }
+            let last = events[place...].last { isPartner($0, "begin") || isPartner($0, "end") }
+            if last?["state"]?.text == "end" { end = last?["at"]?.instant }
         }
         let begin = since.map { style.time($0, beside: end ?? $0) } ?? GapListing.missing
         guard let end else {

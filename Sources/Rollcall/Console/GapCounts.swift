@@ -24,14 +24,17 @@ struct GapCounts {
         guard !rows.isEmpty else {
             return (lines + ["No gaps\(words)."]).joined(separator: "\n") + "\n"
         }
-        lines.append("\(GapListing.count(Int(clamping: all), "gap"))\(words), most first.")
+        let leftOut = blind > 0 ? " (\(blind) more are left out: see blind)" : ""
+        lines += ConsoleText.wrapped(
+            "\(GapListing.count(Int(clamping: all), "gap"))\(words), most first\(leftOut).",
+            style.columns)
         lines.append("")
         lines += table(by, rows, all, style)
         if blind > 0 {
             lines.append("")
             lines += ConsoleText.wrapped(
-                "blind: gaps during which we were not watching for a while. They count against "
-                    + "nobody: not in gaps, share, median, longest and verdicts.", style.columns)
+                "blind: gaps of which we did not watch 5 % or more. They count against nobody: "
+                    + "not in gaps, share, median, longest and verdicts.", style.columns)
         }
         if answer["truncated"]?.isTrue == true {
             lines.append("")

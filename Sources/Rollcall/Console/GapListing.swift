@@ -51,7 +51,7 @@ struct GapListing {
 
     private static func row(_ gap: JSONTree, _ style: ConsoleStyle) -> Row {
         let opened = gap["opened_at"]?.instant
-        let isBlind = (gap["blind_seconds"]?.number ?? 0) > 0
+        let isBlind = gap["left_out"] == .boolean(true)
         let length = gap["length_seconds"]?.seconds.map { ConsoleStyle.span($0, between: "") }
         let state = gap["state"]?.text
         let verdict: String =
@@ -74,8 +74,11 @@ struct GapListing {
         _ rows: [Row], isWhole: Bool, _ style: ConsoleStyle
     ) -> [String] {
         var notes: [String] = []
-        if rows.contains(where: \.isBlind) {
-            notes.append("* We were not watching for a part of it: it counts against nobody.")
+        let leftOut = rows.count { $0.isBlind }
+        if leftOut > 0 {
+            notes.append(
+                "* We were not watching for 5 % of it or more: it counts against nobody "
+                    + "(\(leftOut) of \(rows.count)).")
         }
         if !isWhole {
             notes.append(

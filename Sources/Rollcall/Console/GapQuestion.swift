@@ -86,10 +86,8 @@ package struct GapQuestion: Sendable {
         _ flag: String, _ value: String?, _ now: Timestamp
     ) throws(QuestionError) -> Timestamp? {
         guard let value else { return nil }
-        if let span = SettingText.quantity(value, SettingText.durationUnits),
-            span <= now.milliseconds
-        {
-            return now - Milliseconds(span)
+        if let span = SettingText.duration(value), span.count <= now.milliseconds {
+            return now - span
         }
         let bytes = Array(value.utf8)
         guard let at = RFC3339.parse(bytes.span, 0..<bytes.count) else {

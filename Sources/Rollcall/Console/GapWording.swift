@@ -3,7 +3,7 @@ import RollcallCore
 /// What suspicions and verdicts mean, in words for whoever has to decide something by them.
 ///
 /// A suspicion rests on what the phone said before it fell silent, a verdict on what its return
-/// showed; each says what it proves and what not. Source: design §5, `GapCause`, `GapVerdict`.
+/// showed; each says what it proves and what not. Source: Contract/Gaps, `GapCause`, `GapVerdict`.
 struct GapWording {
     /// The evidence of the line: facts of a suspicion, or of a return.
     let evidence: JSONTree
@@ -40,7 +40,8 @@ struct GapWording {
         case "app_suspended":
             "the app was in the background, where the phone's system may suspend it"
         case "app_terminated":
-            "the app was in the foreground, so that only its end explains the silence"
+            "the app was in the foreground, where the phone's system does not suspend it: it may "
+                + "have been ended, or have crashed"
         case "never_heard": "nothing came since they were expected"
         case "unexplained": "nothing that the phone had said explains it"
         default: "for a reason that this rollcall does not know"
@@ -117,9 +118,13 @@ struct GapWording {
             + (proof.first?.uppercased() ?? "") + proof.dropFirst()
     }
 
-    /// That a part of the gap was not seen.
-    static func blind(_ span: Milliseconds) -> String {
-        "For \(ConsoleStyle.span(span)) of it we were not watching: it counts against nobody."
+    /// Says that a part of the gap was not seen, and what follows (D5); nil if that is too short to
+    /// be told.
+    static func blind(_ span: Milliseconds, isLeftOut: Bool) -> String? {
+        guard span >= BlindReason.toldFrom else { return nil }
+        let text = "For \(ConsoleStyle.span(span)) of it we were not watching"
+        return isLeftOut
+            ? "\(text): it counts against nobody." : "\(text): too little to leave it out."
     }
 
     /// What the return showed, what that proves and what not.

@@ -4,6 +4,8 @@ import RollcallCore
 struct NudgeStory {
     let event: JSONTree
     let style: ConsoleStyle
+    /// When the nudge before it was sent, if that is known.
+    var sentAt: Timestamp?
 
     /// An entry of the nudge ledger, or what followed a nudge.
     var nudge: String {
@@ -32,7 +34,8 @@ struct NudgeStory {
 
     private func followed(_ word: String) -> String {
         let outcome = NudgeOutcome.allCases.first { "\($0.word)" == word }
-        let text = outcome.map { NudgeWords.outcome($0, later: nil) } ?? ConsoleText.safe(word)
+        let later = sentAt.flatMap { sent in event["at"]?.instant.map { $0 - sent } }
+        let text = outcome.map { NudgeWords.outcome($0, later: later) } ?? ConsoleText.safe(word)
         return "What followed the nudge: \(text)."
     }
 

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What `rollcall silence` asks of a server. Source: design §6 A7.
+/// What `rollcall silence` asks of a server. Source: A7.
 package struct SilenceQuestion: Sendable {
     private enum Kind: Sendable {
         case begin(JSONTree)
@@ -19,7 +19,8 @@ package struct SilenceQuestion: Sendable {
 
     /// Begins a silence of alerts that fit all `matchers`, for a span such as `2h`.
     package init(
-        matchers: [String], span: String, author: String, comment: String, isJSON: Bool
+        matchers: [String], span: String, author: String, comment: String, id: String? = nil,
+        isJSON: Bool
     ) throws(QuestionError) {
         for matcher in matchers {
             do throws(MatcherText.Fault) {
@@ -28,7 +29,7 @@ package struct SilenceQuestion: Sendable {
                 throw .wrongOption("\(ConsoleText.safe(matcher)): \(error.reason)")
             }
         }
-        guard SettingText.quantity(span, SettingText.durationUnits) ?? 0 > 0 else {
+        guard SettingText.duration(span)?.count ?? 0 > 0 else {
             throw .wrongOption("--for: a span like 90m or 2h expected (\(ConsoleText.safe(span)))")
         }
         for (flag, text) in [("--author", author), ("--comment", comment)] where text.isEmpty {
@@ -38,7 +39,7 @@ package struct SilenceQuestion: Sendable {
             "matchers": .list(matchers.map { .text($0) }), "duration": .text(span),
             "author": .text(author), "comment": .text(comment),
         ]
-        self.init(.begin(body), isJSON: isJSON)
+        self.init(.begin(id.map { body.with(["id": .text($0)]) } ?? body), isJSON: isJSON)
     }
 
     /// Lists those in force, and those that were until lately.
@@ -58,7 +59,7 @@ package struct SilenceQuestion: Sendable {
         switch kind {
         case .begin(let body):
             let answer = try server.send(.post, Self.path, body).body
-            return isJSON ? answer.printed : Self.told(answer["silence"], style)
+            return isJSON ? answer.printed : Self.told(answer, style)
         case .list:
             let answer = try server.ask(Self.path)
             return isJSON ? answer.printed : Self.table(answer, style)
@@ -68,13 +69,17 @@ package struct SilenceQuestion: Sendable {
         }
     }
 
-    private static func told(_ silence: JSONTree?, _ style: ConsoleStyle) -> String {
+    private static func told(_ answer: JSONTree, _ style: ConsoleStyle) -> String {
+        let silence = answer["silence"]
         let number = silence?["id"]?.whole.map { "\($0)" } ?? GapListing.missing
         let matchers = Self.matchers(silence).joined(separator: " and ")
         var text = "Silence \(number) mutes alerts with \(matchers) until "
         text += (silence.flatMap { until($0, style) } ?? GapListing.missing) + ".\n"
         let muting = (silence?["muting"]?.elements ?? []).compactMap(\.shown)
         if !muting.isEmpty { text += "It mutes now: \(muting.joined(separator: ", ")).\n" }
+        for warning in (answer["warnings"]?.elements ?? []).compactMap(\.shown) {
+            text += style.bold("warning") + ": \(warning)\n"
+        }
         return text
     }
 

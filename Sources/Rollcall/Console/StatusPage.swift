@@ -30,7 +30,7 @@ struct StatusPage {
     // MARK: - The watch
 
     private var watch: [String] {
-        var lines: [String] = []
+        var lines = unreached
         if !isWatching {
             let since = status["not_watching_since"]?.instant.map { " since \(ago($0))" } ?? ""
             let reasons = (status["blind"]?.elements ?? []).map {
@@ -45,6 +45,18 @@ struct StatusPage {
         let batch = status["last_batch_at"]?.instant.map { "last batch \(ago($0))" }
         let text = "\(word) \(moment); \(batch ?? "no batch ever came"). \(sources)"
         return lines + ConsoleText.wrapped(text, style.columns)
+    }
+
+    /// What comes before everything else: nobody knows of what must be known (D1).
+    private var unreached: [String] {
+        guard let told = status["nobody_reached"], told != .null else { return [] }
+        let alerts = GapListing.count(Int(clamping: told["alerts"]?.whole ?? 0), "critical alert")
+        let since = told["since"]?.instant.map { ", firing since \(ago($0))" } ?? ""
+        let why =
+            told["reason"]?.text == "no_receiver"
+            ? "no receiver is set for \(alerts)" : "no receiver has taken \(alerts)"
+        return ConsoleText.wrapped("NOBODY HAS BEEN REACHED: \(why)\(since).", style.columns)
+            .map { style.loud($0) }
     }
 
     private var sources: String {
@@ -131,24 +143,34 @@ struct StatusPage {
     // MARK: - Who is silent
 
     private var people: [String] {
-        let offline = Int(clamping: status["responders"]?["OFFLINE"]?.whole ?? 0)
-        guard !silent.isEmpty else {
-            return [
-                offline == 0
-                    ? "Nobody is silent." : "\(offline) OFFLINE, and no gap is open for them."
-            ]
-        }
-        let count = max(offline, silent.count)
-        let head = hasMoreSilent ? "\(count) silent" : "\(silent.count) silent"
-        var lines = [style.bold("\(head), the newest first")]
+        // The number is the engine's, as on the page: the list is read a moment later.
+        let told = status["responders"]?["OFFLINE"]?.whole
+        let offline = told.map { Int(clamping: $0) } ?? silent.count
+        guard offline > 0 else { return ["Nobody is silent."] }
+        guard !silent.isEmpty else { return ["\(offline) OFFLINE, and no gap is open for them."] }
+        var lines = [style.bold("\(offline) silent, the newest first")]
+        lines += suspected(offline)
         for gap in silent { lines += person(gap) }
         if hasMoreSilent {
-            let rest = count - silent.count
+            let rest = offline - silent.count
             let count = rest > 0 ? "\(rest) " : ""
             lines += ConsoleText.wrapped(
                 "and \(count)more: --limit shows more here, rollcall gaps all", style.columns)
         }
         return lines
+    }
+
+    /// Why, in numbers of the instant that counted them; nothing from a server that does not tell.
+    private func suspected(_ offline: Int) -> [String] {
+        guard let gaps = status["gaps"], let open = gaps["open"]?.whole, open > 0 else { return [] }
+        let names = gaps["suspected"]?.names ?? []
+        let counts = names.map { (name: $0, count: gaps["suspected"]?[$0]?.whole ?? 0) }
+        let words = counts.sorted { ($1.count, $0.name) < ($0.count, $1.name) }.map {
+            "\($0.count) \(ConsoleText.safe($0.name).replacing("_", with: " "))"
+        }
+        let of = open == offline ? "" : " of \(GapListing.count(Int(clamping: open), "open gap"))"
+        return ConsoleText.wrapped(
+            "Suspected\(of): \(words.joined(separator: ", ")).", style.columns)
     }
 
     private func person(_ gap: JSONTree) -> [String] {
@@ -177,10 +199,27 @@ struct StatusPage {
         guard !told.isEmpty else { return ["No alert is firing or pending.\(muted)"] }
         let head = "Alerts: \(firing.count) firing, \(pending.count) pending.\(muted)"
         var lines = ConsoleText.wrapped(head, style.columns).map { style.bold($0) }
-        let shown = (firing + pending).prefix(limit)
+        let shown = told.enumerated().sorted { Self.isWorse($0, $1) }.map(\.element).prefix(limit)
         for alert in shown { lines += self.alert(alert) }
         if told.count > shown.count { lines.append("and \(told.count - shown.count) more") }
         return lines
+    }
+
+    /// Worst first: by severity, what fires before what may, the most people, the oldest.
+    private static func isWorse(
+        _ a: (offset: Int, element: JSONTree), _ b: (offset: Int, element: JSONTree)
+    ) -> Bool {
+        func key(_ alert: JSONTree) -> (Int, Int, Int64, String) {
+            let severities = ["critical", "warning", "info"]
+            let severity = alert["severity"]?.text.flatMap { severities.firstIndex(of: $0) }
+            let isFiring = alert["state"]?.text == "firing"
+            let begin = alert[isFiring ? "starts_at" : "active_at"]?.text ?? ""
+            return (
+                severity ?? severities.count, isFiring ? 0 : 1, -(alert["count"]?.whole ?? 0), begin
+            )
+        }
+        let (first, second) = (key(a.element), key(b.element))
+        return first != second ? first < second : a.offset < b.offset
     }
 
     private func alert(_ alert: JSONTree) -> [String] {
@@ -195,13 +234,17 @@ struct StatusPage {
         return head + ConsoleText.wrapped(text, style.columns - 2).map { "  " + $0 }
     }
 
-    /// Who was told, and who was not and why.
+    /// Who was told, who has not taken it, and who is not to be told and why.
     private func told(_ alert: JSONTree) -> String {
-        let waiting = Set(
-            (status["receivers"]?.elements ?? []).filter { $0["pending"]?.whole ?? 0 > 0 }
-                .compactMap { $0["name"]?.shown })
-        let told = (alert["told"]?.elements ?? []).compactMap { $0["receiver"]?.shown }.map {
-            waiting.contains($0) ? "\($0) (has messages waiting)" : $0
+        // Alerts that are told from memory only say who took them.
+        let receivers = (alert["receivers"] ?? alert["told"])?.elements ?? []
+        func isTaken(_ one: JSONTree) -> Bool { one["state"].map { $0.text == "taken" } ?? true }
+        let told = receivers.filter(isTaken).map { one in
+            let at = (one["taken_at"] ?? one["at"])?.instant
+            return Self.name(one) + (at.map { " \(ago($0))" } ?? "")
+        }
+        let untold = receivers.filter { !isTaken($0) }.map { one in
+            "\(Self.name(one)) (\(way(one)))"
         }
         let muted = (alert["muted"]?.elements ?? []).map { mute in
             let name = mute["receiver"]?.shown ?? GapListing.missing
@@ -215,8 +258,31 @@ struct StatusPage {
             return "\(name) (\(reason))"
         }
         var parts = [told.isEmpty ? "Nobody was told" : "Told: \(told.joined(separator: ", "))"]
+        if !untold.isEmpty { parts.append("NOT REACHED: \(untold.joined(separator: ", "))") }
+        if receivers.isEmpty, muted.isEmpty { parts.append("no receiver is set for it") }
         if !muted.isEmpty { parts.append("not told: \(muted.joined(separator: ", "))") }
         return parts.joined(separator: "; ") + "."
+    }
+
+    /// The receiver, and which of its addresses if it is not the first.
+    private static func name(_ one: JSONTree) -> String {
+        let target = one["target"]?.whole.map { $0 > 0 ? " (address \($0 + 1))" : "" } ?? ""
+        return (one["receiver"]?.shown ?? GapListing.missing) + target
+    }
+
+    /// Where a message stands that nobody took.
+    private func way(_ one: JSONTree) -> String {
+        let state = one["state"]?.shown ?? GapListing.missing
+        var parts = [state]
+        if let attempts = one["attempts"]?.whole, attempts > 0 {
+            parts.append(GapListing.count(Int(clamping: attempts), "attempt"))
+        }
+        if let error = one["last_error"]?.shown { parts.append("last error: \(error)") }
+        if let next = one["next_attempt_at"]?.instant {
+            let wait = next - asOf
+            parts.append(wait.count > 0 ? "next in \(ConsoleStyle.span(wait))" : "next is due")
+        }
+        return parts.joined(separator: ", ")
     }
 
     // MARK: - Rollcall itself
@@ -227,7 +293,10 @@ struct StatusPage {
         if let store = status["store"] {
             let isFailing = store["state"]?.text != "ok"
             let oldest = store["oldest_at"]?.instant.map { ", history since \(style.moment($0))" }
-            let size = store["size_bytes"]?.whole.map { ", \(max(1, $0 >> 20)) MiB" } ?? ""
+            var size = store["size_bytes"]?.whole.map { ", \(max(1, $0 >> 20)) MiB" } ?? ""
+            if store["nearly_full"] == .boolean(true), let most = store["size_max_bytes"]?.whole {
+                size += " of \(most >> 20): OLD HISTORY GOES"
+            }
             parts.append((isFailing ? "STORE FAILING" : "store ok") + size + (oldest ?? ""))
             if let lost = store["lost"], let at = lost["at"]?.instant {
                 let kept = (lost["kept"]?.elements ?? []).compactMap(\.shown)

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// How everything stands, as `rollcall status` asks it. Source: design §9.
+/// How everything stands, as `rollcall status` asks it. Source: V6.
 package struct StatusQuestion: Sendable {
     /// Rows of a part without a `limit`.
     package static let limitStandard = 10

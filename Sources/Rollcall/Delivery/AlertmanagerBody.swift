@@ -3,13 +3,10 @@ import RollcallCore
 /// Alerts as Alertmanager takes them: `POST /api/v2/alerts`, a JSON array.
 ///
 /// It knows an alert by its labels alone, so the same one may be sent any number of times, to any
-/// number of them. Source: design §6 A8; Alertmanager's `api/v2/openapi.yaml`.
+/// number of them. Source: A8; Alertmanager's `api/v2/openapi.yaml`.
 enum AlertmanagerBody {
     /// Alerts of one request at most, as Prometheus sends them.
     static let alertsMax = 256
-    /// How long a firing alert stays one if it is not sent again: four times the minute in which it
-    /// is. Source: Prometheus' `rules/alerting.go`.
-    static let validFor = Milliseconds.seconds(4 * 60)
     /// Behind the address of the settings, unless it ends so already.
     static let path = "/api/v2/alerts"
 
@@ -23,22 +20,25 @@ enum AlertmanagerBody {
 
     /// The bodies of as many requests as the members need; what the receiver knows already it is
     /// told in its own messages.
-    static func bodies(_ message: PageMessage, now: Timestamp) -> [[UInt8]] {
+    /// Alerts that fire do so for `timeout` without further word: through our restart (D9).
+    static func bodies(
+        _ message: PageMessage, timeout: Milliseconds, now: Timestamp
+    ) -> [[UInt8]] {
         let alerts = Array(message.members)
         return stride(from: 0, to: alerts.count, by: alertsMax).map { start in
             let part = alerts[start..<min(start + alertsMax, alerts.count)]
-            return PageWords.bytes(.list(part.map { tree($0, now: now) }))
+            return PageWords.bytes(.list(part.map { tree($0, until: now + timeout) }))
         }
     }
 
-    private static func tree(_ alert: PageAlert, now: Timestamp) -> JSONTree {
+    private static func tree(_ alert: PageAlert, until end: Timestamp) -> JSONTree {
         var members: [JSONTree.Member] = [
             JSONTree.Member(name: "labels", value: .object(PageWords.members(alert.labels))),
             JSONTree.Member(name: "annotations", value: .object(PageWords.members(alert.fields))),
             JSONTree.Member(name: "startsAt", value: .text(RFC3339.string(alert.startsAt))),
             JSONTree.Member(
                 name: "endsAt",
-                value: .text(RFC3339.string(alert.isFiring ? now + validFor : alert.ended))),
+                value: .text(RFC3339.string(alert.isFiring ? end : alert.ended))),
         ]
         if !alert.generatorURL.isEmpty {
             members.append(JSONTree.Member(name: "generatorURL", value: .text(alert.generatorURL)))

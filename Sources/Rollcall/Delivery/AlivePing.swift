@@ -4,7 +4,7 @@ import RollcallCore
 
 /// Tells somebody outside that the watch works, again and again: who is not told any more raises
 /// the alarm that we cannot. Healthchecks, Dead Man's Snitch and the like all take a GET. It is
-/// withheld while anything is wrong. Source: design §11.
+/// withheld while anything is wrong. Source: V8.
 ///
 /// It has a thread of its own, because a call may take ten seconds.
 ///

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Whom we tell that the watch works, for those who notice if we do not. Source: design §11.
+/// Whom we tell that the watch works, for those who notice if we do not. Source: V8.
 package struct AlivePingSettings: Equatable, Sendable {
     /// How often one may ask for it.
     static let everyRange = Milliseconds.seconds(10)...Milliseconds.seconds(3600)
@@ -20,7 +20,8 @@ package struct AlivePingSettings: Equatable, Sendable {
         try ping.duration("every", in: Self.everyRange, &every)
         guard url != nil, let missing = ping.sources.missingCurl() else { return }
         throw ConfigurationError(
-            origin: ping.origin(of: "url"), message: "\(ping.full("url")): \(missing)")
+            origin: ping.origin(of: "url"), message: "\(ping.full("url")): \(missing)",
+            key: ping.full("url"))
     }
 }
 

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What one attempt to deliver a message came to. Source: design §6 A9.
+/// What one attempt to deliver a message came to. Source: A9.
 package struct AttemptResult: Equatable, Sendable {
     /// What follows from it.
     package enum Kind: Equatable, Sendable {
@@ -36,7 +36,7 @@ package struct AttemptResult: Equatable, Sendable {
     }
 
     /// The longest `Retry-After` that is heeded.
-    package static let retryAfterMax = Milliseconds.seconds(3600)
+    package static let retryAfterMax = Milliseconds.seconds(5 * 60)
     /// Bytes of `error` at most.
     package static let errorBytesMax = 512
 }

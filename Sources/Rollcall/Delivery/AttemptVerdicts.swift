@@ -1,7 +1,7 @@
 import Foundation
 import RollcallCore
 
-/// What follows from an answer, or from there being none. Source: design §6 A9.
+/// What follows from an answer, or from there being none. Source: A9.
 ///
 /// | | |
 /// |---|---|

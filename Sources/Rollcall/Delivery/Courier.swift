@@ -11,6 +11,8 @@ struct CourierReport: Sendable {
     let result: AttemptResult
     let beganAt: Timestamp
     let took: Milliseconds
+    /// What was carried.
+    let draft: PageDraft
 }
 
 /// Carries messages to one address of one receiver, one after the other, on a thread of its own:
@@ -77,6 +79,6 @@ final class Courier: Sendable {
             CourierReport(
                 lane: lane, notice: draft.notice, attempt: attempt, result: result,
                 beganAt: clock.wall,
-                took: Milliseconds(ClockReading.now().elapsed - clock.elapsed)))
+                took: Milliseconds(ClockReading.now().elapsed - clock.elapsed), draft: draft))
     }
 }

@@ -1,7 +1,7 @@
 import CCurl
 
 /// libcurl, loaded at run time: it is no dependency of the build, and everything that sends nothing
-/// works without it. Source: design §1.
+/// works without it. Source: A12.
 ///
 /// `@unchecked Sendable` is true because the table of functions never changes once it is loaded,
 /// and libcurl's functions may be called from any thread with handles of their own.

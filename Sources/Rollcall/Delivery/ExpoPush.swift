@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What Expo's push service is asked. Source: design §7 N6, N7, N9; Expo, "Send notifications with
+/// What Expo's push service is asked. Source: N6, N7, N9; Expo, "Send notifications with
 /// the Expo Push Service".
 package enum ExpoPush {
     /// Messages of one request at most.

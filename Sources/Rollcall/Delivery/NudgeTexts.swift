@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What nudges say, by why somebody is silent. Source: design §7 N6.
+/// What nudges say, by why somebody is silent. Source: N6.
 package struct NudgeTexts: Equatable, Sendable {
     /// A title and a body; nil where nothing is said.
     package struct Text: Equatable, Sendable {

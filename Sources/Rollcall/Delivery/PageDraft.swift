@@ -11,6 +11,8 @@ struct PageDraft: Sendable {
     let kind: Notice.Kind
     let members: [NoticeMember]
     let context: [NoticeMember]
+    /// How many more fire than `context` holds.
+    let contextMore: Int
     /// Ids by people's numbers, of those who are not erased.
     private let names: [Int: [UInt8]]
     /// What tells messages of an alarm about the store apart, and what it is about; nil of all others.
@@ -21,12 +23,14 @@ struct PageDraft: Sendable {
         self.store = store
         receiver = sending.lane.receiver
         switch sending.content {
-        case .message(let message, let context):
+        case .message(let message, let context, let count):
+            contextMore = count - context.count
             notice = message.number
             kind = message.notice.kind
             members = message.members
             self.context = context
         case .refresh(let firing, let ended):
+            contextMore = 0
             notice = 0
             kind = .repeated
             members = firing + ended
@@ -47,6 +51,7 @@ struct PageDraft: Sendable {
         kind = sending.kind
         members = [sending.member]
         context = []
+        contextMore = 0
         names = [:]
         alarm = (sending.id, sending.subject)
     }
@@ -61,7 +66,7 @@ struct PageDraft: Sendable {
             id: "msg_\(Self.hexadecimal(store))_\(id)",
             receiver: String(decoding: receiver, as: UTF8.self), kind: kind,
             alerts: (members + context).map { alert($0, externalURL) },
-            memberCount: members.count, externalURL: externalURL)
+            memberCount: members.count, contextMore: contextMore, externalURL: externalURL)
     }
 
     private func alert(_ member: NoticeMember, _ externalURL: String) -> PageAlert {
@@ -80,27 +85,11 @@ struct PageDraft: Sendable {
         alarm?.subject.word ?? "\(member.incident)"
     }
 
-    /// Where more is known: the alert's history.
+    /// Where people see more of it (D8); a drill, and what no store holds, is no incident there.
     private static func link(to member: NoticeMember, _ externalURL: String) -> String {
         if externalURL.isEmpty { return "" }
-        var link = "\(externalURL)/v1/alerts/history?alertname=\(member.name.word)"
-        let region = member.labels.value(of: Array("region".utf8))
-        if !region.isEmpty { link += "&region=\(escaped(region))" }
-        return link
-    }
-
-    /// Percent-encoded but for what RFC 3986 §2.3 calls unreserved.
-    private static func escaped(_ bytes: [UInt8]) -> String {
-        var text = ""
-        for byte in bytes {
-            let character = Character(UnicodeScalar(byte))
-            if byte < 0x80, character.isLetter || character.isNumber || "-._~".contains(character) {
-                text.append(character)
-            } else {
-                text += "%" + hexadecimal(UInt64(byte)).suffix(2).uppercased()
-            }
-        }
-        return text
+        let page = "\(externalURL)/alerts"
+        return member.incident > 0 ? "\(page)?incident=\(member.incident)" : page
     }
 
     /// 16 digits.

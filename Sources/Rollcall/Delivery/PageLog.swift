@@ -1,7 +1,7 @@
 import Logging
 import RollcallCore
 
-/// Messages as lines of our own log: who has no receiver still finds what fired. Source: design §6
+/// Messages as lines of our own log: who has no receiver still finds what fired. Source:
 /// A8.
 ///
 /// They name no person: an erasure does not reach what a log's reader has kept.

@@ -1,9 +1,9 @@
 import RollcallCore
 
 /// One message to a receiver, before it is put in the words of its kind: names are in it, texts are
-/// made, and links. Source: design §6 A8.
+/// made, and links. Source: A8.
 package struct PageMessage: Equatable, Sendable {
-    /// `msg_<store>_<notice>`, the same over retries.
+    /// `msg_<store>_<notice>`, the same over retries; a webhook's id also tells bodies apart.
     package var id: String
     /// The receiver's name.
     package var receiver: String
@@ -13,19 +13,22 @@ package struct PageMessage: Equatable, Sendable {
     package var alerts: [PageAlert]
     /// How many of `alerts` are members.
     package var memberCount: Int
+    /// How many more alerts belong to `context`, of which nothing is said but that they fire.
+    package var contextMore: Int
     /// Where we are reached from outside; empty if that is not known.
     package var externalURL: String
 
     /// A message whose `alerts` are all members, if nothing else is said.
     package init(
         id: String, receiver: String, kind: Notice.Kind, alerts: [PageAlert],
-        memberCount: Int? = nil, externalURL: String
+        memberCount: Int? = nil, contextMore: Int = 0, externalURL: String
     ) {
         self.id = id
         self.receiver = receiver
         self.kind = kind
         self.alerts = alerts
         self.memberCount = min(max(0, memberCount ?? alerts.count), alerts.count)
+        self.contextMore = contextMore
         self.externalURL = externalURL
     }
 
@@ -34,7 +37,7 @@ package struct PageMessage: Equatable, Sendable {
     /// What the receiver knows already, of the same name.
     package var context: ArraySlice<PageAlert> { alerts.dropFirst(memberCount) }
     /// True while one alert of it fires.
-    package var isFiring: Bool { alerts.contains { $0.isFiring } }
+    package var isFiring: Bool { contextMore > 0 || alerts.contains { $0.isFiring } }
 }
 
 /// One alert of a message.

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// One event of PagerDuty's Events API v2: an alert fires or is over. Source: design §6 A8;
+/// One event of PagerDuty's Events API v2: an alert fires or is over. Source: A8;
 /// PagerDuty's "Send an Event".
 enum PagerDutyEvent {
     /// Characters of a summary at most.

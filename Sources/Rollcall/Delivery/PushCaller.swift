@@ -3,7 +3,7 @@ import RollcallCore
 /// Hands pushes to their sink, one request at a time.
 ///
 /// It blocks its thread for ten seconds a request at most and belongs to one thread at a time, as
-/// `HTTPCaller` does. Source: design §7 N7.
+/// `HTTPCaller` does. Source: N7.
 package final class PushCaller {
     /// Bytes of a webhook's answer at most. Nothing of it is read.
     static let answerBytesMax = 64 << 10

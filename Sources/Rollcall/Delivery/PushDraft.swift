@@ -1,7 +1,7 @@
 import RollcallCore
 
 /// A push as the keeper hands it over: facts, the id they belong to, and what was true when it was
-/// to be sent. It is put in words by whoever sends it. Source: design §7 N6, N7, N9.
+/// to be sent. It is put in words by whoever sends it. Source: N6, N7, N9.
 package struct PushDraft: Sendable {
     /// The push's number.
     package let number: Int64

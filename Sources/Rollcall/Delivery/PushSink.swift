@@ -1,7 +1,7 @@
 import RollcallCore
 
 /// Who carries pushes to phones, and how it is reached: made of the settings, never journaled,
-/// never shown. What decides about it is `NudgeRules.Sink`. Source: design §7 N7.
+/// never shown. What decides about it is `NudgeRules.Sink`. Source: N7.
 package struct PushSink: Equatable, Sendable {
     /// How it is talked to.
     package enum Kind: Sendable {

@@ -1,7 +1,7 @@
 import RollcallCore
 
 /// What follows from an answer to a push, or from there being none. A push that may have gone out is
-/// never sent again: one missed nudge is better than a double one. Source: design §7 N7.
+/// never sent again: one missed nudge is better than a double one. Source: N7.
 ///
 /// | | |
 /// |---|---|

@@ -1,7 +1,7 @@
 import RollcallCore
 
 /// How to reach one receiver: made of the settings, never journaled, never shown. What decides about
-/// it is `Receiver`. Source: design §6 A8.
+/// it is `Receiver`. Source: A8.
 package struct ReceiverAddress: Equatable, Sendable {
     /// The name that the engine's `Receiver` has too.
     package var name: String
@@ -15,6 +15,8 @@ package struct ReceiverAddress: Equatable, Sendable {
     package var signingKeys: [SigningKey] = []
     /// Of `webhook` and `alertmanager`: the token for `Authorization: Bearer …`.
     package var bearer: Secret?
+    /// Of `alertmanager`: how long what fires is to stay there without word of it (D9).
+    package var resolveTimeout = Receiver(name: [], kind: .alertmanager).resolveTimeout
     /// Who may vouch for the server.
     package var authorities = Authorities()
 

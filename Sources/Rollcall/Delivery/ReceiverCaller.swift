@@ -4,7 +4,7 @@ import RollcallCore
 /// Delivers messages to one receiver's address, one at a time.
 ///
 /// It blocks its thread for ten seconds a request at most and belongs to one thread at a time, as
-/// `HTTPCaller` does, whose connection it keeps. Source: design §6 A8, A9.
+/// `HTTPCaller` does, whose connection it keeps. Source: A8, A9.
 package final class ReceiverCaller {
     /// Until a connection stands.
     static let connectTimeout = Milliseconds(3000)
@@ -67,7 +67,8 @@ package final class ReceiverCaller {
     ) -> [HTTPCall] {
         switch address.kind {
         case .alertmanager:
-            return AlertmanagerBody.bodies(message, now: now).map {
+            let timeout = address.resolveTimeout
+            return AlertmanagerBody.bodies(message, timeout: timeout, now: now).map {
                 // It knows alerts by their labels: twice is once.
                 call(AlertmanagerBody.url(url), $0, bearer: address.bearer, mayBeSentTwice: true)
             }
@@ -77,7 +78,8 @@ package final class ReceiverCaller {
                 call(
                     url, body, bearer: address.bearer,
                     fields: SigningKey.fields(
-                        id: message.id, now: now, body: body, keys: address.signingKeys))
+                        id: id(of: message, body), now: now, body: body,
+                        keys: address.signingKeys))
             ]
         case .pagerduty:
             return message.members.map {
@@ -89,6 +91,13 @@ package final class ReceiverCaller {
         case .slack: return [call(url, SlackBody.bytes(message))]
         case .log: return []
         }
+    }
+
+    /// The message's id and a number made of what is sent under it: whoever knows an id has seen
+    /// this body. A retry that says something else, because some of it ended meanwhile, or somebody
+    /// was erased, is another message, also after a kill.
+    static func id(of message: PageMessage, _ body: [UInt8]) -> String {
+        "\(message.id)_\(PageDraft.hexadecimal(StableHash.of(body.span, 0..<body.count)))"
     }
 
     private static func call(

@@ -1,7 +1,7 @@
 import RollcallCore
 
 /// A message as Slack's incoming webhooks take it: blocks, and a plain text for what shows none.
-/// Source: design §6 A8; docs.slack.dev, "Formatting message text" and "Block Kit".
+/// Source: A8; docs.slack.dev, "Formatting message text" and "Block Kit".
 enum SlackBody {
     /// Alerts that are written out at most: "up to 50 blocks in each message", three for each.
     static let alertsMax = 15
@@ -20,7 +20,7 @@ enum SlackBody {
         var rest: [String] = []
         let more = members.count - alertsMax
         if more > 0 { rest.append("and \(more) more") }
-        let firing = message.context.filter(\.isFiring).count
+        let firing = message.context.filter(\.isFiring).count + message.contextMore
         if firing > 0 { rest.append("still firing: \(firing) more") }
         if !rest.isEmpty { blocks.append(context(rest.joined(separator: " · "))) }
         return PageWords.bytes(["text": .text(fallback(message)), "blocks": .list(blocks)])

@@ -1,7 +1,7 @@
 import RollcallCore
 
 /// A message in the words of Alertmanager's webhook, version 4: what everything that takes alerts
-/// can read. Source: design §6 A8; Alertmanager's `notify/webhook` and `template`.
+/// can read. Source: A8; Alertmanager's `notify/webhook` and `template`.
 enum WebhookBody {
     /// Alerts of one body at most: Grafana OnCall takes fewer than 100.
     static let alertsMax = 99
@@ -31,7 +31,8 @@ enum WebhookBody {
             "externalURL": .text(message.externalURL),
             "version": "4",
             "groupKey": .text("{}:{alertname=\"\(name)\"}"),
-            "truncatedAlerts": .integer(Int64(message.alerts.count - alerts.count)),
+            "truncatedAlerts": .integer(
+                Int64(message.alerts.count + message.contextMore - alerts.count)),
         ]
     }
 

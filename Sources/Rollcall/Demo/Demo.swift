@@ -3,7 +3,7 @@ import Logging
 import RollcallCore
 
 /// `rollcall demo`: the real server, forty simulated phones that talk to it over HTTP, and somebody
-/// who tells what happens. Source: design §9.
+/// who tells what happens. Source: V6.
 package struct Demo {
     /// What was said on the command line.
     package struct Options: Sendable {

@@ -5,7 +5,7 @@ import RollcallCore
 /// Reads a store's history through a read-only connection: of a server that runs, or of none.
 ///
 /// Everything is read in pieces, copied and let go: no piece's transaction lasts longer than a
-/// second (design §1), so the log can be cut behind it, and ingest never waits. The store's lock is
+/// second (J8), so the log can be cut behind it, and ingest never waits. The store's lock is
 /// left to whoever serves.
 final class ExportReader {
     /// What a piece may last, with the time of one row more.

@@ -1,7 +1,7 @@
 import RollcallCore
 
 /// Settings that decide as the tree of a `policy` line, which `Configuration(yaml:)` reads back to
-/// what decides the same. Source: fine print F5.
+/// what decides the same. Source: F5.
 ///
 /// Who is told is not in it: names and matchers decide nothing that a replay prints, and where
 /// receivers are nobody journals.
@@ -24,6 +24,9 @@ enum PolicyTree {
                     object([
                         ("responders", "\(policy.respondersMax)"),
                         ("regions", "\(policy.regionLabelsMax)"),
+                        ("circle_names", "\(policy.circleNamesMax)"),
+                        ("region_names", "\(policy.regionNamesMax)"),
+                        ("version_names", "\(policy.versionNamesMax)"),
                     ])
                 ),
                 (

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// A store's history as the lines of a replay. Source: design §9.
+/// A store's history as the lines of a replay. Source: V7.
 ///
 ///     (checkpoint ─► state) ─► turn by turn: its events, then what it decided ─► end
 ///
@@ -67,7 +67,7 @@ struct StoreExport {
         nextDecision = try reader.firstDecision(afterTurn: done)
         lastRow = try reader.turn(notBefore: last)?.lastRow ?? 0
         nextRow = try reader.turn(notBefore: span.first)?.firstRow ?? lastRow + 1
-        noteBegin(since)
+        noteBegin(since, oldest)
     }
 
     /// How much of it is read, from 0 to 1.
@@ -123,11 +123,17 @@ struct StoreExport {
         }
     }
 
-    private mutating func noteBegin(_ since: Timestamp?) {
-        guard let since, case .state(let engine, let turn) = stage else { return }
+    private mutating func noteBegin(_ since: Timestamp?, _ oldest: Turn) {
+        guard case .state(let engine, let turn) = stage else { return }
         let wall = engine.watch.wallNow
-        if wall > since {
-            note = "begins at \(RFC3339.string(wall)), behind turn \(turn): nothing older is kept"
+        guard wall > since ?? .distantPast else { return }
+        let begin = "begins at \(RFC3339.string(wall)), behind turn \(turn)"
+        if turn + 1 > oldest.number {
+            // A part of a day went for its size, and with it the checkpoint it could begin with.
+            let first = RFC3339.string(Timestamp(milliseconds: oldest.wallMilliseconds))
+            note = "\(begin): what is kept from before, since \(first), has no checkpoint any more"
+        } else if since != nil {
+            note = "\(begin): nothing older is kept"
         }
     }
 

@@ -48,14 +48,14 @@ package struct FleetOptions: Sendable {
             throw .wrongOption("--days and --for say the same: one of them")
         }
         if let span {
-            guard let count = SettingText.quantity(span, SettingText.durationUnits),
-                count >= 1000, count <= FleetSettings.daysMax * FleetPlan.day
+            guard let length = SettingText.duration(span), length.count >= 1000,
+                length.count <= FleetSettings.daysMax * FleetPlan.day
             else {
                 throw .wrongOption(
                     "--for: 1s to \(FleetSettings.daysMax)d expected, like 90m or 7d "
                         + "(\(ConsoleText.safe(span)))")
             }
-            return Milliseconds(count)
+            return length
         }
         let days = days ?? 1
         guard (1...FleetSettings.daysMax).contains(days) else {

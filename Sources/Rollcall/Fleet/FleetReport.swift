@@ -92,7 +92,7 @@ package enum FleetBackend: UInt8, CaseIterable, Sendable {
     /// How long a server is gone when a new version is rolled out.
     static let rolloutMilliseconds: Int64 = 150_000
 
-    /// What it is called; the first says no name and is `default` (fine print F10).
+    /// What it is called; the first says no name and is `default` (F10).
     var name: StaticString? {
         switch self {
         case .direct: nil

@@ -163,7 +163,7 @@ package struct FleetStore {
         }
     }
 
-    /// The whole state at the last turn, so that a restart has little to fold again (design §1 J5).
+    /// The whole state at the last turn, so that a restart has little to fold again (J5).
     private mutating func cutCheckpoint() throws(StoreError) {
         let clock = ClockReading(
             elapsed: lastTurn.milliseconds, wall: engine.watch.wall(lastTurn))

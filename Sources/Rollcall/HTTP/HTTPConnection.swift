@@ -11,6 +11,9 @@ import Synchronization
 final class HTTPConnection: @unchecked Sendable {
     /// The socket, open until this connection has left the registry.
     let descriptor: Int32
+    /// Where the client is: its IPv4 address, or the first 64 bits of an IPv6 one, which is what one
+    /// customer has at least (RFC 6177).
+    let network: UInt64
     /// The head of the current request; libmicrohttpd's thread only.
     var head: HTTPHead?
     /// What is to happen with the rest of the current request; libmicrohttpd's thread only.
@@ -73,8 +76,17 @@ final class HTTPConnection: @unchecked Sendable {
         var answer: HTTPResponse?
         /// Whether the current request wants to change something.
         var isWrite = false
+        /// Whether its answer is to have no body.
+        var isHead = false
+        /// Whether the answer was sent past libmicrohttpd.
+        var isAnsweredPast = false
         /// Whether the watchdog has shut the socket down; once is enough, and counted once.
         var isCut = false
+
+        /// Whether nothing but a part of a first head can have come.
+        var isNewcomer: Bool {
+            if case .header = phase { number == 0 && !isCut } else { false }
+        }
     }
 
     /// A connection that has just been accepted.
@@ -82,6 +94,7 @@ final class HTTPConnection: @unchecked Sendable {
         self.descriptor = descriptor
         self.handle = handle
         self.traffic = traffic
+        network = peerNetwork(descriptor)
         self.shared = Mutex(Shared())
     }
 
@@ -96,10 +109,11 @@ final class HTTPConnection: @unchecked Sendable {
     }
 
     /// Gives out the right to answer the request that has just been read whole.
-    func reply(isWrite: Bool) -> HTTPReply {
+    func reply(isWrite: Bool, isHead: Bool = false) -> HTTPReply {
         let number = shared.withLock {
             $0.phase = .handling
             $0.isWrite = isWrite
+            $0.isHead = isHead
             $0.since = HTTPInstant.now
             return $0.number
         }
@@ -135,6 +149,7 @@ final class HTTPConnection: @unchecked Sendable {
             $0.since = HTTPInstant.now
             $0.number += 1
             $0.answer = nil
+            $0.isAnsweredPast = false
         }
     }
 
@@ -170,9 +185,30 @@ final class HTTPConnection: @unchecked Sendable {
         // The request may be over, and `stop` be waiting for the last one, before
         // MHD_resume_connection has returned: it must not free the daemon under this call.
         traffic.pending.add(1, ordering: .sequentiallyConsistent)
+        if HalfClosed.isEnd(descriptor) { return answerPast(response) }
+        resume()
+    }
+
+    private func resume() {
         MHD_resume_connection(handle)
         traffic.pending.subtract(1, ordering: .sequentiallyConsistent)
     }
+
+    /// Answers a client who has closed their direction: "shutdown" after the last byte is how some
+    /// say that the request is whole. libmicrohttpd 0.9.75 reads again before it looks for an answer,
+    /// takes the end of the stream for the client's leaving, and drops the answer.
+    private func answerPast(_ response: HTTPResponse) {
+        let isHead = shared.withLock {
+            $0.isAnsweredPast = true
+            $0.phase = .responding
+            $0.since = HTTPInstant.now
+            return $0.isHead
+        }
+        HalfClosed.send(response.rawBytes(isHead: isHead), to: descriptor) { self.resume() }
+    }
+
+    /// Whether the current request was answered past libmicrohttpd.
+    var isAnsweredPast: Bool { shared.withLock { $0.isAnsweredPast } }
 
     // MARK: The watchdog's thread
 
@@ -215,6 +251,20 @@ final class HTTPConnection: @unchecked Sendable {
         }
     }
 
+    /// How long the first head has been awaited; nil once it came, and for who is cut already.
+    func newcomerAge(at now: HTTPInstant) -> Duration? {
+        shared.withLock { $0.isNewcomer ? $0.since.duration(to: now) : nil }
+    }
+
+    /// Notes that this connection gives way; false if its first head has come meanwhile.
+    func giveWay() -> Bool {
+        shared.withLock {
+            guard $0.isNewcomer else { return false }
+            $0.isCut = true
+            return true
+        }
+    }
+
     /// Whether no whole head has come for a moment: its deadline will end it if none comes.
     func isSilent(at now: HTTPInstant) -> Bool {
         shared.withLock {
@@ -233,6 +283,31 @@ final class HTTPConnection: @unchecked Sendable {
         guard let info = tcpInfo(descriptor) else { return false }
         let silence = Duration.milliseconds(Int64(info.tcpi_last_data_recv))
         return silence + pipeliningMargin < instant.duration(to: now)
+    }
+}
+
+/// See `HTTPConnection.network`; 0 if the other side is gone already.
+private func peerNetwork(_ descriptor: Int32) -> UInt64 {
+    var storage = sockaddr_storage()
+    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let told = withUnsafeMutablePointer(to: &storage) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &size) }
+    }
+    guard told == 0 else { return 0 }
+    return withUnsafeBytes(of: storage) { HTTPConnection.network(of: $0) }
+}
+
+extension HTTPConnection {
+    /// The network of a socket's address, as it stands in memory; 0 for neither IPv4 nor IPv6.
+    static func network(of address: UnsafeRawBufferPointer) -> UInt64 {
+        switch Int32(address.loadUnaligned(as: sockaddr.self).sa_family) {
+        case AF_INET:
+            return UInt64(address.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr)
+        case AF_INET6:
+            let host = address.loadUnaligned(as: sockaddr_in6.self).sin6_addr
+            return withUnsafeBytes(of: host) { $0.loadUnaligned(as: UInt64.self) }
+        default: return 0
+        }
     }
 }
 

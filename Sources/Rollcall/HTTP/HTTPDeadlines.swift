@@ -102,13 +102,51 @@ final class HTTPDeadlines: @unchecked Sendable {
 
     /// Sweeps until `stop`.
     fileprivate func run() {
-        let period = sweepPeriod.components
-        let milliseconds = period.seconds * 1000 + period.attoseconds / 1_000_000_000_000_000
+        let period = sweepPeriod
         var wake = pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0)
+        var swept = HTTPInstant.now
+        var pause = period
         while true {
+            let (seconds, attoseconds) = pause.components
+            let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
             let count = poll(&wake, 1, Int32(truncatingIfNeeded: milliseconds))
             if count > 0 { return }
+            let now = HTTPInstant.now
+            // Whoever waits for a connection need not wait for the next sweep.
+            pause = letNewcomersIn(now) ? min(period, crowdPause) : period
+            // The clock is coarse: a wait of one period may look a little shorter.
+            guard swept.duration(to: now) + clockCoarseness >= period else { continue }
+            swept = now
             sweep()
+        }
+    }
+
+    /// Ends the oldest of the connections of one network that have not sent their first head, beyond
+    /// what it may have; returns whether all connections are in use.
+    ///
+    /// Who opens hundreds and says nothing costs nothing himself, and would make everybody else
+    /// wait for `headerDeadline`.
+    private func letNewcomersIn(_ now: HTTPInstant) -> Bool {
+        state.withLock { state in
+            let count = state.connections.count
+            guard count > limits.newcomersMax else { return false }
+            var networks: [UInt64: [(age: Duration, connection: HTTPConnection)]] = [:]
+            for connection in state.connections.values {
+                guard let age = connection.newcomerAge(at: now) else { continue }
+                networks[connection.network, default: []].append((age, connection))
+            }
+            for newcomers in networks.values where newcomers.count > limits.newcomersMax {
+                // Whose bytes lie unread is not silent: our thread is behind.
+                let oldest = newcomers.filter {
+                    $0.age >= limits.newcomerGrace && !hasUnread($0.connection.descriptor)
+                }.sorted { $0.age > $1.age }
+                for (_, connection) in oldest.prefix(newcomers.count - limits.newcomersMax)
+                where connection.giveWay() && shutdown(connection.descriptor, Int32(SHUT_RDWR)) == 0
+                {
+                    state.figures.newcomersCut += 1
+                }
+            }
+            return count >= limits.connectionsMax
         }
     }
 
@@ -163,6 +201,18 @@ extension HTTPFigures {
         }
     }
 }
+
+/// True if bytes have come that nobody has read yet.
+private func hasUnread(_ descriptor: Int32) -> Bool {
+    var byte: UInt8 = 0
+    return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
+}
+
+/// What two readings of `HTTPInstant` may be off by, and more.
+private let clockCoarseness = Duration.milliseconds(10)
+
+/// Between looks at who says nothing, while all connections are in use.
+private let crowdPause = Duration.milliseconds(100)
 
 /// How many wait to be accepted: of a listening socket, that is `tcpi_unacked`.
 private func waitingCount(_ listener: Int32) -> Int {

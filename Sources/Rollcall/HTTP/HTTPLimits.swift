@@ -14,6 +14,12 @@ package struct HTTPLimits: Sendable {
     /// its connection. Poll mode costs each request
     /// about 15 ns per open connection (measured).
     package var connectionsMax = 512
+    /// Connections of one network (an IPv4 address, 64 bits of an IPv6 one) that have not sent their
+    /// first head yet; of further ones the oldest give way. Those that sent one do not count: a proxy
+    /// carries everybody from one address, and keeps its connections open.
+    package var newcomersMax = 128
+    /// Who is being connected to sends its head within so much time, or may have to give way.
+    package var newcomerGrace = Duration.milliseconds(250)
     /// Buffer of one connection, bytes. What does not even fit into it libmicrohttpd answers
     /// itself, with 431 or 414. More is slower: 0.9.75 fills the whole buffer with zeros
     /// after each request (256 KiB: 55 µs instead of 11, `wrk -t1 -c64` with 300-byte POSTs).
@@ -43,6 +49,7 @@ package struct HTTPLimits: Sendable {
     package static var probes: HTTPLimits {
         var limits = HTTPLimits()
         limits.connectionsMax = 64
+        limits.newcomersMax = 16
         limits.bodyBytesMax = 1 << 10
         limits.bodiesBytesMax = 64 << 10
         limits.discardBytesMax = 1 << 10
@@ -62,6 +69,8 @@ package struct HTTPFigures: Sendable, Equatable {
     package var bodiesCut = 0
     /// Connections cut because an answer was not taken within `responseDeadline`.
     package var responsesCut = 0
+    /// Connections that gave way to others of their network before they had sent a head.
+    package var newcomersCut = 0
     /// Idle connections cut because all connections were in use.
     package var idleCut = 0
     /// Parked requests the watchdog answered 503.

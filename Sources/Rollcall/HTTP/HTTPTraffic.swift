@@ -96,9 +96,11 @@ final class HTTPTraffic: @unchecked Sendable {
             if isStopping.load(ordering: .sequentiallyConsistent) {
                 return queue(told(stopping, request), on: connection, handle: handle)
             }
-            handler(request, connection.reply(isWrite: request.method != "GET"))
+            handler(
+                request, connection.reply(isWrite: request.method != "GET", isHead: request.isHead))
         case .handed:
-            break
+            // The client has its answer already, and its connection ends.
+            if connection.isAnsweredPast { return .NO }
         }
         guard let answer = connection.takeAnswerOrPark() else { return .YES }
         return queue(answer, on: connection, handle: handle)

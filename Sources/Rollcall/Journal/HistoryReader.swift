@@ -39,7 +39,7 @@ struct GapPlace: Equatable, Sendable {
 }
 
 /// Reads gaps, dark time and turns of a live store, from one thread, in pieces that are a
-/// transaction each: none lasts longer than a second (design §1).
+/// transaction each: none lasts longer than a second (J8).
 final class HistoryReader {
     /// What a piece may last, with the time of one row or some more: a fifth of what is promised.
     static let pieceMax = Duration.milliseconds(200)

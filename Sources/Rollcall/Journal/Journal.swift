@@ -16,7 +16,7 @@ import RollcallCore
 /// * failed: every call throws the first error again, so that after an automatic rollback no row
 ///   is committed by itself, and no fsync is tried twice (J6).
 ///
-/// Source: design §1 J1–J7.
+/// Source: J1–J7.
 package final class Journal {
     /// The most bytes of one body. The settings must refuse a greater `limits.body`.
     package static let bodyBytesMax = 32 * 1024 * 1024
@@ -31,6 +31,9 @@ package final class Journal {
     let connection: SQLiteConnection
 
     let lock: StoreLock
+    /// Against somebody who knows the file by another name.
+    private let fileLock: StoreFileLock
+    var witness: StoreWitness
     /// Prepared once; the reading half of this class stands in JournalReader.swift.
     let statements: JournalStatements
     /// What became of notices, as it stands.
@@ -56,6 +59,7 @@ package final class Journal {
         if let held { lock = held } else { lock = try StoreLock(storePath: path) }
         let directory = try StoreDirectory(storePath: path)
         try StoreFile.create(path)
+        fileLock = try StoreFileLock(path)
         connection = try SQLiteConnection(path: path, access: .readWrite, vfs: vfs)
         try JournalSchema.guardConnection(connection)
         let found = try JournalSchema.inspect(connection)
@@ -81,6 +85,7 @@ package final class Journal {
         }
         notices = try NoticeReader(connection)
         // The settings and the first read have made the log by now.
+        witness = StoreWitness(connection)
         try directory.sync()
         lastRow = try max(statements.lastRow.one(), statements.lastTurnRow.one())
         lastDecision = try statements.lastDecision.one()
@@ -109,6 +114,7 @@ package final class Journal {
         statements.finalize()
         notices.finalize()
         try connection.close()
+        fileLock.release()
         lock.release()
         if let trouble { throw trouble }
     }
@@ -207,7 +213,7 @@ package final class Journal {
         turnWritten = turn.number
     }
 
-    /// Commits. When it has returned, what was written survives a power cut (P1).
+    /// Commits. When it has returned, what was written survives a power cut (G1).
     ///
     /// If it throws, nothing was committed as far as a 2xx is concerned: `rollback()`, then do as
     /// the error's disposition says.
@@ -219,6 +225,7 @@ package final class Journal {
             try statements.commit.run()
         }
         isOpen = false
+        try checkLog()
     }
 
     /// Drops the open transaction, if there is one: `begin()` itself may have failed. After a
@@ -250,7 +257,7 @@ package final class Journal {
     }
 
     /// Keeps an error that later calls must not forget.
-    private func noting(_ error: StoreError) -> StoreError {
+    func noting(_ error: StoreError) -> StoreError {
         if isOpen { failure = error }
         if case .fatal = error.disposition { failure = error }
         return error

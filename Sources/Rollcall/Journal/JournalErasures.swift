@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What is known of one erasure (design §3, DELETE /v1/responders/{id}); the person's id is not in
+/// What is known of one erasure (I11, DELETE /v1/responders/{id}); the person's id is not in
 /// it.
 package struct Erasure: Equatable, Sendable {
     /// Its number: that of the journal's row which asked for it.

@@ -3,7 +3,7 @@ import RollcallCore
 /// What gaps are counted by, in one number.
 ///
 ///     bits  0…7   the suspicion        bits 16…23  the platform
-///     bits  8…15  the verdict + 1      bit  24     overlaps blindness
+///     bits  8…15  the verdict + 1      bit  24     too much was blind
 ///     0 without one                    bits 25…62  watched milliseconds, 0 while open
 struct GapTally {
     private static let lengthMax: Int64 = 1 << 38 - 1
@@ -18,13 +18,14 @@ struct GapTally {
             Int64(report.suspected.rawValue) | verdict << 8
             | Int64(report.facts.platform.rawValue) << 16
         let length = min(max(0, report.length.count), Self.lengthMax)
-        raw = words | (report.blind.count > 0 ? 1 << 24 : 0) | length << 25
+        raw = words | (report.isLeftOut ? 1 << 24 : 0) | length << 25
     }
 
     var cause: GapCause { GapCause(rawValue: byte(0)) ?? .unexplained }
     /// Nil while there is none.
     var verdict: GapVerdict? { byte(8) == 0 ? nil : GapVerdict(rawValue: byte(8) - 1) }
     var platform: Platform { Platform(rawValue: byte(16)) ?? .unknown }
+    /// True if it is left out for blindness (D5); rows of older versions have it for any blindness.
     var isBlind: Bool { raw & 1 << 24 != 0 }
     /// 0 while it is open.
     var length: Milliseconds { Milliseconds(raw >> 25) }
@@ -32,7 +33,7 @@ struct GapTally {
     private func byte(_ shift: Int64) -> UInt8 { UInt8(truncatingIfNeeded: raw >> shift) }
 }
 
-/// Dark time of one person on one day, as a turn adds it to the store's row (design §5 C4).
+/// Dark time of one person on one day, as a turn adds it to the store's row (C4).
 struct DarkRow: Equatable, Sendable {
     /// Days since 1970-01-01, UTC.
     var day: Int64
@@ -69,7 +70,7 @@ struct DarkRow: Equatable, Sendable {
     }
 }
 
-/// Gaps and dark time in the store (design §5).
+/// Gaps and dark time in the store (Contract/Gaps).
 extension Journal {
     /// The highest number of a gap, 0 without any. A row that is not as it was written says nothing:
     /// gaps are told, and nothing is decided by them.

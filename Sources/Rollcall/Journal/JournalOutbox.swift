@@ -24,7 +24,7 @@ package struct AttemptRow: Equatable, Sendable {
     }
 }
 
-/// The outbox in the store (design §6 A9).
+/// The outbox in the store (A9).
 extension Journal {
     /// Messages that are not over, by their notices. Errors: also `damaged` if a row is not as it was
     /// written, or if there are not as many as there should be: an index finds them, and it may be

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Pushes in the store (design §7 N2, N7): neither ids nor tokens of people.
+/// Pushes in the store (N2, N7): neither ids nor tokens of people.
 extension Journal {
     /// Pushes that are not over, by number. Errors: as `messages()`.
     package func pushes() throws(StoreError) -> [PushMessage] {

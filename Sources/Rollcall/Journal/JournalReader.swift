@@ -104,7 +104,7 @@ extension Journal {
 ///
 /// Each row is a transaction of its own and lasts as long as the closure that is given it: a reader
 /// in an old one would keep the log from being cut, so copy what you need and return. It never
-/// checkpoints (design §1: two connections that do can corrupt the log of Debian's SQLite 3.40.1).
+/// checkpoints (J8: two connections that do can corrupt the log of Debian's SQLite 3.40.1).
 package final class JournalReader {
     /// The most rows of one call.
     package static let rowsMax = 1000
@@ -195,7 +195,8 @@ extension JournalRow {
     /// The current row of a statement that selects the whole table.
     init(_ statement: Statement) {
         id = statement.integer(at: 0)
-        kind = UInt8(truncatingIfNeeded: statement.integer(at: 1))
+        // What fits no byte was not written: such a kind is none, and its checksum does not fit.
+        kind = UInt8(exactly: statement.integer(at: 1)) ?? .max
         responder = statement.integer(at: 2)
         previous = statement.integer(at: 3)
         body = statement.bytes(at: 4)
@@ -207,7 +208,7 @@ extension DecisionRow {
     init(_ statement: Statement) {
         id = statement.integer(at: 0)
         turn = statement.integer(at: 1)
-        kind = UInt8(truncatingIfNeeded: statement.integer(at: 2))
+        kind = UInt8(exactly: statement.integer(at: 2)) ?? .max
         responder = statement.integer(at: 3)
         previous = statement.integer(at: 4)
         atMilliseconds = statement.integer(at: 5)

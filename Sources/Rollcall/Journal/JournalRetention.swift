@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Cutting the journal's oldest part, a few rows at a time (design §1 J7).
+/// Cutting the journal's oldest part, a few rows at a time (J7).
 extension Journal {
     /// Bytes of the file that hold something; what was removed is used again before it grows.
     func usedBytes() throws(StoreError) -> Int64 {

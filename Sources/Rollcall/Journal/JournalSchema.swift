@@ -5,7 +5,9 @@ enum JournalSchema {
     /// "RLCL", which tells `file` and us whose database it is.
     static let applicationID: Int64 = 0x524c_434c
     /// The version of the tables below.
-    static let version: Int64 = 8
+    static let version: Int64 = 9
+    /// Marks a file as of that version.
+    private static let markVersion: StaticString = "PRAGMA user_version = 9"
 
     /// What a file is, seen without changing it.
     enum Found: Equatable {
@@ -46,10 +48,10 @@ enum JournalSchema {
     static func steps(from version: Int64) -> [StaticString] {
         let later = [
             2: [erasures], 3: sinceVersion3, 4: sinceVersion4, 5: sinceVersion5, 6: sinceVersion6,
-            7: sinceVersion7, 8: sinceVersion8,
+            7: sinceVersion7, 8: sinceVersion8, 9: sinceVersion9,
         ]
         let missing = later.keys.filter { $0 > version }.sorted()
-        return missing.flatMap { later[$0] ?? [] } + ["PRAGMA user_version = 8"]
+        return missing.flatMap { later[$0] ?? [] } + [markVersion]
     }
 
     /// Makes the tables and the marks in one transaction: a crash leaves all or nothing.
@@ -57,11 +59,11 @@ enum JournalSchema {
         try connection.run("BEGIN IMMEDIATE")
         let later = [
             sinceVersion3, sinceVersion4, sinceVersion5, sinceVersion6, sinceVersion7,
-            sinceVersion8,
+            sinceVersion8, sinceVersion9,
         ]
         for statement in tables + later.joined() { try connection.run(statement) }
         try connection.run("PRAGMA application_id = 0x524c434c")
-        try connection.run("PRAGMA user_version = 8")
+        try connection.run(markVersion)
         try connection.run("COMMIT")
     }
 
@@ -243,7 +245,7 @@ extension JournalSchema {
             "journal_mode", "PRAGMA journal_mode = WAL",
             read: "PRAGMA journal_mode", wanted: "wal"),
         // "With synchronous=FULL in WAL mode, an additional sync operation of the WAL file
-        // happens after each transaction commit": that is what a 2xx stands on (P1).
+        // happens after each transaction commit": that is what a 2xx stands on (G1).
         Setting(
             "synchronous", "PRAGMA synchronous = FULL",
             read: "PRAGMA synchronous", wanted: "2"),

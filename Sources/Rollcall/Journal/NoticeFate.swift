@@ -6,6 +6,8 @@ package struct NoticeFate: Equatable, Sendable {
     package struct Target: Equatable, Sendable {
         /// Which of the receiver's addresses, from 0.
         package var target: Int
+        /// How far it has come, as it is shown (D1).
+        package var state: Reach.State
         /// Nil until it came to its end.
         package var outcome: NoticeOutcome?
         package var finishedAt: Timestamp?
@@ -59,7 +61,10 @@ final class NoticeReader {
             var found = fate ?? NoticeFate(notice: message.notice, decidedAt: message.decidedAt)
             found.targets.append(
                 NoticeFate.Target(
-                    target: message.target, outcome: message.outcome,
+                    target: message.target,
+                    state: Reach.State(
+                        message.state, message.outcome, attempts: message.attempts),
+                    outcome: message.outcome,
                     finishedAt: message.state.isFinished ? message.finishedAt : nil))
             fate = found
         }

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What has become of a push so far. Source: design §7 N7.
+/// What has become of a push so far. Source: N7.
 struct PushFate: Equatable, Sendable {
     var state: PushMessage.State
     /// Attempts that were begun.

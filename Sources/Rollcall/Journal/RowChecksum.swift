@@ -2,9 +2,14 @@
 /// bit that flipped inside of a value, and what is folded again must be what was written (J3).
 ///
 /// Each word goes through a bijection, so that one that changed always shows in the 64 bits, of which
-/// 32 are kept. Rows of older versions have none, which is NULL and not 0: SQLite reads what is missing
-/// at a file's end as zeros, and then those would fit. It is no secret: who can write the file can
-/// write the checksum.
+/// 32 are kept: the lower ones of the last product, which know nothing of the upper half of the last
+/// word. So the last word is none of the row's: bytes end with their count, which has no upper half,
+/// and a row that ends with a number is ended by one word more since version 9. Rows that end with
+/// bytes have the sums that they always had.
+///
+/// Rows of versions before 7 have none, which is NULL and not 0: SQLite reads what is missing at a
+/// file's end as zeros, and then those would fit. It is no secret: who can write the file can write the
+/// checksum.
 struct RowChecksum {
     /// The table that a row stands in: one must not pass for another.
     enum Table: UInt64 {
@@ -51,6 +56,12 @@ struct RowChecksum {
         add(UInt64(bytes.count))
     }
 
+    /// Ends a row of which the last column is one word.
+    private mutating func end() { add(Self.lastWord) }
+
+    /// Any does.
+    private static let lastWord: UInt64 = 0xD1B5_4A32_D192_ED03
+
     private var value: Int64 { Int64(UInt32(truncatingIfNeeded: state ^ state >> 32)) }
 
     // MARK: - Rows
@@ -82,8 +93,8 @@ struct RowChecksum {
         return sum.value
     }
 
-    /// That of a turn.
-    static func of(_ turn: Turn) -> Int64 {
+    /// That of a turn; `isEnded` is false for one of a version before 9.
+    static func of(_ turn: Turn, isEnded: Bool = true) -> Int64 {
         var sum = RowChecksum(.turns)
         sum.add(turn.number)
         sum.add(turn.nowMilliseconds)
@@ -91,6 +102,7 @@ struct RowChecksum {
         sum.add(turn.firstRow)
         sum.add(turn.lastRow)
         sum.add(turn.engineVersion)
+        if isEnded { sum.end() }
         return sum.value
     }
 
@@ -122,8 +134,16 @@ struct RowChecksum {
         stored == nil || stored == of(decision, decision.body)
     }
 
-    /// The same of a turn.
-    static func fits(_ turn: Turn, _ stored: Int64?) -> Bool { stored == nil || stored == of(turn) }
+    /// The same of a turn: there may be millions of them, so those of a version before 9 keep their sums,
+    /// and what these do not see of the engine's version makes it one that was not written then.
+    static func fits(_ turn: Turn, _ stored: Int64?) -> Bool {
+        if stored == nil || stored == of(turn) { return true }
+        let isOld = (1..<Self.endedSince).contains(turn.engineVersion)
+        return isOld && stored == of(turn, isEnded: false)
+    }
+
+    /// The `Engine.version` that came with version 9 of the store.
+    private static let endedSince: Int64 = 6
 
     /// The same of a slice.
     static func fits(
@@ -140,33 +160,44 @@ struct RowChecksum {
 /// The tables from `meta` on have rows that change in part, so SQL reckons their checksums: an UPDATE
 /// knows the columns that it leaves as they are.
 ///
-///     row_checksum(table, column, …)    of a row's columns in their order, but for its checksum
+///     row_checksum(table, column, …)      of a row's columns in their order, but for its checksum
+///     row_checksum_8(table, column, …)    the same as of version 8, for the migration
 ///
 /// An UPDATE takes the old row's from the checksum and adds the new one's. So a row that was not as it
 /// was written is not made whole by it, and NULL stays NULL: nobody knows what stood there.
 extension RowChecksum {
-    /// That of the columns that `value` tells, in their order.
+    /// That of the columns that `value` tells, in their order; `mayEnd` is false for one of version 8.
     static func of(
-        _ table: Table, columns: Int32, _ value: (Int32) -> SQLiteValue
+        _ table: Table, columns: Int32, mayEnd: Bool = true, _ value: (Int32) -> SQLiteValue
     ) -> Int64 {
         var sum = RowChecksum(table)
+        var isWord = true
         for column in 0..<columns {
-            switch value(column) {
-            case .null: sum.add(Self.nothing)
-            // Most are: one word is enough.
-            case .integer(let number): sum.add(number)
-            case .real(let number):
-                sum.add(UInt64(2))
-                sum.add(number.bitPattern)
-            case .text(let bytes):
-                sum.add(UInt64(3))
-                sum.add(bytes)
-            case .blob(let bytes):
-                sum.add(UInt64(4))
-                sum.add(bytes)
-            }
+            isWord = sum.add(value(column))
         }
+        if isWord && mayEnd { sum.end() }
         return sum.value
+    }
+
+    /// True if what was added ends with a word of the value.
+    private mutating func add(_ value: SQLiteValue) -> Bool {
+        switch value {
+        case .null: add(Self.nothing)
+        // Most are: one word is enough.
+        case .integer(let number): add(number)
+        case .real(let number):
+            add(UInt64(2))
+            add(number.bitPattern)
+        case .text(let bytes):
+            add(UInt64(3))
+            add(bytes)
+            return false
+        case .blob(let bytes):
+            add(UInt64(4))
+            add(bytes)
+            return false
+        }
+        return true
     }
 
     /// What NULL adds: no number that is stored.
@@ -248,12 +279,12 @@ extension JournalSchema {
         "ALTER TABLE samples ADD COLUMN checksum INTEGER",
         """
         INSERT INTO meta
-        SELECT 'messages_alive', count(*), row_checksum(5, 'messages_alive', count(*))
+        SELECT 'messages_alive', count(*), row_checksum_8(5, 'messages_alive', count(*))
         FROM outbox NOT INDEXED WHERE state < 4
         """,
         """
         INSERT INTO meta
-        SELECT 'pushes_alive', count(*), row_checksum(5, 'pushes_alive', count(*))
+        SELECT 'pushes_alive', count(*), row_checksum_8(5, 'pushes_alive', count(*))
         FROM pushes NOT INDEXED WHERE state < 3
         """,
     ]

@@ -38,25 +38,40 @@ final class SQLiteConnection {
         // SQLITE_DIRECTONLY: "the function may only be invoked from top-level SQL", so that the
         // store stays a database that any SQLite can write.
         let kind = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
-        try check(
-            sqlite3_create_function_v2(
-                opened, "row_checksum", -1, kind, nil, Self.rowChecksum, nil, nil, nil),
-            sql: "row_checksum")
+        for (name, function) in [
+            ("row_checksum", Self.rowChecksum), ("row_checksum_8", Self.rowChecksumOfVersion8),
+        ] {
+            try check(
+                sqlite3_create_function_v2(opened, name, -1, kind, nil, function, nil, nil, nil),
+                sql: name)
+        }
     }
 
+    private typealias Function =
+        @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
+
     /// See `RowChecksum`.
-    private static let rowChecksum:
-        @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void = {
-            context, count, arguments in
-            guard count > 0, let arguments,
-                let number = UInt64(exactly: sqlite3_value_int64(arguments[0])),
-                let table = RowChecksum.Table(rawValue: number)
-            else { return sqlite3_result_error_code(context, SQLITE_MISUSE) }
-            let sum = RowChecksum.of(table, columns: count - 1) {
-                SQLiteConnection.value(arguments[Int($0) + 1])
-            }
-            sqlite3_result_int64(context, sum)
+    private static let rowChecksum: Function = {
+        SQLiteConnection.sum($0, $1, $2, mayEnd: true)
+    }
+    private static let rowChecksumOfVersion8: Function = {
+        SQLiteConnection.sum($0, $1, $2, mayEnd: false)
+    }
+
+    @inline(__always)
+    private static func sum(
+        _ context: OpaquePointer?, _ count: Int32,
+        _ arguments: UnsafeMutablePointer<OpaquePointer?>?, mayEnd: Bool
+    ) {
+        guard count > 0, let arguments,
+            let number = UInt64(exactly: sqlite3_value_int64(arguments[0])),
+            let table = RowChecksum.Table(rawValue: number)
+        else { return sqlite3_result_error_code(context, SQLITE_MISUSE) }
+        let sum = RowChecksum.of(table, columns: count - 1, mayEnd: mayEnd) {
+            SQLiteConnection.value(arguments[Int($0) + 1])
         }
+        sqlite3_result_int64(context, sum)
+    }
 
     fileprivate static func value(_ value: OpaquePointer?) -> SQLiteValue {
         let type = sqlite3_value_type(value)
@@ -143,6 +158,21 @@ final class SQLiteConnection {
                     extendedCode: rollcall_readonly_dbmoved, systemError: 0,
                     message: "the file is not where it was opened", sql: "COMMIT"))
         }
+    }
+
+    /// A file that it has open.
+    enum File {
+        case store, log
+    }
+
+    /// Such a file as SQLite itself has it open, for looking at alone; nil if there is none now.
+    func file(_ which: File) -> UnsafeMutablePointer<sqlite3_file>? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let code = which == .log ? SQLITE_FCNTL_JOURNAL_POINTER : SQLITE_FCNTL_FILE_POINTER
+        guard sqlite3_file_control(handle, "main", code, &file) == SQLITE_OK,
+            file?.pointee.pMethods != nil
+        else { return nil }
+        return file
     }
 
     /// Moves WAL frames into the file; SQLite's result code is checked, busy is a result.

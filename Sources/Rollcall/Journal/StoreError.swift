@@ -19,6 +19,8 @@ package enum StoreError: Error, Equatable {
     case setting(name: String, wanted: String, found: String)
     /// The store's content contradicts itself.
     case damaged(String)
+    /// Somebody changed a file of the store while it was open.
+    case disturbed(path: String, StoreDisturbance)
 
     /// What the caller has to do about it.
     package enum Disposition: Equatable {
@@ -46,7 +48,7 @@ package enum StoreError: Error, Equatable {
         case io
         /// The file is damaged, or no database.
         case corrupt
-        /// The file was renamed or unlinked while open.
+        /// The file was renamed, unlinked, cut or overwritten while open.
         case moved
         /// The file or its directory cannot be opened.
         case cannotOpen
@@ -84,6 +86,7 @@ package enum StoreError: Error, Equatable {
         case .newerVersion: .fatal(.newerVersion)
         case .setting: .fatal(.setting)
         case .damaged: .fatal(.corrupt)
+        case .disturbed: .fatal(.moved)
         }
     }
 
@@ -165,6 +168,9 @@ extension StoreError: CustomStringConvertible {
             "PRAGMA \(name) reads \"\(found)\" after it was set, not \"\(wanted)\": "
                 + "this SQLite library or file system cannot keep Rollcall's promises"
         case .damaged(let what): "\(what): \(advice)"
+        case .disturbed(let path, let what):
+            "\(path) \(what.words) while it was open: "
+                + "keep others away from the store's files, then start again"
         }
     }
 

@@ -128,6 +128,45 @@ final class StoreLock {
     }
 }
 
+/// The lock against a second Rollcall on the same file by another name: a hard link has a lock file of
+/// its own, and a log of its own, and two logs on one file destroy it.
+///
+/// It is a byte of the store's file, far behind those that SQLite locks. Its descriptor is made before
+/// SQLite's and lives longer: to close one drops the locks that a process has on the file.
+final class StoreFileLock {
+    /// Behind PENDING_BYTE, RESERVED_BYTE and the 510 bytes of SHARED_FIRST (sqlite.org/fileformat2).
+    private static let place: off_t = 0x4001_0000
+    /// F_OFD_SETLK of the kernel's interface, which Glibc shows to GNU sources only.
+    private static let setLock: CInt = 37
+
+    private var descriptor: CInt
+
+    /// Takes the lock of the file at `path`, or fails at once with `secondInstance`. A file that cannot
+    /// be opened is left to SQLite, which says why.
+    init(_ path: String) throws(StoreError) {
+        descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return }
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = Self.place
+        lock.l_len = 1
+        guard fcntl(descriptor, Self.setLock, &lock) != 0 else { return }
+        // "EACCES or EAGAIN: Operation is prohibited by locks held by other processes."
+        guard errno == EAGAIN || errno == EACCES else { return }
+        release()
+        throw .secondInstance(path: path, process: nil)
+    }
+
+    deinit { release() }
+
+    /// Gives the lock up.
+    func release() {
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+    }
+}
+
 extension Journal {
     /// When the store's failing was told, if the last process could not say that it is over (A5).
     package var alarmMark: Timestamp? { lock.mark }

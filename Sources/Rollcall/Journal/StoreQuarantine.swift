@@ -18,7 +18,7 @@ package struct StateLoss: Equatable, Sendable {
 
 /// Puts a store aside that cannot be read: its files get other names, and are never deleted.
 ///
-/// Source: reference/reliability.md P12, D-08.
+/// Source: G12, D-08.
 enum StoreQuarantine {
     /// The endings of a store's files. The first is moved first: what is left without it is put
     /// aside at the next start.

@@ -54,10 +54,15 @@ package final class Admission: Sendable {
     }
 
     private let limits: Limits
+    private let workload: Workload
     private let state = Mutex(State())
 
-    /// Nothing waits yet.
-    package init(limits: Limits = Limits()) { self.limits = limits }
+    /// Nothing waits yet. What may wait is bounded by `limits`, and by the time that it will take, as
+    /// `workload` knows.
+    package init(limits: Limits = Limits(), workload: Workload = Workload()) {
+        self.limits = limits
+        self.workload = workload
+    }
 
     /// Writes refused for our own reasons so far.
     package var refused: Int { state.withLock { $0.refused } }
@@ -92,6 +97,7 @@ package final class Admission: Sendable {
 
     /// Gives a place back, once.
     package func leave(_ place: Place) {
+        workload.answered(place.bytes)
         state.withLock { state in
             state.all.writes -= 1
             state.all.bytes -= place.bytes
@@ -106,14 +112,21 @@ package final class Admission: Sendable {
         _ source: [UInt8], bytes: Int, isShared: Bool = true, _ state: inout State
     ) -> Refusal? {
         let own = state.sources[source] ?? Waiting()
+        let most = workload.bytesMax(of: limits.bytesMax)
+        // Where less may wait than usual, everybody's share is less; a first body fits into it.
+        let isLess = most < limits.bytesMax
+        func share(_ bytes: Int) -> Int {
+            isLess ? bytes * (most >> 10) / max(1, limits.bytesMax >> 10) : bytes
+        }
         if isShared, state.all.writes > own.writes,
-            own.writes >= limits.sharedWritesMax || own.bytes + bytes > limits.sharedBytesMax
+            own.writes >= limits.sharedWritesMax
+                || own.bytes + bytes > share(limits.sharedBytesMax) && (own.writes > 0 || !isLess)
         {
             return .share
         }
         // One body always finds room where nothing waits.
-        let isFull = state.all.bytes + bytes > limits.bytesMax && state.all.writes > 0
-        let isAlone = isShared && own.bytes + bytes > limits.aloneBytesMax && own.writes > 0
+        let isFull = state.all.bytes + bytes > most && state.all.writes > 0
+        let isAlone = isShared && own.bytes + bytes > share(limits.aloneBytesMax) && own.writes > 0
         guard isFull || isAlone else { return nil }
         state.refused += 1
         return .overloaded

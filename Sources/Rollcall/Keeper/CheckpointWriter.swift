@@ -1,14 +1,19 @@
 import RollcallCore
 
-/// Writes the engine's checkpoints, a few slices a turn (design §1 J5).
+/// Writes the engine's checkpoints, a few slices a turn (J5).
+///
+/// A restart folds the rows since the newest complete one. Those are `rowsAim`, after which the next is
+/// begun, and what comes until it is written. With turns of a second that would be millions, so it keeps
+/// pace with the rows: it is whole before they are twice as many.
 struct CheckpointWriter {
     /// Rows after which a checkpoint is due, by the work that a restart would have.
-    private static let rowsMax = 500_000
+    static let rowsAim = 500_000
     /// Milliseconds after which one is due if there was any row.
     private static let millisecondsMax: Int64 = 15 * 60 * 1000
     /// How long a turn goes on writing slices.
     private static let writingMax = Duration.milliseconds(2)
-    /// Bytes of slices after which a turn writes no further one: its commit makes them durable.
+    /// Bytes of slices after which a turn writes no further one, unless it must keep pace: its commit
+    /// makes them durable.
     private static let bytesMax = 256 << 10
     /// About what two slices of an older checkpoint take, which a turn overwrites with zeros.
     private static let bytesPruned = 512 << 10
@@ -22,13 +27,37 @@ struct CheckpointWriter {
     private var current = EngineCheckpoint(
         turn: 0, engineVersion: Engine.version, slices: 0, createdMilliseconds: 0)
     private var next = 0
-    private var rows = 0
+    /// Rows that a restart would fold.
+    private(set) var rows: Int
+    /// Of those, the ones that the current one covers.
+    private var rowsCovered = 0
+    private let rowsAim: Int
     private var lastElapsed = ClockReading.now().elapsed
 
-    init(last: EngineCheckpoint?) { self.last = last }
+    /// `last` is the newest complete one, and `rows` came after it.
+    init(last: EngineCheckpoint?, rows: Int = 0, rowsAim: Int = rowsAim) {
+        self.last = last
+        self.rows = rows
+        self.rowsAim = rowsAim
+    }
 
     /// True while slices are left to be written.
     var isWriting: Bool { checkpoint != nil }
+
+    /// True if it has to go faster than as it suits, with a turn of so many rows: the rows come in time
+    /// for twice the aim, with a quarter to spare.
+    func isBehind(_ turnRows: Int) -> Bool { next < slicesDue(turnRows) }
+
+    /// True if a turn of so many rows would be beyond twice the aim.
+    func isBeyond(_ turnRows: Int) -> Bool { rows + turnRows > 2 * rowsAim }
+
+    /// Slices that should be written with a turn of so many rows.
+    private func slicesDue(_ turnRows: Int) -> Int {
+        guard let checkpoint else { return 0 }
+        let room = max(1, (2 * rowsAim - rowsCovered) * 3 / 4)
+        let came = rows - rowsCovered + turnRows
+        return came >= room ? checkpoint.sliceCount : checkpoint.sliceCount * came / room
+    }
 
     /// Cuts the state as of `turn`, whose commit is done.
     mutating func begin(turn: Int64, _ engine: Engine, _ clock: ClockReading) {
@@ -38,7 +67,7 @@ struct CheckpointWriter {
             turn: turn, engineVersion: Engine.version, slices: Int64(cut.sliceCount),
             createdMilliseconds: clock.wall.milliseconds)
         next = 0
-        rows = 0
+        rowsCovered = rows
         lastElapsed = clock.elapsed
     }
 
@@ -52,7 +81,7 @@ struct CheckpointWriter {
         wrote()
         rows += count
         let isOld = rows > 0 && clock.elapsed - lastElapsed >= Self.millisecondsMax
-        if checkpoint == nil, rows >= Self.rowsMax || isOld || isWanted {
+        if checkpoint == nil, rows >= rowsAim || isOld || isWanted {
             begin(turn: turn, engine, clock)
         }
     }
@@ -62,6 +91,7 @@ struct CheckpointWriter {
         guard let checkpoint, next == checkpoint.sliceCount else { return }
         self.checkpoint = nil
         last = current
+        rows -= rowsCovered
     }
 
     /// Writes one of a turn, whole, in transactions of its own: at the end, when nobody waits.
@@ -79,9 +109,11 @@ struct CheckpointWriter {
     }
 
     /// Writes the next slices into the open transaction: few, so that its turn stays far below 20
-    /// ms, unless nobody waits for the turn.
+    /// ms, unless nobody waits for the turn. If it is behind with a turn of so many rows, it goes on
+    /// for up to `allowance` until it is not.
     mutating func write(
-        to journal: Journal, isWaitedFor: Bool = true
+        to journal: Journal, isWaitedFor: Bool = true, turnRows: Int = 0,
+        allowance: Duration = .zero
     ) throws(StoreError) {
         let bytesMax = isWaitedFor ? Self.bytesMax : .max
         var bytes = 0
@@ -92,17 +124,22 @@ struct CheckpointWriter {
                 turn: current.turn, engineVersion: current.engineVersion,
                 wallMilliseconds: current.createdMilliseconds)
         }
+        let due = slicesDue(turnRows)
         let began = ContinuousClock.now
+        var mayGoOn = false
         repeat {
             let slice = checkpoint.slice(next)
             // Slices of names are small, and were each of them to remove two of people, a turn would
-            // have megabytes to overwrite.
-            try append(slice, to: journal, isPruning: bytes == 0 || !isWaitedFor)
+            // have megabytes to overwrite. But who must keep pace must not leave them to pile up.
+            let isFew = bytes > 0 && next >= due && isWaitedFor
+            try append(slice, to: journal, isPruning: !isFew)
             bytes += slice.count
             bytesWritten += slice.count
             next += 1
-        } while next < checkpoint.sliceCount && bytes < bytesMax
-            && ContinuousClock.now - began < Self.writingMax
+            let took = ContinuousClock.now - began
+            mayGoOn =
+                bytes < bytesMax && took < Self.writingMax || next < due && took < allowance
+        } while next < checkpoint.sliceCount && mayGoOn
         guard next == checkpoint.sliceCount else { return }
         try journal.completeCheckpoint(turn: current.turn, slices: current.slices)
     }

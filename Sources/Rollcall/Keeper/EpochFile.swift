@@ -58,11 +58,13 @@ final class EpochFile {
     // MARK: - What it tells
 
     /// What follows from a page, nil if there is none that can be read, for a store of number
-    /// `store` that knows of so many claims, and whose last turn is `turn`.
+    /// `store` that knows of so many claims, and whose last turn is `turn`. Of a copy that is started
+    /// for the first time nobody else can tell what the store sent since.
     static func verdict(
-        _ page: Page?, store: UInt64, claims: Int64, turn: Int64, _ now: Reading
+        _ page: Page?, store: UInt64, claims: Int64, turn: Int64, isCopy: Bool = false,
+        _ now: Reading
     ) -> Verdict {
-        guard let page else { return Verdict(isRestored: claims > 0) }
+        guard let page else { return Verdict(isRestored: claims > 0 || isCopy) }
         let isSame = page.store == store
         var verdict = Verdict(isRestored: !isSame || page.claims > claims || page.turn > turn)
         verdict.isAnothers = !isSame

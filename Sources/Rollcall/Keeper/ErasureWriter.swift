@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Removes erased people from the store, a piece a turn (design §3, DELETE /v1/responders/{id}).
+/// Removes erased people from the store, a piece a turn (I11, DELETE /v1/responders/{id}).
 ///
 ///     waiting ── a checkpoint without them is complete ──► rows ──► dark time ──► pushes ──► alerts
 ///                                                       done ◄── log ◄── older checkpoints ◄──┘

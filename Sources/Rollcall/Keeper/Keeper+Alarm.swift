@@ -107,7 +107,7 @@ extension Keeper {
         vitals.publish(
             Vitals(
                 committedAt: committedElapsed, judgedAt: judgedElapsed,
-                pageWaitsSince: outbox.oldestCritical.map {
+                pageWaitsSince: outbox.oldestCritical().map {
                     $0.milliseconds - origin.running + origin.elapsed
                 },
                 isBlind: (published ?? engine).watch.isBlind, isStoreFailing: !kept.isEmpty))

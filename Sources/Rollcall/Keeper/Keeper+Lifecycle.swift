@@ -39,8 +39,18 @@ extension Keeper {
         number(&pending)
         try store.commit([pending]) { () throws(StoreError) in
             for turn in checkpointsDamaged { try store.journal.dropCheckpoint(turn: turn) }
+            if try store.journal.copiedAt() != nil { try store.journal.forgetCopying() }
         }
         noteTurn(turnNumber)
+        if !isNew {
+            log.info(
+                "started again",
+                metadata: [
+                    "down_ms": "\(max(0, passed))",
+                    "last_turn_at": "\(RFC3339.string(clock.wall - Milliseconds(away)))",
+                ])
+        }
+        decisionLog.tell(pending.decisions, of: engine, at: clock.elapsed)
         tellEpoch(epoch, clock)
         tellLoss(checkpointsDamaged, now)
         lastTurnElapsed = clock.elapsed

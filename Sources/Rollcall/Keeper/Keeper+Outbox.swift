@@ -51,8 +51,8 @@ extension Keeper {
             case .retry: .failed
             }
         let end = outbox.end(
-            report.notice, in: report.lane, verdict, retryAfter: result.retryAfter, now: now,
-            wall: wall)
+            report.notice, in: report.lane, verdict, error: result.error,
+            retryAfter: result.retryAfter, now: now, wall: wall)
         edge.attempted(report.lane.receiver, result.kind)
         switch end {
         case .unknown: break
@@ -84,7 +84,7 @@ extension Keeper {
             pending.sendings = outbox.begin(now: now)
             let wall = engine.watch.wall(now)
             for sending in pending.sendings {
-                guard case .message(let message, _) = sending.content else { continue }
+                guard case .message(let message, _, _) = sending.content else { continue }
                 pending.attempts.append(
                     AttemptRow(
                         notice: message.number, target: message.target, attempt: message.attempts,
@@ -110,7 +110,7 @@ extension Keeper {
                         CourierReport(
                             lane: sending.lane, notice: draft.notice, attempt: sending.attempt,
                             result: result, beganAt: ClockReading.now().wall,
-                            took: Milliseconds(0))))
+                            took: Milliseconds(0), draft: draft)))
                 continue
             }
             courier.carry(draft, attempt: sending.attempt)
@@ -153,6 +153,28 @@ extension Keeper {
             metadata: ["messages": "\(messages)", "pushes": "\(pushes)"])
     }
 
+    // MARK: - What is shown
+
+    /// While the store fails, the wall's time of the last commit: what was taken later is not
+    /// stored (D1).
+    var committedAt: Timestamp {
+        if kept.isEmpty { return .distantFuture }
+        let running = origin.running + committedElapsed - origin.elapsed
+        return engine.watch.wall(RunningTime(milliseconds: running))
+    }
+
+    /// What fires and nobody has taken; of many alerts, as of the last second.
+    func unreached() -> Unreached {
+        let elapsed = ClockReading.now().elapsed
+        let isSmall = engine.alerts.all.count < 256
+        if isSmall || elapsed - unreachedKnown.at >= Self.sleepMax {
+            let engine = (published ?? engine).viewed(at: running(ClockReading.now()))
+            let alarms = [alarm, lossAlarm].compactMap(\.self)
+            unreachedKnown = (elapsed, Unreached(engine, outbox, alarms, by: committedAt))
+        }
+        return unreachedKnown.what
+    }
+
     // MARK: - Waiting for the end of a notice
 
     /// Takes a question for what becomes of a notice.
@@ -189,10 +211,9 @@ extension Keeper {
         _ report: CourierReport, _ words: Logger.Message, _ level: Logger.Level,
         again: Milliseconds? = nil
     ) {
-        var metadata: Logger.Metadata = [
-            "receiver": "\(String(decoding: report.lane.receiver, as: UTF8.self))",
-            "took_ms": "\(report.took.count)",
-        ]
+        var metadata = DecisionLog.about(report.draft)
+        metadata["receiver"] = "\(String(decoding: report.lane.receiver, as: UTF8.self))"
+        metadata["took_ms"] = "\(report.took.count)"
         if report.notice > 0 {
             metadata["notice"] = "\(report.notice)"
             metadata["attempt"] = "\(report.attempt)"

@@ -147,7 +147,7 @@ extension Keeper {
         let page = epoch.page()
         var verdict = EpochFile.verdict(
             page, store: store.number, claims: pushClaims, turn: turnNumber,
-            EpochFile.Reading(clock))
+            isCopy: try store.journal.copiedAt() != nil, EpochFile.Reading(clock))
         // What was lost may have known of pushes, whatever the file says (N2).
         if loss != nil { verdict.isRestored = true }
         // From here on this store knows more than the one it was a copy of, should that come back.

@@ -11,6 +11,8 @@ extension Keeper {
     /// back to (`journal_size_limit`), in pages of 4 KiB.
     private static let logPagesWarned = (64 << 20) / 4096
 
+    /// Between looks at the store's files.
+    private static let witnessEvery: Int64 = 500
     /// Between looks at the store's size, which is read from its file's head.
     private static let sizeEvery: Int64 = 5000
 
@@ -22,10 +24,13 @@ extension Keeper {
         number(&pending)
         var piece = ChorePiece()
         let began = ContinuousClock.now
-        let hasRoom = chores.hasRoom(at: began, isWaitedFor: !pending.isEmpty)
+        let rows = pending.rows.count
+        let hasRoom = chores.hasRoom(at: began, isWaitedFor: !pending.isEmpty, turnRows: rows)
         do throws(StoreError) {
             try store.commit([pending]) { () throws(StoreError) in
-                if hasRoom { piece = try chores.writePiece(to: store.journal, engine) }
+                if hasRoom {
+                    piece = try chores.writePiece(to: store.journal, engine, turnRows: rows)
+                }
             }
             let now = ContinuousClock.now
             edge.committed(after: now - began)
@@ -63,6 +68,7 @@ extension Keeper {
                 edge.detected(late: wall - at)
             }
         }
+        decisionLog.tell(pending.decisions, of: engine, at: present.elapsed)
         walBytes += pending.storedBytes + choreBytes
         return noteChores(pending, present)
     }
@@ -81,6 +87,14 @@ extension Keeper {
         } else if walBytes > Self.walBytesMax {
             checkpointWAL(.passive)
         }
+    }
+
+    /// Looks whether the store's files are still there as they should be, twice a second at most: the
+    /// loop goes round each second at least. Who took them away hears of it before anything is lost.
+    func watchFiles(_ clock: ClockReading) {
+        guard clock.elapsed - witnessedElapsed >= Self.witnessEvery else { return }
+        witnessedElapsed = clock.elapsed
+        do throws(StoreError) { try store.journal.checkFiles() } catch { end(error) }
     }
 
     private func noteChores(_ pending: PendingTurn, _ clock: ClockReading) -> Duration {
@@ -174,6 +188,7 @@ extension Keeper {
             do throws(StoreError) {
                 try store.commit([first])
                 noteTurn(first.turn.number)
+                decisionLog.tell(first.decisions, of: engine, at: clock.elapsed)
                 chores.erasures.add(first.erasures)
                 kept.removeFirst()
                 send(first.sendings)

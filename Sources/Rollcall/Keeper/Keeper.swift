@@ -1,4 +1,3 @@
-import Glibc
 import Logging
 import RollcallCore
 import Synchronization
@@ -22,19 +21,7 @@ enum KeeperMessage: Sendable {
     case stop(@Sendable () -> Void)
 }
 
-/// What a question sees: the committed state, by reference, for as long as it is being answered.
-package struct KeeperView {
-    /// The engine; its `watch.now` is the present.
-    package let engine: Engine
-    /// What the store knows of itself.
-    package let store: StoreFigures
-    /// Erasures, by their numbers.
-    package let erasures: [Int64: Erasure]
-    /// Numbers + 1 of people of whom something may be left in the store.
-    let peopleErased: [Int64]
-}
-
-/// The one loop: takes what waits, folds it, commits, answers. Source: design §1.
+/// The one loop: takes what waits, folds it, commits, answers. Source: J9.
 ///
 /// Nothing outside can hold it up: it never waits for anything but its mailbox and the disk.
 ///
@@ -54,11 +41,13 @@ package final class Keeper: @unchecked Sendable {
 
     let store: KeeperStore
     let log: Logger
+    var decisionLog: DecisionLog
     let edge: EdgeFigures
     let refusals: @Sendable () -> Int
     let onFatal: @Sendable (StoreError) -> Void
     let pulse: KeeperPulse
     let ways: DeliveryWays
+    let workload: Workload
     /// For those who must not ask.
     package let vitals = VitalsBoard()
     let mailbox = Mailbox<KeeperMessage>()
@@ -85,6 +74,8 @@ package final class Keeper: @unchecked Sendable {
     /// What couriers brought and no turn has taken yet.
     var reports: [CourierReport] = []
     var noticeWaits: [NoticeWait] = []
+    /// What nobody has taken, as of an instant of the machine's clock.
+    var unreachedKnown = (at: Int64.min / 4, what: Unreached())
     /// Who waits for the turn that keeps what a reload has hastened.
     private var hastened: [@Sendable () -> Void] = []
     var pushes: PushBox
@@ -116,6 +107,8 @@ package final class Keeper: @unchecked Sendable {
     /// When the store's size was looked at last; never before the first commit.
     var sizedElapsed: Int64?
     var refusalsSeen = 0
+    /// When the store's files were looked at last.
+    var witnessedElapsed: Int64 = 0
 
     /// A keeper of the store at `path` that decides by `policy`, ready to be started.
     ///
@@ -125,13 +118,15 @@ package final class Keeper: @unchecked Sendable {
     /// `aroundCommit` is for tests. Errors: `StoreError`.
     package init(
         path: String, policy: Policy, storeBytesMax: Int64 = 4 << 30, log: Logger,
-        edge: EdgeFigures, ways: DeliveryWays = DeliveryWays(),
+        edge: EdgeFigures, ways: DeliveryWays = DeliveryWays(), workload: Workload = Workload(),
         aroundCommit: KeeperStore.AroundCommit? = nil,
         refusals: @escaping @Sendable () -> Int, onTurn: @escaping @Sendable () -> Void = {},
         onFatal: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
         self.log = log
+        decisionLog = DecisionLog(log)
         self.ways = ways
+        self.workload = workload
         self.edge = edge
         self.refusals = refusals
         pulse = KeeperPulse(onTurn)
@@ -150,8 +145,9 @@ package final class Keeper: @unchecked Sendable {
         alarm = StoreAlarm(now: engine.watch.now, wall: ClockReading.now().wall)
         figures = StoreFigures(version: BuildInformation.version)
         figures.refoldDifferences = recovered.differences
+        figures.bytesMax = storeBytesMax
         chores = StoreChores(
-            checkpoints: CheckpointWriter(last: recovered.checkpoint),
+            checkpoints: CheckpointWriter(last: recovered.checkpoint, rows: recovered.rows),
             erasures: ErasureWriter(try store.journal.erasures()),
             retention: RetentionWriter(bytesMax: storeBytesMax, log: log))
         if recovered.differences > 0 {
@@ -234,6 +230,7 @@ package final class Keeper: @unchecked Sendable {
             } else {
                 recoverStore(messages, clock)
             }
+            watchFiles(clock)
             if stopping == nil {
                 tendAlarm()
                 tendLoss()
@@ -242,6 +239,7 @@ package final class Keeper: @unchecked Sendable {
             for reply in hastened { reply() }
             hastened = []
             publishVitals()
+            decisionLog.pass(at: clock.elapsed)
             if isLast {
                 close()
                 isRunning = false
@@ -280,28 +278,14 @@ package final class Keeper: @unchecked Sendable {
         if isStopping, !isSending { return now }
         let next = engine.nextInstant()
         let first = isStopping ? next : min(next, outbox.due(), pushes.due())
-        let due = first.milliseconds - origin.running + origin.elapsed
+        // What was due before is due since then: only that is late.
+        let due = max(first, engine.watch.now).milliseconds - origin.running + origin.elapsed
         let sleep = chores.erasures.wantsLogCut ? Self.logCutEvery : Self.sleepMax
-        return min(
-            due, lastTurnElapsed + Engine.turnEvery.count, now + sleep, patience,
-            stopping?.until ?? .max)
+        let turn = lastTurnElapsed + Engine.turnEvery.count
+        return min(due, turn, now + sleep, patience, stopping?.until ?? .max)
     }
 
     private var isSending: Bool { outbox.isSending || pushes.isSending }
-
-    func running(_ clock: ClockReading) -> RunningTime {
-        RunningTime(milliseconds: origin.running + clock.elapsed - origin.elapsed)
-    }
-
-    /// The clock once the engine's last instant takes events: rarely later than at once, and by a
-    /// millisecond. Turns stamped ahead instead would push time ahead, turn by turn.
-    private func present() -> ClockReading {
-        let clock = ClockReading.now()
-        let early = engine.openInstant - running(clock)
-        guard early.count > 0 else { return clock }
-        usleep(UInt32(min(early.count, Self.sleepMax) * 1000))
-        return ClockReading.now()
-    }
 
     /// One turn: folds what waits, passes what is due, commits, sends, answers.
     private func turn(
@@ -341,6 +325,7 @@ package final class Keeper: @unchecked Sendable {
             edge.turned(after: ContinuousClock.now - began)
         }
         for (reply, receipt) in replies { reply(.committed(receipt)) }
+        workload.turned(after: ContinuousClock.now - began)
         send(pending.sendings)
         sendPushes(pending.pushSendings)
         answer(questions, at: now)
@@ -351,8 +336,8 @@ package final class Keeper: @unchecked Sendable {
     private func observe(
         _ clock: ClockReading, _ now: RunningTime, lateBy: Int64, _ pending: inout PendingTurn
     ) {
-        let sinceTurn = clock.elapsed - lastTurnElapsed - Engine.turnEvery.count
-        let lateness = Milliseconds(max(lateBy, sinceTurn))
+        let passed = clock.elapsed - lastTurnElapsed
+        let lateness = Milliseconds(min(max(lateBy, passed - Engine.turnEvery.count), passed))
         if lateness > Engine.turnLateAfter {
             log.warning("a turn came late", metadata: ["late_ms": "\(lateness.count)"])
             _ = pending.fold(.turn(lateness: lateness), into: &engine, at: now)
@@ -368,33 +353,5 @@ package final class Keeper: @unchecked Sendable {
             _ = pending.fold(.refused(count: refused - refusalsSeen), into: &engine, at: now)
         }
         refusalsSeen = refused
-    }
-
-    func answer(_ questions: [@Sendable (KeeperView) -> Void], at now: RunningTime) {
-        guard !questions.isEmpty else { return }
-        // Time alone changed nothing since the last turn, or there would have been one: only the
-        // clock that ages are read from moves on.
-        let view = KeeperView(
-            engine: (published ?? engine).viewed(at: now), store: storeFigures(),
-            erasures: chores.erasures.erasures, peopleErased: chores.erasures.people)
-        for question in questions { question(view) }
-    }
-
-    private func storeFigures() -> StoreFigures {
-        var figures = figures
-        figures.checkpointAt = chores.checkpoints.last.map {
-            Timestamp(milliseconds: $0.createdMilliseconds)
-        }
-        figures.checkpointAge = figures.checkpointAt.map {
-            max(Milliseconds(0), ClockReading.now().wall - $0)
-        }
-        figures.isFailing = !kept.isEmpty
-        figures.alarm = alarm
-        figures.loss = loss
-        figures.lossAlarm = lossAlarm
-        figures.erasuresPending = chores.erasures.pendingCount
-        figures.messagesPending = outbox.pending
-        figures.pushesPending = pushes.pendingCount
-        return figures
     }
 }

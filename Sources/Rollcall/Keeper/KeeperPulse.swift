@@ -21,9 +21,11 @@ package final class KeeperPulse: Sendable {
         onTurn()
     }
 
-    /// How long the loop stands still, once that is too long.
-    func still(at elapsed: Int64 = ClockReading.now().elapsed) -> Milliseconds? {
+    /// How long the loop stands still, once that is too long; `allowed` is how long it may.
+    func still(
+        for allowed: Milliseconds = stillAfter, at elapsed: Int64 = ClockReading.now().elapsed
+    ) -> Milliseconds? {
         let (age, isOverflow) = elapsed.subtractingReportingOverflow(last.load(ordering: .relaxed))
-        return !isOverflow && age > Self.stillAfter.count ? Milliseconds(age) : nil
+        return !isOverflow && age > allowed.count ? Milliseconds(age) : nil
     }
 }

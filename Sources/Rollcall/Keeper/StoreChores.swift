@@ -18,7 +18,10 @@ struct ChorePiece {
 
 /// What the keeper writes beside its turns: checkpoints, erasures, what becomes too old.
 ///
-/// One of them a turn, and a piece of it: no turn takes longer than 20 ms for them (design §1 J5).
+/// One of them a turn, and a piece of it: no turn takes longer than 20 ms for them (J5). But
+/// turns may become long, and few, when there is too much to do: then what must keep pace with what comes
+/// (a checkpoint with the rows, retention with the size) gets a share of the time instead: up to half of
+/// it, and three quarters beyond the bound.
 struct StoreChores {
     private enum Chore {
         case checkpoint, erasure, retention
@@ -35,6 +38,8 @@ struct StoreChores {
     private var plainCommit = Duration.zero
     /// Until when writes that wait come first.
     private var restsUntil: ContinuousClock.Instant?
+    /// When the last commit ended.
+    private var committedAt = ContinuousClock.now
 
     /// Nothing was written yet.
     init(checkpoints: CheckpointWriter, erasures: ErasureWriter, retention: RetentionWriter) {
@@ -57,16 +62,33 @@ struct StoreChores {
         }
     }
 
-    /// True if a turn that commits now has room for a piece: always if nobody waits for it. Else a
-    /// piece is followed by as much time without one as it made its commit longer.
-    func hasRoom(at now: ContinuousClock.Instant, isWaitedFor: Bool) -> Bool {
-        !isWaitedFor || restsUntil.map { now >= $0 } ?? true
+    /// True if a turn of so many rows that commits now has room for a piece: always if nobody waits for
+    /// it, or if something has to keep pace. Else a piece is followed by as much time without one as it
+    /// made its commit longer.
+    func hasRoom(
+        at now: ContinuousClock.Instant, isWaitedFor: Bool, turnRows: Int = 0
+    ) -> Bool {
+        !isWaitedFor || isHurried(turnRows) || restsUntil.map { now >= $0 } ?? true
+    }
+
+    /// True if something has to keep pace with what comes.
+    private func isHurried(_ turnRows: Int) -> Bool {
+        checkpoints.isBehind(turnRows) || retention.isBehind
+    }
+
+    /// How long what has to keep pace may take in a commit that begins now: as long as the turn took
+    /// until then, which is half of all time; three times that if the bound would not hold.
+    func allowance(
+        at now: ContinuousClock.Instant, isBeyond: Bool
+    ) -> Duration {
+        max(.zero, now - committedAt) * (isBeyond ? 3 : 1)
     }
 
     /// Notes that a commit, with a piece or without one, took so long and ended at `now`.
     mutating func committed(
         after duration: Duration, hasPiece: Bool, at now: ContinuousClock.Instant
     ) {
+        committedAt = now
         if hasPiece {
             restsUntil = now + max(.zero, duration - plainCommit)
         } else {
@@ -74,33 +96,46 @@ struct StoreChores {
         }
     }
 
-    /// Writes the next piece into the open transaction.
+    /// Writes the next piece into the open transaction, of a turn of so many rows; and a piece of
+    /// whatever has to keep pace.
     mutating func writePiece(
-        to journal: Journal, _ engine: Engine
+        to journal: Journal, _ engine: Engine, turnRows: Int = 0
     ) throws(StoreError) -> ChorePiece {
         var piece = ChorePiece()
-        piece.bytes = try write(to: journal, engine)
+        let hurried = [Chore.checkpoint, .retention].filter {
+            $0 == .checkpoint ? checkpoints.isBehind(turnRows) : retention.isBehind
+        }
+        // Nobody waits until another one is done: where a checkpoint is due again before it is
+        // written, that would be for ever.
+        let next = order.first { isBusy($0) && !hurried.contains($0) }
+        for chore in hurried + (next.map { [$0] } ?? []) {
+            order.removeAll { $0 == chore }
+            order.append(chore)
+            let beyond = chore == .checkpoint ? checkpoints.isBeyond(turnRows) : retention.isBeyond
+            let allowance = allowance(at: piece.began, isBeyond: beyond) / max(1, hurried.count)
+            piece.bytes += try write(
+                chore, to: journal, engine, turnRows,
+                allowance: hurried.contains(chore) ? allowance : .zero)
+        }
         piece.ended = .now
         return piece
     }
 
-    /// The same; returns about how many bytes. Nobody waits until another one is done: where a
-    /// checkpoint is due again before it is written, that would be for ever.
-    private mutating func write(to journal: Journal, _ engine: Engine) throws(StoreError) -> Int {
-        guard let place = order.firstIndex(where: { isBusy($0) }) else { return 0 }
-        let chore = order.remove(at: place)
-        order.append(chore)
+    /// Returns about how many bytes that were.
+    private mutating func write(
+        _ chore: Chore, to journal: Journal, _ engine: Engine, _ turnRows: Int, allowance: Duration
+    ) throws(StoreError) -> Int {
         switch chore {
         case .checkpoint:
-            try checkpoints.write(to: journal)
+            try checkpoints.write(to: journal, turnRows: turnRows, allowance: allowance)
             return checkpoints.bytesWritten
         case .erasure:
             try erasures.write(to: journal, checkpoint: checkpointed, engine)
             return Self.pieceBytes
         case .retention:
-            try retention.write(to: journal)
+            let pieces = try retention.write(to: journal, allowance: allowance)
             if !retention.isBusy { try forgetErasures(journal, engine) }
-            return Self.pieceBytes
+            return pieces * Self.pieceBytes
         }
     }
 

@@ -10,7 +10,73 @@ enum KubernetesManifest {
         }
         while lines.last?.isEmpty == true { lines.removeLast() }
         let block = lines.map { $0.isEmpty ? "\n" : "    \($0)\n" }.joined()
-        return head + block + workload
+        let mounts = SecretMounts(settings)
+        return head + notes(settings, mounts) + config + block + workload + mountLines(mounts)
+            + backend + volumes(mounts) + claim
+    }
+
+    /// What is to be done about secrets before this is applied.
+    private static func notes(_ settings: ManifestSettings?, _ mounts: SecretMounts) -> String {
+        let which =
+            mounts.files.isEmpty
+            ? """
+            # CHANGE: secrets belong into a Secret. Each of its keys is a file beside the settings, which
+            # name it: `token_file: backend-1.token`.
+
+            """
+            : """
+            # CHANGE: the files that the settings name come from a Secret, which is to be made first:
+
+            """
+        let warning =
+            settings?.holdsSecrets == true
+            ? """
+            # CHANGE: secrets stand in the settings themselves, and a ConfigMap hides nothing: name
+            # files instead (token_file and so on).
+
+            """ : ""
+        return which + "#   \(mounts.command)\n" + warning
+    }
+
+    private static func mountLines(_ mounts: SecretMounts) -> String {
+        mounts.elsewhere.enumerated().map { place, mount in
+            let path = SecretMounts.quoted(mount.folder)
+            return
+                "            - {name: rollcall-secrets-\(place + 1), mountPath: \(path), readOnly: true}\n"
+        }.joined()
+    }
+
+    private static func volumes(_ mounts: SecretMounts) -> String {
+        var text = """
+                  volumes:
+                    # The settings and the files beside them. Only Rollcall's group may read them.
+                    - name: rollcall-settings
+                      projected:
+                        defaultMode: 0440
+                        sources:
+                          - configMap: {name: rollcall}
+                          - secret:
+                              name: \(SecretMounts.secret)
+
+            """
+        if mounts.beside.isEmpty {
+            text += "                  optional: true\n"
+        } else {
+            text += "                  items:\n"
+            text += SecretMounts.items(mounts.beside, indent: "                    ")
+        }
+        for (place, mount) in mounts.elsewhere.enumerated() {
+            text += """
+                        - name: rollcall-secrets-\(place + 1)
+                          secret:
+                            secretName: \(SecretMounts.secret)
+                            defaultMode: 0440
+                            items:
+
+                """
+            text += SecretMounts.items(mount.files, indent: "                ")
+        }
+        return text
     }
 
     private static let head = """
@@ -20,6 +86,11 @@ enum KubernetesManifest {
         # One Pod, one Rollcall: each knows only what its own store was told. A backend of several
         # replicas needs one Rollcall in a StatefulSet of its own, with web.tokens, that all replicas
         # forward to.
+        #
+
+        """
+
+    private static let config = """
         ---
         apiVersion: v1
         kind: ConfigMap
@@ -73,7 +144,8 @@ enum KubernetesManifest {
                 - name: rollcall
                   # CHANGE: there is no published image. Build yours: the program of
                   # `swift build -c release -Xswiftc -static-stdlib --product rollcall`
-                  # on debian:12-slim with the packages libsqlite3-0 and libmicrohttpd12.
+                  # on debian:12-slim with the packages libsqlite3-0 libmicrohttpd12 libcurl4
+                  # ca-certificates: without the last two nobody can be paged.
                   image: registry.example.org/rollcall:CHANGE
                   # Makes it a sidecar: started before the backend, ended after it.
                   restartPolicy: Always
@@ -125,15 +197,20 @@ enum KubernetesManifest {
                   volumeMounts:
                     - {name: rollcall-store, mountPath: /var/lib/rollcall}
                     - {name: rollcall-settings, mountPath: /etc/rollcall, readOnly: true}
+
+        """
+
+    private static let backend = """
               containers:
                 # CHANGE: your backend.
                 - name: backend
                   image: registry.example.org/backend:CHANGE
                   env:
                     - {name: ROLLCALL_URL, value: "http://127.0.0.1:10112"}
-              volumes:
-                - name: rollcall-settings
-                  configMap: {name: rollcall}
+
+        """
+
+    private static let claim = """
                 # Instead of volumeClaimTemplates below. It outlives a container, not the Pod: where a
                 # Pod is made anew, everybody is unknown until they report.
                 # - name: rollcall-store

@@ -27,6 +27,10 @@ package struct ManifestSettings: Sendable {
     package let path: String
     /// What stands in it.
     package let yaml: String
+    /// Files beside it that it names, as they are written there.
+    package var files: [String] = []
+    /// True if secrets stand in it.
+    package var holdsSecrets = false
     /// Where Prometheus finds the metrics, `host:port`.
     package let scrapeAddress: String
 
@@ -42,8 +46,10 @@ package struct ManifestSettings: Sendable {
     package init(path: String) throws(InputFileError) {
         let yaml = try InputFile.text(path)
         let configuration: Configuration
+        var sources = SettingSources()
+        sources.opensSecrets = false
         do throws(ConfigurationError) {
-            configuration = try Configuration(yaml: yaml)
+            configuration = try Configuration(yaml: yaml, sources: &sources)
         } catch {
             throw .wrongConfiguration(path: path, error)
         }
@@ -52,6 +58,8 @@ package struct ManifestSettings: Sendable {
         }
         defer { free(resolved) }
         self.init(path: String(cString: resolved), yaml: yaml, configuration: configuration)
+        files = sources.files
+        holdsSecrets = !sources.inlineSecrets.isEmpty
     }
 
     /// One listens on every address, but scrapes one.

@@ -3,14 +3,31 @@
 /// `Type=notify-reload` would need systemd 253, and Debian 12 has 252.
 enum SystemdUnit {
     static func text(_ settings: ManifestSettings?) -> String {
-        let argument = settings.map { " --config.file \(quoted($0.path))" } ?? ""
-        return head + command + argument + "\n" + watch + hardening
+        let hidden = settings.flatMap { isHidden($0.path) ? $0.path : nil }
+        let path = hidden == nil ? settings?.path : settingsPath
+        let argument = path.map { " --config.file \(quoted($0))" } ?? ""
+        // What the unit does not see is copied to where it does.
+        let copy =
+            hidden.map { "#   install -D -m 0644 \(ShellText.quoted($0)) \(settingsPath)\n" } ?? ""
+        return title + copy + head + command + argument + "\n" + watch + hardening
     }
 
-    private static let head = """
+    /// Where settings belong.
+    private static let settingsPath = "/etc/rollcall/rollcall.yml"
+
+    /// True of what the unit does not see: PrivateTmp and ProtectHome put something else there.
+    private static func isHidden(_ path: String) -> Bool {
+        ["/tmp/", "/var/tmp/", "/home/", "/root/", "/run/user/"].contains { path.hasPrefix($0) }
+    }
+
+    private static let title = """
         # Rollcall for systemd 247 or newer, printed by `rollcall manifest systemd`.
         #
         #   install -m 0755 rollcall /usr/local/bin/rollcall
+
+        """
+
+    private static let head = """
         #   rollcall manifest systemd > /etc/systemd/system/rollcall.service
         #   systemctl daemon-reload && systemctl enable --now rollcall
         #

@@ -3,7 +3,7 @@ import Synchronization
 
 /// What the edges count: requests, commits, lateness, and what of the input was not taken.
 ///
-/// These begin at 0 with the process (design §8). Any thread counts, under one short lock; a
+/// These begin at 0 with the process (V2). Any thread counts, under one short lock; a
 /// request takes it once, when it is answered.
 package final class EdgeFigures: Sendable {
     /// Where a request went, a closed set: paths hold ids of people and whatever a stranger tries.
@@ -278,6 +278,8 @@ package struct InputFigures: Equatable, Sendable {
     private var rejected: [Int] = []
     private var problems: [Int] = []
     private var privateFieldsDropped = 0
+    /// Times by `TimeForm`, in place: nearly every body has some.
+    private var timesRead = SIMD4<Int>.zero
 
     /// Figures that are all 0.
     package init() {}
@@ -285,20 +287,29 @@ package struct InputFigures: Equatable, Sendable {
     /// True if everything was taken.
     package var isEmpty: Bool {
         rejected.isEmpty && problems.isEmpty && privateFieldsDropped == 0
+            && timesRead == .zero
     }
 
     /// Adds what the scanner did not take.
     package mutating func add(_ scan: ScanResult) {
-        for note in scan.rejected { Self.add(1, note.fault, to: &rejected) }
         for fault in ItemFault.allCases {
+            Self.add(scan.rejectedCount(fault), fault, to: &rejected)
             Self.add(scan.problemCount(fault), fault, to: &problems)
         }
         privateFieldsDropped += scan.privateFieldsDropped
+        for form in TimeForm.allCases {
+            timesRead[Int(form.rawValue)] += scan.timesRead[Int(form.rawValue)]
+        }
     }
+
+    /// Adds a part of something else than an item that was not taken.
+    package mutating func addProblem(_ fault: ItemFault) { Self.add(1, fault, to: &problems) }
 
     /// Adds what the engine did not take.
     package mutating func add(_ receipt: Receipt) {
         for (_, fault) in receipt.rejected { Self.add(1, fault, to: &rejected) }
+        Self.add(receipt.namesRefusedCount, .nameLimit, to: &problems)
+        Self.add(receipt.agedCount, .outOfRange, to: &problems)
     }
 
     /// Adds other figures.
@@ -310,6 +321,7 @@ package struct InputFigures: Equatable, Sendable {
             Self.add(count, fault, to: &problems)
         }
         privateFieldsDropped += other.privateFieldsDropped
+        timesRead &+= other.timesRead
     }
 
     private static func add(_ count: Int, _ fault: ItemFault, to counts: inout [Int]) {
@@ -329,6 +341,13 @@ package struct InputFigures: Equatable, Sendable {
             "rollcall_private_fields_dropped", .counter,
             "Fields dropped unread, named like a place.")
         page.sample(Quantity(privateFieldsDropped))
+        page.family(
+            "rollcall_times_read", .counter,
+            "Times that were read, by what they were taken for; numbers are told by magnitude.")
+        for form in TimeForm.allCases {
+            page.sample(
+                ["form": .word(form.word)], Quantity(timesRead[Int(form.rawValue)]))
+        }
     }
 
     private static func append(_ counts: [Int], to page: inout Exposition) {

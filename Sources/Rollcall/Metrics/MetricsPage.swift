@@ -8,6 +8,8 @@ package struct StoreFigures: Equatable, Sendable {
     package var startedAt = Timestamp.distantPast
     /// Bytes of the store that hold something, as `storage.size` counts them: of some seconds ago.
     package var usedBytes: Int64 = 0
+    /// The most that `storage.size` allows them to be; 0 if nothing is stored.
+    package var bytesMax: Int64 = 0
     /// Wall time of the oldest row that the journal still holds; nil while it holds none.
     package var journalOldestAt: Timestamp?
     /// When the newest checkpoint was begun; nil before the first.
@@ -25,6 +27,8 @@ package struct StoreFigures: Equatable, Sendable {
     package var messagesPending: [[UInt8]: Int] = [:]
     /// Pushes that the sink has not taken yet.
     package var pushesPending = 0
+    /// What fires and nobody has taken (D1).
+    package var unreached = Unreached()
     /// What is told of its failing.
     package var alarm: StoreAlarm?
     /// What was lost with a store; nil if nothing ever was.
@@ -35,6 +39,9 @@ package struct StoreFigures: Equatable, Sendable {
     /// The alarms about it that the engine does not know.
     var alarms: [StoreAlarm] { [alarm, lossAlarm].compactMap(\.self) }
 
+    /// True above 80 % of that: history goes soon, before its time.
+    var isNearlyFull: Bool { bytesMax > 0 && usedBytes > bytesMax / 5 * 4 }
+
     /// The figures of a store that has nothing yet.
     package init(version: String) { self.version = version }
 
@@ -44,6 +51,14 @@ package struct StoreFigures: Equatable, Sendable {
             "rollcall_journal_oldest_timestamp_seconds", .gauge,
             "When the oldest journal row was written, or 0.")
         page.sample(journalOldestAt.map { Quantity($0) } ?? 0)
+        page.family(
+            "rollcall_store_used_bytes", .gauge,
+            "Bytes of the store that hold something, as storage.size counts them.")
+        page.sample(Quantity(Int(usedBytes)))
+        page.family(
+            "rollcall_store_size_limit_bytes", .gauge,
+            "The cap storage.size: from 15/16 of it on the oldest history goes.")
+        page.sample(Quantity(Int(bytesMax)))
         page.family(
             "rollcall_erasures_pending", .gauge,
             "Erased people of whom the store still holds something.")
@@ -61,6 +76,7 @@ package struct StoreFigures: Equatable, Sendable {
             "rollcall_refold_differences", .counter,
             "Decisions that came out otherwise when folded again.")
         page.sample(Quantity(refoldDifferences))
+        unreached.append(to: &page)
         page.family("rollcall_build", .info, "What this program is.")
         page.sample(["version": .bytes(Array(version.utf8))], 1)
     }
@@ -83,12 +99,40 @@ package enum MetricsPage {
         for alarm in store.alarms { alarms[alarm.subject.name] = alarm.alertState }
         page.append(engine, isStoreFailing: store.isFailing, alarms: alarms)
         store.append(to: &page)
+        page.family(
+            "rollcall_snapshot_age_seconds", .gauge,
+            "How old this page is: 0 unless the keeper was too busy to write a new one.")
+        page.sample(0)
         edge.append(
             to: &page, receivers: engine.policy.receivers.map(\.name),
             pending: store.messagesPending, pushes: store.pushesPending)
         listener.append(to: &page)
         process?.append(to: &page)
         return page.finish()
+    }
+
+    /// How old a page may be that tells a present: whoever stood still for longer does not watch.
+    package static let presentFor = Milliseconds.seconds(5)
+
+    /// A copy of a page as it is told when it is so old: it says its age, and who tells an old
+    /// present does not watch.
+    package static func aged(_ page: [UInt8], by age: Milliseconds) -> [UInt8] {
+        let seconds = Quantity(max(Milliseconds(0), age))
+        var page = Self.page(page, with: seconds, of: "rollcall_snapshot_age_seconds")
+        if age > presentFor { page = Self.page(page, with: 0, of: "rollcall_watching") }
+        return page
+    }
+
+    /// The page with another value of a family that has one sample and no labels.
+    private static func page(
+        _ page: [UInt8], with value: Quantity, of family: StaticString
+    ) -> [UInt8] {
+        var mark = Array("\n\(family) ".utf8)
+        guard let found = page.firstRange(of: mark),
+            let end = page[found.upperBound...].firstIndex(of: UInt8(ascii: "\n"))
+        else { return page }
+        value.append(to: &mark)
+        return Array(page[..<found.lowerBound]) + mark + page[end...]
     }
 }
 
@@ -102,10 +146,10 @@ extension HTTPFigures {
         page.sample(Quantity(connectionsMax))
         page.family(
             "rollcall_http_connections_cut", .counter,
-            "Connections ended because they were slow, or idle while all were in use.")
+            "Connections ended because they were slow, too many, or idle while all were in use.")
         for (phase, count) in [
             ("header", headersCut), ("body", bodiesCut), ("answer", responsesCut),
-            ("idle", idleCut),
+            ("idle", idleCut), ("newcomer", newcomersCut),
         ] as [(StaticString, Int)] {
             page.sample(["phase": .word(phase)], Quantity(count))
         }

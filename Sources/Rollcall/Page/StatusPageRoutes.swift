@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// The routes of the page for people. Source: design §9.
+/// The routes of the page for people. Source: V4.
 extension Router {
     /// What a browser may do with the page: run and draw its own files, ask its own server, and
     /// nothing else. There are no inline scripts or styles, and no text may become markup.

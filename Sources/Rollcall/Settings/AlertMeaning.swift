@@ -72,7 +72,11 @@ extension Configuration {
         let matchers = receiver.match.map(MatcherText.text).joined(separator: " and ")
         let which = matchers.isEmpty ? "every alert" : "alerts with \(matchers)"
         let ends = receiver.sendsResolved ? ", and when it ends" : ", not when it ends"
+        // An Alertmanager repeats itself; it only has to know that the alert still fires (A8).
+        let again =
+            receiver.kind == .alertmanager
+            ? OutboxTimes().refreshEvery : receiver.repeatInterval
         return "\(name) (\(receiver.kind.word)\(place)) is told of \(which), again every "
-            + "\(Self.words(receiver.repeatInterval)) while it fires\(ends)."
+            + "\(Self.words(again)) while it fires\(ends)."
     }
 }

@@ -1,7 +1,7 @@
 import RollcallCore
 import Yams
 
-/// When alerts fire: the settings under `alerts`. Source: design §6, §11.
+/// When alerts fire: the settings under `alerts`. Source: Contract/Alerts, V8.
 extension AlertRules {
     /// Changes by which somebody may have to flap.
     private static let changesRange = 2...100
@@ -88,9 +88,11 @@ extension ConfigurationTree {
         var pairs: [Label] = []
         for (name, value) in mapping {
             let text = name.string ?? ""
+            if sources.skipped.contains("\(full(key)).\(text)") { continue }
             func wrong(_ rule: String) -> ConfigurationError {
                 ConfigurationError(
-                    line: name.mark?.line ?? 0, message: "\(full(key)): \(text) \(rule)")
+                    line: name.mark?.line ?? 0, message: "\(full(key)): \(text) \(rule)",
+                    key: "\(full(key)).\(text)")
             }
             guard MatcherText.isName(text) else {
                 throw wrong("must be a name of letters, digits and _, no digit first")

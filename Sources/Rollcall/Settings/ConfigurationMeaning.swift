@@ -79,7 +79,9 @@ extension Configuration {
         "A body holds at most \(SettingText.of(bytes: bodyBytesMax, between: " ")), "
             + "\(scanLimits.itemsMax) items and \(scanLimits.depthMax) levels; there are at most "
             + "\(connectionsMax) connections, \(policy.respondersMax) people and, in metrics, "
-            + "\(policy.regionLabelsMax) regions."
+            + "\(policy.regionLabelsMax) regions. Known at once are at most "
+            + "\(policy.regionNamesMax) regions, \(policy.circleNamesMax) circles, "
+            + "\(scanLimits.circlesMax) of them a person, and \(policy.versionNamesMax) versions."
     }
 
     private var changing: String {

@@ -1,6 +1,6 @@
 import Yams
 
-/// Who may come in, and where: the settings under `web` beside the address. Source: design §9, §11.
+/// Who may come in, and where: the settings under `web` beside the address. Source: V8, V8.
 package struct DoorSettings: Sendable, Equatable {
     /// The listener for `/metrics` and health alone, `host:port`; empty for none.
     package var metricsListenAddress = ""
@@ -61,7 +61,8 @@ package struct DoorSettings: Sendable, Equatable {
             access = try Access(tokens: tokens)
         } catch {
             throw ConfigurationError(
-                origin: web.origin(of: "tokens"), message: "\(web.full("tokens")): \(error)")
+                origin: web.origin(of: "tokens"), message: "\(web.full("tokens")): \(error)",
+                key: web.full("tokens"))
         }
     }
 
@@ -75,14 +76,14 @@ package struct DoorSettings: Sendable, Equatable {
         var secret: Secret?
         try tree.secret("token", &secret)
         guard let secret else {
-            guard tree.sources.opensSecrets else { return nil }
+            guard tree.sources.opensSecrets, !tree.isWrong("token") else { return nil }
             throw tree.fault("token", "or token_file must be given", "")
         }
         do throws(AccessError) {
             return try Access.Token(name: name, scopes: scopes, bytes: secret.bytes)
         } catch {
             throw ConfigurationError(
-                origin: tree.origin(of: "name"), message: "\(tree.path): \(error)")
+                origin: tree.origin(of: "name"), message: "\(tree.path): \(error)", key: tree.path)
         }
     }
 

@@ -1,7 +1,7 @@
 import RollcallCore
 
 /// Conditions on labels as people write them: `name=value`, `name!=value`, `name=a|b`.
-/// Source: design §6 A7.
+/// Source: A7.
 enum MatcherText {
     /// Conditions of one receiver, or one silence, at most.
     static let countMax = 32

@@ -1,8 +1,8 @@
 import RollcallCore
 import Yams
 
-/// Who is nudged, when, and by whom that is carried: the settings under `nudges`. Source: design §7,
-/// §11, fine print F34.
+/// Who is nudged, when, and by whom that is carried: the settings under `nudges`. Source: Contract/Nudges,
+/// §11, F34.
 struct NudgeSettings {
     /// Below a second nothing is stale, and above a year it is forgotten.
     static let staleRange = Milliseconds.seconds(1)...ConfigurationTree.durationMax
@@ -61,7 +61,8 @@ struct NudgeSettings {
             let word = "\(kind.rule.word)"
             if tree.sources.opensSecrets, let missing = tree.sources.missingCurl() {
                 throw ConfigurationError(
-                    origin: tree.origin(of: word), message: "\(tree.full(word)): \(missing)")
+                    origin: tree.origin(of: word), message: "\(tree.full(word)): \(missing)",
+                    key: tree.full(word))
             }
             try tree.part(word) { (place) throws(ConfigurationError) in
                 let read = try PushSink(kind, &place)
@@ -86,7 +87,7 @@ struct NudgeSettings {
         }
         throw ConfigurationError(
             origin: tree.origin(of: "expo"),
-            message: "\(tree.path): only one of webhook, expo may be given")
+            message: "\(tree.path): only one of webhook, expo may be given", key: tree.path)
     }
 }
 

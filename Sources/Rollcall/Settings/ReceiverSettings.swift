@@ -1,12 +1,16 @@
 import RollcallCore
 import Yams
 
-/// Who is told, and how they are reached: the list `receivers`. Source: design §6 A8, §11.
+/// Who is told, and how they are reached: the list `receivers`. Source: A8, §11.
 struct ReceiverSettings {
     /// Letters of a name at most.
     static let nameMax = 64
     /// How soon somebody may be told again.
     static let repeatRange = Milliseconds.seconds(60)...Milliseconds.seconds(30 * 86_400)
+
+    /// How long an Alertmanager may be left without word of what fires; told each minute, it
+    /// survives a few that are lost.
+    static let resolveRange = Milliseconds.seconds(4 * 60)...Milliseconds.seconds(86_400)
 
     /// What decides, in the order of the file.
     private(set) var receivers: [Receiver] = []
@@ -43,7 +47,8 @@ struct ReceiverSettings {
     ) throws(ConfigurationError) -> (Receiver, ReceiverAddress) {
         var name = ""
         try tree.text("name", &name)
-        guard (1...nameMax).contains(name.utf8.count), name.utf8.allSatisfy(isNameByte) else {
+        let isName = (1...nameMax).contains(name.utf8.count) && name.utf8.allSatisfy(isNameByte)
+        guard isName || tree.isWrong("name") else {
             throw tree.fault(
                 "name", "must be 1 to \(nameMax) letters, digits and . _ -", name)
         }
@@ -52,7 +57,8 @@ struct ReceiverSettings {
         let word = "\(kind.word)"
         if kind != .log, tree.sources.opensSecrets, let missing = tree.sources.missingCurl() {
             throw ConfigurationError(
-                origin: tree.origin(of: word), message: "\(tree.full(word)): \(missing)")
+                origin: tree.origin(of: word), message: "\(tree.full(word)): \(missing)",
+                key: tree.full(word))
         }
         var targets = 1
         try tree.section(word) { (place) throws(ConfigurationError) in
@@ -63,6 +69,10 @@ struct ReceiverSettings {
         receiver.match = try tree.matchers("match")
         try tree.flag("send_resolved", &receiver.sendsResolved)
         try tree.duration("repeat_interval", in: repeatRange, &receiver.repeatInterval)
+        if kind == .alertmanager {
+            try tree.duration("resolve_timeout", in: resolveRange, &receiver.resolveTimeout)
+            address.resolveTimeout = receiver.resolveTimeout
+        }
         return (receiver, address)
     }
 
@@ -74,14 +84,15 @@ struct ReceiverSettings {
         let words = ReceiverKind.allCases.map { "\($0.word)" }
         if kinds.isEmpty {
             // What was probably meant is a better answer.
-            for key in words + ["match", "send_resolved", "repeat_interval"] {
+            for key in words + ["match", "send_resolved", "repeat_interval", "resolve_timeout"] {
                 _ = tree.takeFromFile(key)
             }
             try tree.finish()
         }
         throw ConfigurationError(
             origin: tree.origin(of: "name"),
-            message: "\(tree.path): exactly one of \(words.joined(separator: ", ")) must be given")
+            message: "\(tree.path): exactly one of \(words.joined(separator: ", ")) must be given",
+            key: tree.path)
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
@@ -126,10 +137,11 @@ extension ReceiverAddress {
         case .pagerduty:
             urls = [try place.url("url", isNeeded: false) ?? Self.pagerDuty]
             routingKey = try place.visibleSecret("routing_key")
-            if routingKey == nil, place.sources.opensSecrets {
+            if routingKey == nil, place.sources.opensSecrets, !place.isWrong("routing_key") {
                 throw place.fault("routing_key", "or routing_key_file must be given", "")
             }
-        case .slack: urls = try place.url("url").map { [$0] } ?? []
+        // Whoever knows it may write there.
+        case .slack: urls = try place.url("url", isHidden: true).map { [$0] } ?? []
         case .log: break
         }
         if let path = try place.authorities("ca_file") { authorities = Authorities(extra: path) }
@@ -176,12 +188,12 @@ extension ConfigurationTree {
     /// Reads a URL that may hold secrets, or the file that holds it. Nil where secrets decide
     /// nothing, and where it is not needed.
     mutating func url(
-        _ key: String, isNeeded: Bool = true
+        _ key: String, isNeeded: Bool = true, isHidden: Bool = false
     ) throws(ConfigurationError) -> String? {
         var secret: Secret?
-        try self.secret(key, &secret)
+        try self.secret(key, &secret, isHidden: isHidden)
         guard let secret else {
-            if isNeeded, sources.opensSecrets {
+            if isNeeded, sources.opensSecrets, !isWrong(key) {
                 throw fault(key, "or \(key)_file must be given", "")
             }
             return nil
@@ -192,7 +204,7 @@ extension ConfigurationTree {
     /// Reads a list of URLs.
     fileprivate mutating func urls(_ key: String) throws(ConfigurationError) -> [String] {
         guard let node = takeFromFile(key) else {
-            if sources.opensSecrets { throw fault(key, "must be given", "") }
+            if sources.opensSecrets, !isWrong(key) { throw fault(key, "must be given", "") }
             return []
         }
         guard case .sequence(let sequence) = node,
@@ -238,7 +250,7 @@ extension ConfigurationTree {
         try sections("secrets") { (tree) throws(ConfigurationError) in
             if let key = try tree.signingKey() {
                 keys.append(key)
-            } else if tree.sources.opensSecrets {
+            } else if tree.sources.opensSecrets, !tree.isWrong("secret") {
                 throw tree.fault("secret", "or secret_file must be given", "")
             }
         }
@@ -271,6 +283,7 @@ extension ConfigurationTree {
         guard let name = node.string, !name.isEmpty else {
             throw fault(key, "must name a file", "")
         }
+        sources.foundFile(name)
         guard sources.opensSecrets else { return nil }
         let path = path(name, of: key)
         do throws(Authorities.Unreadable) {

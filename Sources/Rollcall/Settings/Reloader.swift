@@ -16,7 +16,7 @@ package enum ReloadOutcome: Sendable {
 /// Reads the settings again while the server runs, all or nothing, one reload after the other.
 ///
 /// It has a thread of its own: a slow file must hold up neither requests nor signals. Source:
-/// design §9; fine print F19 for what a `policy` event does.
+/// V8; F19 for what a `policy` event does.
 ///
 /// `@unchecked Sendable` is true because everything mutable is touched by its own thread alone; the
 /// mailbox and the atomics are what other threads see.
@@ -126,7 +126,7 @@ package final class Reloader: @unchecked Sendable {
         do throws(InputFileError) {
             new = try read()
         } catch {
-            return .refused("\(error)")
+            return .refused(error.sentence)
         }
         if !isCertain || new.policy != running.policy {
             if let reason = journal(new.policy) {

@@ -69,8 +69,11 @@ extension ConfigurationTree {
     /// names. `value` stays as it is if neither is there.
     ///
     /// Both from one origin is an error; else a flag wins over a variable and that over the file.
-    /// A relative name in the file begins at the file's own directory. Source: design §9.
-    mutating func secret(_ key: String, _ value: inout Secret?) throws(ConfigurationError) {
+    /// A relative name in the file begins at the file's own directory. Source: V8.
+    /// `isHidden` tells that it is a secret whatever it says, which a URL need not be.
+    mutating func secret(
+        _ key: String, _ value: inout Secret?, isHidden: Bool = true
+    ) throws(ConfigurationError) {
         let fileKey = key + "_file"
         let inline = take(key)
         let file = take(fileKey)
@@ -81,6 +84,7 @@ extension ConfigurationTree {
             guard let inline else { return }
             do throws(SecretFault) {
                 value = try Secret(Array((inline.string ?? "").utf8))
+                if isHidden, origin(of: key).rank == 0 { sources.foundSecret(full(key)) }
             } catch {
                 throw fault(key, "must be a secret of one line", error.reason)
             }
@@ -88,6 +92,7 @@ extension ConfigurationTree {
             guard let name = file?.string, !name.isEmpty else {
                 throw fault(fileKey, "must name a file", "")
             }
+            if origin(of: fileKey).rank == 0 { sources.foundFile(name) }
             value = try secret(at: name, fileKey) ?? value
         }
     }

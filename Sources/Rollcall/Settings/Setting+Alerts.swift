@@ -103,6 +103,9 @@ extension Setting {
         }
         if !receiver.sendsResolved { parts.append("send_resolved: false") }
         parts.append("repeat_interval: \(SettingText.of(receiver.repeatInterval))")
+        if receiver.kind == .alertmanager {
+            parts.append("resolve_timeout: \(SettingText.of(receiver.resolveTimeout))")
+        }
         return parts.joined(separator: ", ")
     }
 }

@@ -122,6 +122,18 @@ package struct Setting: Sendable {
         Setting("limits.regions", "with labels of their own in metrics") {
             "\($0.policy.regionLabelsMax)"
         },
+        Setting("limits.circles", "of one person, 1 to 64; further ones are left out") {
+            "\($0.scanLimits.circlesMax)"
+        },
+        Setting("limits.circle_names", "circles, and sets of them, known at once") {
+            "\($0.policy.circleNamesMax)"
+        },
+        Setting("limits.region_names", "regions known at once; further ones are left out") {
+            "\($0.policy.regionNamesMax)"
+        },
+        Setting("limits.version_names", "versions of apps and systems known at once") {
+            "\($0.policy.versionNamesMax)"
+        },
         Setting("limits.connections", "open at once, 8 to 900; further ones wait", .start) {
             "\($0.connectionsMax)"
         },

@@ -7,7 +7,7 @@ package enum SettingOrigin: Equatable, Sendable {
     case variable(String)
     case flag(String)
 
-    /// Flag > variable > file. Source: design §9.
+    /// Flag > variable > file. Source: V8.
     var rank: Int {
         switch self {
         case .file: 0
@@ -30,6 +30,8 @@ struct SettingSources: Sendable {
     var directory = ""
     /// False where secrets decide nothing, as in a replay: then their files are not even opened.
     var opensSecrets = true
+    /// Settings that are read as if nobody had given them: what is wrong with them is known.
+    var skipped: Set<String> = []
     /// Why nothing can be sent; nil if it can.
     var missingCurl: @Sendable () -> CurlMissing? = {
         if case .failure(let missing) = CurlLibrary.shared { missing } else { nil }
@@ -39,6 +41,10 @@ struct SettingSources: Sendable {
     private(set) var keys: [String] = []
     /// Settings that only the file can give: lists and mappings of free names.
     private(set) var listKeys: [String] = []
+    /// Settings whose secrets stand in the file itself.
+    private(set) var inlineSecrets: [String] = []
+    /// Files that settings name, as they are written there.
+    private(set) var files: [String] = []
     /// What is legal and still not as it should be.
     private(set) var warnings: [String] = []
 
@@ -61,6 +67,21 @@ struct SettingSources: Sendable {
 
     /// Notes a question for a list, or a mapping of free names.
     mutating func askedForList(_ key: String) { listKeys.append(key) }
+
+    /// Notes a file beside this one that a setting names.
+    mutating func foundFile(_ name: String) {
+        if !files.contains(name) { files.append(name) }
+    }
+
+    /// Notes a secret that stands in the file itself.
+    mutating func foundSecret(_ key: String) { inlineSecrets.append(key) }
+
+    /// Takes over what was found below.
+    mutating func take(from below: SettingSources) {
+        warnings = below.warnings
+        inlineSecrets = below.inlineSecrets
+        files = below.files
+    }
 
     /// Notes something for the log.
     mutating func warn(_ text: String) { warnings.append(text) }

@@ -5,9 +5,10 @@ package enum SettingsFile {
     private static let head = """
         # The settings of Rollcall \(BuildInformation.version). All can be left out; these are the
         # defaults. A flag wins over a ROLLCALL_… variable, that over this file:
-        # ROLLCALL_STORAGE_PATH is storage.path. Durations and sizes need a unit (1500ms, 90s, 15m,
-        # 4h, 30d; B, KiB, MiB, GiB, TiB). `rollcall check FILE` tells what a file means; SIGHUP or
-        # POST /-/reload reads it again. What is marked * takes effect with the next start.
+        # ROLLCALL_STORAGE_PATH is storage.path. Durations and sizes need a unit (1500ms, 90s,
+        # 2m30s, 4h, 30d, 2w, 1y; B, KiB, MiB, GiB, TiB). `rollcall check FILE` tells what a file
+        # means; SIGHUP or POST /-/reload reads it again. What is marked * takes effect with the
+        # next start.
 
         """
 

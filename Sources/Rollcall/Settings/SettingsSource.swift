@@ -3,7 +3,7 @@ import Foundation
 /// Where the settings of a server come from: flag > `ROLLCALL_…` variable > file > default.
 ///
 /// It can be read as often as one likes: the file and the files of secrets are read anew each time,
-/// flags and variables are those of the start. Source: design §9.
+/// flags and variables are those of the start. Source: V8.
 package struct SettingsSource: Sendable {
     /// The file; nil if there is none.
     package let path: String?
@@ -67,11 +67,24 @@ package struct SettingsSource: Sendable {
             var configuration = try Configuration(yaml: text, sources: &sources)
             configuration.doors.isInsecure = isInsecure
             try configuration.doors.check(listenAddress: configuration.listenAddress)
-            configuration.warnings = sources.warnings + warnings(of: sources)
+            configuration.warnings = sources.warnings + openFile(sources) + warnings(of: sources)
             return configuration
         } catch {
             throw .wrongConfiguration(path: path, error)
         }
+    }
+
+    /// Tells that everybody may read the secrets that stand in the file itself.
+    private func openFile(_ sources: SettingSources) -> [String] {
+        guard let path, path != "-", let first = sources.inlineSecrets.first,
+            InputFile.isOpenToAll(path)
+        else { return [] }
+        let count = sources.inlineSecrets.count
+        let more = count > 1 ? " and \(count - 1) more" : ""
+        return [
+            "\(path): every user of this machine can read it, and the secret \(first)\(more) in it: "
+                + "chmod o-r, or name files instead (…_file)"
+        ]
     }
 
     // MARK: - Variables that nobody reads

@@ -21,7 +21,7 @@ extension Configuration {
 
     private static let day = Milliseconds.seconds(86_400)
     private static let hour = Milliseconds.seconds(3600)
-    /// Bytes of memory that somebody takes, as promised (design §10).
+    /// Bytes of memory that somebody takes, as promised (Q5).
     private static let personBytes = 300
 
     private var doorWeaknesses: [Weakness] {

@@ -42,12 +42,12 @@ package enum TuneCosts {
 
     /// Reads the span of `--heals-within`. Errors: `TuneError.usage`.
     package static func span(_ text: String) throws(TuneError) -> Milliseconds {
-        guard let count = SettingText.quantity(text, SettingText.durationUnits),
-            (1000...86_400_000).contains(count)
+        guard let span = SettingText.duration(text),
+            (1000...86_400_000).contains(span.count)
         else {
             throw .usage("--heals-within \(text): must be a duration such as 5m, from 1s to 1d")
         }
-        return Milliseconds(count)
+        return span
     }
 }
 

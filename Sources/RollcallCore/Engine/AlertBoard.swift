@@ -1,24 +1,32 @@
-/// The alerts that are pending or firing, and what must be looked at again. Source: design §6 A1.
+/// The alerts that are pending or firing, and what must be looked at again. Source: A1.
 package struct AlertBoard: Sendable {
     /// An alert and its number for the queue of timers.
-    private struct Entry: Sendable {
+    struct Entry: Sendable {
         var alert: Alert
         var serial: UInt32
+        /// When somebody is to be told of it again at the earliest.
+        var repeatAt = RunningTime.distantFuture
     }
 
-    private var entries: [AlertKey: Entry] = [:]
+    var entries: [AlertKey: Entry] = [:]
     /// Keys by their numbers.
-    private var keys: [UInt32: AlertKey] = [:]
+    var keys: [UInt32: AlertKey] = [:]
     private var nextSerial: UInt32 = 1
     /// When an alert that is judged in watched time may fire or end by time alone.
     private var timers = DeadlineQueue<WatchedTime>()
     /// Regions of which some number changed, each once, and a mark for each of them.
     private var dirtyRegions: [UInt32] = []
     private var isDirty: [Bool] = []
+    /// Alerts about regions that nobody is in any more, and which have no number.
+    private var dirtyKeys = Set<AlertKey>()
     /// True to look at everything.
     var isAllDirty = false
-    /// How many of `entries` are about the watch itself.
-    private(set) var ofTheWatch = 0
+    /// Those of `entries` that are about the watch itself: few, and looked at each instant.
+    private(set) var ofTheWatch: Set<AlertKey> = []
+    /// Those that somebody should be told of and was not.
+    var muted: Set<AlertKey> = []
+    /// When somebody is to be told of one again; some entries are out of date.
+    var repeats = DeadlineQueue<RunningTime>()
     /// True once a batch, a fact or a roster came: before, nobody can be missed (F29).
     var hasInput = false
     /// True if the judging of this instant changed anything, told or not.
@@ -26,6 +34,11 @@ package struct AlertBoard: Sendable {
 
     /// Those that are pending or firing, in no order.
     package var all: [(key: AlertKey, alert: Alert)] { entries.map { ($0.key, $0.value.alert) } }
+
+    /// Calls `body` with each that is pending or fires, in no order; nothing is copied.
+    package func forEach(_ body: (AlertKey, borrowing Alert) -> Void) {
+        for (key, entry) in entries { body(key, entry.alert) }
+    }
 
     /// An alert that is pending or firing.
     package subscript(key: AlertKey) -> Alert? { entries[key]?.alert }
@@ -50,6 +63,14 @@ package struct AlertBoard: Sendable {
         dirtyRegions.append(region)
     }
 
+    /// A region's number leads to it no longer: what there is about it is judged once more by name.
+    mutating func noteGone(_ region: [UInt8]) {
+        for name in AlertName.ofRegions {
+            let key = AlertKey(name: name, subject: .region(region))
+            if entries[key] != nil { dirtyKeys.insert(key) }
+        }
+    }
+
     /// Something came: from now on missing people can be missed.
     mutating func heard() {
         guard !hasInput else { return }
@@ -60,20 +81,21 @@ package struct AlertBoard: Sendable {
     /// True if something changed that alerts are judged by, or a timer expired.
     @inline(__always)
     func isDue(_ now: WatchedTime) -> Bool {
-        isAllDirty || !dirtyRegions.isEmpty || nextTimer <= now
+        isAllDirty || !dirtyRegions.isEmpty || !dirtyKeys.isEmpty || nextTimer <= now
     }
 
     /// A judging begins.
     mutating func beginJudging() { hasChanged = false }
 
     /// Takes what is to be looked at.
-    mutating func takeDirty() -> (regions: [UInt32], isAll: Bool) {
+    mutating func takeDirty() -> (regions: [UInt32], keys: Set<AlertKey>, isAll: Bool) {
         defer {
             for region in dirtyRegions { isDirty[Int(region)] = false }
             dirtyRegions = []
+            dirtyKeys = []
             isAllDirty = false
         }
-        return (dirtyRegions, isAllDirty)
+        return (dirtyRegions, dirtyKeys, isAllDirty)
     }
 
     // MARK: - Judging
@@ -106,20 +128,19 @@ package struct AlertBoard: Sendable {
             keep(key, alert, rule)
             return nil
         }
-        entries[key] = nil
-        keys[known.serial] = nil
-        if key.name.isOfTheWatch { ofTheWatch -= 1 }
+        remove(key, known.serial)
         alert.state = alert.state == .firing ? .resolved : .inactive
         return alert
     }
 
     private mutating func keep(_ key: AlertKey, _ alert: Alert, _ rule: AlertRules.Rule) {
         let known = entries[key]
-        if known?.alert != alert { hasChanged = true }
-        if known == nil { insert(key, alert) } else { entries[key]?.alert = alert }
-        guard let serial = entries[key]?.serial else { return }
+        if known?.alert != alert {
+            hasChanged = true
+            if known == nil { insert(key, alert) } else { entries[key]?.alert = alert }
+        }
         guard !key.name.isOfTheWatch, let due = alert.due(rule),
-            known?.alert.due(rule) != due
+            known?.alert.due(rule) != due, let serial = entries[key]?.serial
         else { return }
         timers.push(.init(at: WatchedTime(milliseconds: due), number: serial))
     }
@@ -145,8 +166,8 @@ package struct AlertBoard: Sendable {
     /// When an alert that is judged in running time may fire or end by time alone.
     func nextRunningTimer(_ rules: AlertRules) -> RunningTime {
         var next = RunningTime.distantFuture
-        for (key, entry) in entries where key.name.isOfTheWatch {
-            guard let due = entry.alert.due(rules[key.name]) else { continue }
+        for key in ofTheWatch {
+            guard let due = entries[key]?.alert.due(rules[key.name]) else { continue }
             next = min(next, RunningTime(milliseconds: due))
         }
         return next
@@ -193,25 +214,20 @@ package struct AlertBoard: Sendable {
         keys = other.keys
         nextSerial = max(nextSerial, other.nextSerial)
         ofTheWatch = other.ofTheWatch
+        muted = other.muted
+        repeats = other.repeats
     }
 
     /// Lets go of alerts without telling anybody; false if there are none of them.
     mutating func drop(where isMeant: (AlertKey) -> Bool) -> Bool {
         let meant = entries.filter { isMeant($0.key) }
-        for (key, entry) in meant {
-            entries[key] = nil
-            keys[entry.serial] = nil
-            if key.name.isOfTheWatch { ofTheWatch -= 1 }
-        }
+        for (key, entry) in meant { remove(key, entry.serial) }
         return !meant.isEmpty
     }
 
     /// Makes a stored change: of a pending one it is not known since when, so it is from `now` on.
     mutating func put(_ report: AlertReport, since now: Int64) {
-        if let known = entries.removeValue(forKey: report.key) {
-            keys[known.serial] = nil
-            if report.key.name.isOfTheWatch { ofTheWatch -= 1 }
-        }
+        if let known = entries[report.key] { remove(report.key, known.serial) }
         guard report.state == .pending || report.state == .firing else { return }
         var alert = Alert(since: now, activeAt: report.activeAt, figures: report.figures)
         alert.state = report.state
@@ -225,18 +241,23 @@ package struct AlertBoard: Sendable {
     }
 
     /// A receiver was told of a firing.
-    mutating func tell(_ receiver: [UInt8], of incident: Int64, at now: RunningTime) {
-        guard let key = entries.first(where: { $0.value.alert.incident == incident })?.key else {
-            return
-        }
+    mutating func tell(_ receiver: [UInt8], of key: AlertKey, at now: RunningTime) {
         entries[key]?.alert.tell(receiver, at: now)
+    }
+
+    private mutating func remove(_ key: AlertKey, _ serial: UInt32) {
+        entries[key] = nil
+        keys[serial] = nil
+        if key.name.isOfTheWatch { ofTheWatch.remove(key) }
+        if !muted.isEmpty { muted.remove(key) }
+        tidyRepeats()
     }
 
     private mutating func insert(_ key: AlertKey, _ alert: Alert) {
         keys[nextSerial] = key
         entries[key] = Entry(alert: alert, serial: nextSerial)
         nextSerial &+= 1
-        if key.name.isOfTheWatch { ofTheWatch += 1 }
+        if key.name.isOfTheWatch { ofTheWatch.insert(key) }
     }
 
     mutating func code(_ archive: inout Archive) {
@@ -248,7 +269,10 @@ package struct AlertBoard: Sendable {
             entry.1.code(&archive)
         }
         guard archive.isReading else { return }
-        for (key, alert) in list { insert(key, alert) }
+        for (key, alert) in list {
+            insert(key, alert)
+            if !alert.muted.isEmpty { muted.insert(key) }
+        }
         isAllDirty = true
     }
 }

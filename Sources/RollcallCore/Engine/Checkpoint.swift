@@ -2,7 +2,7 @@
 ///
 /// It holds on to the pages of people as they were; a page that changes meanwhile is copied. Slice 0
 /// is the head: everything that is small. The names follow, then the people with what stands beside
-/// them, some thousands a slice. Source: design §1 J5.
+/// them, some thousands a slice. Source: J5.
 package struct Checkpoint: Sendable {
     /// Pages a slice: about 1000 people, a millisecond or two of work.
     private static let pagesASlice = 16

@@ -57,13 +57,15 @@ struct CheckpointHead {
         archive.codePart { engine.desk.code(&$0) }
         if archive.version >= 5 { archive.codePart { engine.nudges.code(&$0) } }
         // The board's timers are as the rules say.
-        if archive.isReading { engine.alerts.armAgain(engine.policy.alerts) }
+        guard archive.isReading else { return }
+        engine.alerts.armAgain(engine.policy.alerts)
+        engine.alerts.armRepeats(engine.policy.receivers)
     }
 
     /// A new engine knows a region already; a checkpoint brings all of them.
     private mutating func dropNames() {
         for table in NameTableKind.allCases {
-            engine[table] = NameTable(countMax: engine[table].countMax)
+            engine[table] = engine[table].emptied()
         }
     }
 
@@ -97,7 +99,7 @@ struct CheckpointHead {
 }
 
 /// The tables of names, which have slices of their own. The raw values are stored.
-enum NameTableKind: UInt8, CaseIterable {
+package enum NameTableKind: UInt8, CaseIterable, Sendable {
     case regions = 0
     case circles = 1
     case versions = 2
@@ -175,6 +177,15 @@ extension Policy {
         alerts.code(&archive)
         archive.code(&receivers, empty: .empty) { $1.code(&$0) }
         nudges.code(&archive)
+        archive.code(&circleNamesMax)
+        archive.code(&regionNamesMax)
+        archive.code(&versionNamesMax)
+        // Since version 6; what is older ends here.
+        var timeouts = receivers.map(\.resolveTimeout)
+        archive.code(&timeouts, empty: Milliseconds(0)) { $0.code(&$1) }
+        for (place, timeout) in zip(receivers.indices, timeouts) {
+            receivers[place].resolveTimeout = timeout
+        }
     }
 
     /// The policy as the journal keeps it.

@@ -122,6 +122,7 @@ package struct CheckpointReader {
     /// The engine; nil if no slice came or one was damaged.
     package func finish() -> Engine? {
         guard !isDamaged, var engine else { return nil }
+        engine.restoreNames(version)
         engine.sortRow()
         return engine
     }
@@ -179,7 +180,7 @@ extension Engine {
         factAsides.put(extras.factAside, at: number)
         transitionIDs.put(extras.transitionIDs, at: number)
         pushTokens.put(extras.pushToken, at: number)
-        gaps.put(extras.gap, at: number)
+        if let gap = extras.gap { keep(gap, of: number) }
         queueDepths.put(extras.queueDepths, at: number)
         uncovered.put(extras.uncovered, at: number)
         flaps.put(extras.flapping, at: number)

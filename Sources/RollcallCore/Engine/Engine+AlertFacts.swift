@@ -1,4 +1,4 @@
-/// What an alert that fires says: numbers, limits, causes, people. Source: design §6 A2 to A5.
+/// What an alert that fires says: numbers, limits, causes, people. Source: A2 to A5.
 extension Engine {
     /// What is found out about the people of one alert.
     private struct Crowd {
@@ -8,31 +8,37 @@ extension Engine {
     }
 
     /// Describes alerts that fire now: everybody is looked at once, however many fire.
-    func facts(of keys: [AlertKey]) -> [AlertKey: AlertFacts] {
-        var crowds: [AlertKey: Crowd] = [:]
-        for key in keys where !key.name.isOfTheWatch { crowds[key] = Crowd() }
-        if !crowds.isEmpty { gather(&crowds) }
-        var result: [AlertKey: AlertFacts] = [:]
-        for key in keys { result[key] = facts(key, crowds[key] ?? Crowd()) }
-        return result
+    ///
+    /// In the order of `keys`.
+    func facts(of keys: [AlertKey]) -> [AlertFacts] {
+        var crowds = keys.map { _ in Crowd() }
+        if keys.contains(where: { !$0.name.isOfTheWatch }) { gather(keys, &crowds) }
+        return zip(keys, crowds).map { facts($0, $1) }
     }
 
-    private func gather(_ crowds: inout [AlertKey: Crowd]) {
-        // By region, so that a million people do not look up names.
-        var byRegion: [UInt32: [AlertKey]] = [:]
-        var ofAll: [AlertKey] = []
-        for key in crowds.keys {
+    private func gather(_ keys: [AlertKey], _ crowds: inout [Crowd]) {
+        // By region, so that a million people do not look up names: the place of the first alert of a
+        // region, and behind each the place of the next one; -1 where there is none.
+        var first = [Int32](repeating: -1, count: regions.names.count)
+        var next = [Int32](repeating: -1, count: keys.count)
+        var ofAll: [Int] = []
+        for (place, key) in keys.enumerated() where !key.name.isOfTheWatch {
             guard case .region(let name) = key.subject else {
-                ofAll.append(key)
+                ofAll.append(place)
                 continue
             }
-            if let number = regions.known(name) { byRegion[number, default: []].append(key) }
+            guard let number = regions.known(name) else { continue }
+            next[place] = first[Int(number)]
+            first[Int(number)] = Int32(place)
         }
         for number in 0..<roster.count {
             let person = roster[number]
             guard person.isActive, person.status != .online || person.isFlapping else { continue }
-            for key in ofAll + (byRegion[person.region] ?? []) {
-                note(number, person, key, &crowds[key, default: Crowd()])
+            for place in ofAll { note(number, person, keys[place], &crowds[place]) }
+            var place = Int(first[Int(person.region)])
+            while place >= 0 {
+                note(number, person, keys[place], &crowds[place])
+                place = Int(next[place])
             }
         }
     }

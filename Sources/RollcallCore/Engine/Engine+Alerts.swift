@@ -1,4 +1,4 @@
-/// Judges the alerts. Source: design §6, fine print F27 to F29.
+/// Judges the alerts. Source: Contract/Alerts, F27 to F29.
 extension Engine {
     // MARK: - Once an instant
 
@@ -9,19 +9,21 @@ extension Engine {
         if !watch.isBlind { settleFlapping() }
         let judgesPeople = !watch.isBlind && alerts.isDue(watch.watchedNow)
         // Most instants change nothing that somebody is told of.
-        guard judgesPeople || judgesWatch || desk.isDue(watch.now) else { return }
+        guard judgesPeople || judgesWatch || desk.isDue || alerts.nextRepeat() <= watch.now else {
+            return
+        }
         var changes = AlertChanges()
         if judgesPeople { judgePeople(&changes) }
         // Last by name as well.
         if judgesWatch { judgeWatch(&changes) }
         describe(&changes)
         for report in changes.reports { decisions.append(.alert(at: watch.wallNow, report)) }
-        settleNotices(changes.ended)
+        settleNotices(fired: changes.fired.map { changes.reports[$0].key }, changes.ended)
     }
 
     /// When time alone next changes an alert that is judged in running time.
     var nextRunningAlert: RunningTime {
-        alerts.ofTheWatch > 0 ? alerts.nextRunningTimer(policy.alerts) : .distantFuture
+        alerts.ofTheWatch.isEmpty ? .distantFuture : alerts.nextRunningTimer(policy.alerts)
     }
 
     /// What one judging changed.
@@ -50,7 +52,6 @@ extension Engine {
             alert.annotations = rule.annotations
             alerts.note(key, alert)
             changes.fired.append(changes.reports.count)
-            desk.isDirty = true
         case .resolved: changes.ended.append((key, alert))
         case .pending, .inactive: alert.severity = severity(key, rule)
         }
@@ -61,9 +62,9 @@ extension Engine {
     private mutating func describe(_ changes: inout AlertChanges) {
         guard !changes.fired.isEmpty else { return }
         let facts = facts(of: changes.fired.map { changes.reports[$0].key })
-        for place in changes.fired {
+        for (place, facts) in zip(changes.fired, facts) {
             let key = changes.reports[place].key
-            guard var alert = alerts[key], let facts = facts[key] else { continue }
+            guard var alert = alerts[key] else { continue }
             alert.facts = facts
             alerts.note(key, alert)
             changes.reports[place].facts = facts
@@ -73,6 +74,11 @@ extension Engine {
     /// One source is missed less than all of them (F11).
     private func severity(_ key: AlertKey, _ rule: AlertRules.Rule) -> Severity {
         if case .source = key.subject { .warning } else { rule.severity }
+    }
+
+    /// The severity that an alert has, or would have if it fired now.
+    package func severity(_ key: AlertKey, _ alert: borrowing Alert) -> Severity {
+        alert.state == .firing ? alert.severity : severity(key, policy.alerts[key.name])
     }
 
     /// All labels of an alert, by name: those of the identity win.
@@ -97,7 +103,7 @@ extension Engine {
     /// True if there is something to be said of the watch itself, or was.
     private var judgesWatch: Bool {
         feed.isAnyMissing || watch.open[Int(BlindReason.overload.rawValue)] != nil
-            || stall.isSuspected || desk.wantsWatchdog || alerts.ofTheWatch > 0
+            || stall.isSuspected || desk.wantsWatchdog || !alerts.ofTheWatch.isEmpty
     }
 
     /// One alert a missing source, one if all are, one if a feed without sources is suspected
@@ -108,7 +114,7 @@ extension Engine {
         let missing = feed.sources.filter { $0.downSince != nil }
         let figures = AlertFigures(count: missing.count, total: feed.sources.count)
         var keys: [AlertKey: Bool] = [:]
-        for (key, _) in alerts.all where key.name.isOfTheWatch { keys[key] = false }
+        for key in alerts.ofTheWatch { keys[key] = false }
         func isTrue(_ name: AlertName, _ subject: AlertSubject) {
             keys[AlertKey(name: name, subject: subject)] = true
         }
@@ -130,14 +136,14 @@ extension Engine {
         let labels = labels(
             AlertKey(name: .watchdog, subject: .all), policy.alerts[.watchdog], .none)
         desk.wantsWatchdog = policy.receivers.contains { $0.wants(labels) }
-        desk.isDirty = true
+        desk.isAllDirty = true
     }
 
     // MARK: - People
 
     private mutating func judgePeople(_ changes: inout AlertChanges) {
         let dirty = alerts.takeDirty()
-        var keys = alerts.takeExpired(watch.watchedNow)
+        var keys = alerts.takeExpired(watch.watchedNow) + dirty.keys
         let fleet = AlertKey(name: .highOfflineRate, subject: .all)
         let offline = Int(Status.offline.rawValue)
         if alerts[fleet] != nil || isHighOffline(tally.byStatus[offline], active: tally.active) {
@@ -147,9 +153,11 @@ extension Engine {
             appendAlerts(of: region, to: &keys)
         }
         if dirty.isAll {
-            for (key, _) in alerts.all where !key.name.isOfTheWatch { keys.append(key) }
+            alerts.forEach { key, _ in
+                if !key.name.isOfTheWatch { keys.append(key) }
+            }
             for region in policy.coverageRegions where !region.isEmpty {
-                keys += Self.regionAlerts.map { AlertKey(name: $0, subject: .region(region)) }
+                keys += AlertName.ofRegions.map { AlertKey(name: $0, subject: .region(region)) }
             }
         }
         keys.sort(by: AlertKey.areInOrder)
@@ -158,15 +166,11 @@ extension Engine {
         }
     }
 
-    private static let regionAlerts: [AlertName] = [
-        .highOfflineRate, .noOnlineResponders, .responderFlapping,
-    ]
-
     /// The alerts of a region that are there, and those that may begin: mostly none.
     private func appendAlerts(of region: UInt32, to keys: inout [AlertKey]) {
         let name = regions[region]
         guard !name.isEmpty else { return }
-        for alert in Self.regionAlerts {
+        for alert in AlertName.ofRegions {
             let mayBegin =
                 switch alert {
                 case .highOfflineRate:
@@ -192,7 +196,8 @@ extension Engine {
             && active >= policy.alerts.offlineMinActive && offline >= policy.alerts.offlineMin
     }
 
-    private func condition(_ key: AlertKey) -> (Bool, AlertFigures) {
+    /// Whether an alert about people is true now, and its numbers.
+    func condition(_ key: AlertKey) -> (Bool, AlertFigures) {
         let counts = counts(key.subject)
         let active = counts.reduce(0, +)
         let offline = counts[Int(Status.offline.rawValue)]

@@ -1,4 +1,4 @@
-/// Whether help can be sent to somebody who can be reached. Source: design §4 L11.
+/// Whether help can be sent to somebody who can be reached. Source: L11.
 package enum Reachable: CaseIterable, Sendable {
     case yes
     case no

@@ -1,5 +1,5 @@
 /// Dark time: how long somebody who was expected could not be reached, or not be located. Source:
-/// design §5 C4.
+/// C4.
 extension Engine {
     /// Who stays dark is booked this often, so that a day's row is not later than that.
     static let darkBookedEvery = Milliseconds.seconds(3600)
@@ -43,6 +43,13 @@ extension Engine {
         let now = watch.watchedNow
         if person.darkFrom < now { book(.contact, person, number, from: person.darkFrom, to: now) }
         startDark(&person)
+    }
+
+    /// Watched time that an active person is dark and that is not booked yet: it goes on, and no row
+    /// of the store holds it (C4, D7).
+    package func darkSoFar(_ person: Responder) -> Milliseconds {
+        guard person.isActive else { return Milliseconds(0) }
+        return max(Milliseconds(0), watch.watchedNow - person.darkFrom)
     }
 
     /// True if nothing changed that decides since when somebody is dark, and for whom it counts.

@@ -1,14 +1,17 @@
-/// Facts about people, told by their phones with a batch or by a backend. Source: design §3, fine
-/// print F15 to F17.
+/// Facts about people, told by their phones with a batch or by a backend. Source: I9,
+/// F15 to F17.
 extension Engine {
     /// How long a duty state told by the backend wins over batches (F15).
     private static var dutyPrecedence: Milliseconds { .seconds(60) }
 
     /// Takes an item of facts that the backend knows.
     mutating func foldFacts(
-        _ item: Item, _ list: ItemList, _ number: Int, _ receipt: inout Receipt
+        _ item: Item, _ list: ItemList, _ index: Int, _ number: Int, _ receipt: inout Receipt
     ) {
-        let instant = watch.told(item.toldAt ?? watch.wallNow)
+        let oldest = watch.wallNow - Self.agedAfter
+        let told = item.toldAt ?? watch.wallNow
+        if told < oldest { receipt.note(aged: index) }
+        let instant = watch.told(max(told, oldest))
         receipt.accepted += 1
         edit(number) { engine, person in
             if item.kind == .rosterEntry {
@@ -67,22 +70,28 @@ extension Engine {
         if item.sharing != nil || item.pausedUntil != nil, isNews(.sharing) {
             applySharing(item, &person, number)
         }
-        if let range = item.region, isNews(.region) {
-            regions.give(bytes, range, to: &person.region)
+        if let range = item.region, news.contains(.region) {
+            note(.region, &told, if: regions.give(bytes, range, to: &person.region))
         }
-        if let range = item.circles, isNews(.circles) {
-            circles.give(bytes, range, to: &person.circles)
+        if let range = item.circles, news.contains(.circles) {
+            let isTaken =
+                circles.isName(person.circles, bytes.span, range)
+                || hasRoom(forCircles: bytes, range)
+                    && circles.give(bytes, range, to: &person.circles)
+            note(.circles, &told, if: isTaken)
         }
         if let platform = item.platform, isNews(.platform) {
             person.platform = platform
         }
-        if item.osVersion != nil || item.appVersion != nil, isNews(.versions) {
+        if item.osVersion != nil || item.appVersion != nil, news.contains(.versions) {
+            var isTaken = true
             if let range = item.osVersion {
-                versions.give(bytes, range, to: &person.osVersion)
+                isTaken = versions.give(bytes, range, to: &person.osVersion)
             }
             if let range = item.appVersion {
-                versions.give(bytes, range, to: &person.appVersion)
+                isTaken = versions.give(bytes, range, to: &person.appVersion) && isTaken
             }
+            note(.versions, &told, if: isTaken)
         }
         if let battery = item.battery, isNews(.battery) {
             person.battery = battery
@@ -104,6 +113,12 @@ extension Engine {
             person.factTimes.tell(told, time, &aside)
             factAsides[number] = aside
         }
+    }
+
+    /// Notes that a fact was told, or that there was no room for its name: then it is as if it had
+    /// not been.
+    private mutating func note(_ fact: FactSet, _ told: inout FactSet, if isTaken: Bool) {
+        if isTaken { told.insert(fact) } else { namesRefused.insert(fact) }
     }
 
     /// A person counts for the names that they have.

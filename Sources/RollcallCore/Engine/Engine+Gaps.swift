@@ -1,4 +1,4 @@
-/// Why the silent are silent: gaps, suspicions, verdicts. Source: design §5, fine print F24 to F26.
+/// Why the silent are silent: gaps, suspicions, verdicts. Source: Contract/Gaps, F24 to F26.
 extension Engine {
     /// At 5 % or below a battery is empty (C1).
     private static let batteryEmpty: Int16 = 500
@@ -31,6 +31,7 @@ extension Engine {
         gap.silentSince =
             person.isHeard ? person.contactFolded : watch.wasRunning(at: person.activeSince)
         gap.region = person.region
+        holdForGaps(person.region)
         gap.openings = massGaps.open(number, in: person.region, now: now)
         gap.serial = massGaps.openings
         gap.report.openedAt = watch.wallNow
@@ -41,7 +42,7 @@ extension Engine {
         judge(&gap, person, number, isMass: isMass, company)
         gap.report.firstSuspected = gap.report.suspected
         if person.status == .offline { count(&gap) }
-        gaps[number] = gap
+        keep(gap, of: number)
         tell(gap, number, .open)
         guard isMass else { return }
         let alone = massGaps.takeAlone(gap.region).filter { other in
@@ -65,8 +66,10 @@ extension Engine {
 
     /// Among whom an active person fell silent who is not counted while they change.
     private func company(of gap: Gap, _ person: Responder) -> Company {
-        let own = person.region == gap.region ? 1 : 0
-        return Company(active: tally.active(in: gap.region) + own, fleet: tally.active + 1)
+        let region = region(of: gap)
+        let own = person.region == region ? 1 : 0
+        let others = region.map { tally.active(in: $0) } ?? 0
+        return Company(active: others + own, fleet: tally.active + 1)
     }
 
     /// The suspicion is looked at again at OFFLINE; from then on the gap counts (C1).
@@ -76,7 +79,7 @@ extension Engine {
         let isMass = MassGaps.isMass(gap.openings, of: company.active)
         judge(&gap, person, number, isMass: isMass, company)
         count(&gap)
-        gaps[number] = gap
+        keep(gap, of: number)
         tell(gap, number, .judged)
     }
 
@@ -86,7 +89,7 @@ extension Engine {
         var judged = gap
         judge(&judged, roster[number], number, isMass: true, company)
         if judged.report.suspected == .massGap {
-            gaps[number] = judged
+            keep(judged, of: number)
             if gap.report.suspected != .massGap { tell(judged, number, .judged) }
         } else {
             // An earlier cause stays: only what changes the suspicion is looked at here (F25).
@@ -122,6 +125,12 @@ extension Engine {
     /// without one.
     package func followedGap(of number: Int) -> GapReport? { gaps[number]?.report }
 
+    /// Keeps what somebody's gap is now, and counts it if it is open; nil is none.
+    mutating func keep(_ gap: Gap?, of number: Int) {
+        tally.openGaps.change(from: gaps[number], to: gap)
+        gaps[number] = gap
+    }
+
     // MARK: - Suspicion
 
     /// Takes the facts as they are and suspects the first cause that holds on them (C1).
@@ -152,8 +161,10 @@ extension Engine {
             group.members = stall.join()
             group.active = company.fleet
         } else {
+            let region = region(of: gap) ?? .max
+            holdForGaps(region)
             (group.id, group.members) = massGaps.join(
-                gap.region, openings: gap.openings, isCounted: company.areCounted,
+                region, openings: gap.openings, isCounted: company.areCounted,
                 now: watch.watchedNow)
             group.active = company.active
         }
@@ -173,14 +184,15 @@ extension Engine {
         return facts.isHeard ? .unexplained : .neverHeard
     }
 
-    /// From OFFLINE on a gap counts. One that overlaps blindness is held against nobody: it is
-    /// counted apart.
+    /// From OFFLINE on a gap counts. One of which too much was blind is held against nobody: it is
+    /// counted apart (D5).
     private mutating func count(_ gap: inout Gap) {
         guard !gap.isCounted else { return }
         gap.report.number = nextGap
         nextGap += 1
         gap.report.offlineAt = watch.wallNow
         gap.report.blind = watch.blind(since: gap.silentSince)
+        gap.report.silent = watch.now - gap.silentSince
         counters.gaps.count(gap.report)
     }
 
@@ -203,10 +215,10 @@ extension Engine {
         gap.report.seen.at = watch.wallNow
         tell(gap, number, .closed)
         if gap.isCounted, let due = gap.due {
-            gaps[number] = gap
+            keep(gap, of: number)
             verdicts.push(.init(at: due, number: UInt32(number)))
         } else {
-            gaps[number] = nil
+            keep(nil, of: number)
             person.hasGap = false
             releaseHoles(number)
         }
@@ -216,7 +228,7 @@ extension Engine {
     mutating func abandonGap(_ person: inout Responder, _ number: Int) {
         guard var gap = gaps[number], gap.due == nil else { return }
         end(&gap)
-        gaps[number] = nil
+        keep(nil, of: number)
         person.hasGap = false
         tell(gap, number, .closed)
         if gap.isCounted { tell(gap, number, .verdict, .dutyEnded) }
@@ -227,6 +239,7 @@ extension Engine {
         gap.report.closedAt = watch.wallNow
         gap.report.length = watch.watchedNow - gap.openedAt
         gap.report.blind = watch.blind(since: gap.silentSince)
+        gap.report.silent = watch.now - gap.silentSince
     }
 
     /// What a batch brought that bears on a verdict.
@@ -268,7 +281,7 @@ extension Engine {
 
     private mutating func deliverVerdict(_ number: Int) {
         guard let gap = gaps[number] else { return }
-        gaps[number] = nil
+        keep(nil, of: number)
         tell(gap, number, .verdict, gap.verdict)
         bookHoles(number)
     }

@@ -6,7 +6,10 @@ extension Engine {
         for number in 0..<roster.count { examine(number, &broken) }
         examineTally(&broken)
         examineNudges(&broken)
+        examineNames(&broken)
         examineBounds(&broken)
+        // Other receivers are looked at when the instant closes.
+        if !desk.isAllDirty { broken += alerts.brokenInvariants(policy.receivers) }
         return broken
     }
 
@@ -52,6 +55,9 @@ extension Engine {
         same(
             regions.map { tally.notExpected(in: $0) }, regions.map { anew.notExpected(in: $0) },
             "people not expected by region")
+        var open = OpenGaps()
+        gaps.forEach { open.change(from: nil, to: $1) }
+        if open != tally.openGaps { broken.append("open gaps by cause") }
         for (field, (a, b)) in zip(tally.telemetry, anew.telemetry).enumerated() {
             same(a, b, "telemetry \(Telemetry.fields[field].name)")
         }
@@ -98,6 +104,20 @@ extension Engine {
         let pairs = zip(nudges.row, nudges.row.dropFirst())
         if !pairs.allSatisfy({ roster.precedes(Int($1), Int($0)) }) {
             broken.append("the row ends with the first by id")
+        }
+    }
+
+    /// Names are counted as people have them, and no others are held.
+    private func examineNames(_ broken: inout [String]) {
+        broken += brokenNames()
+        var users = [UInt32](repeating: 0, count: regions.names.count)
+        users[Int(regions.known(Self.defaultRegion) ?? 0)] += 1
+        for region in massGaps.regionsHeld where region != .max { users[Int(region)] += 1 }
+        for number in 0..<roster.count where roster[number].idCount > 0 {
+            users[Int(roster[number].region)] += 1
+        }
+        if users.dropFirst() != regions.users.dropFirst() {
+            broken.append("regions: \(regions.users) counted as people came, \(users) anew")
         }
     }
 

@@ -1,8 +1,12 @@
-/// Items and batches. Source: design §3, fine print F6, F13, F14, F23.
+/// Items and batches. Source: I9, F6, F13, F14, F23.
 extension Engine {
     /// `received_at` may be this far ahead of us and count as now (F13); `captured_at` may be this
     /// far ahead of `received_at` (I6).
     private static var skewMax: Milliseconds { Milliseconds(2000) }
+
+    /// What lies further back than this is no location, and a fact told for before it counts from
+    /// here (P2).
+    static var agedAfter: Milliseconds { .seconds(30 * 86_400) }
 
     mutating func foldItems(_ list: ItemList, _ receipt: inout Receipt) {
         receipt.rows.reserveCapacity(list.count)
@@ -21,11 +25,15 @@ extension Engine {
             // The server's opinion alone says nothing about who is missing (F29).
             if item.kind != .transition { alerts.heard() }
             switch item.kind {
-            case .batch: foldBatch(item, list, number, &receipt)
+            case .batch:
+                let aged = receipt.agedUpdates
+                foldBatch(item, list, number, &receipt)
+                if receipt.agedUpdates > aged { receipt.note(aged: index) }
             case .transition: foldTransition(item, list, number, &receipt)
-            case .responder, .rosterEntry: foldFacts(item, list, number, &receipt)
+            case .responder, .rosterEntry: foldFacts(item, list, index, number, &receipt)
             case .nobody: break
             }
+            if !namesRefused.isEmpty { noteRefusedNames(index, &receipt) }
             journal(index, number, &receipt)
         }
     }
@@ -48,7 +56,7 @@ extension Engine {
         }
         if isErased { erasures.forget(StableHash.of(bytes, range)) }
         let number = roster.enrol(bytes, range)
-        roster[number].region = regions.number(of: Self.defaultRegion)
+        roster[number].region = regions.known(Self.defaultRegion) ?? 0
         useNames(roster[number])
         tally.add(roster[number], now: watch.watchedNow)
         return number
@@ -196,20 +204,40 @@ extension Engine {
                         at: watch.wallNow, number: number, sequence: update.sequence,
                         outcome: outcome))
             }
-            guard outcome == .accepted else { continue }
+            guard outcome == .accepted else {
+                if outcome == .late, isNews(late: update, item, number, received) { isOld = false }
+                continue
+            }
             isOld = false
             if person.hasGap { news.taken.append((update.sequence, install)) }
-            locate(update, item, &person, number, received, &news)
+            guard let captured = update.capturedAt else { continue }
+            if received - captured > Self.agedAfter {
+                receipt.agedUpdates += 1
+            } else {
+                locate(update, captured, item, &person, number, received, &news)
+            }
         }
         return (isOld, sequence)
     }
 
+    /// True if a late update proves contact without a `received_at`: it was captured after all that was
+    /// taken from this person, by a clock that is not ahead. A relay that repeats old bodies keeps
+    /// nobody alive (P9).
+    private mutating func isNews(
+        late update: Update, _ item: Item, _ number: Int, _ received: Timestamp
+    ) -> Bool {
+        guard item.toldAt == nil, let captured = update.capturedAt,
+            captured - received <= Self.skewMax
+        else { return false }
+        return ledgers.change(number, { $0.isNews(late: captured) }) ?? false
+    }
+
     /// Moves the last location, and measures delay and interval (I5, I6).
     private mutating func locate(
-        _ update: Update, _ item: Item, _ person: inout Responder, _ number: Int,
-        _ received: Timestamp, _ news: inout GapNews
+        _ update: Update, _ sent: Timestamp, _ item: Item, _ person: inout Responder,
+        _ number: Int, _ received: Timestamp, _ news: inout GapNews
     ) {
-        guard var captured = update.capturedAt else { return }
+        var captured = sent
         let isClamped = captured - received > Self.skewMax
         if isClamped {
             counters.skewedUpdates += 1

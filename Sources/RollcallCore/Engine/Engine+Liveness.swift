@@ -1,4 +1,4 @@
-/// Statuses and deadlines. Source: design §4, fine print F17 to F23.
+/// Statuses and deadlines. Source: Contract/Liveness, F17 to F23.
 extension Engine {
     // MARK: - Changes
 
@@ -11,7 +11,8 @@ extension Engine {
         let from = believed ?? old
         person.status = status
         person.since = watch.wallNow
-        if status < .unknown { person.isHeard = true }
+        // A server's word for worse is no contact.
+        if status < min(old, .unknown) { person.isHeard = true }
         if status == .offline { person.offlineSince = watch.watchedNow }
         counters.transitions[Int(from.rawValue) * 4 + Int(status.rawValue)] += 1
         decisions.append(

@@ -1,43 +1,70 @@
-/// Decides who is told of which alert. Source: design §6 A6 to A9, A11.
+/// Decides who is told of which alert. Source: A6 to A9, A11.
 extension Engine {
     /// An alert that ended at this instant, as it was.
     typealias EndedAlert = (key: AlertKey, alert: Alert)
 
     /// When time alone next makes somebody be told.
-    var nextNotice: RunningTime { min(desk.nextEnd, desk.nextRepeat) }
+    var nextNotice: RunningTime {
+        mutating get { min(desk.nextEnd, alerts.nextRepeat()) }
+    }
 
-    /// Tells whoever must be told, once an instant, after the alerts were judged.
-    mutating func settleNotices(_ ended: [EndedAlert]) {
+    /// Tells whoever must be told, once an instant, after the alerts were judged; `fired` and `ended`
+    /// did so at this instant.
+    mutating func settleNotices(fired: [AlertKey], _ ended: [EndedAlert]) {
         desk.expire(watch)
-        guard desk.isDirty || !ended.isEmpty || desk.nextRepeat <= watch.now else { return }
-        desk.isDirty = false
-        var draft = NoticeDraft()
+        let keys = keysToTell(fired, ended)
+        guard !keys.isEmpty || !ended.isEmpty else { return }
+        var draft = NoticeDraft(receivers: policy.receivers.count)
         for (key, alert) in ended { resolve(key, alert, &draft) }
-        let firing = alerts.all.filter { $0.alert.state == .firing }
-            .sorted { AlertKey.areInOrder($0.key, $1.key) }
-        var nextRepeat = RunningTime.distantFuture
-        for (key, alert) in firing {
-            nextRepeat = min(nextRepeat, tell(key, alert, &draft))
+        for (place, key) in keys.enumerated() where place == 0 || key != keys[place - 1] {
+            guard let alert = alerts[key], alert.state == .firing else { continue }
+            tell(key, alert, &draft)
         }
-        desk.nextRepeat = nextRepeat
         emit(draft)
+    }
+
+    /// The alerts of which somebody may have to be told, in order: those that fire now, those that are
+    /// due again, and those that were muted if what mutes them may be another thing.
+    private mutating func keysToTell(_ fired: [AlertKey], _ ended: [EndedAlert]) -> [AlertKey] {
+        defer { (desk.isDirty, desk.isAllDirty) = (false, false) }
+        if desk.isAllDirty { return alerts.firing.sorted(by: AlertKey.areInOrder) }
+        var keys = fired + alerts.takeRepeats(watch.now)
+        if desk.isDirty {
+            keys += alerts.muted
+        } else if !alerts.muted.isEmpty {
+            for key in fired { keys += inhibited(by: key) }
+            for (key, _) in ended { keys += inhibited(by: key) }
+        }
+        return keys.sorted(by: AlertKey.areInOrder)
+    }
+
+    /// The muted alerts of which this one says more, if it fires (A6, F11).
+    private func inhibited(by key: AlertKey) -> [AlertKey] {
+        switch (key.name, key.subject) {
+        case (.noOnlineResponders, .region):
+            let rate = AlertKey(name: .highOfflineRate, subject: key.subject)
+            return alerts.muted.contains(rate) ? [rate] : []
+        case (.telemetryFeedDown, .all):
+            // There are as many as sources.
+            return alerts.ofTheWatch.filter { alerts.muted.contains($0) }
+        default: return []
+        }
     }
 
     /// What had been told and is over is told to be over, muted or not (A7).
     private func resolve(_ key: AlertKey, _ alert: Alert, _ draft: inout NoticeDraft) {
-        for receiver in policy.receivers
+        for (place, receiver) in policy.receivers.enumerated()
         where receiver.sendsResolved && alert.toldAt(receiver.name) != nil {
-            draft.add(member(key, alert, endsAt: watch.wallNow), .resolved, receiver)
+            draft.add(ending(key, alert), .resolved, receiver, place)
         }
     }
 
-    /// Tells the receivers of one alert that fires; returns when the first is to be told again.
-    private mutating func tell(
-        _ key: AlertKey, _ alert: Alert, _ draft: inout NoticeDraft
-    ) -> RunningTime {
+    /// Tells the receivers of one alert that fires.
+    private mutating func tell(_ key: AlertKey, _ alert: Alert, _ draft: inout NoticeDraft) {
         var alert = alert
         var next = RunningTime.distantFuture
-        for receiver in policy.receivers where receiver.wants(alert.labels) {
+        for (place, receiver) in policy.receivers.enumerated()
+        where receiver.wants(alert.labels) {
             let toldAt = alert.toldAt(receiver.name)
             if let toldAt, watch.now - toldAt < receiver.repeatInterval {
                 next = min(next, toldAt + receiver.repeatInterval)
@@ -60,10 +87,9 @@ extension Engine {
             next = min(next, watch.now + receiver.repeatInterval)
             draft.add(
                 member(key, alert, endsAt: .distantPast), toldAt == nil ? .fired : .repeated,
-                receiver)
+                receiver, place)
         }
-        alerts.note(key, alert)
-        return next
+        alerts.note(key, alert, repeatAt: next)
     }
 
     /// Why nobody is told of an alert now: an alert that says more, a silence, blindness.
@@ -71,6 +97,12 @@ extension Engine {
         if let by = inhibitor(of: key) { return .inhibited(by: by) }
         if let silence = desk.silence(of: labels) { return .silence(silence.number) }
         return watch.isBlind && !key.name.isOfTheWatch ? .blind : nil
+    }
+
+    /// True if nobody is to be told of an alert that fires, by whoever silenced it or because
+    /// another one says more; blindness is no wish of anybody's.
+    package func isMuted(_ key: AlertKey, _ alert: Alert) -> Bool {
+        inhibitor(of: key) != nil || desk.silence(of: alert.labels) != nil
     }
 
     /// The alert that says more than this one (A6, F11).
@@ -94,7 +126,22 @@ extension Engine {
         member.startsAt = alert.startsAt
         member.endsAt = endsAt
         member.facts = alert.facts
-        member.facts.figures = alert.figures
+        if member.facts.figures != alert.figures {
+            // The numbers and the causes in one sentence are of one instant (D7).
+            member.facts.figures = alert.figures
+            member.facts.causes = []
+            member.facts.people = []
+        }
+        return member
+    }
+
+    /// One that is over, with what holds at its end (D7).
+    private func ending(_ key: AlertKey, _ alert: Alert) -> NoticeMember {
+        var member = member(key, alert, endsAt: watch.wallNow)
+        guard !key.name.isOfTheWatch else { return member }
+        member.facts.figures = condition(key).1
+        member.facts.causes = []
+        member.facts.people = []
         return member
     }
 
@@ -192,12 +239,27 @@ private struct NoticeDraft {
 
     private(set) var groups: [Group] = []
     var mutes: [Mute] = []
+    /// How many receivers there are.
+    private let receivers: Int
+    /// Places among `groups` by name, kind and receiver; -1 where there is none.
+    private var places: [Int]
 
-    mutating func add(_ member: NoticeMember, _ kind: Notice.Kind, _ receiver: Receiver) {
-        let place = groups.firstIndex {
-            $0.name == member.name && $0.kind == kind && $0.receiver.name == receiver.name
+    init(receivers: Int) {
+        self.receivers = receivers
+        places = []
+    }
+
+    /// Adds what the receiver in one place of the settings is told.
+    mutating func add(
+        _ member: NoticeMember, _ kind: Notice.Kind, _ receiver: Receiver, _ place: Int
+    ) {
+        let kinds = Notice.Kind.allCases.count
+        if places.isEmpty {
+            places = Array(repeating: -1, count: AlertName.allCases.count * kinds * receivers)
         }
-        if let place { return groups[place].members.append(member) }
+        let index = (Int(member.name.rawValue) * kinds + Int(kind.rawValue)) * receivers + place
+        guard places[index] < 0 else { return groups[places[index]].members.append(member) }
+        places[index] = groups.count
         groups.append(
             Group(
                 name: member.name, kind: kind, receiver: receiver, place: groups.count,

@@ -1,4 +1,4 @@
-/// Whether somebody would be nudged now. Source: design §7 N8.
+/// Whether somebody would be nudged now. Source: N8.
 package struct NudgeAnswer: Equatable, Sendable {
     /// True if their location is old enough to ask for (N1).
     package var isStale = false

@@ -1,4 +1,4 @@
-/// Decides who is asked to open their app. Source: design §7 N1 to N5, N8, N10; fine print F31 to
+/// Decides who is asked to open their app. Source: N1 to N5, N8, N10; F31 to
 /// F34.
 ///
 /// Nobody is searched for: a location that grows old is a deadline like any other, and what held a

@@ -84,7 +84,7 @@ extension Engine {
         pass(before: instant)
         guard !(isUnclosed || watch.isBlind || stall.isSuspected || feed.isAnyMissing),
             resumptions.isEmpty, writes.refused == 0, nudges.toJudge.isEmpty, alerts.hasInput,
-            !(alerts.isDue(watch.watchedNow) || desk.isDirty)
+            !(alerts.isDue(watch.watchedNow) || desk.isDirty || desk.isAllDirty)
         else { return false }
         calmUntil = nextInstant()
         return instant < calmUntil

@@ -1,4 +1,4 @@
-/// The server's own opinions. Source: design §4 L7, fine print F18 to F20.
+/// The server's own opinions. Source: L7, F18 to F20.
 extension Engine {
     /// Ids of transitions remembered a person: a retry comes soon.
     private static var transitionIDsMax: Int { 8 }
@@ -45,8 +45,11 @@ extension Engine {
         _ person: inout Responder, _ number: Int, from: Status, to: Status,
         _ instant: WatchedTime, isNew: Bool
     ) {
+        // Nothing is known of who is UNKNOWN, so `from` is believed first, and DEGRADED is worse than
+        // the ONLINE that the server saw (L7).
+        let wasOnline = person.status == .unknown && from == .online
         guard person.isActive, instant > person.lastContact,
-            isNew || instant >= person.activeSince, to > person.status
+            isNew || instant >= person.activeSince, to > (wasOnline ? .online : person.status)
         else { return }
         let now = watch.watchedNow
         if person.wasHeard, now - person.lastContact <= policy.thresholds(person).degraded {
@@ -58,6 +61,7 @@ extension Engine {
         adoption.note(to, instant)
         adopted[number] = adoption
         let believed = person.status == .unknown && from != to ? from : nil
+        if wasOnline { person.status = .online }
         change(&person, number, to: to, .server, from: believed)
     }
 

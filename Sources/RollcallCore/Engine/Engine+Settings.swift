@@ -1,4 +1,4 @@
-/// Rosters, erasure, new settings. Source: design §3, §4 L6.
+/// Rosters, erasure, new settings. Source: I7, L6.
 extension Engine {
     /// A roster may retire this many without being asked twice.
     private static var retiredFreely: Int { 5 }
@@ -89,20 +89,10 @@ extension Engine {
         guard let number = known else { return }
         keepDark(of: roster[number])
         tally.remove(roster[number], now: watch.watchedNow)
-        // Regions may lose their names below: then no number leads to their alerts any more.
-        alerts.isAllDirty = true
+        alerts.follow(from: roster[number], to: Responder())
         leaveCrowds(roster[number], number)
         leaveNames(roster[number])
-        massGaps.remove(number)
-        let told = massGaps.regionsInUse.map { regions[$0] }
-        regions.dropUnused(but: policy.coverageRegions + [Self.defaultRegion] + told)
-        counters.dark.drop { regions[$0].isEmpty }
-        massGaps.drop { regions[$0].isEmpty }
-        gaps.changeAll { gap in
-            if gap.region != .max, regions[gap.region].isEmpty { gap.region = .max }
-        }
-        circles.dropUnused()
-        versions.dropUnused()
+        dropNames(of: number)
         roster.erase(number)
         ledgers[number] = nil
         pauses[number] = nil
@@ -112,7 +102,7 @@ extension Engine {
         transitionIDs[number] = nil
         declaredWorse.forget(number)
         pushTokens[number] = nil
-        gaps[number] = nil
+        keep(nil, of: number)
         queueDepths[number] = nil
         uncovered[number] = nil
         flaps[number] = nil
@@ -124,6 +114,9 @@ extension Engine {
     mutating func change(to policy: Policy) {
         let old = self.policy
         self.policy = policy
+        boundNames()
+        // Fewer may be kept for their labels, or because they must be staffed.
+        regions.noteUnused(named: true)
         let firstDecision = decisions.count
         for number in 0..<roster.count where roster[number].isActive {
             let person = roster[number]

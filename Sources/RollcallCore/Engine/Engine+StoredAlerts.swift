@@ -1,6 +1,9 @@
-/// What a store knows of alerts, where today's rules would have decided otherwise. Source: design §1
+/// What a store knows of alerts, where today's rules would have decided otherwise. Source:
 /// J4.
 extension Engine {
+    /// See `note(storedDecision:of:)`: the next gap comes behind number `number`.
+    package mutating func note(storedGap number: Int64) { nextGap = max(nextGap, number + 1) }
+
     /// The alerts and who was told of them, at one turn.
     package struct AlertLedger: Sendable {
         fileprivate let alerts: AlertBoard
@@ -17,6 +20,8 @@ extension Engine {
     package mutating func take(_ ledger: AlertLedger, stored: [Decision]) {
         alerts.takeEntries(of: ledger.alerts)
         desk.goOn(from: ledger.desk)
+        var firing: [Int64: AlertKey] = [:]
+        alerts.forEach { firing[$1.incident] = $0 }
         for decision in stored {
             switch decision {
             // Of one without its region's name nobody knows what it was about.
@@ -24,18 +29,20 @@ extension Engine {
                 let isOfTheWatch = report.key.name.isOfTheWatch
                 let now = isOfTheWatch ? watch.now.milliseconds : watch.watchedNow.milliseconds
                 alerts.put(report, since: now)
+                firing[report.incident] = report.state == .firing ? report.key : nil
                 desk.note(storedNotice: 0, incident: report.incident)
             case .notice(_, let notice):
                 desk.note(storedNotice: notice.number, incident: 0)
                 guard notice.kind != .resolved else { continue }
                 for member in notice.members {
-                    alerts.tell(notice.receiver, of: member.incident, at: watch.now)
+                    guard let key = firing[member.incident] else { continue }
+                    alerts.tell(notice.receiver, of: key, at: watch.now)
                 }
             default: break
             }
         }
         alerts.armAgain(policy.alerts)
         alerts.isAllDirty = true
-        desk.isDirty = true
+        desk.isAllDirty = true
     }
 }

@@ -1,4 +1,4 @@
-/// Decides whose phone is woken when somebody looks at a circle. Source: design §7 N9.
+/// Decides whose phone is woken when somebody looks at a circle. Source: N9.
 extension Engine {
     /// A location this young need not be asked for.
     private static var freshFor: Milliseconds { .seconds(60) }

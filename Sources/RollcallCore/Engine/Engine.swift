@@ -1,7 +1,7 @@
 /// The engine: folds events, advances time, decides.
 ///
 /// Pure and deterministic: the same events at the same instants give the same decisions, live, in
-/// a replay and after a restart (design §1). Whoever drives it does this for each instant:
+/// a replay and after a restart (J0). Whoever drives it does this for each instant:
 ///
 ///     fold(event, at: instant) …   everything that arrives at the instant, in journal order
 ///     settle()                     closes the instant: blindness, pauses, deadlines, forgetting (F1)
@@ -9,8 +9,8 @@
 /// `fold` first passes every earlier instant at which time alone changes something, so that
 /// `advance(a)` then `advance(b)` equals `advance(b)`.
 package struct Engine: Sendable {
-    /// Changes whenever the same events may be decided otherwise than before (design §1 J4).
-    package static let version: Int64 = 5
+    /// Changes whenever the same events may be decided otherwise than before (J4).
+    package static let version: Int64 = 6
     /// Turns are promised at least this often (J2).
     package static let turnEvery = Milliseconds.seconds(5)
     /// A turn later than this makes the watch blind (B1).
@@ -26,17 +26,15 @@ package struct Engine: Sendable {
     package internal(set) var roster = Roster()
     package internal(set) var regions = NameTable()
     package internal(set) var circles = NameTable()
-    package internal(set) var versions = NameTable(countMax: 65_536)
+    package internal(set) var versions = NameTable(numbersMax: 65_536)
     package internal(set) var tally = Tally()
     package internal(set) var counters = Counters()
     /// The number that the next journal row gets (J7).
     package var nextRow: Int64 = 1
     /// Rows that the journal was ever given.
     package var journalRows: Int { Int(nextRow - 1) }
-    /// The number that the next stored decision gets.
-    var nextDecision: Int64 = 1
-    /// The number that the next gap gets once it counts.
-    var nextGap: Int64 = 1
+    /// The numbers that the next stored decision, and the next gap that counts, get.
+    var (nextDecision, nextGap): (Int64, Int64) = (1, 1)
     /// What was decided and not yet taken by the driver.
     package var decisions: [Decision] = []
     /// Dark time that was booked and not yet taken by the driver.
@@ -50,6 +48,7 @@ package struct Engine: Sendable {
     /// was located: what is measured for that alone is left out, and nothing is decided otherwise.
     package var isMeasuring = true
 
+    var namesRefused: FactSet = []
     var writes = WriteWindow()
     var isStoreFailing = false
     /// When people are late, dark, too old or forgotten.
@@ -104,7 +103,7 @@ package struct Engine: Sendable {
     /// An engine that has seen nothing, under `policy`.
     package init(policy: Policy = Policy()) {
         self.policy = policy
-        _ = regions.number(of: Self.defaultRegion)
+        beginNames()
         followReceivers()
     }
 
@@ -113,7 +112,7 @@ package struct Engine: Sendable {
     /// The next instant at which time alone changes something.
     package mutating func nextInstant() -> RunningTime {
         var next = min(feed.nextInstant, writes.nextInstant, nextRunningAlert, nextNotice)
-        next = min(next, nextNudge)
+        next = min(next, nextNudge, watch.nextTelling)
         guard !watch.isBlind else { return max(next, watch.now) }
         if let pause = pauseQueue.first {
             next = min(next, RunningTime(milliseconds: pause.at.milliseconds) - watch.wallOffset)
@@ -178,6 +177,8 @@ package struct Engine: Sendable {
         case .start: resume(.stopped, since: previous, at: instant)
         case .turn(let lateness) where hasBegun && isLate(lateness, previous, instant):
             resume(.suspended, since: previous, at: instant)
+            // As at a start, nobody could be heard meanwhile (D6).
+            feed.start(now: watch.now)
         default: arrive(at: instant)
         }
         hasBegun = true
@@ -291,18 +292,19 @@ package struct Engine: Sendable {
         if (0..<roster.count).contains(number) { roster[number].lastDecision = id }
     }
 
-    /// See `note(storedDecision:of:)`: the next gap comes behind number `number`.
-    package mutating func note(storedGap number: Int64) { nextGap = max(nextGap, number + 1) }
-
     // MARK: - Closing an instant
 
-    /// Closes the present instant, in the order of fine print F1.
+    /// Closes the present instant, in the order of F1.
     package mutating func settle() {
         let count = decisions.count
         // A number that an alert was judged by is told later, so it must not be a half-way one (L12).
-        defer { if decisions.count > count || alerts.hasChanged { closedAt = watch.now } }
+        var isClosed = false
+        defer {
+            if isClosed || decisions.count > count || alerts.hasChanged { closedAt = watch.now }
+        }
         isUnclosed = false
-        settleBlindness()
+        // Sight that was lost or came back decides what arrives later, told or not (D5).
+        isClosed = settleBlindness()
         if !watch.isBlind {
             settleStall()
             settlePauses()
@@ -312,52 +314,7 @@ package struct Engine: Sendable {
         }
         settleAlerts()
         settleNudges()
-    }
-
-    private mutating func settleBlindness() {
-        feed.judge(now: watch.now)
-        writes.expire(now: watch.now)
-        // Most instants know nothing of it.
-        guard
-            watch.isBlind || !resumptions.isEmpty || isStoreFailing || writes.isOverloaded
-                || feed.isAllMissing
-        else { return }
-        var begins = resumptions
-        var ends = resumptions
-        resumptions = []
-        for (reason, _) in ends { _ = watch.regain(reason) }
-        func judge(_ reason: BlindReason, _ holds: Bool, since: @autoclosure () -> RunningTime) {
-            let open = watch.open[Int(reason.rawValue)]
-            if holds && open == nil { begins.append((reason, since())) }
-            if !holds, let open { ends.append((reason, open)) }
-        }
-        judge(.heartbeat, feed.isAllMissing, since: feed.lastBeat)
-        judge(.overload, writes.isOverloaded, since: writes.oldestRefusal ?? watch.now)
-        judge(.store, isStoreFailing, since: watch.now)
-        for (reason, since) in begins.sorted(by: { $0.reason.rawValue < $1.reason.rawValue }) {
-            if reason != .stopped && reason != .suspended {
-                keepDarkShown(at: watch.watchedNow)
-                watch.lose(reason, since: since)
-                if since < watch.now { setBack() }
-            }
-            tell(begins: true, since, reason)
-        }
-        for (reason, since) in ends.sorted(by: { $0.reason.rawValue < $1.reason.rawValue }) {
-            if reason != .stopped && reason != .suspended { _ = watch.regain(reason) }
-            tell(begins: false, since, reason)
-        }
-        let onset = watch.onset
-        guard let earnsGrace = watch.endEpisode() else { return }
-        seeAgain(after: watch.now - (onset ?? watch.now))
-        // Who could not be told while we were blind is told now (B4).
-        desk.isDirty = true
-        if earnsGrace { grantGrace() }
-    }
-
-    private mutating func tell(begins: Bool, _ since: RunningTime, _ reason: BlindReason) {
-        decisions.append(
-            .blind(
-                at: watch.wallNow, begins: begins, since: watch.wall(since), reason: reason))
+        dropNames()
     }
 
     private mutating func settlePauses() {

@@ -1,4 +1,4 @@
-/// What the engine learns from, and nothing else. Source: design §1 J1, fine print F5.
+/// What the engine learns from, and nothing else. Source: J1, F5.
 package enum Event: Sendable {
     /// A body of batches, transitions or facts about responders, all of one kind.
     case items(ItemList, source: [UInt8])
@@ -69,7 +69,7 @@ package struct NumberedDecision: Equatable, Sendable {
 
 /// The names of sources.
 package enum EventSource {
-    /// Who sends without saying so (fine print F10).
+    /// Who sends without saying so (F10).
     package static let standard = Array("default".utf8)
 }
 
@@ -91,8 +91,19 @@ package struct Receipt: Equatable, Sendable {
     package var duplicates = 0
     /// Items that the engine does not take, by their index in the list.
     package var rejected: [(item: Int, fault: ItemFault)] = []
+    /// Names of taken items for which there was no room, by the item's index; the first hundred.
+    package private(set) var namesRefused: [(item: Int, kind: NameTableKind)] = []
+    /// All of them.
+    package private(set) var namesRefusedCount = 0
     /// Updates by outcome.
     package var updates: InlineArray<3, Int> = [0, 0, 0]
+    /// Updates whose `captured_at` lies too far back to be a location (P2).
+    package internal(set) var agedUpdates = 0
+    /// Items with a time that lies too far back, by their index in the list; the first
+    /// `ItemScanner.notesMax` of them.
+    package private(set) var aged: [Int] = []
+    /// All of them.
+    package private(set) var agedCount = 0
     /// What is to be journaled of the event; empty for a refused one.
     package var rows: [Row] = []
     /// Whom a roster retired, if it was taken and no more parts follow.
@@ -114,10 +125,25 @@ package struct Receipt: Equatable, Sendable {
 
     package init() {}
 
+    /// Notes a name for which there was no room.
+    mutating func refuseName(_ kind: NameTableKind, of item: Int) {
+        namesRefusedCount += 1
+        if namesRefused.count < ItemScanner.notesMax { namesRefused.append((item, kind)) }
+    }
+
+    /// Notes that a time of an item lies too far back.
+    mutating func note(aged item: Int) {
+        agedCount += 1
+        if aged.count < ItemScanner.notesMax { aged.append(item) }
+    }
+
     package static func == (a: Receipt, b: Receipt) -> Bool {
         a.accepted == b.accepted && a.duplicates == b.duplicates
             && a.updates.indices.allSatisfy { a.updates[$0] == b.updates[$0] }
             && a.rows == b.rows && a.rejected.elementsEqual(b.rejected, by: ==)
+            && a.namesRefusedCount == b.namesRefusedCount
+            && a.namesRefused.elementsEqual(b.namesRefused, by: ==)
+            && a.aged == b.aged && a.agedCount == b.agedCount
             && a.retired == b.retired && a.rosterFault == b.rosterFault
             && a.erasure == b.erasure && a.silence == b.silence
             && a.silenceFault == b.silenceFault && a.wakes == b.wakes

@@ -1,4 +1,4 @@
-/// The sources that promised to beat. Source: design §2 B2, fine print F10, F11.
+/// The sources that promised to beat. Source: B2, F10, F11.
 package struct Feed: Sendable {
     /// One backend instance.
     package struct Source: Sendable {
@@ -73,7 +73,7 @@ package struct Feed: Sendable {
         resumeDisarming(now)
     }
 
-    /// We run again: a beat of every source that was not down (F10).
+    /// We run again, after a start or a suspension: a beat of every source that was not down (F10, D6).
     mutating func start(now: RunningTime) {
         for index in sources.indices where sources[index].downSince == nil {
             sources[index].lastBeat = now
@@ -121,7 +121,7 @@ package struct Feed: Sendable {
     }
 }
 
-/// The writes of the last 15 s, taken and refused. Source: design §2 B1, fine print F11.
+/// The writes of the last 15 s, taken and refused. Source: B1, F11.
 struct WriteWindow: Sendable {
     struct Slot: Sendable {
         var at: RunningTime

@@ -1,4 +1,4 @@
-/// Who fell out of contact together, region by region. Source: design §5 C1, fine print F25.
+/// Who fell out of contact together, region by region. Source: C1, F25.
 struct MassGaps: Sendable {
     /// Fewer are no mass.
     static let countMin = 5
@@ -67,7 +67,6 @@ struct MassGaps: Sendable {
     /// Notes that `number` fell silent in `region`; returns how many different people did within
     /// 60 s.
     mutating func open(_ number: Int, in region: UInt32, now: WatchedTime) -> Int {
-        clean(now)
         openings += 1
         return regions[region, default: Region()].open(number, now: now)
     }
@@ -86,25 +85,31 @@ struct MassGaps: Sendable {
         return regions[region, default: Region()].join(now: now)
     }
 
-    /// Somebody was erased: they fell silent nowhere.
-    mutating func remove(_ number: Int) {
-        for region in regions.keys.sorted() { regions[region]?.people.remove(number) }
+    /// Somebody was erased: they fell silent nowhere. Where nobody did who is still known, and which
+    /// `isOver`, is forgotten; returns those regions.
+    mutating func remove(_ number: Int, _ isOver: (UInt32) -> Bool) -> [UInt32] {
+        var alone: [UInt32] = []
+        for region in regions.keys {
+            regions[region]?.people.remove(number)
+            if regions[region]?.people.count == 0, isOver(region) { alone.append(region) }
+        }
+        for region in alone { regions[region] = nil }
+        return alone
     }
 
-    /// Where people fell silent lately who are still known: the same name is the same region (C1).
-    var regionsInUse: [UInt32] {
-        regions.keys.sorted().filter { regions[$0]?.people.count ?? 0 > 0 }
-    }
+    /// True if somebody fell silent in a region, and that is remembered.
+    func knows(_ region: UInt32) -> Bool { regions[region] != nil }
+
+    /// Regions that are remembered, in no order.
+    var regionsHeld: [UInt32] { Array(regions.keys) }
 
     /// True if the next to join in `region` begins a group.
     func isNew(_ region: UInt32, now: WatchedTime) -> Bool {
         regions[region]?.isOver(now) ?? true
     }
 
-    /// Lets go of regions whose number may be given to another name.
-    mutating func drop(where isDropped: (UInt32) -> Bool) {
-        regions = regions.filter { !isDropped($0.key) }
-    }
+    /// Forgets a region that there is not.
+    mutating func drop(_ region: UInt32) { regions[region] = nil }
 
     /// Takes those who fell silent in `region` within 60 s and belong to no group yet.
     mutating func takeAlone(_ region: UInt32) -> [Int] {
@@ -114,14 +119,13 @@ struct MassGaps: Sendable {
     }
 
     /// Lets go of regions where nobody fell silent for so long that no blindness noticed later can
-    /// bring it within 60 s again: the longest is 2.5 beats of an hour (B1, B2).
-    private mutating func clean(_ now: WatchedTime) {
-        guard now - cleanedAt >= Self.keptFor else { return }
+    /// bring it within 60 s again: the longest is 2.5 beats of an hour (B1, B2). Returns them.
+    mutating func clean(_ now: WatchedTime) -> [UInt32] {
+        guard now - cleanedAt >= Self.keptFor else { return [] }
         cleanedAt = now
-        for region in regions.keys.sorted() {
-            guard let at = regions[region]?.openedAt, now - at >= Self.keptFor else { continue }
-            regions[region] = nil
-        }
+        let gone = regions.filter { now - $0.value.openedAt >= Self.keptFor }.map(\.key)
+        for region in gone { regions[region] = nil }
+        return gone
     }
 
     /// Watched time was set back (B1).

@@ -1,5 +1,5 @@
 /// What decides who is told beside the alerts themselves: silences, drills, what we missed. Source:
-/// design §6 A6, A7, A11.
+/// A6, A7, A11.
 package struct NoticeDesk: Sendable {
     /// Drills that wait for their end at most.
     static let drillsMax = 16
@@ -23,12 +23,12 @@ package struct NoticeDesk: Sendable {
     private var drills: [Drill] = []
     /// When we did not run, if nobody was told yet (B4).
     private(set) var absence: (from: Timestamp, to: Timestamp)?
-    /// True if somebody may have to be told.
+    /// True if whoever was not told of an alert may have to be told now.
     var isDirty = false
+    /// True if somebody may have to be told of any alert that fires.
+    var isAllDirty = false
     /// True if a receiver asks for the watchdog (A5).
     var wantsWatchdog = false
-    /// When time alone makes somebody be told again.
-    var nextRepeat = RunningTime.distantFuture
 
     // MARK: - Numbers
 
@@ -60,16 +60,27 @@ package struct NoticeDesk: Sendable {
     mutating func forgetAuthors() {
         for index in silences.indices {
             (silences[index].author, silences[index].comment) = ([], [])
+            silences[index].requestID = []
         }
         for index in pastSilences.indices {
             (pastSilences[index].author, pastSilences[index].comment) = ([], [])
+            pastSilences[index].requestID = []
         }
     }
 
-    /// Takes a silence that begins now; its number, or why not.
+    /// Takes a silence that begins now; its number, or why not. One that is listed under the same
+    /// `requestID` is that one: whoever got no answer asks again.
     mutating func begin(
         _ silence: Silence, _ watch: Watch
     ) -> (number: Int64?, fault: SilenceFault?) {
+        if !silence.requestID.isEmpty,
+            let known = (silences + pastSilences).first(where: {
+                $0.requestID == silence.requestID
+            })
+        {
+            let isSame = known.fingerprint == silence.fingerprint
+            return isSame ? (known.number, nil) : (nil, .otherRequest)
+        }
         guard silence.endsAt > watch.wallNow else { return (nil, .over) }
         guard silences.count < Silence.countMax else { return (nil, .tooMany) }
         var silence = silence
@@ -114,8 +125,8 @@ package struct NoticeDesk: Sendable {
 
     /// True if somebody may have to be told now, or a silence may be over.
     @inline(__always)
-    func isDue(_ now: RunningTime) -> Bool {
-        isDirty || nextRepeat <= now || !silences.isEmpty || !pastSilences.isEmpty
+    var isDue: Bool {
+        isDirty || isAllDirty || !silences.isEmpty || !pastSilences.isEmpty
     }
 
     /// The first silence that mutes an alert with `labels`.
@@ -166,8 +177,15 @@ package struct NoticeDesk: Sendable {
             archive.code(&absence.from)
             archive.code(&absence.to)
         }
-        archive.code(&isDirty)
+        var isAnyDirty = isDirty || isAllDirty
+        archive.code(&isAnyDirty)
+        // It follows from whom was told when.
+        var nextRepeat = RunningTime.distantFuture
         archive.code(&nextRepeat)
         archive.code(&wantsWatchdog)
+        if archive.isReading { isAllDirty = isAnyDirty }
+        guard archive.version >= 6 else { return }
+        for index in silences.indices { silences[index].codeRequest(&archive) }
+        for index in pastSilences.indices { pastSilences[index].codeRequest(&archive) }
     }
 }

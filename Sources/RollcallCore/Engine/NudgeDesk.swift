@@ -1,7 +1,7 @@
-/// What decides about nudges beside the people themselves. Source: design §7.
+/// What decides about nudges beside the people themselves. Source: Contract/Nudges.
 package struct NudgeDesk: Sendable {
     /// How long what follows a nudge is looked at (N8).
-    static let followedFor = Milliseconds.seconds(30 * 60)
+    package static let followedFor = Milliseconds.seconds(30 * 60)
     /// A forward step of the wall beyond this freezes nudges (N2).
     package static let stepMax = Milliseconds.seconds(60)
 

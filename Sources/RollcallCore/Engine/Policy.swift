@@ -1,4 +1,4 @@
-/// The settings that decide. Source: design §11.
+/// The settings that decide. Source: V8.
 package struct Policy: Equatable, Sendable {
     /// The thresholds of one duty state.
     package struct Profile: Equatable, Sendable {
@@ -39,7 +39,13 @@ package struct Policy: Equatable, Sendable {
     package var feedStallAfter = Milliseconds.seconds(45)
     /// People held at most; who comes later is refused.
     package var respondersMax = 5_000_000
-    /// Regions with labels of their own; metrics only (fine print F30).
+    /// Circles and sets of circles known at once; who tells a further one keeps theirs.
+    package var circleNamesMax = 2_000_000
+    /// Regions known at once; who tells a further one stays where they are.
+    package var regionNamesMax = 100_000
+    /// Versions of apps and of systems known at once, at most 65 535.
+    package var versionNamesMax = 10_000
+    /// Regions with labels of their own; metrics only (F30).
     package var regionLabelsMax = 256
     /// Regions that must always be staffed.
     package var coverageRegions: [[UInt8]] = []

@@ -1,5 +1,5 @@
 /// The suspicion that the whole feed stands still, where no source promised to beat. It holds
-/// nothing back. Source: design §2 B3, fine print F11.
+/// nothing back. Source: B3, F11.
 package struct Stall: Sendable {
     /// When the last batch came from anyone, moved on by what we did not run since; nil before any.
     private var lastBatch: RunningTime?

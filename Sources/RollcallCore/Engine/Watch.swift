@@ -1,4 +1,4 @@
-/// The clocks and the blind windows. Source: design §2.
+/// The clocks and the blind windows. Source: Contract/Blindness.
 package struct Watch: Sendable {
     /// A stretch of running time in which we could not see.
     struct Window: Equatable, Sendable {
@@ -36,6 +36,8 @@ package struct Watch: Sendable {
     /// Milliseconds of closed windows by reason.
     package private(set) var closedMilliseconds = [Int64](
         repeating: 0, count: BlindReason.allCases.count)
+    /// What of the windows is told.
+    private var telling = BlindTelling()
     /// When graces were granted lately.
     var graces: [RunningTime] = []
     /// When the last episode ended: what was shown before is unconfirmed until contact (L11).
@@ -139,8 +141,22 @@ package struct Watch: Sendable {
     mutating func regain(_ reason: BlindReason) -> RunningTime {
         let since = open[Int(reason.rawValue)] ?? now
         open[Int(reason.rawValue)] = nil
-        closedMilliseconds[Int(reason.rawValue)] += (now - since).count
+        let length = now - since
+        // What is not told is not counted (D5).
+        if length >= BlindReason.toldFrom {
+            closedMilliseconds[Int(reason.rawValue)] += length.count
+        }
         return since
+    }
+
+    /// When a window that is open will be old enough to be told.
+    var nextTelling: RunningTime { isBlind ? telling.nextInstant(open) : .distantFuture }
+
+    /// Tells what is to be told at `now`, in its order (D5); `ended` are the windows that ended now.
+    mutating func tell(
+        ended: [(reason: BlindReason, since: RunningTime)]
+    ) -> [BlindTelling.Line] {
+        telling.tell(open, ended: ended, now: now)
     }
 
     /// Ends the episode once no window is open; returns whether a grace is due (B5, F7); nil if the
@@ -160,10 +176,11 @@ package struct Watch: Sendable {
         return true
     }
 
-    /// Milliseconds blind for `reason` up to `now`.
+    /// Milliseconds blind for `reason` up to `now`, without windows that are not told (D5).
     package func blindMilliseconds(_ reason: BlindReason) -> Int64 {
         let index = Int(reason.rawValue)
-        return closedMilliseconds[index] + (open[index].map { (now - $0).count } ?? 0)
+        let length = open[index].map { now - $0 } ?? Milliseconds(0)
+        return closedMilliseconds[index] + (length >= BlindReason.toldFrom ? length.count : 0)
     }
 
     mutating func code(_ archive: inout Archive) {
@@ -186,5 +203,8 @@ package struct Watch: Sendable {
         for index in closedMilliseconds.indices { archive.code(&closedMilliseconds[index]) }
         archive.code(&graces, empty: .distantPast) { $0.code(&$1) }
         archive.code(&lastBlindEnd)
+        if archive.isReading { telling.adopt(open) }
+        // Version 1 knew no parts that may end early.
+        if archive.version >= 6 { telling.code(&archive) }
     }
 }

@@ -35,7 +35,7 @@ package enum ItemKind: UInt8, Sendable {
 /// One item of a body: what is told about one person. Absent fields are nil.
 ///
 /// It holds numbers and places only; the bytes of names stay in the list that it was read from.
-/// Source: design §3.
+/// Source: I9.
 package struct Item: Sendable {
     package var kind: ItemKind = .batch
     /// The person, 1 to 128 bytes.
@@ -56,7 +56,7 @@ package struct Item: Sendable {
     package var battery: Int16?
     package var telemetry: Telemetry?
     package var pushToken: ByteRange?
-    /// 0 default, 1 silent (design §7 N5).
+    /// 0 default, 1 silent (N5).
     package var nudgeSound: UInt8?
     package var from: Status?
     package var to: Status?
@@ -71,10 +71,10 @@ package struct Item: Sendable {
     package init() {}
 }
 
-/// One update of a batch. Source: design §3.
+/// One update of a batch. Source: I9.
 package struct Update: Equatable, Sendable {
     package var sequence: Int64
-    /// When the phone took the fix, as it says itself; nil is no location (fine print F6).
+    /// When the phone took the fix, as it says itself; nil is no location (F6).
     package var capturedAt: Timestamp?
     /// True for a last known position sent anew.
     package var isCached: Bool

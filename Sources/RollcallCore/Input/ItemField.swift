@@ -1,4 +1,4 @@
-/// The members of an item's object that mean something to us. Source: design §3.
+/// The members of an item's object that mean something to us. Source: I9.
 enum ItemField: UInt8 {
     case responderID = 0
     case toldAt
@@ -19,6 +19,15 @@ enum ItemField: UInt8 {
     case from
     case to
     case transitionID
+    /// Why the server changed a status: known, and not read.
+    case reason
+    // What the phone says of itself, beside `telemetry` instead of inside it (P3).
+    case permissionStatus
+    case locationServices
+    case powerMode
+    case appState
+    case queueDepth
+    case networkType
     /// A place on earth under any usual name: dropped unread, and counted.
     case privateField
 
@@ -47,6 +56,13 @@ enum ItemField: UInt8 {
         case .from: "from"
         case .to: "to"
         case .transitionID: "id"
+        case .reason: "reason"
+        case .permissionStatus: "permission_status"
+        case .locationServices: "location_services"
+        case .powerMode: "power_mode"
+        case .appState: "app_state"
+        case .queueDepth: "queue_depth"
+        case .networkType: "network_type"
         case .privateField: ""
         }
     }
@@ -83,7 +99,7 @@ enum ItemField: UInt8 {
         return isPrivate(name) ? .privateField : nil
     }
 
-    /// True if `name` is that of a place on earth. Source: design §3.
+    /// True if `name` is that of a place on earth. Source: I8.
     static func isPrivate(_ name: ShortWord) -> Bool {
         switch name {
         case "lat", "lng", "lon", "geo", "latitude", "longitude", "coords", "coordinates",
@@ -107,6 +123,19 @@ enum ItemField: UInt8 {
         case "sharing": .sharing
         case "os_version": .osVersion
         case "app_version": .appVersion
+        default: telemetry(name)
+        }
+    }
+
+    /// The field of a phone's telemetry that `name` names; nil if it is none of the six.
+    static func telemetry(_ name: ShortWord) -> ItemField? {
+        switch name {
+        case "permission_status": .permissionStatus
+        case "location_services": .locationServices
+        case "power_mode": .powerMode
+        case "app_state": .appState
+        case "queue_depth": .queueDepth
+        case "network_type": .networkType
         default: nil
         }
     }
@@ -117,6 +146,7 @@ enum ItemField: UInt8 {
         case "to": .to
         case "at": .toldAt
         case "id": .transitionID
+        case "reason": .reason
         default: nil
         }
     }

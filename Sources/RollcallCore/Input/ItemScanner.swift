@@ -6,16 +6,21 @@ package enum BodyFormat: Sendable {
     case lines
 }
 
-/// The limits of a body's content. Source: design §11 `limits`.
+/// The limits of a body's content. Source: V8 `limits`.
 package struct ScanLimits: Equatable, Sendable {
     /// Items a body; the next one ends the reading with `ScanError.tooManyItems`.
     package var itemsMax: Int
     /// Nested containers, at most 64.
     package var depthMax: Int
+    /// Circles of one person; what is behind them is left out.
+    package var circlesMax: Int
 
     /// Limits as given; the depth is held between 3 and 64.
-    package init(itemsMax: Int = 10_000, depthMax: Int = 16) {
+    package init(
+        itemsMax: Int = 10_000, depthMax: Int = 16, circlesMax: Int = ItemScanner.circlesMax
+    ) {
         self.itemsMax = itemsMax
+        self.circlesMax = circlesMax
         self.depthMax = min(max(depthMax, 3), 64)
     }
 }
@@ -28,116 +33,121 @@ package enum ScanError: Error, Equatable, Sendable {
     case tooManyItems(limit: Int)
 }
 
-/// Why an item or a part of it was not taken: the label `reason` of two metrics.
-package enum ItemFault: UInt8, CaseIterable, Sendable {
-    case malformed = 0
-    case missing = 1
-    case outOfRange = 2
-    case duplicateKey = 3
-    case unknownValue = 4
-    /// The engine holds no more responders.
-    case responderLimit = 5
-    /// The person was erased and has not been named again (fine print F17).
-    case erased = 6
-
-    /// The label's value.
-    package var word: StaticString {
-        switch self {
-        case .malformed: "malformed"
-        case .missing: "missing"
-        case .outOfRange: "out_of_range"
-        case .duplicateKey: "duplicate_key"
-        case .unknownValue: "unknown_value"
-        case .responderLimit: "responder_limit"
-        case .erased: "erased"
-        }
-    }
-}
-
-/// One thing that was not taken, for the answer. It never repeats what the body said.
-package struct ItemNote: Equatable, Sendable {
-    /// The item's place in the body, from 0.
-    package var index: Int
-    /// The field, as a JSON pointer from the item on.
-    package var pointer: String
-    package var fault: ItemFault
-    /// What is wrong, for people.
-    package var detail: String
-
-    /// Makes a note about the item at `index`.
-    package init(index: Int, pointer: String, fault: ItemFault, detail: String) {
-        self.index = index
-        self.pointer = pointer
-        self.fault = fault
-        self.detail = detail
-    }
-}
-
 /// What was found in a body.
 package struct ScanResult: Sendable {
     /// The items to be folded.
     package var items = ItemList()
     /// Where each of them stood in the body.
     package var places: [UInt32] = []
-    /// Items that are not taken.
-    package var rejected: [ItemNote] = []
+    /// Items that are not taken; the first `ItemScanner.notesMax` of them.
+    package private(set) var rejected: [ItemNote] = []
     /// Parts of taken items that are not taken; the first `ItemScanner.notesMax` of them.
-    package var problems: [ItemNote] = []
+    package private(set) var problems: [ItemNote] = []
+    /// Items that are not taken, listed or not.
+    package private(set) var rejectedCount = 0
+    /// Notes whose texts were put together: what a body costs beyond its bytes, and no more than are
+    /// listed.
+    package private(set) var notesBuilt = 0
+    /// All items that are not taken, by `ItemFault`; empty while there is none.
+    private var rejectedCounts: [Int] = []
     /// All problems, by `ItemFault`; empty while there is none.
     private var problemCounts: [Int] = []
     /// Fields dropped unread because their names say that they hold a place.
     package var privateFieldsDropped = 0
+    /// Times that were read, by `TimeForm`.
+    package fileprivate(set) var timesRead: InlineArray<3, Int> = [0, 0, 0]
 
     package init() {}
 
     /// Items in the body.
-    package var itemCount: Int { items.count + rejected.count }
+    package var itemCount: Int { items.count + rejectedCount }
+
+    /// How many items are not taken for a reason, listed or not.
+    package func rejectedCount(_ fault: ItemFault) -> Int {
+        rejectedCounts.isEmpty ? 0 : rejectedCounts[Int(fault.rawValue)]
+    }
 
     /// How many problems of a kind there are, listed or not.
     package func problemCount(_ fault: ItemFault) -> Int {
         problemCounts.isEmpty ? 0 : problemCounts[Int(fault.rawValue)]
     }
 
-    /// Adds a problem; it is listed while there is room.
-    fileprivate mutating func add(_ problem: ItemNote) {
-        if problemCounts.isEmpty {
-            problemCounts = [Int](repeating: 0, count: ItemFault.allCases.count)
-        }
-        problemCounts[Int(problem.fault.rawValue)] += 1
-        if problems.count < ItemScanner.notesMax { problems.append(problem) }
+    /// Counts a problem; true while there is room for its note.
+    fileprivate mutating func countProblem(_ fault: ItemFault) -> Bool {
+        Self.count(fault, in: &problemCounts)
+        return problems.count < ItemScanner.notesMax
+    }
+
+    /// Lists a problem that was counted.
+    fileprivate mutating func list(_ problem: ItemNote) {
+        problems.append(problem)
+        notesBuilt += 1
+    }
+
+    /// Counts an item that is not taken; its note is there while there is room.
+    fileprivate mutating func addRejection(_ rejection: ItemScanner.Rejection) {
+        Self.count(rejection.fault, in: &rejectedCounts)
+        rejectedCount += 1
+        guard let note = rejection.note else { return }
+        rejected.append(note)
+        notesBuilt += 1
+    }
+
+    private static func count(_ fault: ItemFault, in counts: inout [Int]) {
+        if counts.isEmpty { counts = [Int](repeating: 0, count: ItemFault.allCases.count) }
+        counts[Int(fault.rawValue)] += 1
     }
 }
 
-/// Reads what backends post into items: the one parser on the hot path (design §1).
+/// Reads what backends post into items: the one parser on the hot path (Decisions).
 ///
 /// Strict about JSON, lenient about content: a bad value costs its field, a bad update itself, and
-/// an item falls only with its identity, a required field or its `received_at` (design §3).
+/// an item falls only with its identity, a required field or its `received_at` (I12).
 package struct ItemScanner {
-    /// Problems listed in an answer at most; all are counted.
+    /// Problems listed in an answer at most, and as many rejected items; all are counted, and only
+    /// what is listed is put into words: a body of eight million zeros has as many faults.
     package static let notesMax = 100
 
     let kind: ItemKind
-    private let limits: ScanLimits
+    let limits: ScanLimits
     private(set) var result = ScanResult()
     private var writer = ItemWriter()
     var place = 0
     private var seen: UInt64 = 0
+    /// Why the item that is read cannot be taken: its first fault is the one that is told.
+    private var rejection: Rejection?
     var scratch: [UInt8] = []
+    /// False for what was taken once already: a replay decides by what was stored.
+    private(set) var refusesPlaces = true
 
-    private init(kind: ItemKind, limits: ScanLimits) {
+    /// A fault that costs its item; the note is nil where no more are listed.
+    fileprivate struct Rejection {
+        let fault: ItemFault
+        let note: ItemNote?
+    }
+    /// The telemetry of the item that is being read, and what was told beside it.
+    var inside: Telemetry?
+    var beside: Telemetry?
+    private let isStrict: Bool
+    /// Unknown fields of the item that is being read.
+    private var unknownFields = 0
+
+    private init(kind: ItemKind, limits: ScanLimits, isStrict: Bool = false) {
         self.kind = kind
         self.limits = limits
+        self.isStrict = isStrict
     }
 
     /// Reads `body[range]`.
     ///
     /// Errors: `ScanError`, and then nothing of the body counts. A line that is not JSON rejects
-    /// that item alone: lines are framed, so that the rest of them can be trusted.
+    /// that item alone: lines are framed, so that the rest of them can be trusted. Where it
+    /// `isStrict`, an unknown field rejects its item (P3).
     package static func scan(
         _ body: Span<UInt8>, in range: Range<Int>? = nil, kind: ItemKind,
-        format: BodyFormat = .json, limits: ScanLimits = ScanLimits()
+        format: BodyFormat = .json, limits: ScanLimits = ScanLimits(), isStrict: Bool = false
     ) throws(ScanError) -> ScanResult {
-        var scanner = ItemScanner(kind: kind, limits: limits)
+        var scanner = ItemScanner(kind: kind, limits: limits, isStrict: isStrict)
         let range = range ?? 0..<body.count
         scanner.result.items.bytes.reserveCapacity(range.count / 2 + 16)
         switch format {
@@ -153,6 +163,7 @@ package struct ItemScanner {
         next cursor: inout JSONCursor, _ bytes: Span<UInt8>, kind: ItemKind
     ) throws(JSONError) -> ScanResult {
         var scanner = ItemScanner(kind: kind, limits: ScanLimits(itemsMax: .max, depthMax: 64))
+        scanner.refusesPlaces = false
         _ = try scanner.value(&cursor, bytes)
         return scanner.result
     }
@@ -176,12 +187,14 @@ package struct ItemScanner {
     ) throws(JSONError) -> Bool {
         guard cursor.peek(body) == UInt8(ascii: "[") else {
             try item(&cursor, body)
+            settle()
             return true
         }
         try cursor.open(UInt8(ascii: "["), body)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "]"), body)
         while more && place < limits.itemsMax {
             try item(&cursor, body)
+            settle()
             more = try cursor.hasNext(closing: UInt8(ascii: "]"), body)
         }
         return !more
@@ -192,21 +205,22 @@ package struct ItemScanner {
         while cursor.nextLine(body) {
             if cursor.isAtEnd(body) { continue }
             if place == limits.itemsMax { throw .tooManyItems(limit: limits.itemsMax) }
-            let before = (place, result.items.ends.count, result.rejected.count)
+            let before = result.items.ends.count
             do throws(JSONError) {
                 try item(&cursor, body)
                 try cursor.finish(body)
+                settle()
             } catch {
                 // A complete item with something behind it was listed already: take it back.
-                if result.items.ends.count > before.1 {
+                if result.items.ends.count > before {
                     result.items.ends.removeLast()
                     result.places.removeLast()
                 }
-                result.rejected.removeLast(result.rejected.count - before.2)
                 writer.abandon(in: &result.items)
-                place = before.0
+                // Whatever else it is, it is no JSON.
+                rejection = nil
                 reject("", .malformed, "not JSON: \(error.message)")
-                place += 1
+                settle()
             }
         }
     }
@@ -216,7 +230,6 @@ package struct ItemScanner {
     private mutating func item(
         _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) {
-        defer { place += 1 }
         writer.begin(kind, in: &result.items)
         guard cursor.peek(body) == UInt8(ascii: "{") else {
             try skip(&cursor, body)
@@ -224,8 +237,10 @@ package struct ItemScanner {
             return reject("", .malformed, "not an object")
         }
         seen = 0
+        unknownFields = 0
+        inside = nil
+        beside = nil
         scratch.removeAll(keepingCapacity: true)
-        let rejectedBefore = result.rejected.count
         var updateCount = 0
         try cursor.open(UInt8(ascii: "{"), body)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
@@ -244,18 +259,17 @@ package struct ItemScanner {
                     }
                 }
             } else {
+                noteUnknown(token, .item, body)
                 try skip(&cursor, body)
             }
             more = try cursor.hasNext(closing: UInt8(ascii: "}"), body)
         }
+        let kind = kind
         for field in ItemField.required(kind) where seen & field.bit == 0 {
-            if result.rejected.count > rejectedBefore { break }
             reject("/" + field.name(kind), .missing, "required")
         }
-        guard result.rejected.count == rejectedBefore else {
-            result.rejected.removeLast(result.rejected.count - rejectedBefore - 1)
-            return writer.abandon(in: &result.items)
-        }
+        if rejection != nil { return writer.abandon(in: &result.items) }
+        finishTelemetry()
         if updateCount > 0 {
             ItemWriter.number(.updates, UInt64(updateCount), to: &result.items.bytes)
             result.items.bytes.append(contentsOf: scratch)
@@ -295,27 +309,68 @@ package struct ItemScanner {
     /// Appends to the item that is being read.
     mutating func write(_ body: (inout [UInt8]) -> Void) { body(&result.items.bytes) }
 
+    /// Counts as what a time was read.
+    mutating func count(_ form: TimeForm) { result.timesRead[Int(form.rawValue)] += 1 }
+
     /// Counts a private field that was met outside of this file.
     mutating func countPrivateField() { result.privateFieldsDropped += 1 }
 
     // MARK: - Notes
 
     /// A field that cannot be taken: fatal for the item if it cannot do without.
-    mutating func refuse(_ field: ItemField, _ fault: ItemFault, _ detail: String) {
+    mutating func refuse(
+        _ field: ItemField, _ fault: ItemFault, _ detail: @autoclosure () -> String
+    ) {
+        let kind = kind
         if field.isVital(kind) {
-            reject("/" + field.name(kind), fault, detail)
+            reject("/" + field.name(kind), fault, detail())
         } else {
-            note("/" + field.name(kind), fault, detail)
+            note("/" + field.name(kind), fault, detail())
         }
     }
 
-    /// A part of an item that is dropped.
-    mutating func note(_ pointer: String, _ fault: ItemFault, _ detail: String) {
-        result.add(ItemNote(index: place, pointer: pointer, fault: fault, detail: detail))
+    /// A part of an item that is dropped. The texts are put together only where they are listed.
+    mutating func note(
+        _ pointer: @autoclosure () -> String, _ fault: ItemFault,
+        _ detail: @autoclosure () -> String
+    ) {
+        guard result.countProblem(fault) else { return }
+        result.list(ItemNote(index: place, pointer: pointer(), fault: fault, detail: detail()))
     }
 
-    private mutating func reject(_ pointer: String, _ fault: ItemFault, _ detail: String) {
-        result.rejected.append(
-            ItemNote(index: place, pointer: pointer, fault: fault, detail: detail))
+    /// A field that nobody knows: named while there is room, and counted, or fatal for the item (P3).
+    mutating func noteUnknown(
+        _ token: JSONCursor.StringToken, _ parent: UnknownField.Parent, _ body: Span<UInt8>
+    ) {
+        unknownFields += 1
+        if isStrict {
+            guard unknownFields == 1 else { return }
+            let field = UnknownField(token, parent, kind, body)
+            reject(field.pointer, .unknownField, field.detail)
+        } else if unknownFields <= UnknownField.namedMax, result.problems.count < Self.notesMax {
+            let field = UnknownField(token, parent, kind, body)
+            note(field.pointer, .unknownField, field.detail)
+        } else {
+            _ = result.countProblem(.unknownField)
+        }
+    }
+
+    private mutating func reject(
+        _ pointer: @autoclosure () -> String, _ fault: ItemFault,
+        _ detail: @autoclosure () -> String
+    ) {
+        guard rejection == nil else { return }
+        let isListed = result.rejected.count < Self.notesMax
+        rejection = Rejection(
+            fault: fault,
+            note: isListed
+                ? ItemNote(index: place, pointer: pointer(), fault: fault, detail: detail()) : nil)
+    }
+
+    /// Ends an item, taken or not.
+    private mutating func settle() {
+        if let rejection { result.addRejection(rejection) }
+        rejection = nil
+        place += 1
     }
 }

@@ -1,8 +1,8 @@
 /// The values of an item's fields.
 extension ItemScanner {
-    /// Bytes of a person's, region's, circle's or install's name at most. Source: design §3.
+    /// Bytes of a person's, region's, circle's or install's name at most. Source: I9.
     package static let nameBytesMax = 128
-    /// Circles of one person at most.
+    /// Circles of one person at most, whatever the settings say.
     package static let circlesMax = 64
     /// Bytes of a push token at most: Apple's and Google's stay below 300.
     package static let tokenBytesMax = 1024
@@ -34,7 +34,11 @@ extension ItemScanner {
         case .batteryLevel: try battery(&cursor, body)
         case .circles: try circles(&cursor, body)
         case .telemetry: try telemetry(&cursor, body)
-        case .updates, .privateField: try skip(&cursor, body)
+        case .permissionStatus, .locationServices, .powerMode, .appState, .queueDepth, .networkType:
+            var told = beside ?? Telemetry()
+            try telemetryMember(field, "/", &told, &cursor, body)
+            beside = told
+        case .updates, .reason, .privateField: try skip(&cursor, body)
         }
     }
 
@@ -53,6 +57,9 @@ extension ItemScanner {
             return refuse(
                 field, .outOfRange, "1 to \(bytesMax) bytes without control characters expected")
         }
+        if field == .region, isPlace(token, body) {
+            return refuse(field, .coordinate, Self.placeRefusal)
+        }
         write { ItemWriter.text(tag, token, body, to: &$0) }
     }
 
@@ -60,12 +67,16 @@ extension ItemScanner {
         _ field: ItemField, _ tag: ItemTag, _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) {
         guard let time = try time(&cursor, body) else {
-            return refuse(field, .malformed, "neither RFC 3339 nor integer milliseconds")
+            return refuse(field, .malformed, Self.noTime)
         }
         write { ItemWriter.time(tag, time, to: &$0) }
     }
 
-    /// The same as the static one, and counts the private fields in what is no time.
+    private static var noTime: String {
+        "neither RFC 3339 nor seconds or milliseconds since 1970"
+    }
+
+    /// Reads a time and counts as what it was read; nil if it is none.
     private mutating func time(
         _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) -> Timestamp? {
@@ -73,35 +84,15 @@ extension ItemScanner {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             try skip(&cursor, body)
             return nil
-        default: return try Self.time(&cursor, body)
-        }
-    }
-
-    /// Reads a time: an RFC 3339 string or integer milliseconds; nil if it is neither.
-    static func time(
-        _ cursor: inout JSONCursor, _ body: Span<UInt8>
-    ) throws(JSONError) -> Timestamp? {
-        switch cursor.peek(body) {
-        case UInt8(ascii: "\""):
-            let token = try cursor.string(body)
-            guard token.isEscaped else { return RFC3339.parse(body, token.range) }
-            let decoded = JSONText.decoded(token, body)
-            return RFC3339.parse(decoded.span, 0..<decoded.count)
         case UInt8(ascii: "0")...UInt8(ascii: "9"):
             let range = try cursor.number(body)
-            // Digits below a millisecond are cut (fine print F4).
-            var end = range.lowerBound
-            while end < range.upperBound, body[end] != UInt8(ascii: ".") { end += 1 }
-            for index in end..<range.upperBound where body[index] | 0x20 == UInt8(ascii: "e") {
-                return nil
-            }
-            guard let value = JSONText.natural(body, range.lowerBound..<end),
-                value <= RFC3339.millisecondsMax
-            else { return nil }
-            return Timestamp(milliseconds: value)
+            guard let (time, form) = TimeForm.time(body, range) else { return nil }
+            count(form)
+            return time
         default:
-            try cursor.skipValue(body)
-            return nil
+            let time = try TimeForm.text(&cursor, body)
+            if time != nil { count(.rfc3339) }
+            return time
         }
     }
 
@@ -117,6 +108,7 @@ extension ItemScanner {
         for (word, value) in words where word == told {
             return write { ItemWriter.number(tag, UInt64(value), to: &$0) }
         }
+        let kind = kind
         note("/" + field.name(kind), .unknownValue, "unknown value")
         if let other { write { ItemWriter.number(tag, UInt64(other), to: &$0) } }
     }
@@ -161,36 +153,6 @@ extension ItemScanner {
 
     // MARK: - Containers
 
-    private mutating func circles(
-        _ cursor: inout JSONCursor, _ body: Span<UInt8>
-    ) throws(JSONError) {
-        guard cursor.peek(body) == UInt8(ascii: "[") else {
-            try skip(&cursor, body)
-            return refuse(.circles, .malformed, "not an array")
-        }
-        var names: [[UInt8]] = []
-        var place = 0
-        try cursor.open(UInt8(ascii: "["), body)
-        var more = try cursor.hasFirst(closing: UInt8(ascii: "]"), body)
-        while more {
-            if cursor.peek(body) == UInt8(ascii: "\"") {
-                let token = try cursor.string(body)
-                if Self.isName(token, body, Self.nameBytesMax), names.count < Self.circlesMax {
-                    names.append(JSONText.decoded(token, body))
-                } else {
-                    note("/circles/\(place)", .outOfRange, "not a name, or more than 64")
-                }
-            } else {
-                try skip(&cursor, body)
-                note("/circles/\(place)", .malformed, "not a string")
-            }
-            place += 1
-            more = try cursor.hasNext(closing: UInt8(ascii: "]"), body)
-        }
-        let packed = CircleNames.pack(names)
-        write { ItemWriter.bytes(.circles, packed, to: &$0) }
-    }
-
     private mutating func telemetry(
         _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) {
@@ -202,22 +164,40 @@ extension ItemScanner {
         try cursor.open(UInt8(ascii: "{"), body)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
         while more {
-            let name = ShortWord(try cursor.key(body), body)
-            try telemetryMember(name, &telemetry, &cursor, body)
+            let token = try cursor.key(body)
+            let name = ShortWord(token, body)
+            if let field = ItemField.telemetry(name) {
+                if cursor.peek(body) == UInt8(ascii: "n") {
+                    try cursor.literal("null", body)
+                } else {
+                    try telemetryMember(field, "/telemetry/", &telemetry, &cursor, body)
+                }
+            } else if ItemField.isPrivate(name) {
+                countPrivateField()
+                try cursor.skipValue(body, onKey: { _, _ in false })
+            } else {
+                noteUnknown(token, .telemetry, body)
+                try skip(&cursor, body)
+            }
             more = try cursor.hasNext(closing: UInt8(ascii: "}"), body)
         }
-        write { ItemWriter.telemetry(telemetry, to: &$0) }
+        inside = telemetry
     }
 
+    /// Writes what stood inside `telemetry` over what stood beside it.
+    mutating func finishTelemetry() {
+        guard var told = beside ?? inside else { return }
+        if beside != nil, let inside { told.take(inside) }
+        write { ItemWriter.telemetry(told, to: &$0) }
+    }
+
+    /// Reads a member of the telemetry; `parent` is where it stands, for a problem's pointer.
     private mutating func telemetryMember(
-        _ name: ShortWord, _ telemetry: inout Telemetry, _ cursor: inout JSONCursor,
-        _ body: Span<UInt8>
+        _ field: ItemField, _ parent: StaticString, _ telemetry: inout Telemetry,
+        _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) {
-        if cursor.peek(body) == UInt8(ascii: "n") {
-            if ItemField.isPrivate(name) { countPrivateField() }
-            return try cursor.literal("null", body)
-        }
-        if name == "location_services" {
+        switch field {
+        case .locationServices:
             switch cursor.peek(body) {
             case UInt8(ascii: "t"):
                 try cursor.literal("true", body)
@@ -227,43 +207,36 @@ extension ItemScanner {
                 telemetry.locationServices = 2
             default:
                 try skip(&cursor, body)
-                note("/telemetry/location_services", .malformed, "neither true nor false")
+                note("\(parent)location_services", .malformed, "neither true nor false")
             }
-        } else if name == "queue_depth" {
+        case .queueDepth:
             guard let depth = try natural(&cursor, body) else {
-                return note("/telemetry/queue_depth", .malformed, "not an integer from 0 on")
+                return note("\(parent)queue_depth", .malformed, "not an integer from 0 on")
             }
             telemetry.queueDepth = UInt32(min(depth, Int64(Telemetry.queueDepthUnknown) - 1))
-        } else if name == "permission_status" {
-            telemetry.permissionStatus = try telemetryWord(0, &cursor, body)
-        } else if name == "power_mode" {
-            telemetry.powerMode = try telemetryWord(2, &cursor, body)
-        } else if name == "app_state" {
-            telemetry.appState = try telemetryWord(3, &cursor, body)
-        } else if name == "network_type" {
-            telemetry.networkType = try telemetryWord(4, &cursor, body)
-        } else if ItemField.isPrivate(name) {
-            countPrivateField()
-            try cursor.skipValue(body, onKey: { _, _ in false })
-        } else {
-            try skip(&cursor, body)
+        case .permissionStatus:
+            telemetry.permissionStatus = try telemetryWord(0, parent, &cursor, body)
+        case .powerMode: telemetry.powerMode = try telemetryWord(2, parent, &cursor, body)
+        case .appState: telemetry.appState = try telemetryWord(3, parent, &cursor, body)
+        case .networkType: telemetry.networkType = try telemetryWord(4, parent, &cursor, body)
+        default: try skip(&cursor, body)
         }
     }
 
     private mutating func telemetryWord(
-        _ index: Int, _ cursor: inout JSONCursor, _ body: Span<UInt8>
+        _ index: Int, _ parent: StaticString, _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) -> UInt8 {
         let field = Telemetry.fields[index]
         guard cursor.peek(body) == UInt8(ascii: "\"") else {
             try skip(&cursor, body)
-            note("/telemetry/\(field.name)", .malformed, "not a string")
+            note("\(parent)\(field.name)", .malformed, "not a string")
             return 0
         }
         let word = ShortWord(try cursor.string(body), body)
         for value in 1..<(field.values.count - 1) where word == ShortWord(field.values[value]) {
             return UInt8(value)
         }
-        note("/telemetry/\(field.name)", .unknownValue, "unknown value")
+        note("\(parent)\(field.name)", .unknownValue, "unknown value")
         return UInt8(field.values.count - 1)
     }
 
@@ -303,7 +276,8 @@ extension ItemScanner {
         try cursor.open(UInt8(ascii: "{"), body)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
         while more {
-            let name = ShortWord(try cursor.key(body), body)
+            let token = try cursor.key(body)
+            let name = ShortWord(token, body)
             if name == "sequence" {
                 update.sequence = try natural(&cursor, body) ?? -1
             } else if name == "captured_at" {
@@ -312,17 +286,16 @@ extension ItemScanner {
                 } else {
                     update.capturedAt = try time(&cursor, body)
                     if update.capturedAt == nil {
-                        note(
-                            "/updates/\(index)/captured_at", .malformed,
-                            "neither RFC 3339 nor integer milliseconds")
+                        note("/updates/\(index)/captured_at", .malformed, Self.noTime)
                     }
                 }
-            } else if name == "fix", cursor.peek(body) == UInt8(ascii: "\"") {
-                update.isCached = ShortWord(try cursor.string(body), body) == "cached"
+            } else if name == "fix" {
+                try fix(index, &update, &cursor, body)
             } else if ItemField.isPrivate(name) {
                 countPrivateField()
                 try cursor.skipValue(body, onKey: { _, _ in false })
             } else {
+                noteUnknown(token, .update(index), body)
                 try skip(&cursor, body)
             }
             more = try cursor.hasNext(closing: UInt8(ascii: "}"), body)
@@ -332,6 +305,19 @@ extension ItemScanner {
             return nil
         }
         return update
+    }
+
+    private mutating func fix(
+        _ index: Int, _ update: inout Update, _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) {
+        switch cursor.peek(body) {
+        case UInt8(ascii: "\""):
+            update.isCached = ShortWord(try cursor.string(body), body) == "cached"
+        case UInt8(ascii: "n"): try cursor.literal("null", body)
+        default:
+            try skip(&cursor, body)
+            note("/updates/\(index)/fix", .malformed, "not a string")
+        }
     }
 
     // MARK: - Words
@@ -347,37 +333,11 @@ extension ItemScanner {
         static let platform: [(ShortWord, UInt8)] = [
             ("ios", Platform.ios.rawValue), ("android", Platform.android.rawValue),
         ]
-        // There is no "off": it counts as the default (design §7 N5).
+        // There is no "off": it counts as the default (N5).
         static let sound: [(ShortWord, UInt8)] = [("default", 0), ("off", 0), ("silent", 1)]
         static let status: [(ShortWord, UInt8)] = [
             ("ONLINE", Status.online.rawValue), ("DEGRADED", Status.degraded.rawValue),
             ("OFFLINE", Status.offline.rawValue), ("UNKNOWN", Status.unknown.rawValue),
         ]
-    }
-
-    /// True for 1 to `bytesMax` bytes without control characters.
-    private static func isName(
-        _ token: JSONCursor.StringToken, _ body: Span<UInt8>, _ bytesMax: Int
-    ) -> Bool {
-        if token.isEscaped {
-            let decoded = JSONText.decoded(token, body)
-            return isName(decoded.span, 0..<decoded.count, bytesMax)
-        }
-        return isName(body, token.range, bytesMax)
-    }
-
-    private static func isName(
-        _ bytes: Span<UInt8>, _ range: Range<Int>, _ bytesMax: Int
-    ) -> Bool {
-        guard range.count >= 1, range.count <= bytesMax else { return false }
-        var previous: UInt8 = 0
-        for index in range {
-            let byte = bytes[index]
-            // C0, DEL, and C1, which UTF-8 writes as C2 80 to C2 9F.
-            if byte < 0x20 || byte == 0x7F { return false }
-            if previous == 0xC2 && byte < 0xA0 { return false }
-            previous = byte
-        }
-        return true
     }
 }

@@ -9,7 +9,7 @@ package struct JSONError: Error, Equatable, Sendable {
 /// A strict RFC 8259 reader over bytes that remembers nothing but its position.
 ///
 /// It is safe on any input: every access is bounds-checked, depth is counted, nothing recurses
-/// deeper than `depthMax`. Measured at the speed of unsafe pointers (design §1).
+/// deeper than `depthMax`. Measured at the speed of unsafe pointers (Decisions).
 package struct JSONCursor {
     /// The next byte to be read.
     package private(set) var position: Int

@@ -1,5 +1,8 @@
 /// What string and number tokens mean.
 package enum JSONText {
+    /// Bytes of an escape that stands for one byte, at most: `\u0041`.
+    static let escapeBytesMax = 6
+
     /// Appends the bytes that `token` stands for. The token was checked when it was read.
     package static func append(
         _ token: JSONCursor.StringToken, _ bytes: Span<UInt8>, to output: inout [UInt8]
@@ -29,7 +32,7 @@ package enum JSONText {
                     at += 6
                 }
                 if let scalar = Unicode.Scalar(scalar) {
-                    output.append(contentsOf: Array(String(scalar).utf8))
+                    output.append(contentsOf: UTF8.encode(scalar) ?? .init())
                 }
             default: output.append(escaped)
             }

@@ -24,6 +24,12 @@ struct ShortWord: Equatable, ExpressibleByStringLiteral {
     /// What `token` stands for.
     init(_ token: JSONCursor.StringToken, _ bytes: Span<UInt8>) {
         if token.isEscaped {
+            // What is longer than every word, however it is written, need not be decoded whole.
+            let most = (Self.bytesMax + 2) * JSONText.escapeBytesMax
+            var token = token
+            if token.range.count > most {
+                token.range = token.range.lowerBound..<(token.range.lowerBound + most)
+            }
             let decoded = JSONText.decoded(token, bytes)
             self.init(decoded.span.bytes)
         } else {

@@ -1,4 +1,4 @@
-/// Alerts, silences and what became of messages, for a scrape. Source: design §6, §8.
+/// Alerts, silences and what became of messages, for a scrape. Source: Contract/Alerts, V2.
 extension Exposition {
     mutating func appendAlerts(
         _ engine: Engine, _ regions: RegionLabels, _ alarms: [AlertName: AlertState]
@@ -40,10 +40,8 @@ extension Exposition {
         for state in AlertState.shown {
             counts[AlertSeries(.telemetryFeedDown, .warning, state)] = 0
         }
-        for (key, alert) in engine.alerts.all {
-            let labels = engine.labels(key, alert)
-            let word = labels.value(of: Array("severity".utf8))
-            let severity = Severity.allCases.first { $0.word.bytes == word } ?? .none
+        engine.alerts.forEach { key, alert in
+            let severity = engine.severity(key, alert)
             counts[AlertSeries(key.name, severity, alert.state), default: 0] += 1
         }
         for (name, state) in alarms {

@@ -2,7 +2,7 @@
 ///
 /// Everything is read from sums that are kept as people change: nobody looks at a responder, and
 /// no responder id can get into a label. Series that are known in advance stand at 0 from the
-/// first scrape. Source: design §8 (the names are literal).
+/// first scrape. Source: V1 (the names are literal).
 extension Exposition {
     /// Appends all families of the engine.
     ///
@@ -105,6 +105,12 @@ extension Exposition {
             "rollcall_regions_folded", .gauge,
             "Regions without a label of their own, summed as region \"other\".")
         sample(Quantity(regions.foldedCount))
+        family(
+            "rollcall_names", .gauge,
+            "Regions, circles and versions known now; settings under limits bound each.")
+        for kind in NameTableKind.allCases {
+            sample(["kind": .word(kind.word)], Quantity(engine[kind].count))
+        }
         family(
             "rollcall_responders_not_expected", .gauge,
             "Responders not expected to report, by first reason.")

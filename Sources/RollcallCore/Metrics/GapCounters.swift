@@ -1,7 +1,7 @@
 /// Gaps and verdicts counted together, so that the guess is graded by the outcome. Source: design
 /// §5 C3, §8.
 ///
-/// A gap that overlaps a blind window is held against nobody: it is counted apart.
+/// A gap of which too much was blind is held against nobody: it is counted apart (D5).
 package struct GapCounters: Equatable, Sendable {
     private static let platforms = Platform.allCases.count
     private static let verdicts = GapVerdict.allCases.count
@@ -14,9 +14,9 @@ package struct GapCounters: Equatable, Sendable {
     /// Watched time from opening to end, by verdict.
     private var lengths = [Histogram](
         repeating: Histogram(bounds: Histogram.gapBounds), count: verdicts)
-    /// Gaps that overlapped blindness when they reached OFFLINE.
+    /// Gaps of which too much had been blind when they reached OFFLINE.
     package private(set) var gapsBlind = 0
-    /// Verdicts of gaps that overlapped blindness at any time.
+    /// Verdicts of gaps of which too much was blind.
     package private(set) var verdictsBlind = 0
 
     package init() {}
@@ -45,7 +45,7 @@ package struct GapCounters: Equatable, Sendable {
 
     /// A gap reached OFFLINE.
     mutating func count(_ report: GapReport) {
-        guard report.blind.count == 0 else { return gapsBlind += 1 }
+        guard !report.isLeftOut else { return gapsBlind += 1 }
         let platform = Int(report.facts.platform.rawValue)
         gaps[Int(report.suspected.rawValue) * Self.platforms + platform] += 1
     }
@@ -53,7 +53,7 @@ package struct GapCounters: Equatable, Sendable {
     /// A gap has its verdict.
     mutating func judge(_ report: GapReport) {
         guard let verdict = report.verdict else { return }
-        guard report.blind.count == 0 else { return verdictsBlind += 1 }
+        guard !report.isLeftOut else { return verdictsBlind += 1 }
         judged[Self.index(report.suspected, verdict, report.facts.platform)] += 1
         lengths[Int(verdict.rawValue)].observe(report.length.count)
     }

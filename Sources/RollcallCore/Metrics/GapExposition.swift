@@ -1,9 +1,9 @@
-/// Gaps, verdicts and dark time, for a scrape. Source: design §5, §8.
+/// Gaps, verdicts and dark time, for a scrape. Source: Contract/Gaps, V2.
 extension Exposition {
     mutating func appendGaps(_ gaps: GapCounters) {
         family(
             "rollcall_gaps", .counter,
-            "Gaps that reached OFFLINE while the watch saw all of them, by suspected cause.")
+            "Gaps that reached OFFLINE while the watch saw them, by suspected cause.")
         for cause in GapCause.allCases {
             for platform in Platform.allCases {
                 sample(
@@ -33,7 +33,7 @@ extension Exposition {
         }
         family(
             "rollcall_gaps_blind", .counter,
-            "Gaps that overlapped blindness and count against nobody, by what they missed.")
+            "Gaps of which 5 % and 1 s or more were blind: left out, by what they are missing in.")
         sample(["stage": .word("offline")], Quantity(gaps.gapsBlind))
         sample(["stage": .word("verdict")], Quantity(gaps.verdictsBlind))
     }

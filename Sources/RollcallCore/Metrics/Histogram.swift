@@ -26,7 +26,7 @@ package struct Histogram: Equatable, Sendable {
     /// All observations.
     package var count: Int { counts.reduce(0, +) }
 
-    /// The memo's delay buckets, in milliseconds. Source: design §8.
+    /// The memo's delay buckets, in milliseconds. Source: V1.
     package static let delayBounds: [Int64] = [
         500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 90_000, 180_000, 300_000, 600_000,
         1_800_000, 3_600_000, 14_400_000,

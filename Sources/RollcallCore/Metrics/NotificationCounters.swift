@@ -1,4 +1,4 @@
-/// What became of messages, by receiver; it goes on over restarts (design §8).
+/// What became of messages, by receiver; it goes on over restarts (V2).
 package struct NotificationCounters: Equatable, Sendable {
     private var counts: [[UInt8]: [Int]] = [:]
 

@@ -1,4 +1,4 @@
-/// What became of nudges and wakes; it goes on over restarts (design §8).
+/// What became of nudges and wakes; it goes on over restarts (V2).
 package struct NudgeCounters: Equatable, Sendable {
     /// Decided to be sent, and in dry runs.
     package private(set) var sent = 0

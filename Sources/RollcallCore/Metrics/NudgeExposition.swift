@@ -1,4 +1,4 @@
-/// Nudges, wakes and what became of their pushes, for a scrape. Source: design §7 N8, N9, §8.
+/// Nudges, wakes and what became of their pushes, for a scrape. Source: N8, N9, §8.
 extension Exposition {
     mutating func appendNudges(_ nudges: NudgeCounters) {
         family(

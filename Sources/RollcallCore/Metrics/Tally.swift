@@ -19,6 +19,8 @@ package struct Tally: Sendable {
     /// Flapping people, and UNKNOWN people beyond the degraded threshold, by region.
     private var flappingByRegion: [UInt32: Int] = [:]
     private var unheardByRegion: [UInt32: Int] = [:]
+    /// Gaps that are open, by what is suspected.
+    package internal(set) var openGaps = OpenGaps()
     /// Ages of the active people's last locations.
     package private(set) var ages = LocationAges()
 
@@ -136,7 +138,7 @@ package struct Tally: Sendable {
     }
 }
 
-/// What the engine counted since its store began; it goes on over restarts (design §8).
+/// What the engine counted since its store began; it goes on over restarts (V2).
 package struct Counters: Equatable, Sendable {
     /// From × to, index from × 4 + to.
     package var transitions = [Int](repeating: 0, count: 16)

@@ -1,4 +1,4 @@
-/// What makes an alert the same one over time. Source: design §6 A1.
+/// What makes an alert the same one over time. Source: A1.
 package struct AlertKey: Hashable, Sendable {
     package var name: AlertName
     package var subject: AlertSubject
@@ -10,7 +10,7 @@ package struct AlertKey: Hashable, Sendable {
     }
 }
 
-/// An alert that is pending or firing. Source: design §6 A1.
+/// An alert that is pending or firing. Source: A1.
 package struct Alert: Equatable, Sendable {
     /// A receiver that was told of it.
     package struct Told: Equatable, Sendable {
@@ -77,7 +77,7 @@ package struct Alert: Equatable, Sendable {
     }
 }
 
-/// The numbers behind an alert. Source: design §6 A2 to A4.
+/// The numbers behind an alert. Source: A2 to A4.
 package struct AlertFigures: Equatable, Sendable {
     /// OFFLINE people, flapping people, people without contact, or missing sources.
     package var count = 0
@@ -91,7 +91,7 @@ package struct AlertFigures: Equatable, Sendable {
     }
 }
 
-/// A change of an alert, as it is told. Source: design §6, fine print F5.
+/// A change of an alert, as it is told. Source: Contract/Alerts, F5.
 package struct AlertReport: Equatable, Sendable {
     package var key: AlertKey
     package var state: AlertState

@@ -1,4 +1,4 @@
-/// When each alert fires. Source: design §6, §11.
+/// When each alert fires. Source: Contract/Alerts, V8.
 package struct AlertRules: Equatable, Sendable {
     /// What every alert has.
     package struct Rule: Equatable, Sendable {

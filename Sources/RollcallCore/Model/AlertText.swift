@@ -1,4 +1,4 @@
-/// An alert in words: for whoever is woken by it. Source: design §6, peers' P28.
+/// An alert in words: for whoever is woken by it. Source: Contract/Alerts.
 ///
 /// The title stands alone: at most 140 characters with where, how many and why.
 package struct AlertText {
@@ -9,12 +9,18 @@ package struct AlertText {
 
     private let member: NoticeMember
     private let facts: AlertFacts
+    /// The numbers that causes and people belong to, if those are not the numbers of now (D7).
+    private let first: AlertFigures?
     private let name: (Int) -> [UInt8]?
 
-    /// The words for `member`; `name` gives people's ids, nil of somebody erased.
-    package init(_ member: NoticeMember, name: @escaping (Int) -> [UInt8]?) {
+    /// The words for `member`; `name` gives people's ids, nil of somebody erased. `fired` are the
+    /// numbers of the instant whose causes and people the member has, nil if they are its own.
+    package init(
+        _ member: NoticeMember, fired: AlertFigures? = nil, name: @escaping (Int) -> [UInt8]?
+    ) {
         self.member = member
         facts = member.facts
+        first = fired == member.facts.figures ? nil : fired
         self.name = name
     }
 
@@ -41,9 +47,15 @@ package struct AlertText {
         switch member.name {
         case .highOfflineRate: return "\(place): \(count) of \(total) offline\(causes)"
         case .noOnlineResponders:
+            if isOver {
+                return total == 0
+                    ? "\(place): nobody is expected"
+                    : "\(place): \(count) of \(total) out of contact"
+            }
             if facts.isUnstaffed { return "\(place): nobody is on duty" }
-            return "\(place): nobody online, \(count) of \(total) silent\(causes)"
+            return "\(place): nobody online, \(count) of \(total) out of contact\(causes)"
         case .responderFlapping:
+            if isOver, count == 0 { return "\(place): nobody keeps dropping out" }
             let people = count == 1 ? "1 responder keeps" : "\(count) responders keep"
             return "\(place): \(people) dropping out\(causes)"
         case .rollcallDrill: return "DRILL: a test of the way to you, nothing is wrong"
@@ -78,7 +90,8 @@ package struct AlertText {
 
     private var causes: String {
         let text = causeList
-        return text.isEmpty ? "" : ": \(text)"
+        if text.isEmpty { return "" }
+        return first.map { "; when it fired \($0.count): \(text)" } ?? ": \(text)"
     }
 
     /// `4 low_power, 2 no_network`.
@@ -90,11 +103,13 @@ package struct AlertText {
 
     /// Some sentences: what is passed, who, since when, what we missed.
     package var description: String {
+        if isOver { return ended }
         var sentences = [passed]
         if !people.isEmpty {
-            let rest = facts.figures.count - people.count
+            let rest = (first ?? facts.figures).count - people.count
             let more = rest > 0 ? " and \(rest) more" : ""
-            sentences.append("Responders: \(people.joined(separator: ", "))\(more).")
+            let when = first == nil ? "" : " when it fired"
+            sentences.append("Responders\(when): \(people.joined(separator: ", "))\(more).")
         }
         if let last = facts.lastBatchAt, member.name != .telemetryFeedDown {
             sentences.append("No batch came from anyone since \(Self.clock(last)).")
@@ -103,10 +118,34 @@ package struct AlertText {
             sentences.append(
                 "Rollcall itself was not running from \(Self.clock(from)) to \(Self.clock(to)).")
         }
-        if isOver {
-            sentences.append("Over since \(Self.clock(member.endsAt)).")
-        }
         return sentences.filter { !$0.isEmpty }.joined(separator: " ")
+    }
+
+    /// What holds at the end, and nothing of what held before it (D7).
+    private var ended: String {
+        let span =
+            "It fired at \(Self.clock(member.startsAt)) and is over since "
+            + "\(Self.clock(member.endsAt))."
+        return [now, span].filter { !$0.isEmpty }.joined(separator: " ")
+    }
+
+    private var now: String {
+        let (count, total) = (facts.figures.count, facts.figures.total)
+        switch member.name {
+        case .highOfflineRate:
+            return "\(count) of \(total) active responders are OFFLINE now (\(percent))."
+        case .noOnlineResponders:
+            return total == 0
+                ? "Nobody is expected there now."
+                : "\(count) of \(total) active responders are out of contact now."
+        case .responderFlapping:
+            return count == 0
+                ? "Nobody changes between ONLINE and OFFLINE \(facts.limit) times within "
+                    + "\(Self.span(facts.span)) any more." : passed
+        case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
+            .telemetryFeedDown, .watchdog:
+            return ""
+        }
     }
 
     private var passed: String {
@@ -121,7 +160,7 @@ package struct AlertText {
                 return "Nobody is active in a region that must always be staffed\(lasting)."
             }
             return "None of \(total) active responders is ONLINE\(lasting); "
-                + "\(count) \(count == 1 ? "is" : "are") silent\(causes)."
+                + "\(count) \(count == 1 ? "is" : "are") out of contact\(causes)."
         case .responderFlapping:
             return "\(count) \(count == 1 ? "responder" : "responders") changed between ONLINE and "
                 + "OFFLINE at least \(facts.limit) times within \(Self.span(facts.span))."

@@ -1,5 +1,5 @@
 /// The alerts, by their names. The raw values are stored, and those of what is judged follow the
-/// alphabet (F1). Source: design §6.
+/// alphabet (F1). Source: Contract/Alerts.
 package enum AlertName: UInt8, CaseIterable, Sendable {
     case highOfflineRate = 0
     case noOnlineResponders = 1
@@ -15,6 +15,11 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     case watchdog = 7
     /// Told from memory too: what was known went with a store that was damaged or gone.
     case rollcallStateLost = 8
+
+    /// Those that there may be one of for each region.
+    static let ofRegions: [AlertName] = [
+        .highOfflineRate, .noOnlineResponders, .responderFlapping,
+    ]
 
     /// The name as everybody else writes it.
     package var word: StaticString {
@@ -51,7 +56,7 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
 ///     inactive ──true──► pending ──for──► firing ──false, keep_firing_for──► resolved
 ///                           └──false──► inactive
 ///
-/// Source: design §6 A1, fine print F27.
+/// Source: A1, F27.
 package enum AlertState: UInt8, CaseIterable, Sendable {
     /// Not true any more, and it never fired.
     case inactive = 0

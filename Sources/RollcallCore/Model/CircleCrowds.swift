@@ -1,6 +1,6 @@
 /// Who is whose company, kept as people change so that nobody is searched for: of each circle, and of
-/// each region, how many are active and who they are as long as it is one. Source: design §7 N3,
-/// fine print F33.
+/// each region, how many are active and who they are as long as it is one. Source: N3,
+/// F33.
 ///
 /// A circle is told by its number in the table of sets of circles, where it stands as a set of one.
 struct CircleCrowds: Sendable {

@@ -1,4 +1,4 @@
-/// The two kinds of dark time. Source: design §5 C4.
+/// The two kinds of dark time. Source: C4.
 package enum DarkKind: UInt8, CaseIterable, Sendable {
     /// Active, and the last contact older than the degraded threshold.
     case contact = 0
@@ -56,7 +56,7 @@ struct DarkKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// Dark time that was booked, by region and platform. Source: design §8.
+/// Dark time that was booked, by region and platform. Source: V2.
 package struct DarkTotals: Equatable, Sendable {
     /// Milliseconds.
     private(set) var contact: [DarkKey: Int64] = [:]
@@ -79,14 +79,14 @@ package struct DarkTotals: Equatable, Sendable {
         shown[key] = max(shown[key] ?? 0, value)
     }
 
-    /// Lets go of regions whose number may be given to another name.
-    mutating func drop(where isDropped: (UInt32) -> Bool) {
-        func isKept(_ entry: (key: DarkKey, value: Int64)) -> Bool {
-            entry.key.region == .max || !isDropped(entry.key.region)
+    /// Lets go of a region whose number may be given to another name.
+    mutating func drop(_ region: UInt32) {
+        for platform in Platform.allCases {
+            let key = DarkKey(region: region, platform: platform)
+            contact[key] = nil
+            location[key] = nil
+            shown[key] = nil
         }
-        contact = contact.filter(isKept)
-        location = location.filter(isKept)
-        shown = shown.filter(isKept)
     }
 
     mutating func code(_ archive: inout Archive) {

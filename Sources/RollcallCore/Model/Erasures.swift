@@ -17,8 +17,8 @@ package enum ErasedPerson: Equatable, Sendable {
     }
 }
 
-/// Hashes of erased ids, refused for the retention or until somebody names them again. Source: fine
-/// print F17.
+/// Hashes of erased ids, refused for the retention or until somebody names them again. Source:
+/// F17.
 package struct Erasures: Sendable {
     struct Entry: Sendable {
         /// When it was last asked for.

@@ -1,4 +1,4 @@
-/// Facts about a person that have a time of their own, each two bits apart. Source: fine print F15.
+/// Facts about a person that have a time of their own, each two bits apart. Source: F15.
 struct FactSet: OptionSet, Sendable {
     var rawValue: UInt32
 
@@ -29,7 +29,7 @@ struct FactSet: OptionSet, Sendable {
 }
 
 /// When a fact was told: for which instant, and by which batch, to decide between two that tell for
-/// the same instant. Source: design §3 I2.
+/// the same instant. Source: I2.
 struct FactTime: Equatable, Sendable {
     /// Marks a sequence of which only the low bits are kept.
     private static let large: UInt32 = 1 << 31

@@ -1,4 +1,4 @@
-/// Somebody's changes between ONLINE and OFFLINE. Source: design §6 A3, fine print F28.
+/// Somebody's changes between ONLINE and OFFLINE. Source: A3, F28.
 struct Flapping: Equatable, Sendable {
     /// Changes remembered at most: settings can ask for no more. What today's rules need is not enough:
     /// tomorrow's may ask for more of them.

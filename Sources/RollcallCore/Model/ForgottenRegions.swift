@@ -1,5 +1,5 @@
 /// Regions whose names an erasure took away: who else had them is not known any more, and a region
-/// may name a person. Source: design §3, DELETE /v1/responders/{id}.
+/// may name a person. Source: I11, DELETE /v1/responders/{id}.
 extension Engine {
     /// True of the name of a region that nobody has and the settings do not name.
     package func hasForgotten(region: [UInt8]) -> Bool {

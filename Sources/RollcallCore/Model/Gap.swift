@@ -1,4 +1,4 @@
-/// A gap as the engine follows it, from the opening to the verdict. Source: design §5.
+/// A gap as the engine follows it, from the opening to the verdict. Source: Contract/Gaps.
 struct Gap: Equatable, Sendable {
     /// What was told of it last.
     var report = GapReport()
@@ -101,6 +101,7 @@ extension GapReport {
         archive.code(&blind)
         facts.code(&archive)
         seen.code(&archive)
+        archive.code(&silent)
     }
 }
 

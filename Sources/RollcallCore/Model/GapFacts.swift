@@ -1,5 +1,5 @@
 /// What was known of a phone when its gap was judged: the evidence of a suspicion, as facts.
-/// Source: design §5 C1.
+/// Source: C1.
 package struct GapFacts: Equatable, Sendable {
     /// Wall time of the last contact; `distantPast` if there was none.
     package var lastContactAt = Timestamp.distantPast
@@ -20,7 +20,7 @@ package struct GapFacts: Equatable, Sendable {
     package init() {}
 }
 
-/// Those who fell out of contact together. Source: design §5 C1, fine print F25.
+/// Those who fell out of contact together. Source: C1, F25.
 package struct GapGroup: Equatable, Sendable {
     /// The group's number, rising from 1 on.
     package var id: Int64 = 0
@@ -34,7 +34,7 @@ package struct GapGroup: Equatable, Sendable {
     package init() {}
 }
 
-/// What the return showed: the evidence of a verdict. Source: design §5 C2, fine print F26.
+/// What the return showed: the evidence of a verdict. Source: C2, F26.
 package struct GapReturn: Equatable, Sendable {
     /// Wall time of the return as it was folded; `distantPast` while the gap is open.
     package var at = Timestamp.distantPast
@@ -56,7 +56,7 @@ package struct GapReturn: Equatable, Sendable {
     package init() {}
 }
 
-/// A gap as it is told, stored and shown: one state of it. Source: design §5, fine print F5.
+/// A gap as it is told, stored and shown: one state of it. Source: Contract/Gaps, F5.
 package struct GapReport: Equatable, Sendable {
     package var state = GapState.open
     /// The gap's number, rising from 1 on; 0 until it counts (C1: once it has reached OFFLINE).
@@ -75,12 +75,26 @@ package struct GapReport: Equatable, Sendable {
     package var closedAt = Timestamp.distantPast
     /// Watched time from the opening to the end.
     package var length = Milliseconds(0)
-    /// How long we were blind between the last contact and now, or the end. A gap with any is held
-    /// against nobody.
+    /// How long we were blind between the last contact and now, or the end. A gap with much of it is
+    /// held against nobody: see `isLeftOut`.
     package var blind = Milliseconds(0)
+    /// Running time from the last contact to now, or the end; 0 in what older versions stored.
+    package var silent = Milliseconds(0)
     package var facts = GapFacts()
     /// What the return showed.
     package var seen = GapReturn()
 
     package init() {}
+
+    /// True if so much of it was not seen that it counts in no statistics (D5).
+    package var isLeftOut: Bool {
+        let seen = Milliseconds(length.count.addingReportingOverflow(blind.count).partialValue)
+        return Self.isLeftOut(blind: blind, of: max(silent, seen))
+    }
+
+    /// True if at least 5 % of a stretch, and at least 1 s, was blind.
+    package static func isLeftOut(blind: Milliseconds, of span: Milliseconds) -> Bool {
+        blind >= BlindReason.toldFrom
+            && blind.count >= span.count / 20 + (span.count % 20 > 0 ? 1 : 0)
+    }
 }

@@ -1,5 +1,5 @@
 /// What is thought to have silenced a phone, on what it last said. The raw values are in the order
-/// in which they are tried: the first that holds is the suspicion. Source: design §5 C1.
+/// in which they are tried: the first that holds is the suspicion. Source: C1.
 package enum GapCause: UInt8, CaseIterable, Sendable {
     /// The person, or a policy of the phone, took the location permission away.
     case permissionDenied = 0
@@ -40,7 +40,7 @@ package enum GapCause: UInt8, CaseIterable, Sendable {
 }
 
 /// What a gap turned out to be. The raw values are in the order in which they are tried; each says
-/// what it proves and what it does not. Source: design §5 C2, fine print F24, F26.
+/// what it proves and what it does not. Source: C2, F24, F26.
 package enum GapVerdict: UInt8, CaseIterable, Sendable {
     /// A new install began between the gap's opening and the verdict. Proves that the app's data
     /// were gone; not when, nor that the install before had stopped by itself.
@@ -84,7 +84,7 @@ package enum GapVerdict: UInt8, CaseIterable, Sendable {
 ///       │                  └──not expected──► closed, verdict at once
 ///       └──contact before OFFLINE──► closed: mere lateness
 ///
-/// Source: design §5 C1, C2, fine print F5, F24, F25.
+/// Source: C1, C2, F5, F24, F25.
 package enum GapState: UInt8, CaseIterable, Sendable {
     /// The responder fell out of contact.
     case open = 0

@@ -36,7 +36,7 @@ extension [Label] {
     }
 }
 
-/// A condition on one label. Source: design §6 A7.
+/// A condition on one label. Source: A7.
 package struct LabelMatcher: Equatable, Sendable {
     package var name: [UInt8]
     /// False for `!=`.

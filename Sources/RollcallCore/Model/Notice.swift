@@ -1,5 +1,5 @@
 /// What a receiver is to be told about alerts of one name: decided in one judging, one message.
-/// Source: design §6 A8, A9.
+/// Source: A8, A9.
 package struct Notice: Equatable, Sendable {
     /// What it says. The raw values are stored.
     package enum Kind: UInt8, CaseIterable, Sendable {
@@ -141,7 +141,7 @@ package struct AlertFacts: Equatable, Sendable {
     }
 }
 
-/// Why somebody who should be told is not. Source: design §6 A6, A7, A10.
+/// Why somebody who should be told is not. Source: A6, A7, A10.
 package enum MuteReason: Equatable, Sendable {
     /// A silence, by its number.
     case silence(Int64)
@@ -171,7 +171,7 @@ package enum MuteReason: Equatable, Sendable {
     }
 }
 
-/// An alert fires and a receiver is not told of it. Source: design §6 A10.
+/// An alert fires and a receiver is not told of it. Source: A10.
 package struct Mute: Equatable, Sendable {
     package var key: AlertKey
     package var incident: Int64
@@ -208,7 +208,7 @@ package struct Mute: Equatable, Sendable {
 }
 
 /// What finally became of a message to one address of a receiver. The raw values are stored.
-/// Source: design §6 A9.
+/// Source: A9.
 package enum NoticeOutcome: UInt8, CaseIterable, Sendable {
     /// It took it.
     case delivered = 0
@@ -233,7 +233,7 @@ package enum NoticeOutcome: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// The end of a message, as the engine learns of it. Source: design §1 J1.
+/// The end of a message, as the engine learns of it. Source: J1.
 package struct NoticeEnd: Equatable, Sendable {
     /// The notice's number.
     package var notice: Int64

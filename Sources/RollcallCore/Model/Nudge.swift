@@ -76,7 +76,7 @@ package struct NudgeFacts: Equatable, Sendable {
     }
 }
 
-/// An entry of the nudge ledger. Source: design §7 N8.
+/// An entry of the nudge ledger. Source: N8.
 package struct NudgeReport: Equatable, Sendable {
     /// What was decided, or became known. The raw values are stored.
     package enum Kind: UInt8, Sendable {

@@ -1,4 +1,4 @@
-/// When people are asked to open their app. Source: design §7, §11; fine print F31 to F34.
+/// When people are asked to open their app. Source: Contract/Nudges, V8; F31 to F34.
 package struct NudgeRules: Equatable, Sendable {
     /// Whether nudges are decided, and sent. The raw values are stored.
     package enum Mode: UInt8, CaseIterable, Sendable {

@@ -9,7 +9,7 @@ package enum PushKind: UInt8, CaseIterable, Sendable {
     package var word: StaticString { self == .nudge ? "nudge" : "wake" }
 }
 
-/// What finally became of a push. The raw values are stored. Source: design §7 N7.
+/// What finally became of a push. The raw values are stored. Source: N7.
 package enum PushOutcome: UInt8, CaseIterable, Sendable {
     /// The sink took it; of Expo: the receipt says that the phone's system did.
     case delivered = 0
@@ -40,7 +40,7 @@ package enum PushOutcome: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// The end of a push, as the engine learns of it. Source: design §1 J1, `outcome`.
+/// The end of a push, as the engine learns of it. Source: J1, `outcome`.
 package struct PushEnd: Equatable, Sendable {
     /// The push's number.
     package var number: Int64

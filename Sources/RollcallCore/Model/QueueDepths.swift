@@ -1,5 +1,5 @@
 /// The depths of a phone's queue in the last three batches that told one, by when the batches were
-/// received. Kept only of phones of which one is not 0. Source: design §5 C1, fine print F25.
+/// received. Kept only of phones of which one is not 0. Source: C1, F25.
 struct QueueDepths: Sendable {
     struct Entry: Equatable, Sendable {
         /// When the batch was received.

@@ -1,4 +1,4 @@
-/// How a receiver is talked to. The raw values are stored. Source: design §6 A8.
+/// How a receiver is talked to. The raw values are stored. Source: A8.
 package enum ReceiverKind: UInt8, CaseIterable, Sendable {
     case alertmanager = 0
     case webhook = 1
@@ -19,7 +19,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// Who is told, as far as it decides: never a URL, never a secret (J1). Source: design §6 A8.
+/// Who is told, as far as it decides: never a URL, never a secret (J1). Source: A8.
 package struct Receiver: Equatable, Sendable {
     /// Receivers at most.
     package static let countMax = 64
@@ -33,6 +33,8 @@ package struct Receiver: Equatable, Sendable {
     package var sendsResolved = true
     /// How long until somebody who was told is told again; runs also while blind.
     package var repeatInterval = Milliseconds.seconds(4 * 3600)
+    /// Of `alertmanager`: how long it takes something to fire that it is not told of again (D9).
+    package var resolveTimeout = Milliseconds.seconds(15 * 60)
     /// Addresses, each of which is told.
     package var targets = 1
 
@@ -42,11 +44,13 @@ package struct Receiver: Equatable, Sendable {
         self.kind = kind
     }
 
+    private static let alertName = Array("alertname".utf8)
+    private static let watchdog = AlertName.watchdog.word.bytes
+
     /// True if an alert with `labels` is for this receiver. The watchdog goes only to those who
     /// name it (A5).
     package func wants(_ labels: [Label]) -> Bool {
-        let name = "alertname".utf8.map { $0 }
-        let watchdog = AlertName.watchdog.word.bytes
+        let (name, watchdog) = (Self.alertName, Self.watchdog)
         if labels.value(of: name) == watchdog, !match.demand(watchdog, of: name) { return false }
         return match.fit(labels)
     }

@@ -1,5 +1,5 @@
 /// What the watch knows of one person: numbers and places only, so that a page of them is copied
-/// as plain memory (design §1 J5). What few people have lives in the engine's side tables.
+/// as plain memory (J5). What few people have lives in the engine's side tables.
 package struct Responder: Sendable {
     // Fields stand by their size, the largest first: a hole between two would be there a million
     // times. What a batch looks at are eight bytes each, the other instants six.
@@ -81,7 +81,7 @@ package struct Responder: Sendable {
     /// True if some contact ever was.
     package var wasHeard: Bool { lastContact > .distantPast }
 
-    /// Why the person is not expected; nil if they are active. Source: design §4 L1.
+    /// Why the person is not expected; nil if they are active. Source: L1.
     package var notExpected: NotExpected? {
         if isRetired { return .retired }
         if isForgotten { return .forgotten }
@@ -125,7 +125,7 @@ extension Responder {
         }
     }
 
-    /// True if the backend told the duty state, not a batch (fine print F15).
+    /// True if the backend told the duty state, not a batch (F15).
     package var isDutyByBackend: Bool {
         get { marks[.dutyByBackend] }
         set { marks[.dutyByBackend] = newValue }

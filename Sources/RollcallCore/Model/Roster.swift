@@ -1,7 +1,7 @@
 /// Everybody that was ever mentioned, by number and by id.
 ///
 /// Numbers are given in the order of enrolment and never reused. People stand in pages, so that a
-/// checkpoint can hold on to the pages of one instant while the watch goes on (design §1 J5).
+/// checkpoint can hold on to the pages of one instant while the watch goes on (J5).
 package struct Roster: Sendable {
     /// People a page: 14 KB, which is what somebody's first change costs while a checkpoint holds on
     /// to it.
@@ -87,7 +87,7 @@ package struct Roster: Sendable {
         self[number] = nobody
     }
 
-    /// True if the id of `a` comes before that of `b`, by bytes (fine print F1).
+    /// True if the id of `a` comes before that of `b`, by bytes (F1).
     func precedes(_ a: Int, _ b: Int) -> Bool {
         let id = idBytes.span.extracting(Self.idRange(pages, a)).bytes
         return id.precedes(idBytes.span.extracting(Self.idRange(pages, b)).bytes)

@@ -1,4 +1,4 @@
-/// How a roster comes. Source: design §3.
+/// How a roster comes. Source: I11.
 package struct RosterTerms: Equatable, Sendable {
     /// True if it may retire more than half of the active.
     package var allowsShrink: Bool

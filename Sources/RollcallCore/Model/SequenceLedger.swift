@@ -1,4 +1,4 @@
-/// The sequences received from one install of the app, as ranges. Source: design §3 I1.
+/// The sequences received from one install of the app, as ranges. Source: I1.
 package struct Install: Equatable, Sendable {
     /// Ranges kept at most; the oldest hole closes when there would be one more.
     package static let rangesMax = 64
@@ -8,7 +8,7 @@ package struct Install: Equatable, Sendable {
     /// Received sequences, ascending, neither touching nor overlapping.
     package var ranges: [ClosedRange<Int64>] = []
     /// The top of the newest closed hole; −1 while none is closed. What arrives at or below it is
-    /// late (fine print F13).
+    /// late (F13).
     package var closedThrough: Int64 = -1
     /// `captured_at`, as sent, of the update that began the install.
     package var firstCapturedAt: Timestamp?
@@ -63,11 +63,11 @@ package struct Install: Equatable, Sendable {
     }
 }
 
-/// What was received from one person's phones: their last installs. Source: design §3 I1, I3.
+/// What was received from one person's phones: their last installs. Source: I1, I3.
 package struct SequenceLedger: Equatable, Sendable {
     /// Installs remembered at most.
     package static let installsMax = 4
-    /// Forgotten installs whose ids are kept at most (fine print F14).
+    /// Forgotten installs whose ids are kept at most (F14).
     package static let forgottenMax = 16
 
     /// Oldest first; the last one is current.
@@ -98,6 +98,17 @@ package struct SequenceLedger: Equatable, Sendable {
         installs[0].ranges[installs[0].ranges.count - 1] = newest.lowerBound...update.sequence
         installs[0].note(update.capturedAt)
         return .accepted
+    }
+
+    /// True if a late update was captured, as sent, after all that was taken from this person; the next
+    /// must be captured after it (P9).
+    mutating func isNews(late capturedAt: Timestamp) -> Bool {
+        guard let current = installs.indices.last else { return false }
+        if let newest = installs.compactMap(\.newestCapturedAt).max(), capturedAt <= newest {
+            return false
+        }
+        installs[current].newestCapturedAt = capturedAt
+        return true
     }
 
     /// Makes the install that `id` names current or known, as a batch without updates does.
@@ -150,6 +161,9 @@ package struct SequenceLedger: Equatable, Sendable {
         installs.append(Install(id: id))
         if installs.count > Self.installsMax {
             let oldest = installs.removeFirst()
+            if let newest = oldest.newestCapturedAt {
+                installs[0].newestCapturedAt = max(installs[0].newestCapturedAt ?? newest, newest)
+            }
             if oldest.id != 0 { forgotten.append(oldest.id) }
             if forgotten.count > Self.forgottenMax { forgotten.removeFirst() }
         }

@@ -1,7 +1,7 @@
 /// What few people have, by their numbers.
 ///
 /// It stands in pages like the roster, so that a checkpoint can hold on to the pages of one instant
-/// while the watch goes on (design §1 J5): a dictionary would be copied whole, at a million entries
+/// while the watch goes on (J5): a dictionary would be copied whole, at a million entries
 /// for longer than a turn may take.
 struct SideTable<Value: Sendable>: Sendable {
     /// The entries of one page of people, by rising place, which stands in what a value leaves free at

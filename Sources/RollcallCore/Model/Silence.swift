@@ -1,4 +1,4 @@
-/// A mute of notifications: a pager user's silence, not a gap. Source: design §6 A7.
+/// A mute of notifications: a pager user's silence, not a gap. Source: A7.
 package struct Silence: Equatable, Sendable {
     /// Silences in force at most.
     package static let countMax = 256
@@ -16,6 +16,11 @@ package struct Silence: Equatable, Sendable {
     package internal(set) var endsAt: Timestamp
     package var author: [UInt8]
     package var comment: [UInt8]
+    /// What whoever asked for it called it, so that asking again does not make another; empty for
+    /// nothing.
+    package var requestID: [UInt8] = []
+    /// A hash of what was asked for under `requestID`.
+    package var fingerprint: Int64 = 0
     /// The end in running time: a step of the wall does not move it (F9).
     var ends = RunningTime.distantFuture
 
@@ -32,13 +37,21 @@ package struct Silence: Equatable, Sendable {
     /// The silence as the journal keeps it.
     package var journalBytes: [UInt8] {
         var copy = self
-        return Archive.bytes { copy.code(&$0) }
+        return Archive.bytes {
+            copy.code(&$0)
+            copy.codeRequest(&$0)
+        }
     }
 
     /// The silence that `journalBytes` were made of; nil if they are damaged.
     package init?(journalBytes: [UInt8]) {
         self = .empty
-        if !Archive.reads(part: journalBytes, { code(&$0) }) { return nil }
+        let isWhole = Archive.reads(part: journalBytes) {
+            code(&$0)
+            // Rows from before version 6 end here.
+            codeRequest(&$0)
+        }
+        if !isWhole { return nil }
     }
 
     static let empty = Silence(matchers: [], endsAt: .distantPast, author: [], comment: [])
@@ -51,6 +64,12 @@ package struct Silence: Equatable, Sendable {
         archive.code(&author)
         archive.code(&comment)
         archive.code(&ends)
+    }
+
+    /// Codes what version 6 added.
+    mutating func codeRequest(_ archive: inout Archive) {
+        archive.code(&requestID)
+        archive.code(&fingerprint)
     }
 }
 
@@ -69,4 +88,6 @@ package enum SilenceFault: Equatable, Sendable {
     case tooMany
     /// Its end has passed already.
     case over
+    /// Something else was asked for under its `requestID`.
+    case otherRequest
 }

@@ -1,5 +1,5 @@
 /// Why a phone is not woken. When several reasons hold, the first in this order is told. The raw
-/// values are stored. Source: design §7 N9.
+/// values are stored. Source: N9.
 package enum WakeReason: UInt8, CaseIterable, Sendable {
     /// Not expected to share.
     case offDuty = 0

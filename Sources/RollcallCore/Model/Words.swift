@@ -4,7 +4,7 @@
 ///        │                   ▲                 │                     │
 ///        └──never heard──► OFFLINE             └──────contact────────┴──► ONLINE
 ///
-/// The raw values run from good to bad (fine print F18). Source: design §4 (memo, "Liveness State
+/// The raw values run from good to bad (F18). Source: Contract/Liveness (memo, "Liveness State
 /// Machine").
 package enum Status: UInt8, CaseIterable, Comparable, Sendable {
     /// Heard from within the degraded threshold.
@@ -29,7 +29,7 @@ package enum Status: UInt8, CaseIterable, Comparable, Sendable {
     }
 }
 
-/// What made a status change. Source: design §4 L9, fine print F21.
+/// What made a status change. Source: L9, F21.
 package enum Origin: UInt8, CaseIterable, Sendable {
     /// A batch arrived.
     case contact = 0
@@ -109,7 +109,7 @@ package enum Platform: UInt8, CaseIterable, Sendable {
 }
 
 /// Why somebody is not expected. The first that holds, in this order, is the one that is told.
-/// Source: design §4 L1, L10.
+/// Source: L1, L10.
 package enum NotExpected: UInt8, CaseIterable, Sendable {
     case retired = 0
     case forgotten = 1
@@ -129,7 +129,7 @@ package enum NotExpected: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// Why the watch is blind. Source: design §2 B1, fine print F5.
+/// Why the watch is blind. Source: B1, F5.
 package enum BlindReason: UInt8, CaseIterable, Sendable {
     /// All declared sources are missing (B2).
     case heartbeat = 0
@@ -154,7 +154,7 @@ package enum BlindReason: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// What became of an update. Source: design §3 I1.
+/// What became of an update. Source: I1.
 package enum UpdateOutcome: UInt8, CaseIterable, Sendable {
     case accepted = 0
     case duplicate = 1
@@ -181,7 +181,7 @@ package struct TelemetryField: Sendable {
     package let value: @Sendable (Telemetry) -> UInt8
 }
 
-/// What a phone says about itself with a batch, taken as a whole (fine print F15).
+/// What a phone says about itself with a batch, taken as a whole (F15).
 package struct Telemetry: Hashable, Sendable {
     /// Updates waiting in the phone's queue; `queueDepthUnknown` when not told.
     package var queueDepth: UInt32 = queueDepthUnknown
@@ -224,6 +224,16 @@ package struct Telemetry: Hashable, Sendable {
         permissionStatus == other.permissionStatus && locationServices == other.locationServices
             && powerMode == other.powerMode && appState == other.appState
             && networkType == other.networkType
+    }
+
+    /// Takes over what `other` tells, field by field.
+    mutating func take(_ other: Telemetry) {
+        if other.queueDepth != Self.queueDepthUnknown { queueDepth = other.queueDepth }
+        if other.permissionStatus > 0 { permissionStatus = other.permissionStatus }
+        if other.locationServices > 0 { locationServices = other.locationServices }
+        if other.powerMode > 0 { powerMode = other.powerMode }
+        if other.appState > 0 { appState = other.appState }
+        if other.networkType > 0 { networkType = other.networkType }
     }
 
     /// False for bytes that no scanner wrote.

@@ -3,11 +3,15 @@
 /// A value without clock, threads and rows: the keeper tells it what was decided, what was tried
 /// and what time it is, writes down what it changes, and sends only what is written.
 ///
-/// Source: design §6 A9. What it does on each message stands at `OutboxMessage.State`.
+/// Source: A9. What it does on each message stands at `OutboxMessage.State`.
 package struct Outbox: Equatable, Sendable {
     /// Messages that wait, at most. Beyond it repeats are given up first, then ends, then the rest,
     /// the oldest of the fullest lane first; each is a dead letter.
     package static let messagesMax = 10_000
+
+    /// What else fires, of what a message tells, at most: more is counted. Nobody's body has room
+    /// for more.
+    package static let contextMax = 99
 
     /// The store's number: part of every key, and of what jitter is made of.
     package let store: UInt64
@@ -22,6 +26,8 @@ package struct Outbox: Equatable, Sendable {
     /// Lanes that are no more, and what is to be stored of them.
     private var lanesGone: [LaneKey] = []
     private var changesLeft = OutboxChanges()
+    /// The latest instant that it was told of: nothing can have been due before.
+    private var latest: RunningTime
 
     /// An outbox of `messages` as the store keeps them, at a start.
     package init(
@@ -31,8 +37,9 @@ package struct Outbox: Equatable, Sendable {
         self.store = store
         self.times = times
         self.messagesMax = messagesMax
+        latest = now
         for message in messages where message.state != .over {
-            lanes[lane(message.lane)].restore(message, now: now)
+            lanes[lane(message.lane)].restore(message, now: now, times)
         }
     }
 
@@ -44,21 +51,22 @@ package struct Outbox: Equatable, Sendable {
         for receiver in receivers {
             for target in 0..<max(1, receiver.targets) {
                 let place = lane(LaneKey(receiver: receiver.name, target: target))
-                lanes[place].follow(receiver.kind)
+                lanes[place].follow(receiver, times)
             }
         }
         for place in lanes.indices where kind(of: lanes[place].key) == nil {
-            lanes[place].follow(nil)
+            lanes[place].follow(nil, times)
         }
     }
 
     /// Takes a notice that was decided at `wall`: a message to each address of its receiver.
     package mutating func decide(_ notice: Notice, at wall: Timestamp, now: RunningTime) {
+        latest = max(latest, now)
         let receiver = receivers.first { $0.name == notice.receiver }
         for target in 0..<max(1, receiver?.targets ?? 1) {
             let place = lane(LaneKey(receiver: notice.receiver, target: target))
             lanes[place].admit(
-                OutboxMessage(notice, target: target, decidedAt: wall, now: now))
+                OutboxMessage(notice, target: target, decidedAt: wall, now: now), times)
         }
     }
 
@@ -70,15 +78,19 @@ package struct Outbox: Equatable, Sendable {
     /// Settings were read again, and say so much of the ways to addresses. Returns how many messages
     /// are tried sooner because of that (N-09). To be stored like all that changes.
     package mutating func hasten(_ changes: WayChanges, now: RunningTime) -> Int {
-        lanes.indices.reduce(0) {
+        latest = max(latest, now)
+        return lanes.indices.reduce(0) {
             $0 + lanes[$1].hasten(changes.of(lanes[$1].key), now: now, times)
         }
     }
 
     // MARK: - What is due
 
-    /// When `settle` or `begin` next has something to do.
-    package mutating func due() -> RunningTime {
+    /// When `settle` or `begin` next has something to do, never before the latest instant that it
+    /// was told of: how late a turn is follows from this.
+    package mutating func due() -> RunningTime { max(latest, dueAtAll()) }
+
+    private mutating func dueAtAll() -> RunningTime {
         if !ends.isEmpty || waitingCount > messagesMax { return .distantPast }
         var due = RunningTime.distantFuture
         for place in lanes.indices {
@@ -92,6 +104,7 @@ package struct Outbox: Equatable, Sendable {
 
     /// Ends what has nothing more to do, and hands over all ends that nobody was told of.
     package mutating func settle(now: RunningTime, wall: Timestamp) -> [NoticeEnd] {
+        latest = max(latest, now)
         for place in lanes.indices {
             lanes[place].settle(now: now, wall: wall, times, ends: &ends)
         }
@@ -109,27 +122,21 @@ package struct Outbox: Equatable, Sendable {
 
     private mutating func giveUpOne(now: RunningTime, wall: Timestamp) -> NoticeEnd? {
         let fullest = lanes.indices.max { lanes[$0].waitingCount < lanes[$1].waitingCount }
-        guard let fullest else { return nil }
-        for kind in [Notice.Kind.repeated, .resolved, .fired] {
-            let victim = lanes[fullest].open.first {
-                $0.notice.kind == kind && $0.state != .sending
-            }
-            if let victim {
-                return lanes[fullest].giveUp(victim.number, now: now, wall: wall, times)
-            }
-        }
-        return nil
+        return fullest.flatMap { lanes[$0].giveUpOne(now: now, wall: wall, times) }
     }
 
     /// Begins the next attempt of each lane that is free. To be stored before it is sent.
     package mutating func begin(now: RunningTime) -> [OutboxSending] {
+        latest = max(latest, now)
         var sendings: [OutboxSending] = []
         for place in lanes.indices {
             let key = lanes[place].key
             if let message = lanes[place].begin(now: now, times) {
-                let context = context(of: message, in: lanes[place])
+                let (context, count) = context(of: message, in: lanes[place])
                 sendings.append(
-                    OutboxSending(lane: key, content: .message(message, context: context)))
+                    OutboxSending(
+                        lane: key,
+                        content: .message(message, context: context, contextCount: count)))
             } else if let refresh = refresh(place, now: now) {
                 sendings.append(OutboxSending(lane: key, content: refresh))
             }
@@ -137,16 +144,16 @@ package struct Outbox: Equatable, Sendable {
         return sendings
     }
 
-    /// What else of the same name the receiver knows to fire: chats and webhooks are told all of a
-    /// name at once, as an Alertmanager would.
-    private func context(of message: OutboxMessage, in lane: OutboxLane) -> [NoticeMember] {
+    /// What else of the same name the receiver knows to fire, and how many there are: chats and
+    /// webhooks are told all of a name at once, as an Alertmanager would.
+    private func context(
+        of message: OutboxMessage, in lane: OutboxLane
+    ) -> (members: [NoticeMember], count: Int) {
         guard lane.kind == .webhook || lane.kind == .slack,
             let name = message.notice.members.first?.name
-        else { return [] }
-        let own = Set(message.notice.members.map(\.incident))
-        return lane.held.filter { $0.outcome == .delivered }.flatMap(\.members)
-            .filter { $0.name == name && !own.contains($0.incident) }
-            .sorted { $0.incident < $1.incident }
+        else { return ([], 0) }
+        let own = message.notice.members.map(\.incident)
+        return lane.known.known(name, but: own, count: Self.contextMax)
     }
 
     // MARK: - Refreshes
@@ -154,7 +161,7 @@ package struct Outbox: Equatable, Sendable {
     private func hasRefresh(_ lane: OutboxLane) -> Bool {
         guard lane.kind == .alertmanager, !lane.isGone else { return false }
         return !lane.ended.isEmpty
-            || lanes.contains { $0.key.receiver == lane.key.receiver && !$0.held.isEmpty }
+            || lanes.contains { $0.key.receiver == lane.key.receiver && !$0.known.isEmpty }
     }
 
     /// Every Alertmanager of a receiver is told what any of them knows: one that is new, or has
@@ -163,19 +170,18 @@ package struct Outbox: Equatable, Sendable {
         let lane = lanes[place]
         guard lane.busy == nil, hasRefresh(lane), lane.nextRefresh <= now else { return nil }
         // What is on its way to it goes first.
-        let open = Set(lane.open.flatMap(\.members).map(\.incident))
+        let open = lane.waiting.incidents
         var firing: [Int64: NoticeMember] = [:]
         for other in lanes where other.key.receiver == lane.key.receiver {
-            for message in other.held where message.outcome == .delivered {
-                for member in message.members where !open.contains(member.incident) {
-                    firing[member.incident] = member
-                }
+            other.known.forEachKnown { member in
+                if !open.contains(member.incident) { firing[member.incident] = member }
             }
         }
         let members = firing.sorted { $0.key < $1.key }.map(\.value)
-        let ended = lane.ended.filter { $0.until > now }.map(\.member).filter { member in
-            !open.contains(member.incident) && !members.contains { $0.labels == member.labels }
-        }
+        let labels = Set(members.map(\.labels.fingerprint))
+        let ended = lane.ended.filter { $0.value.until > now && !labels.contains($0.key) }
+            .map(\.value.member).filter { !open.contains($0.incident) }
+            .sorted { $0.incident < $1.incident }
         lanes[place].beginRefresh(now: now, times, isEmpty: members.isEmpty && ended.isEmpty)
         return lanes[place].busy == nil ? nil : .refresh(firing: members, ended: ended)
     }
@@ -187,21 +193,22 @@ package struct Outbox: Equatable, Sendable {
 
     // MARK: - What came of it
 
-    /// Notes what an attempt came to. `retryAfter` is how long the receiver wants to be left alone.
+    /// Notes what an attempt came to, with the `error` that people are shown. `retryAfter` is how long the receiver wants to be left alone.
     ///
     /// The end of a message is handed over by `settle` too, which belongs to the same turn.
     package mutating func end(
-        _ notice: Int64, in key: LaneKey, _ verdict: OutboxVerdict,
+        _ notice: Int64, in key: LaneKey, _ verdict: OutboxVerdict, error: String? = nil,
         retryAfter: Milliseconds? = nil,
         now: RunningTime, wall: Timestamp
     ) -> AttemptEnd {
+        latest = max(latest, now)
         guard let place = lanes.firstIndex(where: { $0.key == key }) else { return .unknown }
-        let attempts = lanes[place].open.first { $0.number == notice }?.attempts ?? 0
+        let attempts = lanes[place].waiting[notice]?.attempts ?? 0
         // Spread over everything that tells two attempts apart.
         var seed = OutboxTimes.mixed(store ^ UInt64(bitPattern: notice))
         seed = OutboxTimes.mixed(seed ^ UInt64(key.target) << 32 ^ UInt64(attempts))
         let end = lanes[place].end(
-            notice, verdict, retryAfter: retryAfter, seed: seed, now: now, wall: wall, times)
+            notice, verdict, error, retryAfter: retryAfter, seed: seed, now: now, wall: wall, times)
         if case .finished(let end) = end { ends.append(end) }
         return end
     }
@@ -230,27 +237,21 @@ package struct Outbox: Equatable, Sendable {
     /// Messages that wait or are being sent, by receiver.
     package var pending: [[UInt8]: Int] {
         var counts: [[UInt8]: Int] = [:]
-        for lane in lanes { counts[lane.key.receiver, default: 0] += lane.open.count }
+        for lane in lanes { counts[lane.key.receiver, default: 0] += lane.waiting.count }
         return counts
     }
 
     /// True as long as something of a notice is to be sent.
     package func isOpen(_ notice: Int64) -> Bool {
-        lanes.contains { $0.open.contains { $0.number == notice } }
+        lanes.contains { $0.waiting[notice] != nil }
     }
 
     /// True while something is being sent.
     package var isSending: Bool { lanes.contains { $0.busy != nil } }
 
-    /// When the oldest message that waits was decided; nil if none does.
-    package var oldest: RunningTime? { lanes.flatMap(\.open).map(\.since).min() }
-
-    /// The same of messages about what is critical.
-    package var oldestCritical: RunningTime? {
-        let critical = Severity.critical.word.bytes
-        return lanes.flatMap(\.open).filter { message in
-            message.members.contains { $0.labels.value(of: Array("severity".utf8)) == critical }
-        }.map(\.since).min()
+    /// When the oldest message about something critical that waits was decided; nil if none does.
+    package mutating func oldestCritical() -> RunningTime? {
+        lanes.indices.compactMap { lanes[$0].oldestCritical() }.min()
     }
 
     private var waitingCount: Int { lanes.reduce(0) { $0 + $1.waitingCount } }

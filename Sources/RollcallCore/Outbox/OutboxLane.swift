@@ -1,4 +1,7 @@
-/// The messages to one address, and what it knows. Source: design §6 A9.
+/// The messages to one address, and what it knows. Source: A9, rule D2.
+///
+/// An attempt costs the same however many messages wait: nothing here looks at all of them but a
+/// start and a reload.
 struct OutboxLane: Equatable, Sendable {
     /// What the address is being sent: one thing at a time.
     enum Busy: Equatable, Sendable {
@@ -14,20 +17,21 @@ struct OutboxLane: Equatable, Sendable {
 
     let key: LaneKey
     private(set) var kind: ReceiverKind
+    /// How long an Alertmanager keeps what fires without word of it.
+    private var resolveTimeout = Milliseconds(0)
     /// True once the settings do not know it any more.
     private(set) var isGone: Bool
-    /// What is to be sent, by notice.
-    private(set) var open: [OutboxMessage] = []
-    /// What it knows to fire, or may know, by notice.
-    private(set) var held: [OutboxMessage] = []
-    private(set) var ended: [Ended] = []
+    /// What is to be sent.
+    private(set) var waiting = OutboxOpen()
+    /// What it knows to fire, or may know.
+    private(set) var known = OutboxHeld()
+    /// By the fingerprints of their labels.
+    private(set) var ended: [UInt64: Ended] = [:]
     private(set) var busy: Busy?
-    /// Failures since it last answered.
-    private var failures = 0
-    /// Until then only what was never tried is sent.
-    private var pausedUntil = RunningTime.distantPast
-    /// When the last attempt was over.
-    private var triedAt = RunningTime.distantPast
+    /// Which message is next.
+    private var line = OutboxLine()
+    /// What the address does to attempts.
+    private(set) var outage = Outage()
     /// What became of the way there while something was under way.
     private var changeMeanwhile: WayChange?
     /// When it is next told all that fires.
@@ -36,8 +40,6 @@ struct OutboxLane: Equatable, Sendable {
     private(set) var changed: [Int64: OutboxMessage] = [:]
     /// Those of them that the store does not have.
     private(set) var added: Set<Int64> = []
-    /// The result of `due`, until something changes.
-    private var dueKnown: RunningTime?
 
     init(_ key: LaneKey, _ kind: ReceiverKind, isGone: Bool) {
         self.key = key
@@ -45,57 +47,79 @@ struct OutboxLane: Equatable, Sendable {
         self.isGone = isGone
     }
 
+    /// What is to be sent, by notice: for what is rare.
+    var open: [OutboxMessage] { waiting.inOrder }
+
     /// Messages that are not finished and not being sent.
-    var waitingCount: Int { open.count - (busy == nil || busy == .refresh ? 0 : 1) }
+    var waitingCount: Int { waiting.count - (busy == nil || busy == .refresh ? 0 : 1) }
 
     /// True once nothing is left of an address that is gone.
-    var isOver: Bool { isGone && busy == nil && open.isEmpty }
+    var isOver: Bool { isGone && busy == nil && waiting.isEmpty }
 
     // MARK: - What is decided
 
-    /// The settings name its receiver, which is of `kind`; nil if they do not.
-    mutating func follow(_ kind: ReceiverKind?) {
+    /// The settings name its receiver; nil if they do not.
+    mutating func follow(_ receiver: Receiver?, _ times: OutboxTimes) {
+        let kind = receiver?.kind
+        resolveTimeout = receiver?.resolveTimeout ?? resolveTimeout
+        guard kind == nil || isGone || kind != self.kind else { return }
         isGone = kind == nil
-        dueKnown = nil
         if isGone {
-            for message in held { forget(message.notice.number, all: true) }
-            ended = []
+            for message in known.inOrder { forget(message.number, nil) }
+            ended = [:]
         }
-        guard let kind, kind != self.kind else { return }
-        self.kind = kind
-        for place in open.indices { open[place].setOrders(kind) }
+        self.kind = kind ?? self.kind
+        line = OutboxLine()
+        for message in open {
+            if let kind { waiting.change(message.number) { $0.setOrders(kind) } }
+        }
+        for message in open { enter(message, times) }
     }
 
     /// Takes a message over from the store. What was being sent may have arrived or not, and is
     /// sent again at once: the failure was ours.
-    mutating func restore(_ message: OutboxMessage, now: RunningTime) {
+    mutating func restore(_ message: OutboxMessage, now: RunningTime, _ times: OutboxTimes) {
         var message = message
-        dueKnown = nil
-        guard !message.state.isFinished else { return held.insertInOrder(message) }
+        guard !message.state.isFinished else { return known.insert(message) }
         message.setOrders(kind)
-        if message.attempts > 0 { triedAt = now }
+        if message.attempts > 0 {
+            message.triedAt = now
+            outage.restore(now: now, until: .distantPast)
+        }
         if message.state == .sending {
             message.state = .waiting
             message.next = now
+        } else if message.state == .waiting, message.attempts > 0 {
+            // A receiver's wish; older versions kept their own waits in it.
+            message.next = min(message.next, now + times.retryAfterMax)
+            outage.restore(now: now, until: message.next)
         }
-        open.insertInOrder(message)
+        waiting.insert(message)
+        enter(message, times)
     }
 
     /// Takes a message that is decided now.
-    mutating func admit(_ message: OutboxMessage) {
+    mutating func admit(_ message: OutboxMessage, _ times: OutboxTimes) {
         var message = message
         message.setOrders(kind)
         for (place, member) in message.notice.members.enumerated() {
             // One that is still on its way tells it all.
             let isTold =
                 message.isTrigger
-                ? open.contains { $0.isTrigger && $0.place(of: member.incident) != nil }
-                : end(member.incident)
+                ? !waiting.triggers(of: member.incident).isEmpty : end(member.incident)
             if isTold { message.remove(place) }
         }
-        open.insertInOrder(message)
+        waiting.insert(message)
         added.insert(message.number)
         note(message)
+        enter(message, times)
+    }
+
+    /// A message takes its place in the line.
+    private mutating func enter(_ message: OutboxMessage, _ times: OutboxTimes) {
+        line.enter(message, expiry: expiry(message, times), isGone: isGone)
+        line.offer(message, in: waiting)
+        line.tidy(waiting)
     }
 
     /// A firing is over: what would tell it has nothing more to tell. True if the receiver cannot
@@ -103,50 +127,54 @@ struct OutboxLane: Equatable, Sendable {
     @discardableResult mutating func end(_ incident: Int64) -> Bool {
         var isUnheard = false
         var mayBeHeard = false
-        for index in open.indices where open[index].isTrigger {
-            guard let place = open[index].place(of: incident) else { continue }
-            if open[index].attempts > 0 { mayBeHeard = true } else { isUnheard = true }
-            open[index].remove(place)
-            note(open[index])
+        for number in waiting.triggers(of: incident) {
+            guard let message = waiting[number], let place = message.place(of: incident) else {
+                continue
+            }
+            if message.attempts > 0 { mayBeHeard = true } else { isUnheard = true }
+            remove([place], from: message)
         }
-        for message in held where message.place(of: incident) != nil {
+        for number in known.numbers(of: incident) {
             mayBeHeard = true
-            forget(message.number, incident)
+            forget(number, incident)
         }
         return isUnheard && !mayBeHeard
     }
 
+    /// Some of a message is not to be told any more; what waited for that may be free.
+    private mutating func remove(_ places: [Int], from message: OutboxMessage) {
+        let left = waiting.change(message.number) { message in
+            for place in places { message.remove(place) }
+        }
+        guard let left else { return }
+        note(left)
+        line.settle(left, isGone: isGone)
+        line.offer(waiting.sharing(message.ordersLeft), in: waiting)
+    }
+
     /// It is no longer by this message that the receiver knows of a firing, or of any.
-    private mutating func forget(_ notice: Int64, _ incident: Int64 = 0, all: Bool = false) {
-        guard let index = held.firstIndex(where: { $0.number == notice }) else { return }
-        if all { held[index].left = 0 }
-        if let place = held[index].place(of: incident) { held[index].remove(place) }
-        if held[index].isEmpty { held[index].state = .over }
-        note(held[index])
-        if held[index].isEmpty { held.remove(at: index) }
+    private mutating func forget(_ notice: Int64, _ incident: Int64?) {
+        if let message = known.forget(notice, incident) { note(message) }
     }
 
     // MARK: - What is due
 
     /// When something is to be done with the messages here.
     mutating func due(_ times: OutboxTimes) -> RunningTime {
-        if let dueKnown { return dueKnown }
-        var due = RunningTime.distantFuture
-        if isOver || open.contains(where: { ending($0, now: .distantPast, times) != nil }) {
-            due = .distantPast
-        } else if busy == nil {
-            forEachUnblocked { due = min(due, ready($0)) }
-            for message in open { due = min(due, expiry(message, times)) }
-        }
-        dueKnown = due
-        return due
+        if isOver || line.hasEnding { return .distantPast }
+        guard busy == nil else { return .distantFuture }
+        let next = isGone ? RunningTime.distantFuture : line.next(in: waiting)
+        let due = next == .distantFuture ? next : max(next, pausedUntil(times))
+        return min(due, line.nextExpiry(in: waiting))
     }
 
-    /// When a message may be sent, as far as it alone decides. What was never tried does not wait
-    /// for a receiver that fails to come back: it may be there again.
-    private func ready(_ message: OutboxMessage) -> RunningTime {
-        message.attempts == 0 ? message.next : max(message.next, pausedUntil)
+    /// Until then nothing is sent.
+    func pausedUntil(_ times: OutboxTimes) -> RunningTime {
+        outage.pausedUntil(isUrgent: waiting.criticalCount > 0, times)
     }
+
+    /// When the oldest message about something critical was decided; nil if none waits.
+    mutating func oldestCritical() -> RunningTime? { line.oldestCritical(in: waiting)?.since }
 
     /// When it is given up. An Alertmanager is told as long as it fires: it forgets by itself.
     private func expiry(_ message: OutboxMessage, _ times: OutboxTimes) -> RunningTime {
@@ -164,77 +192,51 @@ struct OutboxLane: Equatable, Sendable {
         return expiry(message, times) <= now ? .expired : nil
     }
 
-    /// Calls `body` with the messages that need not wait for an earlier one about the same alert.
-    private func forEachUnblocked(_ body: (OutboxMessage) -> Void) {
-        var seen: Set<UInt64> = []
-        for message in open {
-            let orders = message.ordersLeft
-            if seen.isDisjoint(with: orders) { body(message) }
-            // A refused one may be refused for ever.
-            if message.state != .refused { seen.formUnion(orders) }
-        }
-    }
-
     // MARK: - What is sent
 
-    /// Begins the next attempt: what was never tried first, of that the critical, then what waits
-    /// longest. Nil if nothing is due.
+    /// Begins the next attempt; nil if nothing is due.
     mutating func begin(now: RunningTime, _ times: OutboxTimes) -> OutboxMessage? {
-        guard busy == nil, !isGone, due(times) <= now else { return nil }
-        var best: OutboxMessage?
-        forEachUnblocked { message in
-            guard !message.isEmpty, ready(message) <= now else { return }
-            if let other = best, !isBefore(message, other) { return }
-            best = message
+        guard busy == nil, !isGone, pausedUntil(times) <= now,
+            let number = line.take(now: now, from: &waiting)
+        else { return nil }
+        let begun = waiting.change(number) { message in
+            message.state = .sending
+            message.attempts += 1
         }
-        guard let number = best?.number, let index = index(of: number) else { return nil }
-        open[index].state = .sending
-        open[index].attempts += 1
+        guard let begun else { return nil }
         busy = .message(number)
-        overtake(open[index])
-        note(open[index])
-        return open[index]
-    }
-
-    private func isBefore(_ a: OutboxMessage, _ b: OutboxMessage) -> Bool {
-        let (isATried, isBTried) = (a.attempts > 0, b.attempts > 0)
-        if isATried != isBTried { return isBTried }
-        if !isATried, a.isCritical != b.isCritical { return a.isCritical }
-        return ready(a) != ready(b) ? ready(a) < ready(b) : a.number < b.number
+        overtake(begun)
+        note(begun)
+        return begun
     }
 
     /// An end that was refused would, later, end the next firing too.
     private mutating func overtake(_ trigger: OutboxMessage) {
         guard trigger.isTrigger, kind != .pagerduty else { return }
-        let orders = trigger.ordersLeft
-        for index in open.indices where open[index].state == .refused {
-            let places = open[index].orders.indices.filter {
-                open[index].left >> UInt64($0) & 1 == 1 && orders.contains(open[index].orders[$0])
+        let orders = Set(trigger.ordersLeft)
+        for number in waiting.sharing(trigger.ordersLeft) where number < trigger.number {
+            guard let message = waiting[number], message.state == .refused else { continue }
+            let places = message.orders.indices.filter {
+                message.left >> UInt64($0) & 1 == 1 && orders.contains(message.orders[$0])
             }
-            guard open[index].number < trigger.number, !places.isEmpty else { continue }
-            for place in places { open[index].remove(place) }
-            note(open[index])
+            remove(places, from: message)
         }
     }
 
     /// Begins a refresh, unless there is nothing to be told.
     mutating func beginRefresh(now: RunningTime, _ times: OutboxTimes, isEmpty: Bool) {
         nextRefresh = now + times.refreshEvery
-        ended.removeAll { $0.until <= now }
-        if isEmpty { return }
-        busy = .refresh
-        dueKnown = nil
+        ended = ended.filter { $0.value.until > now }
+        if !isEmpty { busy = .refresh }
     }
 
     /// A refresh came to its end, whatever that is: the next one says the same.
     mutating func endRefresh() {
-        guard busy == .refresh else { return }
-        busy = nil
-        dueKnown = nil
+        if busy == .refresh { busy = nil }
     }
 
-    /// Settings were read again: what is refused, and at another URL whatever waits for another
-    /// attempt, is tried sooner. What it asked for by `Retry-After` holds where it still is.
+    /// Settings were read again: what is refused, and at another URL whatever waits, is tried
+    /// sooner. What it asked for by `Retry-After` holds where it still is.
     ///
     /// Returns how many messages that hastens.
     @discardableResult mutating func hasten(
@@ -242,96 +244,110 @@ struct OutboxLane: Equatable, Sendable {
     ) -> Int {
         // It may have left by the way from before.
         if case .message = busy { changeMeanwhile = max(changeMeanwhile ?? change, change) }
-        var soonest = times.soonest(change, now: now, triedAt: triedAt)
+        var soonest = times.soonest(change, now: now, triedAt: outage.triedAt)
+        let paused = pausedUntil(times)
         if change == .place {
-            failures = 0
-            pausedUntil = min(pausedUntil, soonest)
-            for index in open.indices { open[index].attemptsElsewhere = open[index].attempts }
+            outage.moved(soonest: soonest, isUrgent: waiting.criticalCount > 0, times)
         } else {
-            soonest = max(soonest, pausedUntil)
+            soonest = max(soonest, paused)
         }
-        dueKnown = nil
         var count = 0
-        for index in open.indices {
-            let isTried = open[index].state == .waiting && open[index].attempts > 0
-            guard open[index].state == .refused || (isTried && change == .place),
-                soonest < open[index].next
-            else { continue }
-            open[index].next = soonest
-            note(open[index])
-            count += 1
+        for message in open where message.state != .sending {
+            guard change == .place || message.state == .refused else { continue }
+            let before = max(message.ready, message.state == .waiting ? paused : .distantPast)
+            if message.attempts > 0, soonest < before { count += 1 }
+            let changed = waiting.change(message.number) { message in
+                if message.state == .waiting { (message.strikes, message.restUntil) = (0, now) }
+                message.next = min(message.next, soonest)
+            }
+            guard let changed, changed != message else { continue }
+            if changed.next != message.next { note(changed) }
+            line.offer(changed, in: waiting)
         }
         return count
     }
 
     // MARK: - What came of it
 
-    /// Notes what came of the attempt that is under way.
+    /// Notes what came of the attempt that is under way; `seed` spreads the wait.
     mutating func end(
-        _ notice: Int64, _ verdict: OutboxVerdict, retryAfter: Milliseconds?, seed: UInt64,
-        now: RunningTime, wall: Timestamp, _ times: OutboxTimes
+        _ notice: Int64, _ verdict: OutboxVerdict, _ error: String?, retryAfter: Milliseconds?,
+        seed: UInt64, now: RunningTime, wall: Timestamp, _ times: OutboxTimes
     ) -> AttemptEnd {
-        guard busy == .message(notice), let index = index(of: notice) else { return .unknown }
+        guard busy == .message(notice), waiting[notice] != nil else { return .unknown }
         busy = nil
-        dueKnown = nil
-        triedAt = now
         let change = changeMeanwhile
         changeMeanwhile = nil
         let wish = min(retryAfter ?? Milliseconds(0), times.retryAfterMax)
-        if verdict != .failed {
-            failures = 0
-            pausedUntil = now + wish
+        let wasWell = !outage.isAway
+        if verdict == .failed {
+            outage.failed(now: now, wish: wish, seed: seed)
+        } else {
+            outage.answered(now: now, wish: wish)
+            line.endRound(in: &waiting)
         }
-        switch verdict {
-        case .delivered:
-            return .finished(finish(index, .delivered, now: now, wall: wall, times))
-        case .refused:
-            open[index].state = .refused
-            open[index].next = now + max(times.refusedEvery, wish)
-        case .failed:
-            failures += 1
-            open[index].state = .waiting
-            let here = open[index].attempts - open[index].attemptsElsewhere
-            open[index].next = now + max(times.retry(after: here, seed: seed), wish)
-            pausedUntil = now + max(times.retry(after: failures, seed: ~seed), wish)
+        if verdict == .delivered {
+            return .finished(finish(notice, .delivered, now: now, wall: wall, times))
         }
-        note(open[index])
+        let left = waiting.change(notice) { message in
+            (message.triedAt, message.lastError) = (now, error)
+            if verdict == .refused {
+                message.state = .refused
+                message.next = now + max(times.refusedEvery, wish)
+                return
+            }
+            message.state = .waiting
+            message.next = now + wish
+            message.isProbed = true
+            // An address that is too busy says so; one that took others does not fail by itself.
+            guard wasWell, retryAfter == nil else { return }
+            message.strikes += 1
+            guard message.strikes > 1 else { return }
+            message.restUntil =
+                now + times.probe(after: message.strikes - 1, isUrgent: false, seed: ~seed)
+        }
+        guard let left else { return .unknown }
+        note(left)
+        line.failed(left)
+        line.settle(left, isGone: isGone)
+        line.offer(waiting.sharing(left.ordersLeft), in: waiting)
         if let change { hasten(change, now: now, times) }
-        return .again(at: open[index].isEmpty ? now : ready(open[index]))
+        guard let again = waiting[notice], !again.isEmpty else { return .again(at: now) }
+        return .again(at: max(again.ready, pausedUntil(times)))
     }
 
     /// Ends what has nothing more to do.
     mutating func settle(
         now: RunningTime, wall: Timestamp, _ times: OutboxTimes, ends: inout [NoticeEnd]
     ) {
-        guard due(times) <= now else { return }
-        for message in open {
-            guard let outcome = ending(message, now: now, times),
-                let index = index(of: message.number)
+        for number in line.takeEnding(now: now, from: waiting) {
+            guard let message = waiting[number],
+                let outcome = ending(message, now: now, times)
             else { continue }
-            ends.append(finish(index, outcome, now: now, wall: wall, times))
+            ends.append(finish(number, outcome, now: now, wall: wall, times))
         }
     }
 
-    /// Gives a message up.
-    mutating func giveUp(
-        _ notice: Int64, now: RunningTime, wall: Timestamp, _ times: OutboxTimes
+    /// Gives up the oldest of those that can be missed best; nil if there is none.
+    mutating func giveUpOne(
+        now: RunningTime, wall: Timestamp, _ times: OutboxTimes
     ) -> NoticeEnd? {
-        index(of: notice).map { finish($0, .expired, now: now, wall: wall, times) }
+        line.dispensable(in: waiting).map { finish($0, .expired, now: now, wall: wall, times) }
     }
 
     private mutating func finish(
-        _ index: Int, _ outcome: NoticeOutcome, now: RunningTime, wall: Timestamp,
+        _ notice: Int64, _ outcome: NoticeOutcome, now: RunningTime, wall: Timestamp,
         _ times: OutboxTimes
     ) -> NoticeEnd {
-        var message = open.remove(at: index)
+        guard var message = waiting.remove(notice) else { preconditionFailure("it is open") }
+        line.offer(waiting.sharing(message.ordersLeft), in: waiting)
         message.outcome = outcome
         message.finishedAt = wall
         let mayBeKnown = outcome == .delivered || (outcome == .expired && message.attempts > 0)
         let isHeld = mayBeKnown && message.isTrigger && !message.isEmpty && !isGone
         message.state = isHeld ? .held : .over
         if outcome == .delivered { deliver(message, now: now, times) }
-        if isHeld { held.insertInOrder(message) }
+        if isHeld { known.insert(message) }
         note(message)
         return NoticeEnd(
             notice: message.number, receiver: key.receiver, target: key.target, outcome: outcome,
@@ -341,28 +357,24 @@ struct OutboxLane: Equatable, Sendable {
     private mutating func deliver(
         _ message: OutboxMessage, now: RunningTime, _ times: OutboxTimes
     ) {
-        if held.isEmpty && ended.isEmpty { nextRefresh = now + times.refreshEvery }
+        if known.isEmpty && ended.isEmpty { nextRefresh = now + times.refreshEvery }
         for member in message.members {
             if message.isTrigger {
                 // It knows better now.
-                for earlier in held where earlier.place(of: member.incident) != nil {
-                    forget(earlier.number, member.incident)
+                for number in known.numbers(of: member.incident) {
+                    forget(number, member.incident)
                 }
-                ended.removeAll { $0.member.labels == member.labels }
+                if !ended.isEmpty { ended[member.labels.fingerprint] = nil }
             } else if kind == .alertmanager {
-                ended.append(Ended(member: member, until: now + times.refreshEndedFor))
+                ended[member.labels.fingerprint] = Ended(
+                    member: member, until: now + max(times.refreshEndedFor, resolveTimeout))
             }
         }
     }
 
     // MARK: - Bookkeeping
 
-    private func index(of notice: Int64) -> Int? { open.firstIndex { $0.number == notice } }
-
-    private mutating func note(_ message: OutboxMessage) {
-        dueKnown = nil
-        changed[message.number] = message
-    }
+    private mutating func note(_ message: OutboxMessage) { changed[message.number] = message }
 
     /// Takes what is to be stored: what it has not, and what has changed.
     mutating func takeChanges() -> OutboxChanges {
@@ -378,13 +390,5 @@ struct OutboxLane: Equatable, Sendable {
         changed = [:]
         added = []
         return changes
-    }
-}
-
-extension [OutboxMessage] {
-    /// Puts a message in its place; most come in their order.
-    fileprivate mutating func insertInOrder(_ message: OutboxMessage) {
-        let place = lastIndex { $0.number < message.number }
-        insert(message, at: place.map { $0 + 1 } ?? 0)
     }
 }

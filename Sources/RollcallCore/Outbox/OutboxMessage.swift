@@ -1,4 +1,4 @@
-/// A notice on its way to one address of its receiver. Source: design §6 A9.
+/// A notice on its way to one address of its receiver. Source: A9.
 package struct OutboxMessage: Equatable, Sendable {
     /// Where it stands. The raw values are stored.
     ///
@@ -44,11 +44,21 @@ package struct OutboxMessage: Equatable, Sendable {
     /// Nil until it is finished.
     package internal(set) var outcome: NoticeOutcome?
     package internal(set) var finishedAt = Timestamp.distantPast
-    /// Those of the attempts that were made at a URL which the settings do not name any more. They
-    /// are not stored: after a restart waits are as long as after all attempts.
-    var attemptsElsewhere = 0
     /// For each member a number that those messages share which must keep their order.
-    var orders: [UInt64] = []
+    private(set) var orders: [UInt64] = []
+    /// True if what is left is about something critical: somebody has to get up.
+    private(set) var isCritical = false
+    // What follows is of this process: a start forgets it.
+    /// When the last attempt was over.
+    var triedAt = RunningTime.distantPast
+    /// What went wrong with it; nil if nothing did, or another process tried it.
+    var lastError: String?
+    /// It was tried in this round of probes.
+    var isProbed = false
+    /// How often it failed at an address that took others just before.
+    var strikes = 0
+    /// Until then it rests while others go: it may be itself what the address cannot take.
+    var restUntil = RunningTime.distantPast
 
     /// A message of a notice that is decided now.
     init(_ notice: Notice, target: Int, decidedAt: Timestamp, now: RunningTime) {
@@ -97,11 +107,14 @@ package struct OutboxMessage: Equatable, Sendable {
         notice.members.indices.filter { left >> UInt64($0) & 1 == 1 }.map { notice.members[$0] }
     }
 
-    /// True if somebody has to get up.
-    var isCritical: Bool {
-        let (name, critical) = (StaticString("severity").bytes, Severity.critical.word.bytes)
-        return members.contains { $0.labels.value(of: name) == critical }
+    /// The firings of the members that are left.
+    var incidents: [Int64] {
+        notice.members.indices.filter { left >> UInt64($0) & 1 == 1 }
+            .map { notice.members[$0].incident }
     }
+
+    /// When it may be sent, as far as it alone decides.
+    var ready: RunningTime { max(next, restUntil) }
 
     /// The place of a firing among the members that are left.
     func place(of incident: Int64) -> Int? {
@@ -110,7 +123,20 @@ package struct OutboxMessage: Equatable, Sendable {
         }
     }
 
-    mutating func remove(_ place: Int) { left &= ~(1 << UInt64(place)) }
+    mutating func remove(_ place: Int) {
+        left &= ~(1 << UInt64(place))
+        if isCritical { isCritical = hasCritical }
+    }
+
+    private static let severity = StaticString("severity").bytes
+    private static let critical = Severity.critical.word.bytes
+
+    private var hasCritical: Bool {
+        notice.members.indices.contains {
+            left >> UInt64($0) & 1 == 1
+                && notice.members[$0].labels.value(of: Self.severity) == Self.critical
+        }
+    }
 
     /// The orders of the members that are left.
     var ordersLeft: [UInt64] {
@@ -123,6 +149,7 @@ package struct OutboxMessage: Equatable, Sendable {
         orders = notice.members.map {
             kind == .pagerduty ? UInt64(bitPattern: $0.incident) : $0.labels.fingerprint
         }
+        isCritical = hasCritical
     }
 }
 

@@ -1,10 +1,13 @@
-/// How long the outbox waits between attempts, and for how long it tries. Source: design §6 A9.
+/// How long the outbox waits between attempts, and for how long it tries. Source: A9.
 package struct OutboxTimes: Equatable, Sendable {
-    /// Before the next attempt after one that failed, at least and at most.
+    /// Before the next probe of an address after its first failure; after later ones `probes` times
+    /// this, at most `retryMax`. Source: rule D2.
     package var retryMin = Milliseconds.seconds(1)
     package var retryMax = Milliseconds.seconds(5 * 60)
+    /// The same at most while something critical waits.
+    package var urgentMax = Milliseconds.seconds(30)
     /// The longest `Retry-After` that is heeded.
-    package var retryAfterMax = Milliseconds.seconds(3600)
+    package var retryAfterMax = Milliseconds.seconds(5 * 60)
     /// Before the next attempt after a refusal: a wrong secret repairs itself by somebody's hand.
     package var refusedEvery = Milliseconds.seconds(5 * 60)
     /// After the last attempt at an address, before the next one that a reload calls for, if the way
@@ -18,20 +21,27 @@ package struct OutboxTimes: Equatable, Sendable {
     package var resolveFor = Milliseconds.seconds(72 * 3600)
     /// How often an Alertmanager is told all that fires (A8).
     package var refreshEvery = Milliseconds.seconds(60)
-    /// How long it is told what has ended.
+    /// How long it is told what has ended, at least; longer if it keeps what fires for longer (D9).
     package var refreshEndedFor = Milliseconds.seconds(15 * 60)
 
     /// The times of the product.
     package init() {}
 
-    /// How long to wait after failure number `failures`, from 1 on: anything up to a bound that
-    /// doubles each time, so that those who fail together do not come back together. `seed` decides.
-    func retry(after failures: Int, seed: UInt64) -> Milliseconds {
-        let doublings = Int64(1) << Int64(min(max(1, failures), 30))
-        let (product, isOverflow) = retryMin.count.multipliedReportingOverflow(by: doublings)
-        let bound = max(retryMin.count, isOverflow ? retryMax.count : min(retryMax.count, product))
-        let span = UInt64(bound - retryMin.count) + 1
-        return Milliseconds(retryMin.count + Int64(Self.mixed(seed) % span))
+    /// Waits after the first, second, ... failure in a row.
+    private static let probes: [Int64] = [1, 2, 4, 8, 15, 30, 60, 120, 240, 300]
+
+    /// How long to wait after failure number `failures` of an outage, from 1 on, while something
+    /// critical waits or not. `seed` spreads it by a fifth to either side, so that those who fail
+    /// together do not come back together.
+    func probe(after failures: Int, isUrgent: Bool, seed: UInt64) -> Milliseconds {
+        let place = min(max(1, failures), Self.probes.count) - 1
+        let (product, isOverflow) = retryMin.count.multipliedReportingOverflow(
+            by: Self.probes[place])
+        let most = isUrgent ? min(retryMax, urgentMax) : retryMax
+        let middle = isOverflow ? most.count : min(most.count, product)
+        let fifth = middle / 5
+        let spread = Int64(Self.mixed(seed) % UInt64(2 * fifth + 1)) - fifth
+        return Milliseconds(min(middle + spread, retryMax.count))
     }
 
     /// The first instant for what a reload calls for, if the last attempt was over at `triedAt`.

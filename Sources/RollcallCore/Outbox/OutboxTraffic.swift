@@ -21,8 +21,9 @@ package struct OutboxSending: Equatable, Sendable {
     /// What it is.
     package enum Content: Equatable, Sendable {
         /// A message as it is now, which is attempted for the `attempts`th time, and what else of
-        /// the same name the receiver knows to fire, if it is told all of a name.
-        case message(OutboxMessage, context: [NoticeMember])
+        /// the same name the receiver knows to fire, if it is told all of a name: the first
+        /// `Outbox.contextMax` of `contextCount`.
+        case message(OutboxMessage, context: [NoticeMember], contextCount: Int)
         /// All that fires, and what ended lately: no message, and nothing comes of it (A8).
         case refresh(firing: [NoticeMember], ended: [NoticeMember])
     }
@@ -32,7 +33,7 @@ package struct OutboxSending: Equatable, Sendable {
 
     /// Which attempt of a message it is; 0 of a refresh.
     package var attempt: Int {
-        if case .message(let message, _) = content { message.attempts } else { 0 }
+        if case .message(let message, _, _) = content { message.attempts } else { 0 }
     }
 }
 

@@ -34,6 +34,7 @@ package struct PushBox: Equatable, Sendable {
     private var busy: [PushLane: [Int64]] = [:]
     /// What became of the way to the sink since they left, of those under way.
     private var changesMeanwhile: [PushLane: WayChange] = [:]
+    private var probe: PushLane?
     private var rest: PushRest
     private var changed: [Int64: PushMessage] = [:]
     /// Those of them that the store does not have.
@@ -88,15 +89,16 @@ package struct PushBox: Equatable, Sendable {
         for lane in busy.keys where lane.load != .receipts {
             changesMeanwhile[lane] = max(changesMeanwhile[lane] ?? change, change)
         }
+        let before = rest
         let soonest = rest.hasten(change, now: now)
         if change == .place {
+            for place in open.indices { open[place].strikes = 0 }
             tickets.forgetFailures()
-            for place in open.indices { open[place].attemptsElsewhere = open[place].attempts }
         }
         var count = 0
         for place in open.indices where open[place].state == .waiting && open[place].attempts > 0 {
-            guard soonest < open[place].next else { continue }
-            open[place].next = soonest
+            guard soonest < before.ready(open[place]) else { continue }
+            open[place].next = min(open[place].next, soonest)
             note(open[place])
             count += 1
         }
@@ -203,6 +205,7 @@ package struct PushBox: Equatable, Sendable {
                 let messages = claim(kind, now: now, isWanted)
                 if messages.isEmpty { break }
                 busy[lane] = messages.map(\.number)
+                probe = rest.isAway ? lane : nil
                 sendings.append(PushSending(lane: lane, sink: sink, messages: messages))
             }
         }
@@ -216,8 +219,9 @@ package struct PushBox: Equatable, Sendable {
     }
 
     /// A lane that nothing is under way in; nil without one. Expo takes many in a call, and few
-    /// calls at once.
+    /// calls at once; a sink that is away is tried by one.
     private func lane(_ load: PushLane.Load) -> PushLane? {
+        if load != .receipts, rest.isAway, isSending { return nil }
         let count: Int
         switch (sink, load) {
         case (.none, _), (.webhook, .receipts): count = 0
@@ -227,7 +231,7 @@ package struct PushBox: Equatable, Sendable {
         return (0..<count).lazy.map { PushLane(load, place: $0) }.first { busy[$0] == nil }
     }
 
-    /// The next pushes of one call: what was never tried first, by their numbers.
+    /// The next pushes of one call: what was never tried, then what was tried least recently.
     private mutating func claim(
         _ kind: PushKind, now: RunningTime, _ isWanted: (PushMessage) -> Bool
     ) -> [PushMessage] {
@@ -235,12 +239,15 @@ package struct PushBox: Equatable, Sendable {
         var places: [Int] = []
         var unwanted: Set<Int64> = []
         for isFirst in [true, false] {
-            for place in open.indices where places.count < room {
+            var candidates = open.indices.filter { place in
                 let message = open[place]
-                guard message.kind == kind, message.state == .waiting,
-                    (message.attempts == 0) == isFirst, rest.ready(message) <= now,
-                    message.until > now
-                else { continue }
+                return message.kind == kind && message.state == .waiting
+                    && (message.attempts == 0) == isFirst && rest.ready(message) <= now
+                    && message.until > now
+            }
+            if !isFirst { candidates.sort { (open[$0].next, $0) < (open[$1].next, $1) } }
+            for place in candidates where places.count < room {
+                let message = open[place]
                 if isWanted(message) {
                     places.append(place)
                 } else {
@@ -267,7 +274,9 @@ package struct PushBox: Equatable, Sendable {
         dueKnown = nil
         var told: [Int64: PushAttempt] = [:]
         for attempt in attempts { told[attempt.number] = attempt }
-        var isTaken = false
+        let isTaken = attempts.contains { $0.verdict.isTaken }
+        // Of a sink that takes others it is the push that is not taken.
+        let isWell = isTaken || !rest.isAway
         var isUnknown = false
         var wish: Milliseconds?
         for number in numbers {
@@ -281,18 +290,14 @@ package struct PushBox: Equatable, Sendable {
             case .unknown:
                 finish(place, .unknown)
                 isUnknown = true
-                continue
             case .refused(let retryAfter):
                 if let retryAfter { wish = max(wish ?? retryAfter, retryAfter) }
-                refuse(place, retryAfter, now: now)
-                continue
+                refuse(place, retryAfter, isWell: isWell, now: now)
             }
-            isTaken = true
         }
         let (store, first) = (store, numbers.first ?? 0)
-        rest.note(isTaken: isTaken, isUnknown: isUnknown, wish: wish, now: now) {
-            Self.jitter(store, first, UInt64($0))
-        }
+        let rested = PushRest.Call(isTaken: isTaken, isUnknown: isUnknown, isProbe: probe == lane)
+        rest.note(rested, wish: wish, now: now) { Self.jitter(store, first, UInt64($0)) }
         if let change = changesMeanwhile.removeValue(forKey: lane) { hasten(change, now: now) }
     }
 
@@ -304,14 +309,16 @@ package struct PushBox: Equatable, Sendable {
         end(open.remove(at: place), outcome)
     }
 
-    private mutating func refuse(_ place: Int, _ retryAfter: Milliseconds?, now: RunningTime) {
+    private mutating func refuse(
+        _ place: Int, _ retryAfter: Milliseconds?, isWell: Bool, now: RunningTime
+    ) {
         open[place].state = .waiting
-        let attempts = open[place].attempts
-        let wait = times.attempts.retry(
-            after: attempts - open[place].attemptsElsewhere,
-            seed: Self.jitter(store, open[place].number, ~UInt64(attempts)))
-        let wish = min(retryAfter ?? Milliseconds(0), times.attempts.retryAfterMax)
-        open[place].next = now + max(wait, wish)
+        if isWell { open[place].strikes += 1 }
+        let seed = Self.jitter(store, open[place].number, ~UInt64(open[place].attempts))
+        let (times, strikes) = (times.attempts, open[place].strikes)
+        let wait = times.probe(after: strikes, isUrgent: false, seed: seed)
+        let wish = min(retryAfter ?? Milliseconds(0), times.retryAfterMax)
+        open[place].next = now + max(isWell ? wait : Milliseconds(0), wish)
         note(open[place])
     }
 
@@ -338,7 +345,8 @@ package struct PushBox: Equatable, Sendable {
         let seed = Self.jitter(store, 0, UInt64(bitPattern: now.milliseconds))
         let told = tickets.take(receipts, now: now) { failures in
             let wish = min(retryAfter ?? Milliseconds(0), times.attempts.retryAfterMax)
-            return max(times.attempts.retry(after: failures, seed: seed), wish)
+            return max(
+                times.attempts.probe(after: failures, isUrgent: false, seed: seed), wish)
         }
         for (message, receipt) in told ?? [] {
             switch receipt {

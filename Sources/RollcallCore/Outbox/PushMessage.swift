@@ -1,4 +1,4 @@
-/// A push on its way to somebody's phone. Source: design §7 N7.
+/// A push on its way to somebody's phone. Source: N7.
 package struct PushMessage: Equatable, Sendable {
     /// Where it stands. The raw values are stored.
     ///
@@ -41,9 +41,8 @@ package struct PushMessage: Equatable, Sendable {
     package internal(set) var state = State.waiting
     /// Attempts that were begun.
     package internal(set) var attempts = 0
-    /// Those of the attempts that were made at a URL which the settings do not name any more: not
-    /// stored.
-    var attemptsElsewhere = 0
+    /// How often it was refused by a sink that took others: not stored.
+    var strikes = 0
     /// When it may be tried next; of a ticketed one, when its receipt is asked for.
     package internal(set) var next: RunningTime
     /// When it is given up; of a ticketed one, when its receipt is.
@@ -149,7 +148,7 @@ extension NudgeFacts {
     }
 }
 
-/// How long pushes wait. Source: design §7 N7.
+/// How long pushes wait. Source: N7.
 package struct PushTimes: Equatable, Sendable {
     /// Between attempts that certainly failed.
     package var attempts = OutboxTimes()

@@ -1,11 +1,22 @@
-/// The rest that a sink gets which does not take pushes. Source: design §7 N7.
+/// The rest that a sink gets which does not take pushes: while it is away, one call probes it, and
+/// waits follow the length of the outage. Source: N7, rule D2.
 struct PushRest: Equatable, Sendable {
+    /// What a call came to.
+    struct Call {
+        /// Something of it was taken.
+        var isTaken: Bool
+        /// Of something nobody knows.
+        var isUnknown: Bool
+        /// It left while the sink was away.
+        var isProbe: Bool
+    }
+
     private let times: OutboxTimes
-    /// Calls in a row of which nothing was taken.
+    /// Probes in a row of which nothing was taken.
     private(set) var failures = 0
-    /// Until then only what was never tried is sent.
+    /// Until then nothing is sent, because it takes nothing.
     private var pausedUntil = RunningTime.distantPast
-    /// Until then nothing is.
+    /// The same because it asked for it, or because it might be lost.
     private var closedUntil = RunningTime.distantPast
     /// When the last call came back.
     private var calledAt = RunningTime.distantPast
@@ -19,11 +30,12 @@ struct PushRest: Equatable, Sendable {
         if message.attempts > 0 { restoredUntil = max(restoredUntil, message.next) }
     }
 
-    /// When a push may be sent. What was never tried does not wait for a sink that fails to come
-    /// back: it may be there again.
+    /// True while it takes nothing.
+    var isAway: Bool { failures > 0 }
+
+    /// When a push may be sent.
     func ready(_ message: PushMessage) -> RunningTime {
-        message.attempts == 0
-            ? max(message.next, closedUntil) : max(message.next, pausedUntil, closedUntil)
+        max(message.next, pausedUntil, closedUntil)
     }
 
     /// What another sink refused, or whether it answers, says nothing about this one.
@@ -32,19 +44,21 @@ struct PushRest: Equatable, Sendable {
         (pausedUntil, closedUntil) = (.distantPast, .distantPast)
     }
 
-    /// A call came back. A sink of which nobody knows what it does with a push gets none for a
-    /// while: each would be lost.
+    /// A call came back. A sink of which nobody knows what it does with a push gets none for a while: each would be lost.
     mutating func note(
-        isTaken: Bool, isUnknown: Bool, wish: Milliseconds?, now: RunningTime,
-        seed: (_ failures: Int) -> UInt64
+        _ call: Call, wish: Milliseconds?, now: RunningTime, seed: (_ failures: Int) -> UInt64
     ) {
         calledAt = now
-        failures = isTaken ? 0 : failures + 1
-        if isTaken { (pausedUntil, closedUntil) = (.distantPast, .distantPast) }
-        if !isTaken {
-            let rest = times.retry(after: failures, seed: seed(failures))
-            pausedUntil = now + rest
-            if isUnknown { closedUntil = max(closedUntil, now + rest) }
+        if call.isTaken {
+            failures = 0
+            (pausedUntil, closedUntil) = (.distantPast, .distantPast)
+        } else {
+            if call.isProbe || !isAway {
+                failures += 1
+                let rest = times.probe(after: failures, isUrgent: false, seed: seed(failures))
+                pausedUntil = now + rest
+            }
+            if call.isUnknown { closedUntil = max(closedUntil, pausedUntil) }
         }
         if let wish { closedUntil = max(closedUntil, now + min(wish, times.retryAfterMax)) }
     }

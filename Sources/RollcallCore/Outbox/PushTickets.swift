@@ -1,6 +1,6 @@
 /// Pushes that the sink took and of which its receipts tell later whether the phone's system did.
 ///
-/// To ask is harmless: a question that failed is asked again. Source: design §7 N7.
+/// To ask is harmless: a question that failed is asked again. Source: N7.
 struct PushTickets: Equatable, Sendable {
     /// In the order of `next`: whoever comes is the last to be asked for.
     private(set) var waiting: ArraySlice<PushMessage> = []

@@ -1,4 +1,4 @@
-/// What one attempt to hand a push to its sink came to, as far as it decides. Source: design §7 N7.
+/// What one attempt to hand a push to its sink came to, as far as it decides. Source: N7.
 package enum PushVerdict: Equatable, Sendable {
     /// The sink took it.
     case delivered
@@ -10,6 +10,14 @@ package enum PushVerdict: Equatable, Sendable {
     case unregistered
     /// It may have gone out: it is never tried again.
     case unknown
+
+    /// True if the sink did what it is for.
+    var isTaken: Bool {
+        switch self {
+        case .delivered, .ticketed, .unregistered: true
+        case .refused, .unknown: false
+        }
+    }
 }
 
 /// What a receipt says.

@@ -1,6 +1,6 @@
 /// An alert about the store, which no store can be asked for: RollcallStoreFailing, because it says
 /// that nothing can be stored, and RollcallStateLost, because what was stored is gone. Told from
-/// memory. Source: design §6 A5.
+/// memory. Source: A5.
 ///
 /// A value like the outbox: the keeper tells it when commits fail and work, sends what it gives out
 /// and tells it what came of that. What it must know after a restart is one mark, which the keeper
@@ -41,6 +41,9 @@ package struct StoreAlarm: Equatable, Sendable {
         package var name: AlertName {
             self == .failing ? .rollcallStoreFailing : .rollcallStateLost
         }
+
+        /// Somebody has to get up (D2).
+        fileprivate var isUrgent: Bool { AlertRules()[name].severity == .critical }
 
         /// What its keys are made of.
         package var word: String { self == .failing ? "store" : "state" }
@@ -236,7 +239,8 @@ package struct StoreAlarm: Equatable, Sendable {
     ) {
         guard let lane = lanes[key], lane.busy == nil else { return }
         // An Alertmanager is told again for a while, in case that it forgets (A8).
-        let patience = lane.isEnded ? times.refreshEndedFor : times.resolveFor
+        let timeout = receiver?.resolveTimeout ?? Milliseconds(0)
+        let patience = lane.isEnded ? max(times.refreshEndedFor, timeout) : times.resolveFor
         let isAlertmanager = lane.kind == .alertmanager
         let isOver =
             now - since >= patience || (lane.isEnded && !isAlertmanager)
@@ -273,7 +277,9 @@ package struct StoreAlarm: Equatable, Sendable {
             lane.failures += 1
             lane.isUnsure = lane.isUnsure || mayHaveArrived
             let seed = UInt64(bitPattern: startsAt.milliseconds) ^ UInt64(lane.failures)
-            let wait = times.retry(after: lane.failures, seed: seed ^ UInt64(key.target) << 32)
+            let wait = times.probe(
+                after: lane.failures, isUrgent: subject.isUrgent,
+                seed: seed ^ UInt64(key.target) << 32)
             lane.next = now + max(wait, min(retryAfter ?? wait, times.retryAfterMax))
         }
         if let change = lane.changeMeanwhile { lane.hasten(change, now: now, times) }
@@ -317,6 +323,24 @@ package struct StoreAlarm: Equatable, Sendable {
     package var told: [(receiver: [UInt8], at: Timestamp)] {
         lanes.sorted { $0.key < $1.key }.compactMap { key, lane in
             lane.toldAt.map { (key.receiver, $0) }
+        }
+    }
+
+    /// How far its news has come, by address.
+    package var reaches: [Reach] {
+        lanes.sorted { $0.key < $1.key }.map { key, lane in
+            var reach = Reach(
+                receiver: key.receiver, target: key.target, state: .waiting, decidedAt: startsAt)
+            reach.attempts = lane.failures + lane.taken
+            reach.takenAt = lane.toldAt
+            if lane.toldAt != nil {
+                reach.state = .taken
+            } else {
+                let isTried = reach.attempts > 0 || lane.busy != nil
+                reach.state = lane.isRefused ? .refused : isTried ? .trying : .waiting
+                if lane.busy == nil { reach.nextAttemptAt = lane.next }
+            }
+            return reach
         }
     }
 

@@ -1,4 +1,4 @@
-/// An alert's members in a decision's line. Source: fine print F5.
+/// An alert's members in a decision's line. Source: F5.
 enum AlertLine {
     /// Appends what follows the line's kind.
     static func append(_ report: AlertReport, to output: inout [UInt8]) {

@@ -1,4 +1,4 @@
-/// Decisions as lines of JSON, byte for byte the same for the same decisions. Source: fine print F5.
+/// Decisions as lines of JSON, byte for byte the same for the same decisions. Source: F5.
 package enum DecisionLine {
     /// Appends one line and its line feed; nothing for what a replay does not print: who was told,
     /// and the alerts about ourselves.

@@ -1,5 +1,5 @@
-/// Events as lines of a replay: what is read from a line is the event again. Source: design §9, fine
-/// print F5.
+/// Events as lines of a replay: what is read from a line is the event again. Source: V7,
+/// F5.
 package enum EventLine {
     /// Appends the line of `event` and its line feed; false if a damaged item is in it. `at` is the
     /// wall, of `clock` the one after the step; `policy` is the body of new settings.

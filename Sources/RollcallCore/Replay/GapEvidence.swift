@@ -1,4 +1,4 @@
-/// A gap's evidence as a JSON object: facts, never prose, and only what is known. Source: design §5.
+/// A gap's evidence as a JSON object: facts, never prose, and only what is known. Source: Contract/Gaps.
 package enum GapEvidence {
     /// Appends the members of a gap's line, each behind a comma, the evidence last.
     package static func appendMembers(_ report: GapReport, to output: inout [UInt8]) {

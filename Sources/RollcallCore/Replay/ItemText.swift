@@ -1,5 +1,5 @@
 /// An item as the JSON that a backend could have sent: what is scanned from it is the item again,
-/// byte for byte, but for the push token, which is a secret. Source: design §9 (`export`).
+/// byte for byte, but for the push token, which is a secret. Source: V7 (`export`).
 enum ItemText {
     /// Appends item `index` of `list`; false if its bytes are damaged, or are about nobody.
     static func append(_ list: ItemList, _ index: Int, to output: inout [UInt8]) -> Bool {
@@ -79,8 +79,8 @@ enum ItemText {
             let time = Int64(bitPattern: value)
             var word: StaticString?
             switch tag {
-            case .toldAt: object.integer(kind == .batch ? "received_at" : "at", time)
-            case .pausedUntil: object.integer("paused_until", time)
+            case .toldAt: object.sent(kind == .batch ? "received_at" : "at", time)
+            case .pausedUntil: object.sent("paused_until", time)
             case .battery: object.fraction("battery_level", time)
             case .nudgeSound: object.word("nudge_sound", small == 1 ? "silent" : "default")
             case .duty: word = DutyState(rawValue: small)?.word
@@ -136,12 +136,24 @@ enum ItemText {
             object.array("updates", updates) { update, output in
                 var inner = ObjectWriter(&output)
                 inner.integer("sequence", update.sequence)
-                if let at = update.capturedAt { inner.integer("captured_at", at.milliseconds) }
+                if let at = update.capturedAt { inner.sent("captured_at", at.milliseconds) }
                 if update.isCached { inner.word("fix", "cached") }
                 inner.end()
                 output = inner.bytes
             }
             return UInt64(updates.count) == count
+        }
+    }
+}
+
+extension ObjectWriter {
+    /// Writes a time so that it is read again as what it is: as a number only where that stands for
+    /// milliseconds (P1).
+    fileprivate mutating func sent(_ name: StaticString, _ milliseconds: Int64) {
+        if TimeForm.isMilliseconds(milliseconds) {
+            integer(name, milliseconds)
+        } else {
+            time(name, Timestamp(milliseconds: milliseconds))
         }
     }
 }

@@ -152,7 +152,7 @@ package struct ReplayRun: Sendable {
 
 /// Folds the lines of a file in virtual time and prints every decision as a line.
 ///
-/// What it prints is what would have been decided. Source: design §9, fine print F1, F5.
+/// What it prints is what would have been decided. Source: V7, F1, F5.
 package struct Replay {
     private var reader: ReplayReader
     private var run: ReplayRun

@@ -1,7 +1,7 @@
 /// Replays an export and compares what is decided with what had been decided when it was lived.
 ///
 /// Both are sequences of lines; they are compared in order, each as soon as both are known. The
-/// first difference ends it. Source: design §9.
+/// first difference ends it. Source: V7.
 package struct ReplayCheck {
     /// What kind a decision is.
     package enum Kind: Int, CaseIterable, Sendable {

@@ -1,8 +1,8 @@
-/// The envelope of a replay line. Source: design §9.
+/// The envelope of a replay line. Source: V7.
 struct ReplayLine {
     var at: Timestamp?
     var kind = ""
-    /// Who sent it; `default` without one (fine print F10).
+    /// Who sent it; `default` without one (F10).
     var source = EventSource.standard
     var terms = RosterTerms()
     /// What is left of items about people who were erased, and where it stands among the others.
@@ -19,7 +19,7 @@ struct ReplayLine {
         while more {
             let name = ShortWord(try cursor.key(bytes), bytes)
             if name == "at" {
-                at = try ItemScanner.time(&cursor, bytes)
+                at = try TimeForm.lineTime(&cursor, bytes)
             } else if name == "kind" {
                 kind = Self.word(try cursor.string(bytes), bytes)
             } else if name == "source" {
@@ -100,7 +100,7 @@ struct ReplayLine {
     }
 }
 
-/// The members of the small bodies. Source: fine print F5, design §2 B2.
+/// The members of the small bodies. Source: F5, B2.
 package struct ReplayBody {
     package var source: [UInt8]?
     package var everySeconds: Double?

@@ -9,7 +9,7 @@ package enum ReplayStep: Sendable {
     case end(at: RunningTime, advances: Bool)
 }
 
-/// Reads the lines of a replay, each as what it asks for. Source: design §9, fine print F5.
+/// Reads the lines of a replay, each as what it asks for. Source: V7, F5.
 package struct ReplayReader {
     private enum State {
         /// Events may come.

@@ -1,5 +1,5 @@
 /// The line that a replay begins with which does not begin at the beginning: a checkpoint. Source:
-/// design §9.
+/// V7.
 package enum StateLine {
     /// Appends the line and its line feed. Push tokens and whoever silenced something are not in
     /// it; the rest is as in the store.

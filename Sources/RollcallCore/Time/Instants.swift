@@ -11,7 +11,7 @@ package struct Milliseconds: Hashable, Comparable, Sendable {
 
     package static func < (a: Milliseconds, b: Milliseconds) -> Bool { a.count < b.count }
 
-    /// The span times `factor`, rounded to the nearest millisecond. Source: fine print F4.
+    /// The span times `factor`, rounded to the nearest millisecond. Source: F4.
     package func scaled(by factor: Double) -> Milliseconds {
         let product = (Double(count) * factor).rounded()
         // Policies keep thresholds below a year and factors below 1000, so this cannot be reached
@@ -22,7 +22,7 @@ package struct Milliseconds: Hashable, Comparable, Sendable {
 
 /// A point of one of the three clocks, in milliseconds.
 ///
-/// The clocks never mix: each has a type of its own (design §2 T1).
+/// The clocks never mix: each has a type of its own (T1).
 package protocol Instant: Hashable, Comparable, Sendable {
     /// Milliseconds since the clock's zero.
     var milliseconds: Int64 { get }
@@ -51,7 +51,7 @@ extension Instant {
 }
 
 /// Wall time: milliseconds since 1970-01-01T00:00:00Z. It stamps, and decides nothing but pauses
-/// and nudge throttles. Source: design §2 T1, fine print F9.
+/// and nudge throttles. Source: T1, F9.
 package struct Timestamp: Instant {
     package var milliseconds: Int64
     /// Makes the instant `milliseconds` after its clock's zero.
@@ -67,7 +67,7 @@ package struct RunningTime: Instant {
 }
 
 /// Watched time: runs with running time while we can see and stands still while blind. Every age
-/// and every deadline of a responder is kept in it. Source: design §2 T1.
+/// and every deadline of a responder is kept in it. Source: T1.
 package struct WatchedTime: Instant {
     package var milliseconds: Int64
     /// Makes the instant `milliseconds` after its clock's zero.

@@ -5,7 +5,7 @@ package enum RFC3339 {
 
     /// Reads `bytes[range]` as an RFC 3339 date and time; nil if it is none.
     ///
-    /// Digits below a millisecond are cut (fine print F4). `T` and `Z` may be lower case and the
+    /// Digits below a millisecond are cut (F4). `T` and `Z` may be lower case and the
     /// `T` a space, as RFC 3339 §5.6 allows. A leap second counts as the second after it.
     package static func parse(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Timestamp? {
         let start = range.lowerBound

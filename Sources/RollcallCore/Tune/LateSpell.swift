@@ -25,7 +25,7 @@ package struct LateSpell: Equatable, Sendable {
     package var offlineAt: Timestamp?
     package var end = Timestamp.distantFuture
     package var ending = Ending.data
-    /// True if we could not see for a part of it: it says nothing about settings.
+    /// True if we could not see for too large a part of it: it says nothing about settings (D5).
     package var isBlind = false
     /// Their duty state when it ended, ON_DUTY or ON_MISSION.
     package var duty = DutyState.onDuty

@@ -160,10 +160,11 @@ package struct TuneTally: Equatable, Sendable {
         spell.end = at
         spell.ending = ending
         spell.platform = engine.roster[number].platform
-        let from = (spell.silentFrom ?? spell.lateAt) - engine.watch.wallOffset
-        spell.isBlind =
-            engine.watch.isBlind
-            || engine.watch.lastBlindEnd.milliseconds > from.milliseconds
+        let from = RunningTime(
+            milliseconds: ((spell.silentFrom ?? spell.lateAt) - engine.watch.wallOffset)
+                .milliseconds)
+        spell.isBlind = GapReport.isLeftOut(
+            blind: engine.watch.blind(since: from), of: engine.watch.now - from)
         ended.append(spell)
         count(spell)
     }

@@ -3,7 +3,9 @@
 
 import { h } from "./dom.js";
 import { nothing, severity } from "./marks.js";
-import { alert, causes, count, more, mute, person, section, worstFirst } from "./rows.js";
+import {
+  alert, causes, count, more, mute, person, runbook, section, worstFirst,
+} from "./rows.js";
 import {
   ago, instant, length, name, pathWith, plain, since, span, spoken, subject, time,
 } from "./words.js";
@@ -14,15 +16,25 @@ export const alertsView = {
   path: "alerts",
   name: "Alerts",
 
-  heading: ({ route }) => (
-    route.query.has("incident") ? `Incident ${Number(route.query.get("incident"))}` : "Alerts"),
+  heading: ({ route, memory }) => {
+    if (!route.query.has("incident")) return "Alerts";
+    const one = memory.one ?? null;
+    return one ? [plain(one.alertname), " ", name(subject(one.labels))] : "Incident";
+  },
+
+  title: ({ route, memory }) => (!route.query.has("incident") ? "Alerts"
+    : memory.one ? `${plain(memory.one.alertname)} ${plain(subject(memory.one.labels))}`
+      : "Incident"),
 
   async load(context) {
     const { ask, every, memory, route } = context;
-    const incident = Number(route.query.get("incident") ?? 0);
-    if (incident > 0) {
-      const found = await ask(`v1/alerts/history?before=${incident + 1}&limit=1`);
-      memory.one = found.incidents.find((one) => one.incident === incident) ?? null;
+    const wanted = incident(route.query.get("incident"));
+    if (wanted !== null) {
+      const found = wanted.number > 0
+        ? await ask(`v1/alerts/history?before=${wanted.number + 1}&limit=1`) : null;
+      memory.one = found?.incidents.find((one) => one.incident === wanted.number) ?? null;
+      memory.isOutOfSight = found?.truncated === true;
+      memory.incident = wanted;
       memory.history = null;
       return;
     }
@@ -52,7 +64,7 @@ export const alertsView = {
         fires.length ? list(fires) : nothing(isSure
           ? "No alert fires now." : "No alert fired when we last saw."),
         alerts.watchdog
-          ? h("p", { class: "aside" }, 
+          ? h("p", { class: "aside" },
             "The Watchdog fires, as it should: its receivers would notice its end.") : null),
       pending.length
         ? section("pending", `${pending.length.toLocaleString("en")} pending`, null, list(pending))
@@ -63,12 +75,44 @@ export const alertsView = {
   },
 };
 
-function single({ memory, now, link }) {
-  return section("history", "What happened", h("a", { href: link("alerts") }, "All alerts"),
-    memory.one
-      ? h("div", { class: "incident" }, h("div", { class: "headline" },
-        headline(memory.one, now())), story(memory.one, now(), link))
-      : nothing("There is no such incident in the store any more."));
+// What messages link to: the number of an incident, or the key under which pagers know it.
+function incident(text) {
+  if (text === null) return null;
+  const parts = /^(?:rollcall-[0-9a-f]{16}-)?(-?\d{1,15}|store|state)$/.exec(text);
+  if (parts === null) return { number: 0 };
+  return { number: Number(parts[1]) || 0, ofStore: ofStore[parts[1]] };
+}
+
+// Told from memory: the store holds nothing of them.
+const ofStore = { store: "RollcallStoreFailing", state: "RollcallStateLost" };
+
+function single(context) {
+  const { memory, alerts, now, link } = context;
+  const { one, incident: wanted } = memory;
+  const all = h("a", { href: link("alerts") }, "All alerts");
+  const isMeant = (alert) => (wanted.ofStore
+    ? alert.alertname === wanted.ofStore : wanted.number > 0 && alert.incident === wanted.number);
+  const current = alerts.alerts.find(isMeant);
+  if (!one && !current) return section("history", "Not found", all, nothing(missing(memory)));
+  return [
+    current ? section("firing", current.state === "firing" ? "It fires now" : "It is pending", all,
+      h("ul", { class: "alerts" }, alert(current, { now: now(), link }))) : null,
+    one ? section("history", current ? "What happened" : "It is over", current ? null : all,
+      h("div", { class: "incident" }, h("div", { class: "headline" },
+        headline(one, now())), current ? null : runbook(one), story(one, now(), link))) : null,
+  ];
+}
+
+function missing({ incident: wanted, isOutOfSight }) {
+  if (wanted.number < 0) {
+    return "This was a drill: a test of the way to a receiver. Nothing is wrong.";
+  }
+  if (wanted.ofStore) {
+    return `${wanted.ofStore} does not fire now. It is told from memory: no history of it is kept.`;
+  }
+  return isOutOfSight
+    ? "It lies further back than one question looks: GET /v1/alerts/history goes on from there."
+    : "There is no such incident in the store, or not any more.";
 }
 
 function silences({ memory, now }) {
@@ -94,7 +138,7 @@ function history({ memory, now, link, refresh }) {
     all.length
       ? h("div", { class: "incidents" }, all.map((one) => h(
         "details", { key: one.incident, class: "incident", id: `incident-${one.incident}` },
-        h("summary", null, headline(one, now())), story(one, now(), link))))
+        h("summary", null, headline(one, now())), runbook(one), story(one, now(), link))))
       : nothing("No alert has fired yet."),
     next !== null
       ? more(all.length, null, () => { memory.wantsOlder = true; refresh(); }, "older") : null,
@@ -120,8 +164,10 @@ function story(one, now, link) {
     one.annotations?.description
       ? h("p", { key: "words" }, plain(one.annotations.description)) : null,
     h("dl", { class: "facts", key: "facts" },
-      fact("State", [one.state, " ", since(one.starts_at, now),
-        one.ended_at ? [", until ", time(one.ended_at, now)] : null]),
+      fact("State", one.ended_at
+        ? [`${one.state} `, time(one.ended_at, now), "; it fired ", time(one.starts_at, now),
+          `, for ${span(instant(one.ended_at) - instant(one.starts_at))}`]
+        : [one.state, " ", since(one.starts_at, now), " so far"]),
       fact("Number", number(one)),
       one.causes?.length ? fact("Suspected",
         causes(one.causes.map((cause) => [cause.cause, cause.count]))) : null,
@@ -148,7 +194,9 @@ function number(one) {
 // States, who was told, who was not, and every attempt, in the order of their times.
 function steps(one, now) {
   const found = (one.changes ?? []).map((change) => ({
-    at: change.at, words: `${change.state}${change.value === null ? "" : ` at ${change.value}`}`,
+    // The number is that of the last time it was true, which an end is not.
+    at: change.at, words: change.value === null || change.state === "resolved" ? change.state
+      : `${change.state} at ${change.value}`,
   }));
   for (const muted of one.muted ?? []) {
     found.push({ at: muted.at, words: [name(muted.receiver), " not told: ", mute(muted)] });

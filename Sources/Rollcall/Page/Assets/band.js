@@ -12,8 +12,8 @@ const hoursAsked = 12 * 3_600_000;
 const hoursLeast = 3_600_000;
 
 /** The band of an answer of `/v1/status/history`. */
-export function band(history) {
-  if (!drawn.has(history)) drawn.set(history, draw(history));
+export function band(history, watch) {
+  if (!drawn.has(history)) drawn.set(history, draw(history, watch));
   return drawn.get(history);
 }
 
@@ -24,7 +24,13 @@ export function historyPath(watch, now) {
   return `v1/status/history?since=${new Date(since).toISOString()}`;
 }
 
-function draw(history) {
+/** How much of what was asked for lies behind the first that is known: before, nobody watched. */
+export function seen(history, watch) {
+  const first = instant(watch.store?.oldest_at) ?? instant(watch.started_at) ?? 0;
+  return Math.max(0, instant(history.until) - Math.max(instant(history.since), first));
+}
+
+function draw(history, watch) {
   const from = instant(history.since);
   const until = instant(history.until);
   const step = history.step_seconds * 1000;
@@ -42,7 +48,7 @@ function draw(history) {
   });
   const windows = (history.blind ?? []).map((window) => blind(window, place, from, until));
   return h("figure", { class: "band" },
-    h("svg", { role: "img", "aria-label": said(history, samples, from, until) },
+    h("svg", { role: "img", "aria-label": said(history, samples, watch) },
       hatching("band-hatch"), columns, windows),
     h("div", { class: "axis", "aria-hidden": "true" },
       h("svg", null, hours(from, until).map((at) => h("text", {
@@ -119,11 +125,12 @@ function blindList(history, now) {
     more > 0 ? h("li", { key: "more" }, `and ${count(more, "window", "windows")} before`) : null);
 }
 
-function said(history, samples, from, until) {
+function said(history, samples, watch) {
+  const until = instant(history.until);
   const worst = samples.reduce((a, b) => ((b.OFFLINE ?? 0) > (a?.OFFLINE ?? 0) ? b : a), null);
   const windows = history.blind?.length ?? 0;
   return [
-    `The last ${span(until - from)}`, count(samples.length, "sample", "samples"),
+    `The last ${span(seen(history, watch))}`, count(samples.length, "sample", "samples"),
     worst ? `at most ${worst.OFFLINE} OFFLINE, at ${clock(instant(worst.at), until)}`
       : "nobody was OFFLINE",
     windows ? `${count(windows, "window", "windows")} without watching` : "watched throughout",

@@ -1,9 +1,10 @@
 // What feeds Rollcall, and Rollcall itself.
 
 import { h } from "./dom.js";
+import { nobodyReached } from "./frame.js";
 import { nothing } from "./marks.js";
 import { section } from "./rows.js";
-import { between, historyPath } from "./band.js";
+import { between, historyPath, seen } from "./band.js";
 import { ago, instant, name, span, spoken, time } from "./words.js";
 
 export const feeds = {
@@ -27,8 +28,7 @@ export const feeds = {
 
 function sight({ status: watch, memory, now, isSure }) {
   const windows = [...(memory.history?.blind ?? [])].reverse();
-  const hours = memory.history
-    ? span(instant(memory.history.until) - instant(memory.history.since)) : "";
+  const hours = memory.history ? span(seen(memory.history, watch)) : "";
   return section("sight", "Sight", null,
     h("p", null, watch.watching
       ? isSure ? "Rollcall is watching." : "Rollcall was watching when it was last heard."
@@ -82,7 +82,10 @@ function flag(isGood, words) {
 
 function receivers({ status: watch }) {
   if (!watch.receivers) return null;
+  const words = nobodyReached(watch);
   return section("receivers", "Receivers", "who is told of alerts",
+    words === null ? null : h("p", null, h("strong", { class: "flag is-bad" },
+      "Nobody has been reached"), `: ${words}.`),
     watch.receivers.length
       ? h("ul", { class: "sources" }, watch.receivers.map((one) => h("li", { key: one.name },
         name(one.name), h("span", { class: "aside" }, spoken(one.kind),

@@ -2,9 +2,10 @@
 
 import { h } from "./dom.js";
 import { band, historyPath } from "./band.js";
+import { nobodyReached } from "./frame.js";
 import { bar, nothing, shape, status, statuses } from "./marks.js";
 import {
-  alert, causes, count, pairs, region, returned, section, silent, worstFirst,
+  alert, count, noGap, region, returned, section, silent, suspected, worstFirst,
 } from "./rows.js";
 import { ago, span } from "./words.js";
 
@@ -24,7 +25,6 @@ export const fleet = {
   async load(context) {
     const { ask, askIfThere, every, memory } = context;
     memory.open = await ask(`v1/gaps?state=open&limit=${gapsAsked}`);
-    if (memory.open.next) memory.byCause = await ask("v1/gaps?state=open&by=cause");
     memory.regions = await askIfThere("v1/regions?limit=1000");
     await every("back", 10, async () => {
       const since = new Date(context.now() - backWithin).toISOString();
@@ -43,7 +43,7 @@ export const fleet = {
       h("div", { class: "columns" },
         h("div", { class: "wide" }, silentPart(context),
           memory.history
-            ? section("hours", "Last hours", null, band(memory.history)) : null,
+            ? section("hours", "Last hours", null, band(memory.history, context.status)) : null,
           backPart(context)),
         h("div", { class: "narrow" }, regionsPart(context), pendingPart(context),
           healthPart(context))),
@@ -94,27 +94,29 @@ function numbers({ status: watch, link }) {
     bar(people));
 }
 
+// The number and the causes are the engine's, of one instant; the list is only read beside them.
 function silentPart(context) {
   const { memory, link, status: watch, isSure } = context;
-  const { open, byCause } = memory;
-  const all = open.next ? byCause?.gaps ?? null : open.gaps.length;
+  const { open } = memory;
+  const all = watch.responders.OFFLINE;
   // Newest first is what the server gives; with all of them at hand the longest come first.
-  const shown = (open.next ? open.gaps : [...open.gaps].reverse()).slice(0, gapsShown);
-  const why = open.next ? pairs(byCause) : tally(open.gaps);
-  const rest = (all ?? gapsAsked) - shown.length;
+  const shown = all === 0 ? []
+    : (open.next ? open.gaps : [...open.gaps].reverse()).slice(0, gapsShown);
+  const rest = all - shown.length;
   const late = watch.responders.DEGRADED;
   return section("silent", all ? `${all.toLocaleString("en")} silent`
     : isSure ? "Nobody is silent" : "Nobody was silent",
     all ? h("a", { href: link("silent") }, "All who are silent") : null,
-    why.length ? h("p", { class: "causes" }, `Suspected: ${causes(why)}.`) : null,
+    suspected(watch),
     shown.length
       ? h("ul", { class: "gaps" },
         shown.map((gap) => silent(gap, { now: context.now(), link, isBrief: true })))
-      : nothing(!isSure ? "That is what was known last; who is silent now cannot be seen."
-        : watch.responders.active
-          ? "Everybody who is expected was heard within their threshold, or is only late."
-          : "Nobody is expected now."),
-    rest > 0
+      : nothing(all ? noGap
+        : !isSure ? "That is what was known last; who is silent now cannot be seen."
+          : watch.responders.active
+            ? "Everybody who is expected was heard within their threshold, or is only late."
+            : "Nobody is expected now."),
+    rest > 0 && shown.length > 0
       ? h("p", { class: "more" }, h("a", { href: link("silent") },
         `${rest.toLocaleString("en")} more`),
       h("span", { class: "aside" }, open.next ? "newest first here" : "longest first"))
@@ -124,12 +126,6 @@ function silentPart(context) {
         h("a", { href: link("people?status=DEGRADED") }, count(late, "person is", "people are")),
         " late (DEGRADED) and may become silent.")
       : null);
-}
-
-function tally(gaps) {
-  const counts = new Map();
-  for (const gap of gaps) counts.set(gap.suspected, (counts.get(gap.suspected) ?? 0) + 1);
-  return [...counts];
 }
 
 function backPart({ memory, now, link }) {
@@ -185,7 +181,8 @@ function pendingPart({ alerts, now, link }) {
   return section("pending", `${pending.length.toLocaleString("en")} pending`,
     h("a", { href: link("alerts") }, "Alerts"),
     h("ul", { class: "alerts" },
-      pending.slice(0, 4).map((one) => alert(one, { now: now(), link, isBrief: true }))));
+      worstFirst(pending).slice(0, firingShown)
+        .map((one) => alert(one, { now: now(), link, isBrief: true }))));
 }
 
 function healthPart({ status: watch, now, link }) {
@@ -194,6 +191,10 @@ function healthPart({ status: watch, now, link }) {
     ["Last batch", ago(watch.last_batch_at, now())],
     ["Sources", watch.sources.length === 0 ? "none declared"
       : down ? `${down} of ${watch.sources.length} down` : `${watch.sources.length} up`],
+    watch.receivers ? ["Alerting", h("span", {
+      class: `flag is-${watch.nobody_reached ? "bad" : "good"}`,
+    }, nobodyReached(watch) ?? (watch.receivers.some((one) => one.pending)
+      ? "messages wait" : "nothing waits"))] : null,
     watch.nudges ? ["Nudges", watch.nudges.mode.replaceAll("_", " ")] : null,
     watch.store ? ["Store", watch.store.state] : null,
     watch.started_at ? ["Running for", span(now() - Date.parse(watch.started_at))] : null,

@@ -2,7 +2,7 @@
 // before anything else.
 
 import { h } from "./dom.js";
-import { blindReason, clock, instant, plain, span, time } from "./words.js";
+import { blindReason, clock, count, instant, plain, since, span, time } from "./words.js";
 
 /** The whole page below its body. */
 export function frame(state, context) {
@@ -74,6 +74,7 @@ function sight(state, { age }) {
     return h("span", { class: "sight is-lost" }, state.status
       ? `No contact for ${span(age)}` : "No contact");
   }
+  if (state.status.nobody_reached) return h("span", { class: "sight is-lost" }, "Nobody reached");
   return state.status.watching
     ? h("span", { class: "sight is-watching" }, "Watching")
     : h("span", { class: "sight is-blind" }, "Not watching");
@@ -90,10 +91,31 @@ function firing(state) {
 // MARK: What must be said first
 
 function banners(state, context) {
-  const found = [lost(state, context), blind(state, context)].filter(Boolean);
+  const found = [lost(state, context), unreached(state, context), blind(state, context)]
+    .filter(Boolean);
   return found.length
     ? h("div", { class: "banners", role: "region", "aria-label": "Notices", key: "banners" }, found)
     : null;
+}
+
+/** That nobody who matters knows, in words; null if somebody does. */
+export function nobodyReached(status) {
+  const told = status?.nobody_reached;
+  if (!told) return null;
+  const alerts = count(told.alerts, "critical alert", "critical alerts");
+  return told.reason === "no_receiver"
+    ? `no receiver is set for ${alerts}` : `no receiver has taken ${alerts}`;
+}
+
+function unreached(state, { link, now }) {
+  const words = nobodyReached(state.status);
+  if (words === null) return null;
+  const told = state.status.nobody_reached;
+  return h("div", { class: "banner is-unreached", key: "unreached", role: "alert" },
+    h("p", null, h("strong", null, "Nobody has been reached: "), `${words}, firing `,
+      since(told.since, now()), ". ", told.reason === "no_receiver"
+        ? "Set one that is to be told of critical alerts." : "Call whoever is on duty yourself."),
+    h("a", { href: link("alerts") }, "Alerts"));
 }
 
 function lost(state, { retry }) {
@@ -153,7 +175,8 @@ function footer(state, { age }) {
 export function titleOf(state, context) {
   const fires = firing(state).length;
   const first = isLogin(state.failure) ? "Logged out" : state.failure ? "No contact"
-    : !state.status?.watching ? "Not watching" : fires ? `${fires} firing` : null;
+    : state.status?.nobody_reached ? "Nobody reached"
+      : !state.status?.watching ? "Not watching" : fires ? `${fires} firing` : null;
   const { view } = state.route;
   const second = view.title?.(context) ?? (view.path === "" ? null : view.name);
   return [first, second, "Rollcall"].filter(Boolean).join(" · ");

@@ -54,10 +54,18 @@ function outcome(gap, isBrief) {
   return isBrief ? `${whole.split(". ").slice(0, 2).join(". ").replace(/\.$/, "")}.` : whole;
 }
 
+/** How long something lasted that we watched; by the clock too, if that is not the same. */
+export function lasted(watched, opened, closed) {
+  const wall = instant(closed) - instant(opened);
+  const isSame = instant(opened) === null || instant(closed) === null
+    || Math.abs(wall - watched) <= 1000;
+  return isSame ? span(watched) : `${span(watched)} that we watched (${span(wall)} by the clock)`;
+}
+
 /** Somebody who is back, and what it turned out to be. */
 export function returned(gap, { now, link, isBrief }) {
   const isGone = gap.verdict === "duty_ended";
-  const length = span(gap.length_seconds * 1000);
+  const length = lasted(gap.length_seconds * 1000, gap.opened_at, gap.closed_at);
   const verdict = gap.verdict === null
     ? ["verdict by ", clock(instant(gap.closed_at) + 120_000, now, true)]
     : `verdict: ${spoken(gap.verdict)}`;
@@ -74,23 +82,60 @@ export function returned(gap, { now, link, isBrief }) {
       h("span", { class: "aside" }, plain(words))));
 }
 
-/** Alerts, the gravest first, then the oldest. */
+/** Alerts, the gravest first; what fires before what may; of the most people; the oldest. */
 export function worstFirst(alerts) {
-  const rank = (one) => ({ critical: 0, warning: 1 })[one.severity] ?? 2;
+  const rank = (one) => (({ critical: 0, warning: 1, info: 2 })[one.severity] ?? 3) * 2
+    + (one.state === "firing" ? 0 : 1);
   const begin = (one) => one.starts_at ?? one.active_at ?? "";
-  return [...alerts].sort((a, b) => rank(a) - rank(b) || begin(a).localeCompare(begin(b)));
+  return [...alerts].sort((a, b) => rank(a) - rank(b) || (b.count ?? 0) - (a.count ?? 0)
+    || begin(a).localeCompare(begin(b)));
 }
 
-/** Who was told of an alert and who was not, as sentences. */
+// Where a message to a receiver stands. Told is only who took it.
+const ways = {
+  taken: (one, now) => ["told ", receiver(one), " ", ago(one.taken_at, now)],
+  waiting: (one, now) => [receiver(one), " is not told yet: it was decided ",
+    ago(one.decided_at, now), " and waits", next(one, now)],
+  trying: (one, now) => [receiver(one), " has not taken it: ",
+    count(one.attempts ?? 0, "attempt", "attempts"), error(one), next(one, now)],
+  refused: (one, now) => [receiver(one), " refuses it", error(one), next(one, now)],
+  expired: (one) => [receiver(one), " never took it; given up after ",
+    count(one.attempts ?? 0, "attempt", "attempts"), error(one)],
+  dropped: (one) => [receiver(one), " was not told: it was given up before it was sent"],
+};
+
+function receiver(one) {
+  return [name(one.receiver), one.target ? ` (address ${one.target + 1})` : null];
+}
+
+function error(one) {
+  return one.last_error ? `, the last error: ${plain(one.last_error)}` : null;
+}
+
+function next(one, now) {
+  const at = instant(one.next_attempt_at);
+  if (at === null) return null;
+  return at > now ? `; the next try is in ${span(at - now)}` : "; the next try is due";
+}
+
+// Alerts that are told from memory only say who took them.
+function receivers(alert) {
+  return alert.receivers
+    ?? (alert.told ?? []).map((one) => ({ ...one, state: "taken", taken_at: one.at }));
+}
+
+/** Who was told of an alert, who could not be, and who is not to be, as sentences. */
 export function telling(alert, now) {
-  const told = (alert.told ?? []).map((one) => h("li", { key: `told ${one.receiver}` },
-    "told ", name(one.receiver), " ", ago(one.at, now)));
+  if (alert.state !== "firing") return null;
+  const told = receivers(alert).map((one) => h("li", {
+    key: `told ${one.receiver} ${one.target ?? 0}`, class: `way is-${one.state}`,
+  }, (ways[one.state] ?? ((it) => [receiver(it), `: ${spoken(it.state)}`]))(one, now)));
   const muted = (alert.muted ?? []).map((one) => h(
     "li", { key: `muted ${one.receiver}`, class: "muted" },
     name(one.receiver), " is not told: ", mute(one)));
-  if (alert.state !== "firing") return null;
   if (told.length + muted.length === 0) {
-    return h("ul", { class: "telling" }, h("li", { class: "muted" }, "nobody was told so far"));
+    return h("ul", { class: "telling" },
+      h("li", { class: "muted" }, "no receiver is set for it: nobody is told"));
   }
   return h("ul", { class: "telling" }, told, muted);
 }
@@ -105,12 +150,19 @@ export function mute(one) {
   return one.reason === "blind" ? "we cannot see" : spoken(one.reason);
 }
 
+/** Where it stands what to do, if the settings say. */
+export function runbook(one) {
+  const address = one.annotations?.runbook_url ?? "";
+  return /^https?:\/\//.test(address)
+    ? h("p", { key: "runbook" }, h("a", { href: address, rel: "noreferrer" }, "runbook")) : null;
+}
+
 /** An alert that is pending or fires. */
 export function alert(one, { now, link, isBrief }) {
   const notes = one.annotations ?? {};
   const isFiring = one.state === "firing";
   const begin = isFiring ? one.starts_at : one.active_at;
-  const isMuted = isFiring && (one.told ?? []).length === 0 && (one.muted ?? []).length > 0;
+  const isMuted = isFiring && receivers(one).length === 0 && (one.muted ?? []).length > 0;
   return h("li", {
     key: JSON.stringify(one.labels), class: `alert is-${one.state} severity-${one.severity}`,
   },
@@ -124,8 +176,7 @@ export function alert(one, { now, link, isBrief }) {
         : plain(notes.summary ?? one.alertname),
       " ", h("span", { class: "aside" }, since(begin, now)))),
   !isBrief && notes.description ? h("p", { class: "aside" }, plain(notes.description)) : null,
-  !isBrief && notes.runbook_url && /^https?:\/\//.test(notes.runbook_url)
-    ? h("p", null, h("a", { href: notes.runbook_url, rel: "noreferrer" }, "runbook")) : null,
+  isBrief ? null : runbook(one),
   telling(one, now));
 }
 
@@ -152,9 +203,17 @@ export function causes(counts) {
     .map(([cause, number]) => `${number.toLocaleString("en")} ${spoken(cause)}`).join(", ");
 }
 
-/** What the list of a table by causes holds, as pairs. */
-export function pairs(table) {
-  return (table?.rows ?? []).map((row) => [row.cause, row.gaps ?? 0]);
+/** What stands in the place of gaps where people are OFFLINE without one. */
+export const noGap = "No gap is open for them: their status comes from the backend, or from new "
+  + "settings.";
+
+/** What is suspected of all who are silent, as of the instant that counted them. */
+export function suspected({ gaps, responders }) {
+  if (!gaps || gaps.open === 0 || responders.OFFLINE === 0) return null;
+  // A gap stays open when somebody was heard too late to be ONLINE, and settings open none.
+  const of = gaps.open === responders.OFFLINE ? ""
+    : ` of the ${count(gaps.open, "gap that is", "gaps that are")} open`;
+  return h("p", { class: "causes" }, `Suspected${of}: ${causes(Object.entries(gaps.suspected))}.`);
 }
 
 export { count };

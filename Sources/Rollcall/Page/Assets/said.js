@@ -7,6 +7,7 @@ export function announce(state) {
   const after = {
     isLost: state.failure !== null,
     isWatching: state.status?.watching ?? true,
+    unreached: state.status?.nobody_reached ?? null,
     firing: new Map((state.alerts?.alerts ?? []).filter((one) => one.state === "firing")
       .map((one) => [one.incident, one.annotations?.summary ?? one.alertname])),
   };
@@ -23,6 +24,10 @@ function differences(a, b) {
   }
   if (b.isWatching !== a.isWatching) {
     words.push(b.isWatching ? "Watching again" : "Not watching: statuses are the last known ones");
+  }
+  if ((b.unreached === null) !== (a.unreached === null)) {
+    words.unshift(b.unreached ? "Nobody has been reached by a critical alert"
+      : "Somebody has been reached");
   }
   for (const [incident, summary] of b.firing) {
     if (!a.firing.has(incident)) words.push(`Alert fires: ${summary}`);

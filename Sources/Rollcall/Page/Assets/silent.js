@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
-import { causes, more, returned, section, silent } from "./rows.js";
+import { causes, count, more, noGap, returned, section, silent, suspected } from "./rows.js";
 import { pathWith, plain, span, spoken } from "./words.js";
 
 const pageSize = 1000;
@@ -49,24 +49,30 @@ export const silentView = {
   },
 
   render(context) {
-    const { memory, route, link, now, redraw, refresh, isSure } = context;
+    const { memory, route, link, now, redraw, refresh, isSure, status: watch } = context;
     const isBack = route.query.get("state") === "closed";
     const isNewest = isBack || route.query.get("sort") === "newest";
-    const gaps = isNewest ? memory.gaps : [...memory.gaps].reverse();
+    const isFiltered = route.query.get("region") || route.query.get("cause");
+    // Of all of them the number is the engine's, as on every other view.
+    const isNone = !isBack && !isFiltered && watch.responders.OFFLINE === 0;
+    const gaps = isNone ? [] : isNewest ? memory.gaps : [...memory.gaps].reverse();
     const row = isBack ? returned : silent;
-    const all = `${gaps.length.toLocaleString("en")}${memory.isCut ? " or more" : ""}`;
+    const found = `${count(gaps.length, "open gap", "open gaps")}${memory.isCut ? " or more" : ""}`;
+    const heading = isBack ? "Gaps that ended" : isNone ? "Nobody" : isFiltered ? found
+      : `${watch.responders.OFFLINE.toLocaleString("en")} silent`;
     const showMore = () => {
       memory.shown += gaps.length > 500 ? 200 : step;
       redraw();
       if (isBack) refresh();
     };
-    return section("gaps", isBack ? "Gaps that ended" : gaps.length ? `${all} silent` : "Nobody",
+    return section("gaps", heading,
       gaps.length > pageSize ? `read ${span(now() - memory.readAt)} ago` : null, filters(context),
-      !isBack && gaps.length > 1 ? h("p", { class: "causes" }, `Suspected: ${tally(gaps)}.`) : null,
+      isBack ? null : !isFiltered ? suspected(watch)
+        : gaps.length > 1 ? h("p", { class: "causes" }, `Suspected: ${tally(gaps)}.`) : null,
       gaps.length
         ? h("ul", { class: "gaps" }, gaps.slice(0, memory.shown)
           .map((gap) => row(gap, { now: now(), link, isBrief: false })))
-        : nothing(isBack ? "No gap that ended fits." : isSure
+        : nothing(isBack ? "No gap that ended fits." : !isFiltered && !isNone ? noGap : isSure
           ? "Nobody who fits is silent." : "Nobody who fits was silent when we last saw."),
       more(Math.min(gaps.length, memory.shown), memory.isCut ? null : gaps.length, showMore),
       memory.isCut && !isBack

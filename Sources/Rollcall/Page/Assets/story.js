@@ -1,6 +1,7 @@
 // A person's events as sentences, newest first; contacts that say the same stand in one.
 
 import { h } from "./dom.js";
+import { lasted } from "./rows.js";
 import {
   clock, facts, holdReason, blindReason, instant, length, plain, proof, reason, span, spoken, time,
 } from "./words.js";
@@ -14,10 +15,18 @@ const origins = {
 };
 
 const followed = {
-  located: "a location came", contact: "contact came, but no newer location",
-  silent: "nothing came within half an hour",
-  unseen: "nothing was seen within half an hour, but we were blind for a part of it",
+  located: () => "a location came",
+  contact: (within) => `contact came ${within}, but no newer location`,
+  silent: (within) => `nothing came ${within}`,
+  unseen: (within) => `nothing was seen ${within}, but we were blind for a part of it`,
 };
+const followedFor = 30 * 60_000;
+
+// How long it was waited for: half an hour, or less if the next nudge came before.
+function waited(sentAt, at) {
+  return sentAt === null || at - sentAt > followedFor - 1000 ? "within half an hour"
+    : `in the ${span(at - sentAt)} until the next nudge`;
+}
 
 /** The sentences of events that are oldest first, newest first. */
 export function story(events, gaps) {
@@ -25,6 +34,7 @@ export function story(events, gaps) {
   let run = null;
   let known = null;
   let suspected = null;
+  let sentAt = null;
   for (const event of events) {
     if (event.kind === "contact") {
       const says = JSON.stringify(event.facts ?? {}, (key, value) => (
@@ -42,8 +52,9 @@ export function story(events, gaps) {
       continue;
     }
     run = null;
-    const words = sentence(event, gaps, suspected);
+    const words = sentence(event, gaps, suspected, sentAt);
     if (event.kind === "gap") suspected = event.suspected;
+    if (event.kind === "nudge" && event.decision === "send") sentAt = instant(event.at);
     if (words) parts.push({ at: event.at, words, kind: event.kind, event });
   }
   return parts.reverse();
@@ -68,7 +79,7 @@ function contacts(run, now) {
     + `about every ${span(every)}${words}.`;
 }
 
-function sentence(event, gaps, suspected) {
+function sentence(event, gaps, suspected, sentAt) {
   switch (event.kind) {
     case "status": {
       const shown = (word) => (word === "NOT_EXPECTED" ? "not expected" : word);
@@ -84,7 +95,7 @@ function sentence(event, gaps, suspected) {
     case "told": return told(event);
     case "server":
       return `The backend's own status: ${spoken(event.from)} → ${spoken(event.to)}.`;
-    case "nudge": return nudge(event);
+    case "nudge": return nudge(event, sentAt);
     case "wake": return "Woken silently: somebody looked.";
     default: return spoken(event.kind);
   }
@@ -97,7 +108,11 @@ function gap(event, gaps, suspected) {
       return `Out of contact; suspected: ${cause} (${reason(event.suspected, event.evidence)}).`;
     case "judged": return event.suspected === suspected ? `Still suspected: ${cause}.`
       : `Now suspected: ${cause} (${reason(event.suspected, event.evidence)}).`;
-    case "closed": return `Back; the gap lasted ${length(event.evidence?.length_ms ?? 0)}.`;
+    case "closed": {
+      const watched = event.evidence?.length_ms ?? 0;
+      return `Back; the gap lasted ${watched < 1000 ? length(watched)
+        : lasted(watched, event.evidence?.opened_at, event.at)}.`;
+    }
     case "verdict": {
       const opened = event.evidence?.opened_at;
       const known = gaps.find((one) => one.opened_at === opened && one.verdict);
@@ -118,9 +133,10 @@ function told(event) {
   return parts.length ? `The backend told: ${parts.join("; ")}.` : null;
 }
 
-function nudge(event) {
+function nudge(event, sentAt) {
   if (event.followed) {
-    return `After the nudge: ${followed[event.followed] ?? spoken(event.followed)}.`;
+    const words = followed[event.followed]?.(waited(sentAt, instant(event.at)));
+    return `After the nudge: ${words ?? spoken(event.followed)}.`;
   }
   const old = `the location was ${span((event.stale_seconds ?? 0) * 1000)} old`;
   if (event.decision === "hold") return `Not nudged: ${holdReason(event.reason)}; ${old}.`;

@@ -115,7 +115,8 @@ const reasons = {
   low_power: "the phone was saving power",
   mass_gap: "many fell silent together",
   app_suspended: "the app was in the background, where the phone's system may suspend it",
-  app_terminated: "the app was in the foreground, so that only its end explains the silence",
+  app_terminated: "the app was in the foreground, where the phone's system does not suspend it: it "
+    + "may have been ended, or have crashed",
   never_heard: "nothing came since they were expected",
   unexplained: "nothing that the phone had said explains it",
 };

@@ -1,0 +1,75 @@
+import RollcallCore
+
+extension Unreached {
+    /// As `GET /v1/status` tells it; null if everybody critical has somebody.
+    var tree: JSONTree {
+        guard let criticalSince else { return nil }
+        return [
+            "alerts": .integer(Int64(counts[.critical] ?? 0)),
+            "since": AlertJSON.time(criticalSince),
+            "incidents": .list(incidents.map { .integer($0) }),
+            "reason": AlertJSON.word(reason.word),
+        ]
+    }
+}
+
+extension KeeperView {
+    /// How far the news of an alert has come: an entry for each address that it was decided for.
+    func reaches(_ alert: Alert) -> [Reach] {
+        let reaches = outbox.reach(of: alert.incident).map { shown($0) }
+        return alert.told.flatMap { told in
+            let own = reaches.filter { $0.receiver == told.receiver }
+            let at = engine.watch.wall(told.at)
+            return own.isEmpty
+                ? [Reach(receiver: told.receiver, state: .dropped, decidedAt: at)] : own
+        }
+    }
+
+    /// While the store fails, what it does not hold is not told as taken (J6).
+    private func shown(_ reach: Reach) -> Reach {
+        guard let takenAt = reach.takenAt, takenAt > committedAt else { return reach }
+        var reach = reach
+        (reach.state, reach.takenAt) = (.trying, nil)
+        return reach
+    }
+}
+
+extension AlertJSON {
+    /// Who took the news, and when the first of their addresses did.
+    static func told(_ reaches: [Reach]) -> JSONTree {
+        var told: [(receiver: [UInt8], at: Timestamp)] = []
+        for reach in reaches {
+            guard let at = reach.takenAt else { continue }
+            if let place = told.firstIndex(where: { $0.receiver == reach.receiver }) {
+                told[place].at = min(told[place].at, at)
+            } else {
+                told.append((reach.receiver, at))
+            }
+        }
+        return .list(told.map { ["receiver": text($0.receiver), "at": time($0.at)] })
+    }
+
+    /// Every address with its state; `watch` tells when it is tried next.
+    static func receivers(_ reaches: [Reach], _ watch: Watch) -> JSONTree {
+        let several = Set(reaches.filter { $0.target > 0 }.map(\.receiver))
+        return .list(
+            reaches.map { reach in
+                var members: [JSONTree.Member] = [
+                    .init(name: "receiver", value: text(reach.receiver))
+                ]
+                func add(_ name: String, _ value: JSONTree?) {
+                    if let value { members.append(.init(name: name, value: value)) }
+                }
+                if several.contains(reach.receiver) {
+                    add("target", .integer(Int64(reach.target)))
+                }
+                add("state", word(reach.state.word))
+                add("decided_at", time(reach.decidedAt))
+                add("attempts", .integer(Int64(reach.attempts)))
+                add("last_error", reach.lastError.map { .text($0) })
+                add("next_attempt_at", reach.nextAttemptAt.map { time(watch.wall($0)) })
+                add("taken_at", reach.takenAt.map { time($0) })
+                return .object(members)
+            })
+    }
+}

@@ -1,0 +1,58 @@
+import RollcallCore
+
+/// What version 9 of the store, in which `Engine.version` 6 writes, has beyond version 8.
+extension JournalSchema {
+    /// Since version 9. Each addition stands here as one statement of its own, with the sentence that
+    /// says what it is for; a new column has a default, or is NULL in what was written before.
+    static let sinceVersion9: [StaticString] = sums
+
+    /// Sums of rows that end with a number see its upper half. What the old sum says is not as it was
+    /// written stays so by the same difference, and NULL stays NULL: nobody knows what stood there. Of
+    /// the upper halves nobody knew either; where a turn tells about when its checkpoint was made, the
+    /// one that decides what is cut is compared with it. Sums of turns stay: see `RowChecksum.fits`.
+    private static let sums: [StaticString] = [
+        """
+        UPDATE meta SET checksum = checksum - row_checksum_8(5, key, value) + row_checksum(5, key, value)
+        """,
+        """
+        UPDATE checkpoints SET
+            checksum = checksum
+                - row_checksum_8(6, turn, engine_version, state, slices, created_ms)
+                + row_checksum(6, turn, engine_version, state, slices, created_ms)
+                + ifnull(
+                    (SELECT abs(wall_ms - created_ms) >= 2147483648
+                        FROM turns WHERE number = checkpoints.turn), 0)
+        """,
+        """
+        UPDATE erasures SET
+            checksum = checksum
+                - row_checksum_8(
+                    7, number, turn, responder, requested_ms, finished_ms, next_row, next_decision, rows,
+                    decisions, gap)
+                + row_checksum(
+                    7, number, turn, responder, requested_ms, finished_ms, next_row, next_decision, rows,
+                    decisions, gap)
+        """,
+        """
+        UPDATE samples SET
+            checksum = checksum
+                - row_checksum_8(13, minute, at_ms, online, degraded, unknown, offline, not_expected)
+                + row_checksum(13, minute, at_ms, online, degraded, unknown, offline, not_expected)
+        """,
+    ]
+}
+
+/// A backup says of itself that it is one (N2). An older Rollcall does not look for it.
+extension Journal {
+    /// Under which it does, with the time; 0 once a start has taken it into account.
+    static let copiedKey = "copied_ms"
+
+    /// When this store was copied by `rollcall backup`, if nobody has served the copy yet.
+    package func copiedAt() throws(StoreError) -> Timestamp? {
+        let found = try integer(forKey: Self.copiedKey) ?? 0
+        return found > 0 ? Timestamp(milliseconds: found) : nil
+    }
+
+    /// Notes in the open transaction that the copy is a store of its own by now.
+    func forgetCopying() throws(StoreError) { try set(0, forKey: Self.copiedKey) }
+}

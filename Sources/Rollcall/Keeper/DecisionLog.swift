@@ -1,0 +1,152 @@
+import Logging
+import RollcallCore
+
+/// What was decided and is committed, as lines of our own log. Source: D4.
+///
+/// No line names a person: an erasure does not reach what a log's reader has kept. Whoever may read
+/// finds them by the number of the gap (`GET /v1/gaps`), which leads to nobody once they are erased.
+struct DecisionLog: Sendable {
+    /// Lines about people in one second at most; of the rest there is one that counts them.
+    static let peoplePerSecond = 20
+    /// Lines about alerts in one second at most: a storm must not fill a disk.
+    static let alertsPerSecond = 200
+
+    /// Lines of one kind in one second, and what was not told in it.
+    private struct Budget: Sendable {
+        let most: Int
+        var told = 0
+        var left: [String: Int] = [:]
+
+        /// True if a line may be written; else it is counted as `kind`.
+        mutating func takes(_ kind: String) -> Bool {
+            told += 1
+            if told <= most { return true }
+            left[kind, default: 0] += 1
+            return false
+        }
+
+        /// Writes the line that counts the rest, and begins anew.
+        mutating func end(_ words: Logger.Message, _ log: Logger) {
+            if !left.isEmpty {
+                let counts = left.mapValues { Logger.MetadataValue.string("\($0)") }
+                log.info(words, metadata: counts)
+            }
+            self = Budget(most: most)
+        }
+    }
+
+    private let log: Logger
+    private var second = Int64.min
+    private var people = Budget(most: peoplePerSecond)
+    private var alerts = Budget(most: alertsPerSecond)
+
+    init(_ log: Logger) { self.log = log }
+
+    /// Tells of decisions that `engine` made, at an instant of the machine's clock.
+    mutating func tell(_ decisions: [NumberedDecision], of engine: Engine, at elapsed: Int64) {
+        pass(at: elapsed)
+        for decision in decisions {
+            switch decision.decision {
+            case .status(_, let number, let from, let to, _):
+                tell(number, from: from, to: to, engine)
+            case .alert(_, let report): tell(report)
+            case .blind(let at, let begins, let since, let reason):
+                tell(reason, begins: begins, since: since, at: at, engine)
+            case .gap, .nudge, .wake, .notice, .mute, .update: break
+            }
+        }
+    }
+
+    /// Tells what a second that is over left untold.
+    mutating func pass(at elapsed: Int64) {
+        guard elapsed / 1000 != second else { return }
+        second = elapsed / 1000
+        people.end("more people went OFFLINE or are back", log)
+        alerts.end("more alerts changed", log)
+    }
+
+    // MARK: - People
+
+    private mutating func tell(_ number: Int, from: Status?, to: Status?, _ engine: Engine) {
+        guard from != to, from == .offline || to == .offline else { return }
+        guard people.takes(to == .offline ? "offline" : to == nil ? "not_expected" : "back") else {
+            return
+        }
+        let person = engine.roster[number]
+        var metadata: Logger.Metadata = [:]
+        Self.add("region", engine.regions[person.region], to: &metadata)
+        if let gap = engine.followedGap(of: number), gap.number > 0 {
+            metadata["gap"] = "\(gap.number)"
+            metadata["suspected"] = "\(gap.suspected.word)"
+            if to != .offline, gap.length.count > 0 { metadata["after_ms"] = "\(gap.length.count)" }
+        }
+        if let to, to != .offline { metadata["status"] = "\(to.word)" }
+        let words: Logger.Message =
+            switch to {
+            case .offline?: "a responder went OFFLINE"
+            case nil: "a responder who was OFFLINE is not expected any more"
+            default: "a responder who was OFFLINE is back"
+            }
+        log.info(words, metadata: metadata)
+    }
+
+    // MARK: - Alerts
+
+    private mutating func tell(_ report: AlertReport) {
+        guard alerts.takes("\(report.state.word)") else { return }
+        var metadata: Logger.Metadata = [
+            "alertname": "\(report.key.name.word)", "severity": "\(report.severity.word)",
+            "count": "\(report.figures.count)", "total": "\(report.figures.total)",
+        ]
+        if report.incident > 0 { metadata["incident"] = "\(report.incident)" }
+        switch report.key.subject {
+        case .all: break
+        case .region(let name): Self.add("region", name, to: &metadata)
+        case .source(let name): Self.add("source", name, to: &metadata)
+        case .suspected: metadata["suspected"] = "true"
+        }
+        for label in report.labels {
+            let name = PageWords.text(label.name)
+            if metadata[name] == nil { Self.add(name, label.value, to: &metadata) }
+        }
+        let words: Logger.Message =
+            switch report.state {
+            case .pending: "an alert is pending"
+            case .firing: "an alert fires"
+            case .resolved: "an alert is resolved"
+            case .inactive: "an alert is pending no more"
+            }
+        log.info(words, metadata: metadata)
+    }
+
+    /// Which alert a message is about, and how it stands there.
+    static func about(_ draft: PageDraft) -> Logger.Metadata {
+        guard let first = draft.members.first else { return [:] }
+        var metadata: Logger.Metadata = [
+            "alertname": "\(first.name.word)",
+            "state": first.endsAt == .distantPast ? "firing" : "resolved",
+        ]
+        if first.incident > 0 { metadata["incident"] = "\(first.incident)" }
+        add("region", first.labels.value(of: Array("region".utf8)), to: &metadata)
+        if draft.members.count > 1 { metadata["alerts"] = "\(draft.members.count)" }
+        return metadata
+    }
+
+    // MARK: - The watch
+
+    private func tell(
+        _ reason: BlindReason, begins: Bool, since: Timestamp, at: Timestamp, _ engine: Engine
+    ) {
+        var metadata: Logger.Metadata = [
+            "reason": "\(reason.word)", "since": "\(RFC3339.string(since))",
+        ]
+        guard !begins else { return log.info("a blind window began", metadata: metadata) }
+        metadata["for_ms"] = "\(max(0, (at - since).count))"
+        metadata["watching"] = "\(!engine.watch.isBlind)"
+        log.info("a blind window ended", metadata: metadata)
+    }
+
+    private static func add(_ name: String, _ value: [UInt8], to metadata: inout Logger.Metadata) {
+        if !value.isEmpty { metadata[name] = "\(PageWords.text(value))" }
+    }
+}

@@ -1,0 +1,20 @@
+import Glibc
+import RollcallCore
+
+/// The keeper's clock: where the machine's time and running time meet.
+extension Keeper {
+    /// The running time of a reading.
+    func running(_ clock: ClockReading) -> RunningTime {
+        RunningTime(milliseconds: origin.running + clock.elapsed - origin.elapsed)
+    }
+
+    /// The clock once the engine's last instant takes events: rarely later than at once, and by a
+    /// millisecond. Turns stamped ahead instead would push time ahead, turn by turn.
+    func present() -> ClockReading {
+        let clock = ClockReading.now()
+        let early = engine.openInstant - running(clock)
+        guard early.count > 0 else { return clock }
+        usleep(UInt32(min(early.count, Self.sleepMax) * 1000))
+        return ClockReading.now()
+    }
+}

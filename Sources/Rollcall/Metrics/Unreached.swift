@@ -1,0 +1,78 @@
+import RollcallCore
+
+/// Alerts that fire and that nobody has taken. Source: rule D1.
+package struct Unreached: Equatable, Sendable {
+    /// How long an alert fires before that is said.
+    static let after = Milliseconds.seconds(60)
+    /// Incidents named at most.
+    static let incidentsMax = 10
+    /// The severities that are counted.
+    static let severities: [Severity] = [.critical, .warning, .info]
+    private static let words = severities.map { Array("\($0.word)".utf8) }
+
+    /// Why nobody was reached.
+    package enum Reason: Sendable {
+        /// Somebody is to be told, and did not take it.
+        case notTaken
+        /// No receiver of the settings wants it.
+        case noReceiver
+
+        /// The word in answers.
+        package var word: StaticString { self == .notTaken ? "not_taken" : "no_receiver" }
+    }
+
+    /// How many, by severity.
+    private(set) var counts: [Severity: Int] = [:]
+    /// The first instant at which one of those that are critical fired; nil if there is none.
+    private(set) var criticalSince: Timestamp?
+    /// The lowest incidents of those.
+    private(set) var incidents: [Int64] = []
+    private(set) var reason = Reason.noReceiver
+
+    /// Nobody waits for anybody.
+    init() {}
+
+    /// What nobody took of all that fires in `engine` and of the `alarms` that it does not know;
+    /// what was taken after `committed` does not count.
+    init(_ engine: Engine, _ outbox: Outbox, _ alarms: [StoreAlarm], by committed: Timestamp) {
+        let receivers = engine.policy.receivers
+        let now = engine.watch.wallNow
+        for (key, alert) in engine.alerts.all where alert.state == .firing {
+            guard now - alert.startsAt >= Self.after,
+                !outbox.isTaken(alert.incident, by: committed),
+                !engine.isMuted(key, alert)
+            else { continue }
+            note(alert.labels, receivers, since: alert.startsAt, alert.incident)
+        }
+        for alarm in alarms where alarm.alertState == .firing {
+            guard now - alarm.startsAt >= Self.after, alarm.told.isEmpty,
+                alarm.silence(in: engine, now: engine.watch.now) == nil
+            else { continue }
+            note(alarm.subject.member.labels, receivers, since: alarm.startsAt, nil)
+        }
+        incidents = Array(incidents.sorted().prefix(Self.incidentsMax))
+    }
+
+    private mutating func note(
+        _ labels: [Label], _ receivers: [Receiver], since: Timestamp, _ incident: Int64?
+    ) {
+        let word = labels.value(of: Array("severity".utf8))
+        guard let place = Self.words.firstIndex(of: word) else { return }
+        let severity = Self.severities[place]
+        counts[severity, default: 0] += 1
+        guard severity == .critical else { return }
+        criticalSince = min(criticalSince ?? since, since)
+        if let incident { incidents.append(incident) }
+        if receivers.contains(where: { $0.wants(labels) }) { reason = .notTaken }
+    }
+
+    /// Appends its family.
+    func append(to page: inout Exposition) {
+        page.family(
+            "rollcall_alerts_unreached", .gauge,
+            "Alerts that fire for a minute, are not muted, and that no receiver has taken.")
+        for severity in Self.severities {
+            page.sample(["severity": .word(severity.word)], Quantity(counts[severity] ?? 0))
+        }
+    }
+}

@@ -1,0 +1,145 @@
+/// Texts that look like a place on earth, where a name is asked for: "52.5200, 13.4050",
+/// "52.52;13.40", "geo:52.5,13.4", "52°31′N 13°24′E". Source: I7 (no coordinates, nowhere).
+///
+/// Shifts ("12.30-14.30"), versions ("1.20 2.30"), dates and addresses of machines are none: it takes
+/// two decimal numbers, each within the earth's degrees, and between them nothing but what parts two
+/// numbers. A comma or a semicolon says that with two decimals each, anything else with three; with
+/// four each it is one whatever stands between them.
+package enum PlaceText {
+    /// True if `bytes[range]` hold what looks like one.
+    package static func isIn(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        // Most names have nothing of it.
+        var marks = 0
+        for index in range where isMark(bytes[index]) { marks += 1 }
+        guard marks > 0 else { return false }
+        if isURI(bytes, range) || hasDegrees(bytes, range) { return true }
+        guard marks > 1 else { return false }
+        var previous: Number?
+        var at = range.lowerBound
+        while at < range.upperBound {
+            guard let number = Number(bytes, at, range) else {
+                at += 1
+                continue
+            }
+            if let previous, isPair(previous, number, bytes) { return true }
+            previous = number
+            at = number.range.upperBound
+        }
+        return false
+    }
+
+    /// True if the text is one.
+    package static func isIn(_ text: [UInt8]) -> Bool { isIn(text.span, 0..<text.count) }
+
+    /// What a decimal number, a `geo:` or a degree sign cannot do without.
+    private static func isMark(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: ".") || byte == UInt8(ascii: ",") || byte == UInt8(ascii: ":")
+            || byte == 0xB0
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") <= 9 }
+
+    /// True of N, S, E and W, which may stand at either end of a number.
+    private static func isQuarter(_ byte: UInt8) -> Bool {
+        switch byte | 0x20 {
+        case UInt8(ascii: "n"), UInt8(ascii: "s"), UInt8(ascii: "e"), UInt8(ascii: "w"): true
+        default: false
+        }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte >= 0x80 && byte != 0xC2
+    }
+
+    // MARK: - Other spellings
+
+    /// RFC 5870: `geo:` and a number.
+    private static func isURI(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        let word: StaticString = "geo:"
+        var at = range.lowerBound
+        while at + 4 < range.upperBound {
+            let isWord = (0..<4).allSatisfy { bytes[at + $0] | 0x20 == word.utf8Start[$0] | 0x20 }
+            let next = bytes[at + 4]
+            if isWord, isDigit(next) || next == UInt8(ascii: "-") { return true }
+            at += 1
+        }
+        return false
+    }
+
+    /// Two numbers of degrees: U+00B0, which UTF-8 writes as C2 B0, behind a digit.
+    private static func hasDegrees(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        var signs = 0
+        for index in range.dropFirst(2) where bytes[index] == 0xB0 && bytes[index - 1] == 0xC2 {
+            if isDigit(bytes[index - 2]) { signs += 1 }
+        }
+        return signs > 1
+    }
+
+    // MARK: - Decimal numbers
+
+    /// Up to three digits, a point or a comma, and decimals.
+    private struct Number {
+        /// Where its digits stand, without a sign.
+        var range: Range<Int>
+        var whole = 0
+        var decimals = 0
+
+        /// The number that begins at `start`; nil if none does.
+        init?(_ bytes: Span<UInt8>, _ start: Int, _ all: Range<Int>) {
+            guard isDigit(bytes[start]) else { return nil }
+            if start > all.lowerBound {
+                let before = bytes[start - 1]
+                // "v52.52", "10.52.52" and the rest of a longer number are none.
+                if isDigit(before) || before == UInt8(ascii: ".") { return nil }
+                if isLetter(before), !isQuarter(before) { return nil }
+            }
+            var at = start
+            while at < all.upperBound, isDigit(bytes[at]), at - start < 4 {
+                whole = whole * 10 + Int(bytes[at] - UInt8(ascii: "0"))
+                at += 1
+            }
+            guard at - start <= 3, at + 1 < all.upperBound, isDigit(bytes[at + 1]) else {
+                return nil
+            }
+            let mark = bytes[at]
+            guard mark == UInt8(ascii: ".") || mark == UInt8(ascii: ",") else { return nil }
+            at += 1
+            let first = at
+            while at < all.upperBound, isDigit(bytes[at]) { at += 1 }
+            decimals = at - first
+            range = start..<at
+            // "100,200" is more likely a hundred thousand than a hundred and a fifth.
+            if mark == UInt8(ascii: ","), decimals < 4 { return nil }
+            guard at < all.upperBound else { return }
+            let after = bytes[at]
+            let isLonger = after == UInt8(ascii: ".") && at + 1 < all.upperBound
+            if isLonger, isDigit(bytes[at + 1]) { return nil }
+            if isLetter(after), !isQuarter(after) { return nil }
+        }
+    }
+
+    /// True if two numbers that follow each other are a latitude and a longitude, in either order.
+    private static func isPair(_ a: Number, _ b: Number, _ bytes: Span<UInt8>) -> Bool {
+        guard min(a.whole, b.whole) <= 90, max(a.whole, b.whole) <= 180 else { return false }
+        let gap = a.range.upperBound..<b.range.lowerBound
+        let decimals = min(a.decimals, b.decimals)
+        if decimals >= 4 { return true }
+        var isParted = false
+        for index in gap {
+            let byte = bytes[index]
+            switch byte {
+            case UInt8(ascii: ","), UInt8(ascii: ";"): isParted = true
+            case UInt8(ascii: " "), UInt8(ascii: "/"), UInt8(ascii: "|"), UInt8(ascii: ":"),
+                UInt8(ascii: "_"), UInt8(ascii: "+"), 0xC2, 0xB0:
+                break
+            // A sign stands before its number.
+            case UInt8(ascii: "-") where index == gap.upperBound - 1: break
+            case _ where isQuarter(byte): isParted = true
+            default: return false
+            }
+        }
+        // From one number to another, or a sign: nobody knows.
+        if gap.count == 1, bytes[gap.lowerBound] == UInt8(ascii: "-") { return false }
+        return decimals >= (isParted ? 2 : 3)
+    }
+}

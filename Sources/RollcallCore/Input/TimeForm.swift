@@ -1,0 +1,92 @@
+/// As what a time was read: the label `form` of a metric. Source: P1.
+package enum TimeForm: UInt8, CaseIterable, Sendable {
+    /// A string.
+    case rfc3339 = 0
+    /// A number below 10¹¹, which is the year 5138 in seconds.
+    case seconds = 1
+    /// A number from 10¹¹ on, which is March 1973 in milliseconds, to below 10¹⁴.
+    case milliseconds = 2
+
+    /// Bytes of a time that is written with escapes at most.
+    private static let timeBytesMax = 64
+    /// Numbers below it are seconds.
+    private static let millisecondsFrom: Int64 = 100_000_000_000
+    /// Numbers from here on are no time.
+    private static let millisecondsEnd: Int64 = 100_000_000_000_000
+
+    /// The label's value.
+    package var word: StaticString {
+        switch self {
+        case .rfc3339: "rfc3339"
+        case .seconds: "seconds"
+        case .milliseconds: "milliseconds"
+        }
+    }
+
+    /// Reads the number at `bytes[range]` as seconds or milliseconds since 1970, by its magnitude; nil
+    /// if it is neither. Digits below a millisecond are cut (F4).
+    static func time(
+        _ bytes: Span<UInt8>, _ range: Range<Int>
+    ) -> (time: Timestamp, form: TimeForm)? {
+        guard let (whole, thousandths) = parts(bytes, range) else { return nil }
+        if whole < millisecondsFrom {
+            return (Timestamp(milliseconds: whole * 1000 + thousandths), .seconds)
+        }
+        guard whole < millisecondsEnd else { return nil }
+        return (Timestamp(milliseconds: whole), .milliseconds)
+    }
+
+    /// True if a number is read as so many milliseconds.
+    static func isMilliseconds(_ number: Int64) -> Bool {
+        number >= millisecondsFrom && number < millisecondsEnd
+    }
+
+    /// Reads a string as RFC 3339; nil for all else, which is skipped.
+    static func text(
+        _ cursor: inout JSONCursor, _ bytes: Span<UInt8>
+    ) throws(JSONError) -> Timestamp? {
+        guard cursor.peek(bytes) == UInt8(ascii: "\"") else {
+            try cursor.skipValue(bytes)
+            return nil
+        }
+        let token = try cursor.string(bytes)
+        guard token.isEscaped else { return RFC3339.parse(bytes, token.range) }
+        guard token.range.count <= timeBytesMax * JSONText.escapeBytesMax else {
+            return nil
+        }
+        let decoded = JSONText.decoded(token, bytes)
+        return RFC3339.parse(decoded.span, 0..<decoded.count)
+    }
+
+    /// Reads the `at` of a replay line: RFC 3339 or, however small, milliseconds (P1).
+    static func lineTime(
+        _ cursor: inout JSONCursor, _ bytes: Span<UInt8>
+    ) throws(JSONError) -> Timestamp? {
+        guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(cursor.peek(bytes)) else {
+            return try text(&cursor, bytes)
+        }
+        let range = try cursor.number(bytes)
+        guard let (whole, _) = parts(bytes, range), whole <= RFC3339.millisecondsMax else {
+            return nil
+        }
+        return Timestamp(milliseconds: whole)
+    }
+
+    /// A number's whole part and its first three decimals; nil with an exponent, or if it is too large.
+    private static func parts(
+        _ bytes: Span<UInt8>, _ range: Range<Int>
+    ) -> (whole: Int64, thousandths: Int64)? {
+        var end = range.lowerBound
+        while end < range.upperBound, bytes[end] &- UInt8(ascii: "0") <= 9 { end += 1 }
+        guard let whole = JSONText.natural(bytes, range.lowerBound..<end) else { return nil }
+        var thousandths: Int64 = 0
+        var weight: Int64 = 100
+        for index in end..<range.upperBound where bytes[index] != UInt8(ascii: ".") {
+            let digit = bytes[index] &- UInt8(ascii: "0")
+            guard digit <= 9 else { return nil }
+            thousandths += Int64(digit) * weight
+            weight /= 10
+        }
+        return (whole, thousandths)
+    }
+}

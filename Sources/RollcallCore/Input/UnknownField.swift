@@ -1,0 +1,155 @@
+/// A field that nobody knows, in the words of an answer: its name, cut, and what was probably meant.
+/// Its value is neither read nor kept. Source: P3.
+struct UnknownField {
+    /// Where a field stands.
+    enum Parent {
+        case item
+        case telemetry
+        /// The update at this place.
+        case update(Int)
+    }
+
+    /// Fields of one item that are named at most.
+    static let namedMax = 5
+    /// Bytes of a name that are repeated at most.
+    private static let nameBytesMax = 64
+    /// A name within so many changes of a known one is probably that one.
+    private static let changesMax = 2
+
+    let pointer: String
+    let detail: String
+
+    /// Describes the field that `token` names in an item of `kind`.
+    init(
+        _ token: JSONCursor.StringToken, _ parent: Parent, _ kind: ItemKind, _ body: Span<UInt8>
+    ) {
+        // What is cut away need not be decoded: an escape takes six bytes at most.
+        var token = token
+        let most = token.range.lowerBound + (Self.nameBytesMax + 1) * 6
+        if !token.isEscaped, token.range.upperBound > most {
+            token.range = token.range.lowerBound..<most
+        }
+        let name = JSONText.decoded(token, body)
+        let shown = Self.escaped(Self.cut(name))
+        let folded = Self.folded(name.prefix(Self.nameBytesMax))
+        switch parent {
+        case .item: pointer = "/\(shown)"
+        case .telemetry: pointer = "/telemetry/\(shown)"
+        case .update(let index): pointer = "/updates/\(index)/\(shown)"
+        }
+        let meant = Self.meant(folded, Self.candidates(parent, kind))
+        detail = meant.map { "unknown field; \($0) is meant?" } ?? "unknown field"
+    }
+
+    // MARK: - What was meant
+
+    private static let telemetry = [
+        "telemetry.permission_status", "telemetry.location_services", "telemetry.power_mode",
+        "telemetry.app_state", "telemetry.queue_depth", "telemetry.network_type",
+    ]
+    private static let update = ["sequence", "captured_at", "fix"]
+
+    /// The names that are known, those of the same place first.
+    private static func candidates(_ parent: Parent, _ kind: ItemKind) -> [String] {
+        let fields = (0..<ItemField.privateField.rawValue).compactMap { ItemField(rawValue: $0) }
+        let own = fields.filter { $0.isKnown(kind) }.map { $0.name(kind) }
+        guard kind == .batch else { return own }
+        let updates = update.map { "updates[].\($0)" }
+        return switch parent {
+        case .item: own + telemetry + updates
+        case .telemetry: telemetry + own + updates
+        case .update: updates + own + telemetry
+        }
+    }
+
+    /// The candidate that is the same but for case and separators, else the first that is nearly.
+    private static func meant(_ name: [UInt8], _ candidates: [String]) -> String? {
+        let words = candidates.map { candidate in
+            (candidate, folded(candidate.split(separator: ".").last.map { Array($0.utf8) } ?? []))
+        }
+        if let same = words.first(where: { $0.1 == name }) { return same.0 }
+        if let other = others.first(where: { Array($0.0.utf8) == name }),
+            let known = words.first(where: { $0.1 == folded(Array(other.1.utf8)) })
+        {
+            return known.0
+        }
+        guard name.count > 2 * changesMax else { return nil }
+        return words.first { $0.1.count > 2 * changesMax && areNear($0.1, name) }?.0
+    }
+
+    /// What others call it.
+    private static let others = [
+        ("deviceid", "responder_id"), ("userid", "responder_id"), ("driverid", "responder_id"),
+        ("seq", "sequence"), ("sequenceno", "sequence"), ("sequencenumber", "sequence"),
+        ("timestamp", "captured_at"), ("recordedat", "captured_at"), ("time", "captured_at"),
+        ("timestamp", "at"), ("battery", "battery_level"), ("permission", "permission_status"),
+        ("network", "network_type"), ("status", "duty_state"), ("circle", "circles"),
+        ("os", "platform"), ("locations", "updates"),
+    ]
+
+    /// Letters in lower case and digits; the rest are separators.
+    private static func folded(_ name: some Sequence<UInt8>) -> [UInt8] {
+        name.compactMap { byte in
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): byte
+            default: byte < 0x80 ? nil : byte
+            }
+        }
+    }
+
+    /// True if at most two insertions, deletions or replacements lie between them.
+    private static func areNear(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+        guard abs(a.count - b.count) <= changesMax else { return false }
+        var row = Array(0...b.count)
+        for (i, byte) in a.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for j in b.indices {
+                let replaced = diagonal + (byte == b[j] ? 0 : 1)
+                diagonal = row[j + 1]
+                row[j + 1] = min(replaced, row[j] + 1, diagonal + 1)
+            }
+        }
+        return row[b.count] <= changesMax
+    }
+
+    // MARK: - The name
+
+    /// The first bytes of a name, and no half character.
+    private static func cut(_ name: [UInt8]) -> [UInt8] {
+        guard name.count > nameBytesMax else { return name }
+        var end = nameBytesMax
+        while end > 0, name[end] & 0xC0 == 0x80 { end -= 1 }
+        return Array(name[..<end])
+    }
+
+    /// As a JSON pointer writes it (RFC 6901).
+    private static func escaped(_ name: [UInt8]) -> String {
+        var bytes: [UInt8] = []
+        for byte in name {
+            switch byte {
+            case UInt8(ascii: "~"): bytes += Array("~0".utf8)
+            case UInt8(ascii: "/"): bytes += Array("~1".utf8)
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension ItemField {
+    /// True if it means something in an item of `kind`; those that stand beside the telemetry are not
+    /// asked.
+    fileprivate func isKnown(_ kind: ItemKind) -> Bool {
+        switch self {
+        case .responderID, .toldAt: true
+        case .dutyState, .region, .circles, .sharing, .platform: kind != .transition
+        case .osVersion, .appVersion, .installID, .batteryLevel, .telemetry, .updates:
+            kind == .batch
+        case .pausedUntil, .pushToken, .nudgeSound: kind == .responder || kind == .rosterEntry
+        case .from, .to, .transitionID, .reason: kind == .transition
+        default: false
+        }
+    }
+}

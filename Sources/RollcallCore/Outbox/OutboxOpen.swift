@@ -1,0 +1,106 @@
+/// The messages of a lane that are not finished: found by their number, by the firing that they tell
+/// of, and by those that they must not overtake.
+struct OutboxOpen: Equatable, Sendable {
+    private var messages: [Int64: OutboxMessage] = [:]
+    /// Numbers that share an order, rising.
+    private var queues: [UInt64: [Int64]] = [:]
+    /// Numbers of triggers by firings, rising.
+    private var triggers: [Int64: [Int64]] = [:]
+
+    /// Messages about something critical.
+    private(set) var criticalCount = 0
+
+    var count: Int { messages.count }
+    var isEmpty: Bool { messages.isEmpty }
+
+    /// All of them by number: for what is rare.
+    var inOrder: [OutboxMessage] { messages.values.sorted { $0.number < $1.number } }
+
+    subscript(_ number: Int64) -> OutboxMessage? { messages[number] }
+
+    /// Every firing that one of them is still to tell of.
+    var incidents: Set<Int64> {
+        messages.values.reduce(into: []) { $0.formUnion($1.incidents) }
+    }
+
+    /// Triggers that have a firing still to tell, by number.
+    func triggers(of incident: Int64) -> [Int64] { triggers[incident] ?? [] }
+
+    /// Numbers of all that share one of `orders`, each once, rising.
+    func sharing(_ orders: [UInt64]) -> [Int64] {
+        if orders.count == 1 { return queues[orders[0]] ?? [] }
+        var numbers: Set<Int64> = []
+        for order in orders { numbers.formUnion(queues[order] ?? []) }
+        return numbers.sorted()
+    }
+
+    /// True if a message need not wait for an earlier one about the same alert. A refused one may be
+    /// refused for ever, and holds nobody up.
+    func isFree(_ message: OutboxMessage) -> Bool {
+        message.ordersLeft.allSatisfy { order in
+            for number in queues[order] ?? [] {
+                if number >= message.number { break }
+                if messages[number]?.state != .refused { return false }
+            }
+            return true
+        }
+    }
+
+    mutating func insert(_ message: OutboxMessage) {
+        messages[message.number] = message
+        add(message)
+    }
+
+    mutating func remove(_ number: Int64) -> OutboxMessage? {
+        guard let message = messages.removeValue(forKey: number) else { return nil }
+        take(message)
+        return message
+    }
+
+    /// Changes a message; returns how it is then.
+    @discardableResult mutating func change(
+        _ number: Int64, _ body: (inout OutboxMessage) -> Void
+    ) -> OutboxMessage? {
+        guard var message = messages[number] else { return nil }
+        let before = message
+        body(&message)
+        messages[number] = message
+        if message.left != before.left || message.orders != before.orders {
+            take(before)
+            add(message)
+        }
+        return message
+    }
+
+    private mutating func add(_ message: OutboxMessage) {
+        criticalCount += message.isCritical ? 1 : 0
+        for order in Set(message.ordersLeft) {
+            Self.add(message.number, to: &queues[order, default: []])
+        }
+        guard message.isTrigger else { return }
+        for incident in message.incidents {
+            Self.add(message.number, to: &triggers[incident, default: []])
+        }
+    }
+
+    private mutating func take(_ message: OutboxMessage) {
+        criticalCount -= message.isCritical ? 1 : 0
+        for order in Set(message.ordersLeft) { Self.take(message.number, of: order, &queues) }
+        guard message.isTrigger else { return }
+        for incident in message.incidents { Self.take(message.number, of: incident, &triggers) }
+    }
+
+    /// Most come in their order.
+    private static func add(_ number: Int64, to numbers: inout [Int64]) {
+        let place = numbers.lastIndex { $0 <= number }
+        if let place, numbers[place] == number { return }
+        numbers.insert(number, at: place.map { $0 + 1 } ?? 0)
+    }
+
+    private static func take<Key>(
+        _ number: Int64, of key: Key, _ lists: inout [Key: [Int64]]
+    ) {
+        lists[key]?.removeAll { $0 == number }
+        if lists[key]?.isEmpty == true { lists[key] = nil }
+    }
+}

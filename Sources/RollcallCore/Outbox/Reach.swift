@@ -1,0 +1,113 @@
+/// How far the news that something fires has come with one address, as it is shown. What decides is
+/// what was decided (A6 to A9); what is shown as told is what was taken. Source: rule D1.
+package struct Reach: Equatable, Sendable {
+    /// Where it stands.
+    ///
+    ///     waiting ──► trying ──► taken
+    ///        │          │ ▲
+    ///        │          ▼ │
+    ///        │        refused
+    ///        └──► expired, dropped
+    package enum State: UInt8, CaseIterable, Sendable {
+        /// It was decided, and nothing was tried yet.
+        case waiting = 0
+        /// It was tried, or is being tried.
+        case trying = 1
+        /// The receiver's 2xx is committed.
+        case taken = 2
+        /// The receiver does not want it as it is; it is tried again slowly.
+        case refused = 3
+        /// It was given up after a day.
+        case expired = 4
+        /// It was given up because there was nothing to tell any more, or nobody to tell it to.
+        case dropped = 5
+
+        /// The word in answers.
+        package var word: StaticString {
+            switch self {
+            case .waiting: "waiting"
+            case .trying: "trying"
+            case .taken: "taken"
+            case .refused: "refused"
+            case .expired: "expired"
+            case .dropped: "dropped"
+            }
+        }
+    }
+
+    package let receiver: [UInt8]
+    /// Which of the receiver's addresses, from 0.
+    package let target: Int
+    package var state: State
+    package var decidedAt: Timestamp
+    package var attempts = 0
+    /// Of the last attempt, as far as this process made it.
+    package var lastError: String?
+    /// Not before then; nil if nothing is to be tried.
+    package var nextAttemptAt: RunningTime?
+    package var takenAt: Timestamp?
+
+    /// Something that was decided for an address at an instant.
+    package init(receiver: [UInt8], target: Int = 0, state: State, decidedAt: Timestamp) {
+        self.receiver = receiver
+        self.target = target
+        self.state = state
+        self.decidedAt = decidedAt
+    }
+
+    init(_ message: OutboxMessage) {
+        self.init(
+            receiver: message.notice.receiver, target: message.target,
+            state: State(message.state, message.outcome, attempts: message.attempts),
+            decidedAt: message.decidedAt)
+        attempts = message.attempts
+        if state == .taken { takenAt = message.finishedAt }
+        if !message.state.isFinished { lastError = message.lastError }
+    }
+}
+
+extension Reach.State {
+    /// What a message's state and outcome, after so many attempts, are shown as.
+    package init(_ state: OutboxMessage.State, _ outcome: NoticeOutcome?, attempts: Int) {
+        switch (state, outcome) {
+        case (_, .delivered): self = .taken
+        case (_, .expired): self = .expired
+        case (_, .dropped), (_, .abandoned), (_, .removed): self = .dropped
+        case (.refused, nil): self = .refused
+        case (_, nil): self = attempts > 0 ? .trying : .waiting
+        }
+    }
+}
+
+extension OutboxLane {
+    /// How far the news of a firing has come here; nil if nothing is known of it.
+    func reach(of incident: Int64, _ times: OutboxTimes) -> Reach? {
+        let known = known.messages(of: incident)
+        if let message = known.first(where: { $0.outcome == .delivered }) { return Reach(message) }
+        if let number = waiting.triggers(of: incident).last, let message = waiting[number] {
+            var reach = Reach(message)
+            if message.state != .sending {
+                reach.nextAttemptAt = max(message.ready, pausedUntil(times))
+            }
+            return reach
+        }
+        return known.last.map { Reach($0) }
+    }
+}
+
+extension Outbox {
+    /// How far the news of a firing has come, by the addresses that it was decided for and that are
+    /// not done with it.
+    package func reach(of incident: Int64) -> [Reach] {
+        lanes.compactMap { $0.reach(of: incident, times) }
+    }
+
+    /// True if a receiver took the news of a firing at `instant` at the latest.
+    package func isTaken(_ incident: Int64, by instant: Timestamp = .distantFuture) -> Bool {
+        lanes.contains { lane in
+            lane.known.messages(of: incident).contains {
+                $0.outcome == .delivered && $0.finishedAt <= instant
+            }
+        }
+    }
+}

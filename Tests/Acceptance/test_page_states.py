@@ -1,0 +1,193 @@
+"""What the page says in rare hours: nobody was reached, an incident is over, much was unseen."""
+
+import json
+import unittest
+import urllib.parse
+
+from page_fleet import SETTINGS, Told
+from rollcall_process import eventually
+from test_page import SIZES, PageTestCase, shot
+
+# Answers that a test makes other than the server gives them: `patches` has a function by path.
+PATCHING = """
+    window.patches = {};
+    const asked = window.fetch.bind(window);
+    window.fetch = async (address, options) => {
+      const answer = await asked(address, options);
+      const patch = window.patches[new URL(address).pathname];
+      if (!patch || !answer.ok) return answer;
+      return new Response(JSON.stringify(patch(await answer.json())), {
+        status: answer.status, headers: answer.headers});
+    };
+    const ago = (seconds) => new Date(Date.now() - seconds * 1000).toISOString();
+"""
+
+
+class PatchedTestCase(PageTestCase):
+    """A page that is answered what is rare to see."""
+
+    def patched(self, server, path, patches, *size):
+        """A page at a view; `patches` are JavaScript functions by the path whose answer they
+        change."""
+        page = self.page(*size)
+        functions = "".join(f"window.patches[{json.dumps(one)}] = {code};"
+                            for one, code in patches.items())
+        page.tell("Page.addScriptToEvaluateOnNewDocument", {
+            "source": f"{PATCHING}{functions}"})
+        self.open(page, server, path)
+        return page
+
+    def shots(self, page, name):
+        """The page in both sizes and schemes, each of them accessible."""
+        for size, (width, height) in SIZES.items():
+            for scheme in ("light", "dark"):
+                page.resize(width, height, scheme)
+                page.screenshot(shot(f"{name}-{size}-{scheme}"))
+                self.assert_accessible(page, f"{name} {size} {scheme}")
+
+
+class TellingTests(PatchedTestCase):
+    """D1: told is only who took it, and that nobody was reached comes first."""
+
+    RECEIVERS = """(all) => ({...all, alerts: [{
+        alertname: 'NoOnlineResponders', state: 'firing', severity: 'critical', incident: 1,
+        labels: {region: 'north'}, annotations: {summary: 'north: nobody online'},
+        active_at: ago(200), starts_at: ago(140), count: 3, total: 3,
+        told: [{receiver: 'pager', at: ago(140)}], muted: [], receivers: [
+          {receiver: 'chat', state: 'taken', decided_at: ago(140), attempts: 1, taken_at: ago(139)},
+          {receiver: 'pager', target: 1, state: 'trying', decided_at: ago(140), attempts: 4,
+           last_error: 'connection refused', next_attempt_at: ago(-9.5)},
+          {receiver: 'late', state: 'waiting', decided_at: ago(140), attempts: 0},
+          {receiver: 'shut', state: 'refused', decided_at: ago(140), attempts: 1,
+           last_error: '403 \u202ewrong key'},
+          {receiver: 'gone', state: 'expired', decided_at: ago(140), attempts: 90,
+           last_error: 'timed out'},
+          {receiver: 'brief', state: 'dropped', decided_at: ago(140), attempts: 0}]}]})"""
+
+    def test_each_receiver_stands_with_what_became_of_it(self):
+        server = self.serve(SETTINGS)
+        page = self.patched(server, "/", {"/v1/alerts": self.RECEIVERS})
+        for view in ("/", "/alerts"):
+            self.open(page, server, view)
+            words = self.words(page)
+            self.assertRegex(words, r"told chat 2 min (1[89]|2\d) s ago")
+            self.assertRegex(words, r"pager \(address 2\) has not taken it: 4 attempts, the last "
+                                    r"error: connection refused; the next try is (in \d s|due)")
+            self.assertRegex(
+                words, r"late is not told yet: it was decided 2 min 2\d s ago and waits")
+            self.assertIn("shut refuses it, the last error: 403 ⟨U+202E⟩wrong key", words)
+            self.assertIn(
+                "gone never took it; given up after 90 attempts, the last error: timed out", words)
+            self.assertIn("brief was not told: it was given up before it was sent", words)
+            for receiver in ("pager", "late", "shut", "gone", "brief"):
+                self.assertNotIn(f"told {receiver}", words)
+        self.shots(page, "receivers")
+        self.assert_untroubled(page)
+
+    def test_that_nobody_was_reached_is_said_first(self):
+        server = self.serve(SETTINGS)
+        reached = "(all) => ({...all, nobody_reached: {alerts: 2, since: ago(360), "
+        page = self.patched(server, "/", {
+            "/v1/status": reached + "incidents: [1, 2], reason: 'not_taken'}})",
+            "/v1/alerts": self.RECEIVERS})
+        banner = self.words(page, ".banners > :first-child")
+        self.assertRegex(banner, r"^Nobody has been reached: no receiver has taken 2 critical alerts, "
+                                 r"firing since .*, for 6 min\. Call whoever is on duty yourself\.")
+        self.assertTrue(page.run("document.title").startswith("Nobody reached · "))
+        self.assertEqual(self.words(page, ".sight"), "Nobody reached")
+        self.assertIn("no receiver has taken 2 critical alerts", self.words(page, ".part-health"))
+        self.shots(page, "nobody-reached")
+        self.open(page, server, "/feeds")
+        self.assertIn("Nobody has been reached: no receiver has taken 2 critical alerts.",
+                      self.words(page, ".part-receivers"))
+        self.shots(page, "nobody-reached-health")
+        page = self.patched(server, "/", {
+            "/v1/status": reached + "incidents: [1, 2], reason: 'no_receiver'}})"})
+        self.assertIn("Nobody has been reached: no receiver is set for 2 critical alerts",
+                      self.words(page, ".banner"))
+        page = self.patched(
+            server, "/", {"/v1/status": "(all) => ({...all, nobody_reached: null})"})
+        self.assertNotIn("reached", self.words(page))
+        self.assert_untroubled(page)
+
+
+class TrueWordsTests(PatchedTestCase):
+    """D7: what stands beside something true is true as well."""
+
+    def test_a_young_server_did_not_watch_for_an_hour(self):
+        page = self.page()
+        self.open(page, self.serve(), "/feeds")
+        self.assertRegex(self.words(page, ".part-sight"), r"It watched throughout the last \d+ s\.")
+
+    def test_an_incident_lasted_until_its_end_and_not_until_now(self):
+        page = self.patched(self.serve(SETTINGS), "/alerts?incident=1", {
+            "/v1/alerts/history": """(all) => ({...all, incidents: [{
+                incident: 1, alertname: 'HighOfflineRate', severity: 'warning', state: 'resolved',
+                labels: {}, annotations: {summary: '58 of 300 offline: 58 mass_gap'},
+                starts_at: ago(1920), ended_at: ago(1140), count: 58, total: 300, value: 0.1933,
+                threshold: 0.1, for_ms: 60000, causes: [], members: [], changes: [], muted: [],
+                notices: []}]})"""})
+        words = self.words(page)
+        self.assertRegex(words, r"resolved \S+( \w+ \S+)?; it fired .*, for 13 min")
+        self.assertNotIn("19 min", words)
+
+    def test_a_story_says_what_was_waited_for_and_what_was_watched(self):
+        server = self.serve(SETTINGS)
+        Told(server).tell(Told(server).batch("kim", "north"))
+        page = self.patched(server, "/people/kim", {
+            "/v1/responders/kim/timeline": """(all) => ({...all, next: null, events: [
+                {kind: 'nudge', at: ago(60), followed: 'silent'},
+                {kind: 'gap', at: ago(240), state: 'closed', suspected: 'no_network',
+                 evidence: {opened_at: ago(1380), length_ms: 780000}},
+                {kind: 'nudge', at: ago(360), decision: 'send', stale_seconds: 600}]})"""})
+        words = self.words(page, ".part-story")
+        self.assertIn("After the nudge: nothing came in the 5 min until the next nudge.", words)
+        self.assertIn("the gap lasted 13 min that we watched (19 min by the clock).", words)
+        self.assert_untroubled(page)
+
+
+class IncidentTests(PageTestCase):
+    """D8: what messages link to is a page for people, also once it is over."""
+
+    RUNBOOK = "https://wiki.example.org/nobody"
+
+    def test_an_incident_has_a_page_with_its_runbook_while_it_fires_and_after(self):
+        server = self.serve(SETTINGS.replace(
+            "keep_firing_for: 0s}", "keep_firing_for: 0s, runbook_url: "
+            f"'{self.RUNBOOK}'}}"))
+        told = Told(server)
+        told.tell(told.batch("kim", "north", "ON_MISSION"), told.batch("calm", "south"))
+        eventually(told.firing, 15, "an alert")
+        alert = next(one for one in told.firing() if one["alertname"] == "NoOnlineResponders")
+        page = self.page()
+        for key in (alert["incident"], f"rollcall-0123456789abcdef-{alert['incident']}"):
+            self.open(page, server, f"/alerts?incident={key}")
+            page.until("document.querySelector('.part-firing')", "it fires")
+            words = self.words(page)
+            self.assertIn("NoOnlineResponders north", words)
+            self.assertIn("It fires now", words)
+            self.assertIn(alert["annotations"]["summary"], words)
+            self.assertIn("How it went", words)
+            self.assertEqual(page.run("[...document.querySelectorAll('main a')].filter("
+                                      f"(a) => a.href === '{self.RUNBOOK}').length"), 1)
+            self.assertIn("NoOnlineResponders north", page.run("document.title"))
+        page.screenshot(shot("incident-firing-desktop-light"))
+        told.tell(told.batch("kim", "north"))
+        page.until("!document.querySelector('.part-firing')", "it is over", seconds=15)
+        self.assertIn("It is over", self.words(page))
+        self.assertEqual(page.run("[...document.querySelectorAll('main a')].filter("
+                                  f"(a) => a.href === '{self.RUNBOOK}').length"), 1)
+        page.resize(360, 740, "dark")
+        page.screenshot(shot("incident-over-phone-dark"))
+        self.assert_accessible(page, "incident")
+        for key, words in ((9999, "There is no such incident in the store"),
+                           ("x'<", "no such incident"),
+                           ("rollcall-0123456789abcdef--3", "This was a drill"),
+                           ("rollcall-0123456789abcdef-store", "RollcallStoreFailing does not fire")):
+            self.open(page, server, f"/alerts?incident={urllib.parse.quote(str(key))}")
+            self.assertIn(words, self.words(page))
+        self.assert_untroubled(page)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,62 @@
+import RollcallCore
+import Testing
+
+/// Coordinates where a name is asked for. Source: I7.
+@Suite struct PlaceTextTests {
+    @Test(arguments: [
+        "52.5200, 13.4050", "52.52;13.40", "52.52, 13.40", "-33.8688,151.2093", "52.520 13.405",
+        "geo:52.5,13.4", "GEO:-1,2", "Lager (52.5200, 13.4050)", "52.5200-13.4050", "N52.52 E13.40",
+        "52.52N 13.40E", "52,5200 13,4050", "52,5200;13,4050", "POINT(13.4050 52.5200)",
+        "lat 52.5200 lon 13.4050", "52°31′12″N 13°24′18″E", "52.520/13.405", "+52.5200+013.4050",
+        "@52.5200066,13.404954,15z", "circle-9 52.5200 13.4050", "179.99, 89.99",
+    ])
+    func `what looks like a place is one`(text: String) {
+        #expect(PlaceText.isIn(Array(text.utf8)))
+    }
+
+    @Test(arguments: [
+        "north", "", "52.5200", "12.30-14.30", "12.30 - 14.30", "12.30/14.30", "1.20 2.30",
+        "21.11.2026 22.11.2026", "10.52.20.13", "10.0.0.1, 10.0.0.2", "v1.2.3, v1.2.4", "1, 2",
+        "100,200 300,400", "3.5, 4.5", "99.50, 120.75", "a.b, c.d", "geo: north", "geometry:1",
+        "GEOSTRADA", "20° warm", "Köln 1.5, 2.5", "52.52", "7.25, 400.10", "Haus 5, Zimmer 12",
+        "v52.5200, v13.4050", "2026-11-23T03:00:00.120Z",
+    ])
+    func `shifts, versions, dates and addresses are names`(text: String) {
+        #expect(!PlaceText.isIn(Array(text.utf8)))
+    }
+
+    private func scan(_ body: String, _ kind: ItemKind = .batch) throws -> ScanResult {
+        try ItemScanner.scan(Array(body.utf8).span, kind: kind)
+    }
+
+    @Test(arguments: [ItemKind.batch, .responder, .rosterEntry])
+    func `a region or a circle that looks like a place is refused, named and counted`(
+        kind: ItemKind
+    ) throws {
+        let body =
+            #"{"responder_id":"a","region":"52.5200, 13.4050","circles":["c","#
+            + #""52.52\u003b13.40"]}"#
+        let result = try scan(body, kind)
+        let item = try #require(result.items.item(0))
+        #expect(item.region == nil)
+        let circles = try #require(item.circles)
+        #expect(CircleNames.names(Array(result.items.bytes[circles.indices])) == [[99]])
+        #expect(result.problems.map(\.pointer) == ["/region", "/circles/1"])
+        #expect(result.problems.map(\.fault) == [.coordinate, .coordinate])
+        #expect(result.problemCount(.coordinate) == 2)
+        #expect(result.problems.allSatisfy { !$0.detail.contains("5") })
+    }
+
+    /// J3: an older store may hold such names, and what is read from it is what it was.
+    @Test func `a replay takes the names that were stored`() throws {
+        let line =
+            #"{"at":1795230000000,"kind":"batch","body":{"responder_id":"a","#
+            + #""region":"52.5200, 13.4050"}}"#
+        var reader = ReplayReader()
+        guard case .event(.items(let items, _), _) = try reader.read(Array(line.utf8)) else {
+            Issue.record("no items")
+            return
+        }
+        #expect(items.item(0)?.region?.count == 16)
+    }
+}

@@ -1,0 +1,100 @@
+import RollcallCore
+import Synchronization
+import Testing
+
+@testable import Rollcall
+
+/// A turn of which the commit failed is kept whole: what follows a commit follows this one, too, once it
+/// works (J6).
+@Suite struct KeeperKeptTurnTests {
+    private let directory = TemporaryDirectory()
+
+    /// Somebody who lets no one else write.
+    private func withholdingCommits<Value>(_ body: () throws -> Value) throws -> Value {
+        let outsider = try SQLiteConnection(path: directory.store, access: .readWrite)
+        outsider.setBusyTimeout(milliseconds: 5000)
+        try outsider.run("BEGIN IMMEDIATE")
+        let value = try body()
+        try outsider.run("ROLLBACK")
+        try outsider.close()
+        return value
+    }
+
+    @Test func `J6: the pages of a kept turn are sent once it is committed, and not before`() throws
+    {
+        let pager = ScriptedReceiver { _ in AttemptResult(.delivered, status: 202) }
+        let paging = try PagingKeeper(directory, ["oncall": pager])
+        // It is known to be there: what is due is begun in the turn that decides it.
+        #expect(paging.fate(of: paging.drill("oncall"))?.targets.map(\.outcome) == [.delivered])
+        #expect(isTrueSoon { pager.log.count == 2 })
+        try withholdingCommits {
+            #expect(!isCommitted(paging.keeper, .drill(receiver: Array("oncall".utf8))))
+            #expect(pager.log.count == 2)
+        }
+        #expect(isTrueSoon { pager.log.count == 4 })
+        #expect(pager.log.suffix(2) == ["3 fired 3", "4 resolved 3"])
+        paging.stop()
+    }
+
+    @Test func `J6: an erasure of a kept turn is begun once that is committed`() throws {
+        let sink = ScriptedSink()
+        let pushing = try PushingKeeper(directory, sink, policy: Policy())
+        pushing.report(["a", "b"])
+        try withholdingCommits {
+            #expect(pushing.write(.erase(.id(Array("a".utf8)), source: [])) == nil)
+        }
+        #expect(
+            isTrueSoon {
+                erasures(pushing.keeper).contains { $0.finishedAt != nil }
+            })
+        pushing.stop()
+        let store = try KeeperStore(path: directory.store)
+        #expect(try store.journal.erasures().map { $0.finishedAt != nil } == [true])
+        try store.journal.close()
+    }
+
+    /// The edge refused them since the store failed, which is blindness of its own: as overload they
+    /// would make the watch blind once more after it.
+    @Test func `J6: what was refused while the store failed is no overload afterwards`() throws {
+        let refused = Atomic(0)
+        let keeper = try Keeper(
+            path: directory.store, policy: Policy(), log: LogCapture().logger, edge: EdgeFigures(),
+            refusals: { refused.load(ordering: .relaxed) }, onFatal: { _ in })
+        keeper.start()
+        #expect(isCommitted(keeper, .heartbeat(source: Array("s".utf8), every: .seconds(10))))
+        try withholdingCommits {
+            #expect(!isCommitted(keeper, .heartbeat(source: Array("s".utf8), every: .seconds(10))))
+            refused.store(500, ordering: .relaxed)
+        }
+        #expect(isTrueSoon { keeper.isTakingWrites })
+        for _ in 0..<3 {
+            #expect(isCommitted(keeper, .heartbeat(source: Array("s".utf8), every: .seconds(10))))
+        }
+        // One that comes afterwards is one.
+        refused.store(501, ordering: .relaxed)
+        #expect(isCommitted(keeper, .heartbeat(source: Array("s".utf8), every: .seconds(10))))
+        let done = ReplyCounter()
+        keeper.stop { done.add("done") }
+        #expect(isTrueSoon { !done.all.isEmpty })
+        let counts = try StoreSurgery.run(
+            directory.store,
+            "SELECT hex(body) FROM journal WHERE kind = \(EventCode.refused) ORDER BY id")
+        #expect(counts.count == 1, "\(counts)")
+    }
+
+    private func erasures(_ keeper: Keeper) -> [Erasure] {
+        let found = Mutex<[Erasure]?>(nil)
+        keeper.ask { view in found.withLock { $0 = Array(view.erasures.values) } }
+        _ = isTrueSoon { found.withLock { $0 != nil } }
+        return found.withLock { $0 ?? [] }
+    }
+
+    private func isCommitted(_ keeper: Keeper, _ event: Event) -> Bool {
+        let answer = Mutex<Bool?>(nil)
+        keeper.write(event) { outcome in
+            answer.withLock { if case .committed = outcome { $0 = true } else { $0 = false } }
+        }
+        _ = isTrueSoon { answer.withLock { $0 != nil } }
+        return answer.withLock { $0 == true }
+    }
+}

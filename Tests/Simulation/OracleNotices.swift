@@ -1,0 +1,164 @@
+extension Oracle {
+    /// What is known of telling one firing alert. Source: A6, A7.
+    struct Telling {
+        /// All labels that it fired with.
+        let labels: [String: String]
+        /// When each receiver was told last.
+        var toldAt: [String: Instant] = [:]
+        /// Why each receiver was not, as last said.
+        var reasons: [String: String] = [:]
+    }
+
+    /// A silence in force. Source: A7.
+    struct ActiveSilence {
+        let number: Int64
+        let matchers: [StoryMatcher]
+        /// In running time: a step of the wall does not move it. Source: F9.
+        let ends: Instant
+    }
+
+    /// What receivers are to be told at one instant. Source: A8.
+    private struct Group {
+        let name: String
+        /// The kind's place in the order of telling.
+        let rank: Int
+        let receiver: StoryReceiver
+        var alerts: [AlertID]
+    }
+
+    private static let kinds = ["resolved", "repeated", "fired"]
+    private static let membersMax = 64
+
+    // MARK: - What changes
+
+    /// An alert fires: its labels stay from now on. Source: A1, F11.
+    mutating func beginTelling(_ id: AlertID) {
+        var labels = ["alertname": id.name, "severity": "warning"]
+        if id.name == "NoOnlineResponders" || id.name == "TelemetryFeedDown" {
+            labels["severity"] = "critical"
+        }
+        // One source is missed less than all of them.
+        if id.label == "source" { labels["severity"] = "warning" }
+        if let label = id.label { labels[label] = id.value.text }
+        tellings[id] = Telling(labels: labels)
+    }
+
+    /// Takes a silence, if its end lies ahead.
+    mutating func begin(_ silence: StorySilence) {
+        guard silence.endsAt > wall else { return }
+        silencesBegun += 1
+        silences.append(
+            ActiveSilence(
+                number: silencesBegun, matchers: silence.matchers,
+                ends: now + silence.endsAt - wall))
+    }
+
+    /// When time alone makes somebody be told.
+    func noticeInstants() -> [Instant] {
+        let repeats = tellings.values.flatMap { telling in
+            policy.receivers.compactMap { receiver in
+                telling.toldAt[receiver.name].map { $0 + receiver.repeatInterval }
+            }
+        }
+        return repeats + silences.map(\.ends)
+    }
+
+    // MARK: - Telling
+
+    /// Tells everybody who must be told now, whatever changed: what is over, then what fires.
+    /// Source: A6 to A8.
+    mutating func judgeNotices() {
+        silences.removeAll { $0.ends <= now }
+        var groups: [Group] = []
+        for (id, telling) in alertsOver.sorted(by: { $0.key < $1.key }) {
+            for receiver in policy.receivers
+            where receiver.sendsResolved && telling.toldAt[receiver.name] != nil {
+                add(id, "resolved", receiver, &groups)
+            }
+        }
+        alertsOver = [:]
+        for id in tellings.keys.sorted() {
+            for receiver in policy.receivers { tell(id, receiver, &groups) }
+        }
+        let ordered = groups.indices.sorted {
+            let (a, b) = (groups[$0], groups[$1])
+            return (a.name, a.rank, $0) < (b.name, b.rank, $1)
+        }
+        for place in ordered { tell(groups[place]) }
+    }
+
+    private mutating func tell(
+        _ id: AlertID, _ receiver: StoryReceiver, _ groups: inout [Group]
+    ) {
+        guard var telling = tellings[id],
+            receiver.matchers.allSatisfy({ $0.fits(telling.labels) })
+        else { return }
+        let toldAt = telling.toldAt[receiver.name]
+        if let toldAt, now - toldAt < receiver.repeatInterval { return }
+        let reason = muteReason(id, telling)
+        if let reason, toldAt == nil {
+            guard telling.reasons[receiver.name] != reason else { return }
+            telling.reasons[receiver.name] = reason
+            decisions.append(
+                .mute(at: wall, receiver: receiver.name, alert: id.text, reason: reason))
+            marks.insert("not told because \(reason.prefix { $0 != " " })")
+        } else {
+            telling.toldAt[receiver.name] = now
+            telling.reasons[receiver.name] = nil
+            if reason == nil { add(id, toldAt == nil ? "fired" : "repeated", receiver, &groups) }
+        }
+        tellings[id] = telling
+    }
+
+    /// Why nobody is told of an alert now: one that says more about the very same, a silence,
+    /// blindness. Source: A6, A7, B4, F11.
+    private mutating func muteReason(_ id: AlertID, _ telling: Telling) -> String? {
+        var by: AlertID?
+        if id.name == "HighOfflineRate", id.label == "region" {
+            by = AlertID(name: "NoOnlineResponders", label: "region", value: id.value)
+            let others = tellings.keys.contains {
+                $0.name == "NoOnlineResponders" && $0.value != id.value
+            }
+            if others, let by, tellings[by] == nil { marks.insert("another region says more") }
+        } else if id.isOfFeed, id.label == "source" {
+            by = AlertID(name: id.name)
+        }
+        if let by, tellings[by] != nil { return "inhibited by \(by.text)" }
+        let silence = silences.first { silence in
+            silence.matchers.allSatisfy { $0.fits(telling.labels) }
+        }
+        if let silence { return "silence \(silence.number)" }
+        return isBlind && !id.isOfFeed ? "blind" : nil
+    }
+
+    private func add(
+        _ id: AlertID, _ kind: String, _ receiver: StoryReceiver, _ groups: inout [Group]
+    ) {
+        let rank = Self.kinds.firstIndex(of: kind) ?? 0
+        let place = groups.firstIndex {
+            $0.name == id.name && $0.rank == rank && $0.receiver.name == receiver.name
+        }
+        if let place { return groups[place].alerts.append(id) }
+        groups.append(Group(name: id.name, rank: rank, receiver: receiver, alerts: [id]))
+    }
+
+    private mutating func tell(_ group: Group) {
+        let size = group.receiver.isPager ? 1 : Self.membersMax
+        var rest = group.alerts[...]
+        while !rest.isEmpty {
+            let alerts = rest.prefix(size)
+            rest = rest.dropFirst(size)
+            decisions.append(
+                .notice(
+                    at: wall, receiver: group.receiver.name, kind: Self.kinds[group.rank],
+                    alerts: alerts.map(\.text)))
+            marks.insert("told \(Self.kinds[group.rank])")
+            if alerts.count > 1 { marks.insert("told of several at once") }
+        }
+    }
+}
+
+extension Oracle.AlertID {
+    /// The name and the labels of the identity.
+    var text: String { name + labels }
+}
