@@ -118,6 +118,37 @@ import Testing
         try scene.story.store.journal.close()
     }
 
+    /// 0 s a in zz9-lane; 505 s a in zz8-lane, b in south; 1005 s b in north; 1010 s a is erased.
+    @Test func `I11: every region that the erased person was in goes, and no other that is empty`()
+        throws
+    {
+        var scene = try Scene(directory)
+        try scene.turn(
+            at: 505,
+            [
+                try HistoryStory.batches(["a"], sequence: 2, captured: 505, region: "zz8-lane"),
+                try HistoryStory.batches(["b"], sequence: 2, captured: 505, region: "south"),
+            ])
+        try scene.turn(at: 1000)
+        try scene.turn(
+            at: 1005, [try HistoryStory.batches(["b"], sequence: 3, captured: 1005)])
+        try scene.turn(
+            at: 1010, [.erase(.id(Array("a".utf8)), source: EventSource.standard)])
+        try scene.checkpoint()
+        let journal = scene.story.store.journal
+        #expect(try journal.checkpointWAL(.truncate).isBusy == false)
+        let others = try traces(of: "south")
+        #expect(others > 4)
+        #expect(try traces(of: "zz8-lane") > 4)
+        try scene.workOff()
+        #expect(try traces(of: Self.mark) == 0)
+        #expect(try traces(of: "zz8-lane") == 0)
+        // Stored alerts, their messages and a row still say where it was.
+        #expect(try traces(of: "south") == others)
+        #expect(try scene.story.store.recover().differences == 0)
+        try journal.close()
+    }
+
     @Test func `an older checkpoint loses the alerts of the region, and no others`() throws {
         var scene = try Scene(directory)
         let firing = scene.story.engine.alerts.all.count
@@ -150,7 +181,7 @@ import Testing
         ) throws -> Int64? {
             try journal.begin()
             let next = try journal.forgetRegions(
-                engine, through: turn, after: after, limit: limit)
+                .any, engine, through: turn, after: after, limit: limit)
             try journal.commit()
             return next
         }
@@ -163,10 +194,11 @@ import Testing
         let messages = Int64(try scene.story.integers("SELECT notice FROM outbox").count)
         try journal.begin()
         #expect(
-            try journal.forgetRegions(engine, after: MessagePlace(), limit: messages + 1) == nil)
+            try journal.forgetRegions(
+                .any, engine, after: MessagePlace(), limit: messages + 1) == nil)
         let place = try #require(
-            try journal.forgetRegions(engine, after: MessagePlace(), limit: messages))
-        #expect(try journal.forgetRegions(engine, after: place, limit: messages) == nil)
+            try journal.forgetRegions(.any, engine, after: MessagePlace(), limit: messages))
+        #expect(try journal.forgetRegions(.any, engine, after: place, limit: messages) == nil)
         try journal.commit()
         try journal.close()
     }

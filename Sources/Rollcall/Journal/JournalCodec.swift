@@ -194,12 +194,14 @@ package struct PendingTurn {
         append(EventCode.erase, body + source, &engine)
         let row = rows[rows.count - 1].id
         let gap = number.flatMap { engine.followedGap(of: $0)?.number } ?? 0
+        let region = number.map { engine.regions[engine.roster[$0].region] } ?? []
         let receipt = engine.fold(
             .erase(.number(number, hash: hash), source: source), at: instant)
         // A repeated one is an erasure already.
         if receipt.erasure == row {
             var erasure = Erasure(number: row, responder: Int64(number.map { $0 + 1 } ?? 0))
             erasure.gap = gap
+            erasure.regions.note(region)
             erasures.append(erasure)
         }
         return receipt

@@ -22,9 +22,12 @@ package struct Erasure: Equatable, Sendable {
     /// The gap that was open when it was asked for, 0 without one: a long one outlives its
     /// decisions, by which the others are found.
     package var gap: Int64 = 0
+    /// In which the person is known to have been; none once these are no longer needed.
+    package var regions = ErasedRegions()
 }
 
-/// Removing a person from the store, a few rows at a time.
+/// Removing a person from the store, a few rows at a time. Each row tells of the region that it named
+/// before it goes.
 extension Journal {
     /// Every erasure that is remembered, the oldest first.
     func erasures() throws(StoreError) -> [Erasure] {
@@ -41,7 +44,8 @@ extension Journal {
                     finishedAt: finished == 0 ? nil : Timestamp(milliseconds: finished),
                     nextRow: select.integer(at: 5), nextDecision: select.integer(at: 6),
                     rows: select.integer(at: 7), decisions: select.integer(at: 8),
-                    gap: select.integer(at: 9)))
+                    gap: select.integer(at: 9),
+                    regions: ErasedRegions(journalBytes: Array(select.bytes(at: 10)))))
         }
         return found
     }
@@ -60,6 +64,7 @@ extension Journal {
             put.bind(erasure.rows, at: 8)
             put.bind(erasure.decisions, at: 9)
             put.bind(erasure.gap, at: 10)
+            try put.bind(copying: erasure.regions.journalBytes, at: 11)
             try put.run()
         }
     }
@@ -98,6 +103,9 @@ extension Journal {
         }
         let kind = UInt8(truncatingIfNeeded: select.integer(at: 1))
         let previous = select.integer(at: 3)
+        if let region = ItemList.region(ofItem: Array(select.bytes(at: 4))) {
+            erasure.regions.note(region)
+        }
         let nobody = ItemList.nobody(isEnrolment: previous == 0)
         try replaceRow(erasure.nextRow, kind: kind, with: nobody)
         erasure.rows += 1
@@ -199,7 +207,7 @@ extension Journal {
 extension JournalSchema {
     static let putErasure: StaticString = """
         INSERT OR REPLACE INTO erasures VALUES(
-            ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
-            row_checksum(7, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10))
+            ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
+            row_checksum(7, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11))
         """
 }

@@ -10,14 +10,15 @@ struct MessagePlace: Comparable, Sendable {
     }
 }
 
-/// Taking the names of regions that nobody has any more out of what is stored about alerts (design
-/// §3, DELETE /v1/responders/{id}).
+/// Taking the names of regions of somebody erased, which nobody has any more, out of what is stored
+/// about alerts (I11, DELETE /v1/responders/{id}).
 extension Journal {
     /// Does so in the next `limit` decisions behind `last` that are about nobody; returns the last
     /// of them, nil once there are no more. Those behind `turn` stay: a restart decides them again,
     /// and compares (J3).
     func forgetRegions(
-        _ engine: Engine, through turn: Int64, after last: Int64, limit: Int64
+        _ regions: ErasedRegions, _ engine: Engine, through turn: Int64, after last: Int64,
+        limit: Int64
     ) throws(StoreError) -> Int64? {
         let select = statements.nobodysAfter
         defer { select.reset() }
@@ -31,7 +32,8 @@ extension Journal {
             guard row.turn <= turn else { break }
             moved = row.id
             looked += 1
-            if let decision = DecisionCode.decision(row).flatMap({ engine.forgetting($0) }) {
+            let without = DecisionCode.decision(row).flatMap { engine.forgetting($0, of: regions) }
+            if let decision = without {
                 let body = DecisionCode(decision).body
                 let sum = body.withUnsafeBytes { RowChecksum.of(row, $0) }
                 changed.append((row.id, body, sum))
@@ -52,7 +54,7 @@ extension Journal {
     /// Does so in the next `limit` messages behind `last`, whether they are over or not; returns the
     /// last of them, nil once there are no more.
     func forgetRegions(
-        _ engine: Engine, after last: MessagePlace, limit: Int64
+        _ regions: ErasedRegions, _ engine: Engine, after last: MessagePlace, limit: Int64
     ) throws(StoreError) -> MessagePlace? {
         let select = statements.messageBodiesAfter
         defer { select.reset() }
@@ -66,7 +68,7 @@ extension Journal {
             moved = MessagePlace(notice: select.integer(at: 0), target: select.integer(at: 1))
             looked += 1
             let notice = Notice(journalBytes: Array(select.bytes(at: 2)))
-            if let without = notice.flatMap({ engine.forgetting($0) }) {
+            if let without = notice.flatMap({ engine.forgetting($0, of: regions) }) {
                 changed.append((moved, without.journalBytes))
             }
         }

@@ -4,7 +4,7 @@ import RollcallCore
 extension JournalSchema {
     /// Since version 9. Each addition stands here as one statement of its own, with the sentence that
     /// says what it is for; a new column has a default, or is NULL in what was written before.
-    static let sinceVersion9: [StaticString] = sums
+    static let sinceVersion9: [StaticString] = sums + erasures
 
     /// Sums of rows that end with a number see its upper half. What the old sum says is not as it was
     /// written stays so by the same difference, and NULL stays NULL: nobody knows what stood there. Of
@@ -24,21 +24,47 @@ extension JournalSchema {
                         FROM turns WHERE number = checkpoints.turn), 0)
         """,
         """
-        UPDATE erasures SET
-            checksum = checksum
-                - row_checksum_8(
-                    7, number, turn, responder, requested_ms, finished_ms, next_row, next_decision, rows,
-                    decisions, gap)
-                + row_checksum(
-                    7, number, turn, responder, requested_ms, finished_ms, next_row, next_decision, rows,
-                    decisions, gap)
-        """,
-        """
         UPDATE samples SET
             checksum = checksum
                 - row_checksum_8(13, minute, at_ms, online, degraded, unknown, offline, not_expected)
                 + row_checksum(13, minute, at_ms, online, degraded, unknown, offline, not_expected)
         """,
+    ]
+
+    /// An erasure says in which regions the person was, until nothing is left of them. Nothing stands
+    /// there for any region: those that an older version began take every name that nobody has any
+    /// more. The checksum is the last column of every table, so this one is made anew.
+    private static let erasures: [StaticString] = [
+        "ALTER TABLE erasures RENAME TO erasures_8",
+        """
+        CREATE TABLE erasures(
+            number INTEGER PRIMARY KEY,
+            turn INTEGER NOT NULL,
+            responder INTEGER NOT NULL,
+            requested_ms INTEGER NOT NULL,
+            finished_ms INTEGER NOT NULL,
+            next_row INTEGER NOT NULL,
+            next_decision INTEGER NOT NULL,
+            rows INTEGER NOT NULL,
+            decisions INTEGER NOT NULL,
+            gap INTEGER NOT NULL,
+            regions BLOB NOT NULL,
+            checksum INTEGER)
+        """,
+        """
+        INSERT INTO erasures SELECT
+            number, turn, responder, requested_ms, finished_ms, next_row, next_decision, rows,
+            decisions, gap, X'',
+            checksum
+                - row_checksum_8(
+                    7, number, turn, responder, requested_ms, finished_ms, next_row, next_decision, rows,
+                    decisions, gap)
+                + row_checksum(
+                    7, number, turn, responder, requested_ms, finished_ms, next_row, next_decision, rows,
+                    decisions, gap, X'')
+        FROM erasures_8
+        """,
+        "DROP TABLE erasures_8",
     ]
 }
 

@@ -9,7 +9,8 @@ import RollcallCore
 /// * rows: their rows, decisions and gaps are removed, walking back.
 /// * dark time: their rows of it are removed, day by day.
 /// * pushes: what became of pushes to them is removed.
-/// * alerts: decisions and messages about alerts lose the names of regions that nobody has any more.
+/// * alerts: decisions and messages about alerts lose the names of their regions that nobody has any
+///   more.
 /// * older checkpoints: those that still hold them are written anew, slice by slice.
 /// * log: what the write-ahead log still holds is moved into the file and cut off.
 ///
@@ -107,17 +108,21 @@ struct ErasureWriter {
         case .pushes(let left): try removePushes(left, journal)
         case .decisions(let last):
             let next = try journal.forgetRegions(
-                engine, through: turn, after: last, limit: Self.alertsATurn)
+                regions, engine, through: turn, after: last, limit: Self.alertsATurn)
             stage = next.map { .decisions(after: $0) } ?? .messages(after: MessagePlace())
         case .messages(let last):
-            let next = try journal.forgetRegions(engine, after: last, limit: Self.alertsATurn)
+            let next = try journal.forgetRegions(
+                regions, engine, after: last, limit: Self.alertsATurn)
             if let next { stage = .messages(after: next) } else { try findCheckpoints(journal) }
         case .checkpoints(let left, let slice):
             try rewrite(left, from: slice, journal, engine)
         case .pruning:
             // Even those that are kept no longer: their bytes are what counts.
             let isLeft = try journal.pruneCheckpoints(slicesMax: 2)
-            if !isLeft { stage = .log }
+            if !isLeft {
+                try forgetRegions(journal)
+                stage = .log
+            }
         case .log:
             for number in current {
                 if let erasure = erasures[number] { try journal.put(erasure) }
@@ -139,6 +144,21 @@ struct ErasureWriter {
             try journal.removeGap(erasure.gap, of: erasure.responder)
         }
         stage = .dark(left: peopleOfCurrent, after: .min)
+    }
+
+    /// The regions of those that are being removed.
+    private var regions: ErasedRegions {
+        var joined = ErasedRegions()
+        for number in current { joined.join(erasures[number]?.regions ?? .any) }
+        return joined
+    }
+
+    /// Keeps them no longer: they may name somebody, too, and the log is cut after this.
+    private mutating func forgetRegions(_ journal: Journal) throws(StoreError) {
+        for number in current {
+            erasures[number]?.regions = ErasedRegions()
+            if let erasure = erasures[number] { try journal.put(erasure) }
+        }
     }
 
     /// Numbers + 1 of those that are being removed.
@@ -202,7 +222,8 @@ struct ErasureWriter {
                 break
             }
             guard let slice else { break }
-            guard let without = Checkpoint.slice(slice, without: people, as: engine) else {
+            guard let without = Checkpoint.slice(slice, without: people, of: regions, as: engine)
+            else {
                 continue
             }
             try journal.replaceSlice(

@@ -13,12 +13,14 @@ struct CheckpointHead {
 
     /// A stored head of this version without the alerts about regions that `known` has forgotten;
     /// nil if it has none, or cannot be read.
-    static func bytes(_ stored: [UInt8], forgettingAs known: Engine) -> [UInt8]? {
+    static func bytes(
+        _ stored: [UInt8], forgetting erased: ErasedRegions, as known: Engine
+    ) -> [UInt8]? {
         var archive = Archive(reading: stored, version: Engine.version)
         var head = CheckpointHead(Engine())
         head.code(&archive)
         guard !archive.isDamaged, archive.isAtEnd,
-            head.engine.alerts.drop(where: { known.hasForgotten($0) })
+            head.engine.alerts.drop(where: { known.hasForgotten($0, of: erased) })
         else { return nil }
         var copy = Archive()
         head.code(&copy)

@@ -175,22 +175,25 @@ struct PeopleSlice {
 
 extension Checkpoint {
     /// A stored slice without some people, and without the names that nobody has in `engine` any
-    /// more, in alerts too; nil if it holds neither, or cannot be read.
+    /// more, in alerts too; nil if it holds neither, or cannot be read. Of regions only those of
+    /// `erased` go: an alert tells of which it was.
     package static func slice(
-        _ slice: [UInt8], without people: Set<Int>, as engine: Engine
+        _ slice: [UInt8], without people: Set<Int>, of erased: ErasedRegions, as engine: Engine
     ) -> [UInt8]? {
         if var names = NamesSlice(slice) {
             let known = engine[names.table]
             var isChanged = false
-            for index in names.names.indices
-            where !names.names[index].isEmpty && known.known(names.names[index]) == nil {
+            for (index, name) in names.names.enumerated()
+            where !name.isEmpty && known.known(name) == nil
+                && (names.table != .regions || erased.contains(name))
+            {
                 names.names[index] = []
                 isChanged = true
             }
             return isChanged ? names.bytes : nil
         }
         guard var found = PeopleSlice.reader(slice, Engine.version) else {
-            return CheckpointHead.bytes(slice, forgettingAs: engine)
+            return CheckpointHead.bytes(slice, forgetting: erased, as: engine)
         }
         let numbers = found.first..<(found.first + peopleASlice)
         guard people.contains(where: numbers.contains) else { return nil }

@@ -114,6 +114,12 @@ package struct ItemList: Sendable {
         (index == 0 ? 0 : ends[index - 1])..<ends[index]
     }
 
+    /// The region that an item's bytes name; nil if they name none, or are no item's.
+    package static func region(ofItem bytes: [UInt8]) -> [UInt8]? {
+        guard let region = ItemReader.item(bytes.span, 0..<bytes.count)?.region else { return nil }
+        return Array(bytes[region.indices])
+    }
+
     /// Item `index`; nil if its bytes are not what an `ItemWriter` writes (a damaged store).
     package func item(_ index: Int) -> Item? {
         ItemReader.item(bytes.span, range(of: index))

@@ -1,30 +1,82 @@
-/// Regions whose names an erasure took away: who else had them is not known any more, and a region
-/// may name a person. Source: I11, DELETE /v1/responders/{id}.
+/// The regions in which somebody who is erased is known to have been. Source: I11,
+/// DELETE /v1/responders/{id}.
+package struct ErasedRegions: Equatable, Sendable {
+    /// Regions noted of one person; of somebody who was in more, any may have been theirs.
+    package static let countMax = 256
+    /// Nobody noted them.
+    package static let any = Self(names: nil)
+
+    /// Nil if any region may have been theirs.
+    private var names: Set<[UInt8]>?
+
+    private init(names: Set<[UInt8]>?) { self.names = names }
+
+    /// Of somebody of whom none is known yet.
+    package init() { names = [] }
+
+    /// Reads what `journalBytes` wrote; any region if it is nothing, or unreadable.
+    package init(journalBytes bytes: [UInt8]) {
+        var archive = Archive(reading: bytes)
+        var list: [[UInt8]] = []
+        archive.code(&list)
+        names = bytes.isEmpty || archive.isDamaged || !archive.isAtEnd ? nil : Set(list)
+    }
+
+    /// As it is stored; nothing if any region may have been theirs.
+    package var journalBytes: [UInt8] {
+        guard let names else { return [] }
+        var list = names.sorted { $0.lexicographicallyPrecedes($1) }
+        var archive = Archive()
+        archive.code(&list)
+        return archive.bytes
+    }
+
+    /// Notes a region; the empty name is none.
+    package mutating func note(_ name: [UInt8]) {
+        if !name.isEmpty { names?.insert(name) }
+        if let names, names.count > Self.countMax { self = .any }
+    }
+
+    /// Notes the regions of somebody else, too.
+    package mutating func join(_ others: Self) {
+        guard let more = others.names else { return self = .any }
+        names?.formUnion(more)
+    }
+
+    func contains(_ name: [UInt8]) -> Bool { names?.contains(name) ?? true }
+}
+
+/// Regions whose names an erasure takes away: those of somebody who is erased, if nobody has them
+/// any more. A region may name a person. Source: I11, DELETE /v1/responders/{id}.
 extension Engine {
-    /// True of the name of a region that nobody has and the settings do not name.
-    package func hasForgotten(region: [UInt8]) -> Bool {
-        !region.isEmpty && regions.known(region) == nil && !policy.coverageRegions.contains(region)
+    /// True of the name of a region of somebody erased that nobody has any more and the settings do
+    /// not name.
+    package func hasForgotten(region: [UInt8], of erased: ErasedRegions) -> Bool {
+        !region.isEmpty && erased.contains(region) && regions.known(region) == nil
+            && !policy.coverageRegions.contains(region)
     }
 
     /// True of an alert about such a region.
-    func hasForgotten(_ key: AlertKey) -> Bool {
-        if case .region(let name) = key.subject { hasForgotten(region: name) } else { false }
+    func hasForgotten(_ key: AlertKey, of erased: ErasedRegions) -> Bool {
+        guard case .region(let name) = key.subject else { return false }
+        return hasForgotten(region: name, of: erased)
     }
 
     /// `decision` without the names of forgotten regions; nil if it names none.
-    package func forgetting(_ decision: Decision) -> Decision? {
+    package func forgetting(_ decision: Decision, of erased: ErasedRegions) -> Decision? {
         switch decision {
         case .alert(let at, var report):
             let before = report
-            forget(&report.key)
-            forget(&report.labels)
+            forget(&report.key, of: erased)
+            forget(&report.labels, of: erased)
             return report == before ? nil : .alert(at: at, report)
-        case .notice(let at, let notice): return forgetting(notice).map { .notice(at: at, $0) }
+        case .notice(let at, let notice):
+            return forgetting(notice, of: erased).map { .notice(at: at, $0) }
         case .mute(let at, var mute):
             let before = mute
-            forget(&mute.key)
+            forget(&mute.key, of: erased)
             if case .inhibited(var by) = mute.reason {
-                forget(&by)
+                forget(&by, of: erased)
                 mute.reason = .inhibited(by: by)
             }
             return mute == before ? nil : .mute(at: at, mute)
@@ -33,19 +85,21 @@ extension Engine {
     }
 
     /// `notice` without the names of forgotten regions; nil if it names none.
-    package func forgetting(_ notice: Notice) -> Notice? {
+    package func forgetting(_ notice: Notice, of erased: ErasedRegions) -> Notice? {
         var copy = notice
-        for index in copy.members.indices { forget(&copy.members[index].labels) }
+        for index in copy.members.indices { forget(&copy.members[index].labels, of: erased) }
         return copy == notice ? nil : copy
     }
 
-    private func forget(_ key: inout AlertKey) {
-        if hasForgotten(key) { key.subject = .region([]) }
+    private func forget(_ key: inout AlertKey, of erased: ErasedRegions) {
+        if hasForgotten(key, of: erased) { key.subject = .region([]) }
     }
 
-    private func forget(_ labels: inout [Label]) {
+    private func forget(_ labels: inout [Label], of erased: ErasedRegions) {
         for index in labels.indices
-        where labels[index].name == Label.region && hasForgotten(region: labels[index].value) {
+        where labels[index].name == Label.region
+            && hasForgotten(region: labels[index].value, of: erased)
+        {
             labels[index].value = []
         }
     }
