@@ -182,8 +182,12 @@ final class RawClient: @unchecked Sendable {
         return count == 0 || errno == ECONNRESET
     }
 
-    /// Whether the end comes as a reset.
-    var isReset: Bool { isClosed && errno == ECONNRESET }
+    /// Whether the end comes as a reset. Nothing is read before it has come: who takes what is there
+    /// makes room for the rest, and for an end without one.
+    var isReset: Bool {
+        isTrueSoon { tcpInfo(descriptor)?.tcpi_state == UInt8(TCP_CLOSE) }
+            && isClosed && errno == ECONNRESET
+    }
 
     /// Reads one answer.
     func readAnswer(isHead: Bool = false) -> Answer {

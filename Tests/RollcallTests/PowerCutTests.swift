@@ -53,7 +53,7 @@ import Testing
         let told = try PowerCutStory(seed: 1, isSafe: false)
         var lost = 0
         var faults: [String] = []
-        try Self.each(300, of: told, seed: 1) { cut, outcome in
+        try Self.each(100, of: told, seed: 1) { cut, outcome in
             switch outcome {
             case .whole: break
             case .lost: lost += 1
