@@ -15,7 +15,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
@@ -23,6 +22,12 @@ let package = Package(
         .systemLibrary(
             name: "CMicroHTTPD",
             pkgConfig: "libmicrohttpd",
+            providers: [.apt(["libmicrohttpd-dev"])]
+        ),
+        .systemLibrary(
+            name: "CGnuTLS",
+            pkgConfig: "gnutls",
+            // Which depends on GnuTLS's headers.
             providers: [.apt(["libmicrohttpd-dev"])]
         ),
         .systemLibrary(
@@ -35,8 +40,7 @@ let package = Package(
         .target(
             name: "Rollcall",
             dependencies: [
-                "RollcallCore", "CCurl", "CMicroHTTPD", "CSQLite",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "RollcallCore", "CCurl", "CGnuTLS", "CMicroHTTPD", "CSQLite",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],

@@ -214,7 +214,7 @@ class FleetTests(PageTestCase):
         page.press("Enter")
         page.until("location.pathname === '/people/mo' && document.title.includes('mo OFFLINE')",
                    "a person's page")
-        self.assertEqual(page.run("document.activeElement.tagName"), "H1")
+        page.until("document.activeElement.tagName === 'H1'", "the focus on the heading")
         page.run("[...document.querySelectorAll('nav a')].find((a) => a.innerText"
                  ".startsWith('Alerts')).click()")
         page.until("document.querySelector('h1').innerText === 'Alerts' && " + READY, "alerts")

@@ -56,12 +56,12 @@ import Testing
     @Test func `the dependencies are those that the decision names`() throws {
         let package = try Self.text("Package.swift")
         let used = package.matches(of: #/\.package\(url: "[^"]+\/([^"\/]+)"/#).map { String($0.1) }
-        #expect(used.count == 4)
+        #expect(used.count == 3)
         let decisions = try Self.text("\(Self.pages)/Decisions.md")
         let entry = try #require(
             decisions.firstMatch(
                 of: #/: (\w+) dependencies beside the system's libraries\n\n([^#]+)/#))
-        #expect(entry.1 == "four")
+        #expect(entry.1 == "three")
         for name in used { #expect(entry.2.contains(name), "\(name)") }
     }
 

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import RollcallCore
 
@@ -26,10 +25,8 @@ package struct SigningKey: Equatable, Sendable {
 
     /// `v1,` and the base64 of the HMAC-SHA256 of id, time and body, with full stops between them.
     func signature(id: String, seconds: Int64, body: [UInt8]) -> String {
-        var code = HMAC<SHA256>(key: SymmetricKey(data: bytes))
-        code.update(data: Array("\(id).\(seconds).".utf8))
-        code.update(data: body)
-        return "v1,\(Data(code.finalize()).base64EncodedString())"
+        let code = SHA256.hmac(of: Array("\(id).\(seconds).".utf8) + body, key: bytes)
+        return "v1,\(Data(code).base64EncodedString())"
     }
 
     /// The header fields of a signed message. The id stays over retries, the time is the attempt's;

@@ -1,5 +1,3 @@
-import Crypto
-
 /// A file of the page, as it stands in `Page/Assets`; its bytes are in the program.
 enum StatusPageAsset: String, CaseIterable, Sendable {
     case alerts = "alerts.js"
@@ -55,12 +53,10 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
     /// What stands in their addresses: another one whenever a byte of any of them changes, so that
     /// a browser may keep them for ever and never mixes two versions.
     static let version: String = {
-        var hash = SHA256()
-        for asset in allCases {
-            hash.update(data: Array("\(asset.rawValue) \(asset.bytes.count)\n".utf8))
-            hash.update(data: asset.bytes)
+        let all = allCases.flatMap { asset in
+            Array("\(asset.rawValue) \(asset.bytes.count)\n".utf8) + asset.bytes
         }
         return PageDraft.hexadecimal(
-            hash.finalize().prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+            SHA256.digest(of: all).prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }()
 }

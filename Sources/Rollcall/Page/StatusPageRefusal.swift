@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import RollcallCore
 
@@ -53,7 +52,8 @@ enum StatusPageRefusal {
         body { font: 1rem/1.5 system-ui, sans-serif; max-width: 36rem; margin: 12vh auto; padding: 0 1rem; }
         """
 
-    private static let styleHash = Data(SHA256.hash(data: Array(style.utf8))).base64EncodedString()
+    private static let styleHash = Data(SHA256.digest(of: Array(style.utf8)))
+        .base64EncodedString()
 
     private static func document(_ title: String, _ text: String) -> String {
         """

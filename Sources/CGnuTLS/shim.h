@@ -1,0 +1,9 @@
+// GnuTLS as it is: libmicrohttpd is linked against it, and its headers come with libmicrohttpd's.
+
+#ifndef ROLLCALL_CGNUTLS_SHIM_H
+#define ROLLCALL_CGNUTLS_SHIM_H
+
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+
+#endif
