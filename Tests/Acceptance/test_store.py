@@ -75,7 +75,9 @@ class FullDiskTests(FullDiskTestCase):
         status = server.get("/v1/status").json()
         self.assertIs(status["watching"], False)
         self.assertEqual(status["store"]["state"], "failing")
-        windows = server.get("/v1/status/history").json()["blind"]
+        # A window is told once it is a second old.
+        windows = eventually(
+            lambda: server.get("/v1/status/history").json()["blind"], 5, "the window is told")
         self.assertEqual([(w["reason"], w["until"]) for w in windows], [("store", None)])
         self.grow(server)
         page = eventually(

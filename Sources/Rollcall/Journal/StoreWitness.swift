@@ -29,11 +29,16 @@ struct StoreWitness {
         init(_ status: stat) { (device, node) = (status.st_dev, status.st_ino) }
     }
 
-    /// For an open connection that has read something by now.
+    /// For an open connection that has read something by now, of files as SQLite has just found them:
+    /// what is done to them before the first look is seen by it.
     init(_ connection: SQLiteConnection) {
         self.connection = connection
         logPath = connection.path + "-wal"
         log = Self.status(logPath).map { FileNumber($0) }
+        if case .bytes(let head) = read(.store, Self.headBytes) {
+            changes = Self.number(24, 4, head)
+        }
+        bytesMost = size(.store) ?? 0
     }
 
     private static func status(_ path: String) -> stat? {
@@ -102,9 +107,7 @@ struct StoreWitness {
         case .tooShort: throw .disturbed(path: connection.path, .cut)
         case .unknown: return
         }
-        func number(_ place: Int, _ count: Int) -> UInt32 {
-            head[place..<(place + count)].reduce(0) { $0 << 8 | UInt32($1) }
-        }
+        func number(_ place: Int, _ count: Int) -> UInt32 { Self.number(place, count, head) }
         // "SQLite format 3\000", and the versions of who writes and reads it: 2 is WAL.
         let application = number(68, 4)
         let changed = number(24, 4)
@@ -120,6 +123,11 @@ struct StoreWitness {
             throw .disturbed(path: connection.path, .cut)
         }
         bytesMost = bytes
+    }
+
+    /// A number of the head, which is big-endian.
+    private static func number(_ place: Int, _ count: Int, _ head: [UInt8]) -> UInt32 {
+        head[place..<(place + count)].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     // MARK: - Files
