@@ -222,6 +222,23 @@ class ExportTests(RollcallTestCase):
             run("export", "--storage.path", server.store).stdout,
             run("export", "--storage.path", server.store, "--output", "-").stdout)
 
+    def test_an_export_is_whole_once_its_directory_is_durable_too(self):
+        server = self.serve()
+        self.assertEqual(server.stop(), 0)
+        report = self.path("report")
+        path = self.path("history.ndjson")
+        for number, whose in ((1, path + ".partial"), (2, self.directory)):
+            variables = {
+                "LD_PRELOAD": self.preloaded("failing_disk"), "DISK_SYNC_FAILS": str(number),
+                "DISK_REPORT": report}
+            done = subprocess.run(
+                [BINARY, "export", "--storage.path", server.store, "--output", path],
+                capture_output=True, timeout=60, env={**plain_environment(), **variables})
+            self.assertEqual(done.returncode, 64, done.stderr)
+            with open(report, encoding="utf-8") as file:
+                self.assertEqual(file.read(), whose)
+        self.export(server, "history.ndjson")
+
     def test_nobody_is_exported_while_being_erased(self):
         server = self.serve(SHORT)
         server.write("/v1/batches", [{"responder_id": f"r-{n}"} for n in range(5)])

@@ -109,5 +109,11 @@ private struct ExportTarget: ~Copyable {
             throw .cannotWriteFile(path: path, errno: errno)
         }
         isDone = true
+        // A name is durable once its directory is.
+        do throws(StoreError) {
+            try StoreDirectory(storePath: path).sync()
+        } catch {
+            throw .cannotWriteFile(path: path, errno: errno)
+        }
     }
 }
