@@ -50,6 +50,7 @@ extension OpenAPI {
             before and ends meanwhile is told to have ended. Alertmanager's names `endsAt`, \
             `createdBy` and `startsAt` are understood.
             """,
+            parameters: [reference("parameters", "strict")],
             body: reference("requestBodies", "SilenceRequest"),
             answers: [
                 "200": answer("It holds.", schema("SilenceBegun"), example: Samples.silenceBegun)
@@ -169,11 +170,11 @@ extension OpenAPI {
             "SilenceBegun": object(
                 "A silence, and what of it was probably not meant.",
                 required: ["silence", "warnings"],
-                [
+                unknownFields.with([
                     "silence": schema("Silence"),
                     "warnings": described(
                         "A name that nothing has, or that nothing is muted now.", list(text)),
-                ]),
+                ])),
             "SilenceList": object(
                 "Silences.", required: ["as_of", "silences"],
                 ["as_of": instant, "silences": list(schema("Silence"))]),

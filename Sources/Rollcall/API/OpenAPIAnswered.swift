@@ -8,7 +8,8 @@ extension OpenAPI {
             "InstantOrNever": ["type": ["string", "null"], "format": "date-time"],
             "Reachable": words(Reachable.allCases.map(\.word)),
             "Problem": object(
-                "RFC 9457. It never repeats what was sent.", required: problemNames, problem),
+                "RFC 9457. It never repeats what was sent, but for names of unknown fields.",
+                required: problemNames, problem.with(unknownFields)),
             "Note": note, "UpdateCounts": updateCounts,
             "Verdict": object(
                 "What became of the items: accepted + duplicates + rejected = items.",
@@ -20,7 +21,8 @@ extension OpenAPI {
                 "Every item was rejected.", required: problemNames + verdict.names,
                 problem.with(verdict)),
             "HeartbeatAnswer": object(
-                "It holds from now on.", required: ["accepted"], ["accepted": ["const": 1]]),
+                "It holds from now on.", required: ["accepted"],
+                unknownFields.with(["accepted": ["const": 1]])),
             "Responder": responderAnswer, "ReportedTelemetry": reported,
             "ResponderList": object(
                 "Some people.", required: ["responders", "next"],
@@ -47,6 +49,15 @@ extension OpenAPI {
     private static let problem: JSONTree = [
         "type": ["type": "string", "format": "uri-reference"], "title": text,
         "status": ["type": "integer", "minimum": 400, "maximum": 599], "detail": text,
+    ]
+    /// Of answers to small documents: what they hold that nobody knows.
+    static let unknownFields: JSONTree = [
+        "problems": described(
+            "Unknown fields of the body, if there are any.",
+            [
+                "type": "array", "items": schema("Note"),
+                "maxItems": .integer(Int64(UnknownField.namedMax)),
+            ])
     ]
     private static let problemNames = problem.names
 

@@ -38,7 +38,7 @@ extension OpenAPI {
             \(WakeCall.membersMax) are looked at; `beyond` counts the rest. A circle that nobody is \
             in has none. Who they are (`decisions`) is told to tokens with the scope `read` alone.
             """,
-            parameters: [reference("parameters", "source")],
+            parameters: ["source", "strict"].map { reference("parameters", $0) },
             body: reference("requestBodies", "WakeRequest"),
             answers: ["200": answer("Committed.", schema("WakeAnswer"), example: Samples.wakes)],
             problems: [422, 429])
@@ -180,7 +180,8 @@ extension OpenAPI {
                 "For tokens with the scope `read`.", ["type": "array", "items": decision])
         ]
         return object(
-            "What was decided.", required: members.names, members.with(ofReaders))
+            "What was decided.", required: members.names,
+            members.with(ofReaders).with(unknownFields))
     }
 
     // MARK: - Events of a timeline

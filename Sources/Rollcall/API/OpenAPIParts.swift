@@ -34,7 +34,7 @@ extension OpenAPI {
             (
                 "strict",
                 inQuery(
-                    "strict", "An unknown field refuses its item.",
+                    "strict", "An unknown field refuses its item, or the body.",
                     ["type": "boolean", "default": false])
             ),
             (

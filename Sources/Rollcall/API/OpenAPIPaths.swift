@@ -115,7 +115,7 @@ extension OpenAPI {
             Promises a write every `every_seconds`; any write of the source counts. Once 2.5 of \
             them are missing of every source, the watch is blind and says so.
             """,
-            parameters: [source], body: reference("requestBodies", "Heartbeat"),
+            parameters: [source, strict], body: reference("requestBodies", "Heartbeat"),
             answers: ["200": answer("Committed.", schema("HeartbeatAnswer"))],
             problems: [422],
             details: [

@@ -213,6 +213,7 @@ struct SilenceRequest {
 extension Router {
     /// Answers `POST /v1/silences`.
     func postSilence(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        guard let answer = noting(SilenceRequest.fields, request, answer) else { return }
         read(request, answer) { (body) throws(BodyFault) in
             do throws(SilenceRequest.Fault) {
                 let now = ClockReading.now().wall

@@ -9,6 +9,9 @@ struct WakeRequest: Equatable {
         var isPlace = false
     }
 
+    /// What a body may say.
+    static let fields = ["circle", "viewer"]
+
     let circle: [UInt8]
     let viewer: [UInt8]
 
@@ -39,6 +42,7 @@ extension Router {
     /// Answers `POST /v1/wakes` after its commit: how many other members are woken, and how many for
     /// which reason not; to whom may read, for each of them.
     func postWake(_ request: HTTPRequest, _ answer: @escaping Answer) {
+        guard let answer = noting(WakeRequest.fields, request, answer) else { return }
         guard let source = source(request) else { return answer(Self.badSource, InputFigures()) }
         if let refusal = Self.bulk(request) { return answer(refusal, InputFigures()) }
         let call: WakeRequest

@@ -53,14 +53,19 @@ extension Router {
     }
 
     /// True if an unknown field is to refuse its item (P3).
-    private static func isStrict(_ request: HTTPRequest) -> Bool {
+    static func isStrict(_ request: HTTPRequest) -> Bool {
         request.query.contains { $0.name == "strict" && $0.value == "true" }
     }
+
+    /// What a heartbeat's body may say.
+    private static var heartbeatFields: [String] { ["source", "every_seconds"] }
 
     /// Arms or disarms a source's dead-man's switch (B2).
     func postHeartbeat(
         _ request: HTTPRequest, _ answer: @escaping Answer
     ) {
+        let known = request.method == "POST" ? Self.heartbeatFields : []
+        guard let answer = noting(known, request, answer) else { return }
         guard let asked = source(request) else {
             return answer(Self.badSource, InputFigures())
         }

@@ -305,6 +305,12 @@ package struct InputFigures: Equatable, Sendable {
     /// Adds a part of something else than an item that was not taken.
     package mutating func addProblem(_ fault: ItemFault) { Self.add(1, fault, to: &problems) }
 
+    /// Adds something else than an item of which nothing was taken.
+    package mutating func addRejection(_ fault: ItemFault) { Self.add(1, fault, to: &rejected) }
+
+    /// Adds fields that were dropped for their names.
+    package mutating func addPrivateFields(_ count: Int) { privateFieldsDropped += count }
+
     /// Adds what the engine did not take.
     package mutating func add(_ receipt: Receipt) {
         for (_, fault) in receipt.rejected { Self.add(1, fault, to: &rejected) }

@@ -1,6 +1,6 @@
 /// A field that nobody knows, in the words of an answer: its name, cut, and what was probably meant.
 /// Its value is neither read nor kept. Source: P3.
-struct UnknownField {
+package struct UnknownField: Sendable {
     /// Where a field stands.
     enum Parent {
         case item
@@ -10,14 +10,16 @@ struct UnknownField {
     }
 
     /// Fields of one item that are named at most.
-    static let namedMax = 5
+    package static let namedMax = 5
     /// Bytes of a name that are repeated at most.
     private static let nameBytesMax = 64
     /// A name within so many changes of a known one is probably that one.
     private static let changesMax = 2
 
-    let pointer: String
-    let detail: String
+    /// Its JSON pointer, from the item on.
+    package let pointer: String
+    /// What is said of it.
+    package let detail: String
 
     /// Describes the field that `token` names in an item of `kind`.
     init(
@@ -37,8 +39,25 @@ struct UnknownField {
         case .telemetry: pointer = "/telemetry/\(shown)"
         case .update(let index): pointer = "/updates/\(index)/\(shown)"
         }
-        let meant = Self.meant(folded, Self.candidates(parent, kind))
-        detail = meant.map { "unknown field; \($0) is meant?" } ?? "unknown field"
+        detail = Self.detail(folded, Self.candidates(parent, kind))
+    }
+
+    /// Describes the member `name` of a small document that knows `known`.
+    package init(name: [UInt8], among known: [String]) {
+        pointer = "/\(Self.escaped(Self.cut(name)))"
+        detail = Self.detail(Self.folded(name.prefix(Self.nameBytesMax)), known)
+    }
+
+    /// True for the name of a place on earth, which is no unknown field (I8).
+    package static func isPlace(_ name: String) -> Bool {
+        let bytes = Array(name.utf8)
+        let token = JSONCursor.StringToken(range: 0..<bytes.count, isEscaped: false)
+        return ItemField.isPrivate(ShortWord(token, bytes.span))
+    }
+
+    private static func detail(_ folded: [UInt8], _ candidates: [String]) -> String {
+        let meant = meant(folded, candidates)
+        return meant.map { "unknown field; \($0) is meant?" } ?? "unknown field"
     }
 
     // MARK: - What was meant

@@ -1,0 +1,74 @@
+import RollcallCore
+
+/// The members of a small document, such as a silence, that its route does not know. Source: P3.
+struct DocumentFields {
+    /// Those that are named: a few.
+    private(set) var named: [UnknownField] = []
+    /// What is counted of them, and of names like a place.
+    private(set) var figures = InputFigures()
+
+    /// Looks at a body of which `known` may be in.
+    init(_ body: JSONTree, known: [String]) {
+        for name in body.names where !known.contains(name) && !UnknownField.isPlace(name) {
+            if named.count < UnknownField.namedMax {
+                named.append(UnknownField(name: Array(name.utf8), among: known))
+            }
+            figures.addProblem(.unknownField)
+        }
+        figures.addPrivateFields(Self.places(body))
+    }
+
+    private static func places(_ tree: JSONTree) -> Int {
+        let own = tree.names.count { UnknownField.isPlace($0) }
+        let members = tree.members.reduce(0) { $0 + places($1.value) }
+        return own + tree.elements.reduce(members) { $0 + places($1) }
+    }
+
+    /// The answer with what is named behind its own members.
+    func answer(_ response: HTTPResponse) -> HTTPResponse {
+        guard !named.isEmpty, let end = response.body.lastIndex(of: UInt8(ascii: "}")) else {
+            return response
+        }
+        var more = Array(",\"problems\":".utf8)
+        JSONTree.list(
+            named.map { ["index": 0, "pointer": .text($0.pointer), "detail": .text($0.detail)] }
+        ).append(to: &more)
+        var response = response
+        response.body.insert(contentsOf: more, at: end)
+        return response
+    }
+}
+
+extension Router {
+    /// Answers by `answer`, and names what of a body is none of `known`; nil, and a refusal, if the
+    /// request is strict about that.
+    func noting(
+        _ known: [String], _ request: HTTPRequest, _ answer: @escaping Answer
+    ) -> Answer? {
+        guard request.body.count <= Self.documentBytesMax,
+            let body = try? JSONTree(reading: request.body)
+        else { return answer }
+        let fields = DocumentFields(body, known: known)
+        if let first = fields.named.first, Self.isStrict(request) {
+            var input = InputFigures()
+            input.addRejection(.unknownField)
+            answer(fields.answer(Self.unprocessable("\(first.pointer): \(first.detail)")), input)
+            return nil
+        }
+        if fields.figures.isEmpty { return answer }
+        return { response, input in
+            var input = input
+            // What is sent again is counted then.
+            if response.status != 503 { input.add(fields.figures) }
+            answer(fields.answer(response), input)
+        }
+    }
+}
+
+extension SilenceRequest {
+    /// What a body may say, in our words and in Alertmanager's.
+    static let fields = [
+        "matchers", "ends_at", "duration", "author", "comment", "id", "starts_at", "endsAt",
+        "createdBy", "startsAt",
+    ]
+}

@@ -1,0 +1,72 @@
+import RollcallCore
+import Testing
+
+@testable import Rollcall
+
+/// What small documents hold that their routes do not know. Source: P3.
+@Suite struct DocumentFieldsTests {
+    private let directory = TemporaryDirectory()
+
+    private static func problem(_ pointer: String, _ meant: String?) -> String {
+        let meant = meant.map { "; \($0) is meant?" } ?? ""
+        return #"{"index":0,"pointer":"\#(pointer)","detail":"unknown field\#(meant)"}"#
+    }
+
+    @Test(
+        arguments: [
+            (
+                "/v1/heartbeat", #"{"every_seconds":5,"intervalSeconds":5}"#, 200,
+                "/intervalSeconds", nil
+            ),
+            ("/v1/heartbeat", #"{"everySeconds":5}"#, 422, "/everySeconds", "every_seconds"),
+            (
+                "/v1/wakes", #"{"circle":"c","viewer":"v","viewerr":1}"#, 200, "/viewerr", "viewer"
+            ),
+            (
+                "/v1/silences",
+                #"{"matchers":["region=a"],"duration":"1h","author":"k","comment":"c","end_at":1}"#,
+                200, "/end_at", "ends_at"
+            ),
+        ] as [(String, String, Int, String, String?)])
+    func `P3: an unknown field of a document is named, with what was probably meant, and counted`(
+        target: String, body: String, status: Int, pointer: String, meant: String?
+    ) throws {
+        let server = try HistoryServer(directory, policy: Policy())
+        defer { server.stop() }
+        let answer = try server.answer(target, "POST", body: body)
+        #expect(answer.status == status)
+        #expect(answer.body.hasSuffix(",\"problems\":[\(Self.problem(pointer, meant))]}\n"))
+        #expect((try? JSONTree(reading: Array(answer.body.utf8))) != nil)
+        let series = "rollcall_item_problems_total{reason=\"unknown_field\"} 1\n"
+        #expect(try server.answer("/metrics").body.contains(series))
+    }
+
+    @Test func `P3: strict refuses a document with an unknown field, and no other`() throws {
+        let server = try HistoryServer(directory, policy: Policy())
+        defer { server.stop() }
+        func post(_ body: String) throws -> RawClient.Answer {
+            try server.answer("/v1/heartbeat?strict=true", "POST", body: body)
+        }
+        #expect(try post(#"{"every_seconds":5}"#).body == "{\"accepted\":1}\n")
+        let refused = try post(#"{"every_seconds":5,"colour":"red"}"#)
+        #expect(refused.status == 422 && refused.body.contains("/colour: unknown field"))
+        let series = "rollcall_rejected_items_total{reason=\"unknown_field\"} 1\n"
+        #expect(try server.answer("/metrics").body.contains(series))
+    }
+
+    @Test func `P3: five are named, all are counted, and names of places are none of them`() throws
+    {
+        let names = (0..<9).map { "\"x\($0)\":\($0)" } + ["\"lat\":52.5", "\"y\":{\"lon\":13.4}"]
+        let text = "{\(names.joined(separator: ",")),\"circle\":\"c\"}"
+        let body = try JSONTree(reading: Array(text.utf8))
+        let fields = DocumentFields(body, known: ["circle"])
+        #expect(fields.named.map(\.pointer) == (0..<5).map { "/x\($0)" })
+        var expected = InputFigures()
+        for _ in 0..<10 { expected.addProblem(.unknownField) }
+        expected.addPrivateFields(2)
+        #expect(fields.figures == expected)
+        // Values are not shown.
+        let answer = fields.answer(HTTPResponse(status: 200, body: Array("{\"a\":1}".utf8)))
+        #expect(!String(decoding: answer.body, as: UTF8.self).contains("52.5"))
+    }
+}
