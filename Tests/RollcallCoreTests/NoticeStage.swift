@@ -1,4 +1,5 @@
 import RollcallCore
+import Testing
 
 /// A fleet whose engine decides who is told, by the second.
 struct NoticeStage {
@@ -32,6 +33,22 @@ struct NoticeStage {
         _ = fold(.items(scan.items, source: []), at: second)
     }
 
+    /// A receiver takes notice `number`.
+    mutating func take(_ number: Int64, _ receiver: String, at second: Int64) {
+        let end = NoticeEnd(
+            notice: number, receiver: Array(receiver.utf8), target: 0, outcome: .delivered,
+            took: Milliseconds(5))
+        _ = fold(.outcome(end), at: second)
+    }
+
+    /// Goes on with what a checkpoint keeps.
+    mutating func restore() throws {
+        var reader = CheckpointReader()
+        let checkpoint = Checkpoint(engine)
+        for index in 0..<checkpoint.sliceCount { reader.take(checkpoint.slice(index)) }
+        engine = try #require(reader.finish())
+    }
+
     mutating func pass(to second: Int64) {
         engine.advance(to: Self.zero + .seconds(second))
         note()
@@ -50,6 +67,7 @@ struct NoticeStage {
             case .notice(let at, let notice):
                 let members = notice.members.map { member in
                     "\(member.name.word)#\(member.incident)" + Self.subject(member)
+                        + (member.fallback.map { " for \(Self.text($0.receiver))" } ?? "")
                 }
                 summaries += notice.members.map { AlertText($0) { _ in nil }.summary }
                 told.append(

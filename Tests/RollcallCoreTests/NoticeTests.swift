@@ -393,10 +393,7 @@ import Testing
         _ = desk.silence([.of("region", "south")], from: 0, until: 1000)
         try desk.report("1", at: 0)
         desk.pass(to: 200)
-        var reader = CheckpointReader()
-        let checkpoint = Checkpoint(desk.engine)
-        for index in 0..<checkpoint.sliceCount { reader.take(checkpoint.slice(index)) }
-        desk.engine = try #require(reader.finish())
+        try desk.restore()
         _ = desk.fold(.start(), at: 205)
         try desk.report("1", at: 300)
         #expect(

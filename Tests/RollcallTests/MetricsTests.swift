@@ -338,6 +338,9 @@ private let expectedPage = #"""
     # HELP rollcall_notifications Messages that came to their end, by receiver and what became of \#
     them.
     …_total{receiver="oncall",outcome…} delivered 0, expired 0, dropped 0, abandoned 0, removed 0
+    # TYPE rollcall_fallbacks counter
+    # HELP rollcall_fallbacks Alerts that were given to a fallback, by the receiver that had not taken \#
+    them.
     # TYPE rollcall_responders_flapping gauge
     # HELP rollcall_responders_flapping Responders that change between ONLINE and OFFLINE too often, \#
     by region.

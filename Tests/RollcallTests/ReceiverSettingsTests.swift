@@ -154,7 +154,7 @@ import Testing
                 ".match regular expressions are not "
                     + "understood: name=a|b is any of them"
             ),
-            ("name: x, log: {}, match: all", ".match must be a mapping, or a list"),
+            ("name: x, log: {}, match: all", ".match must be a mapping, a list, or none"),
             ("name: x, log: {}, colour: red", ".colour: unknown setting"),
             ("name: x, log: {level: warn}", ".log.level: unknown setting"),
         ])
@@ -165,6 +165,88 @@ import Testing
         #expect(text.hasPrefix("line 2: receivers[0]"))
         #expect(text.hasSuffix("receivers[0]" + message.replacing(" ()", with: "")))
         #expect(!text.contains("topsecret") && !text.contains("top secret"))
+    }
+
+    @Test func `D3: a fallback is read with its time, and told as it is`() throws {
+        let configuration = try read(
+            """
+            receivers:
+              - {name: oncall, log: {}, fallback: duty-phone, fallback_after: 90s}
+              - {name: chat, log: {}, fallback: duty-phone}
+              - {name: duty-phone, log: {}, match: none}
+            """
+        ).configuration
+        let receivers = configuration.policy.receivers
+        #expect(receivers.map(\.fallback).map { $0.count } == [10, 10, 0])
+        #expect(receivers.map(\.fallbackAfter) == [.seconds(90), .seconds(60), .seconds(60)])
+        let words = configuration.tellingWords
+        #expect(words[1].hasSuffix(", and when it ends; after 60 s untaken: duty-phone."))
+        #expect(
+            words[2]
+                == "duty-phone (log) is told only what others have not taken, and when it ends.")
+        #expect(!configuration.receiverWeaknesses.contains { $0.key.hasSuffix(".match") })
+        let entries = Setting.receiverEntries(configuration).map(\.text)
+        #expect(entries[0].hasSuffix("fallback: duty-phone, fallback_after: 90s"))
+        #expect(entries[2].contains("match: none"))
+        #expect(
+            Policy(journalBytes: configuration.policy.journalBytes)?.receivers == receivers)
+    }
+
+    @Test(
+        arguments: [
+            ("{name: a, log: {}, fallback: b}", "[0].fallback must be the name of a receiver (b)"),
+            (
+                "{name: a, log: {}, fallback: duty-fone}, {name: duty-phone, log: {}}",
+                "[0].fallback must be the name of a receiver, did you mean \"duty-phone\"? (duty-fone)"
+            ),
+            ("{name: a, log: {}, fallback: a}", "[0].fallback must be another receiver (a)"),
+            (
+                "{name: a, log: {}, fallback: b}, {name: b, log: {}, fallback: a}",
+                "[0].fallback must not lead back: a → b → a (b)"
+            ),
+            (
+                "{name: a, log: {}, fallback: b}, {name: b, log: {}, fallback: c}, "
+                    + "{name: c, log: {}, fallback: b}",
+                "[1].fallback must not lead back: b → c → b (c)"
+            ),
+            (
+                "{name: a, log: {}, fallback_after: 60s}",
+                "[0].fallback_after says when, but fallback does not say who"
+            ),
+            (
+                "{name: a, log: {}, fallback: b, fallback_after: 4s}, {name: b, log: {}}",
+                "[0].fallback_after must be a duration such as 1500ms, 90s, 2m30s, 4h or 30d, "
+                    + "from 5s to 12h (4s)"
+            ),
+            (
+                "{name: a, log: {}, fallback: b, fallback_after: 13h}, {name: b, log: {}}",
+                "[0].fallback_after must be a duration such as 1500ms, 90s, 2m30s, 4h or 30d, "
+                    + "from 5s to 12h (13h)"
+            ),
+        ])
+    func `D3: a fallback that nobody is, or that leads back, is an error`(
+        entries: String, message: String
+    ) {
+        var text = "no error"
+        do {
+            _ = try read("receivers: [\(entries)]")
+        } catch { text = "\(error)" }
+        #expect(text == "line 1: receivers\(message)")
+    }
+
+    @Test func `D3: who is passed over for another fault is not missed as a fallback`() {
+        let yaml = "receivers: [{name: a, log: {}, fallback: 'b c'}, {name: 'b c', log: {}}]"
+        do {
+            _ = try read(yaml)
+            Issue.record("no error")
+        } catch { #expect("\(error)".contains("receivers[1].name must be")) }
+    }
+
+    @Test func `D3: whom nothing reaches is warned of unless somebody falls back on them`() throws {
+        let alone = try read("receivers: [{name: a, log: {}}, {name: b, log: {}, match: none}]")
+        #expect(
+            alone.configuration.receiverWeaknesses.map(\.reason).contains(
+                "none, and b is nobody's fallback: it is never told anything"))
     }
 
     @Test func `two receivers must not share a name`() {

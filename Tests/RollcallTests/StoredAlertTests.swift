@@ -24,10 +24,14 @@ import Testing
     }
 
     /// A store in which one region has nobody online and the receiver was told, behind a silence.
-    private func makeStore() throws -> Engine {
+    private func makeStore(isTaken: Bool = true) throws -> Engine {
         let store = try KeeperStore(path: directory.store)
         var policy = Policy()
-        policy.receivers = [Receiver(name: Array("hook".utf8), kind: .webhook)]
+        var hook = Receiver(name: Array("hook".utf8), kind: .webhook)
+        hook.fallback = Array("duty".utf8)
+        var duty = Receiver(name: Array("duty".utf8), kind: .webhook)
+        duty.match = [.never]
+        policy.receivers = [hook, duty]
         let batch = Array(#"{"responder_id":"1","region":"north"}"#.utf8)
         let list = try ItemScanner.scan(batch.span, kind: .batch).items
         let silence = Silence(
@@ -46,7 +50,8 @@ import Testing
         let end = NoticeEnd(
             notice: 1, receiver: Array("hook".utf8), target: 0, outcome: .delivered,
             took: Milliseconds(80))
-        _ = try run(store, &engine, seconds: 202, number: 3, [.outcome(end), .silence(.end(9))])
+        let events = (isTaken ? [.outcome(end)] : []) + [Event.silence(.end(9))]
+        _ = try run(store, &engine, seconds: 202, number: 3, events)
         try store.journal.close()
         return engine
     }
@@ -65,6 +70,27 @@ import Testing
             recovered.engine.alerts.all.first { $0.key.name == .noOnlineResponders }?.alert)
         #expect(alert.told.map(\.receiver) == [Array("hook".utf8)])
         #expect(recovered.engine.desk.silences.map(\.number) == [1])
+    }
+
+    @Test(arguments: [false, true], [false, true])
+    func `D3: a restart knows what was taken, after another version's tail too`(
+        isOther: Bool, isTaken: Bool
+    ) throws {
+        _ = try makeStore(isTaken: isTaken)
+        if isOther {
+            let connection = try SQLiteConnection(path: directory.store, access: .readWrite)
+            try connection.run("UPDATE turns SET engine_version = 3, checksum = NULL")
+            try connection.close()
+        }
+        let store = try KeeperStore(path: directory.store)
+        var engine = try store.recover().engine
+        #expect(engine.brokenInvariants() == [])
+        _ = try run(store, &engine, seconds: 210, number: 4, [.start()])
+        let given = try run(store, &engine, seconds: 270, number: 5).filter { decision in
+            guard case .notice(_, let notice) = decision else { return false }
+            return notice.receiver == Array("duty".utf8)
+        }
+        #expect(given.count == (isTaken ? 0 : 1))
     }
 
     @Test func `another version's tail keeps the page's key and tells nobody again`() throws {

@@ -62,8 +62,8 @@ enum Coverage {
     private static let noticeSituations = [
         "a silence begins", "a silence is ended", "another region says more",
         "not told because blind", "not told because inhibited", "not told because silence",
-        "receivers changed", "told fired", "told of several at once", "told repeated",
-        "told resolved",
+        "receivers changed", "told a fallback", "told fired", "told of several at once",
+        "told repeated", "told resolved",
     ]
 
     private static let situations =

@@ -65,6 +65,7 @@ extension Oracle {
         isStopped = false
         if hasBegun { becomeBlind(.stopped, since: lastLine, isPast: true) }
         beatAtStart()
+        restartFallbacks()
     }
 
     /// We slept since the last line if the turn is late. Source: B1, D6.
@@ -72,5 +73,6 @@ extension Oracle {
         guard isLate(event, at: now) else { return }
         becomeBlind(.suspended, since: lastLine, isPast: true)
         beatAtStart()
+        restartFallbacks()
     }
 }

@@ -7,6 +7,10 @@ extension Oracle {
         var toldAt: [String: Instant] = [:]
         /// Why each receiver was not, as last said.
         var reasons: [String: String] = [:]
+        /// Since when each receiver could have taken it. Source: D3.
+        var openSince: [String: Instant] = [:]
+        /// For whom each fallback was told.
+        var fallbackOf: [String: String] = [:]
     }
 
     /// A silence in force. Source: A7.
@@ -60,7 +64,22 @@ extension Oracle {
                 telling.toldAt[receiver.name].map { $0 + receiver.repeatInterval }
             }
         }
-        return repeats + silences.map(\.ends)
+        let fallbacks = tellings.values.flatMap { telling in
+            policy.receivers.compactMap { receiver in
+                telling.openSince[receiver.name].map { $0 + receiver.fallbackAfter }
+            }
+        }
+        return repeats + fallbacks + silences.map(\.ends)
+    }
+
+    /// We come back: nobody could take anything meanwhile. Source: D3.
+    mutating func restartFallbacks() {
+        let instant = now
+        tellings = tellings.mapValues { telling in
+            var telling = telling
+            telling.openSince = telling.openSince.mapValues { _ in instant }
+            return telling
+        }
     }
 
     // MARK: - Telling
@@ -72,13 +91,17 @@ extension Oracle {
         var groups: [Group] = []
         for (id, telling) in alertsOver.sorted(by: { $0.key < $1.key }) {
             for receiver in policy.receivers
-            where receiver.sendsResolved && telling.toldAt[receiver.name] != nil {
+            where telling.toldAt[receiver.name] != nil
+                && (receiver.sendsResolved
+                    || receiver.isPager && telling.fallbackOf[receiver.name] != nil)
+            {
                 add(id, "resolved", receiver, &groups)
             }
         }
         alertsOver = [:]
         for id in tellings.keys.sorted() {
             for receiver in policy.receivers { tell(id, receiver, &groups) }
+            for receiver in policy.receivers { giveAway(id, receiver, &groups) }
         }
         let ordered = groups.indices.sorted {
             let (a, b) = (groups[$0], groups[$1])
@@ -105,9 +128,47 @@ extension Oracle {
         } else {
             telling.toldAt[receiver.name] = now
             telling.reasons[receiver.name] = nil
-            if reason == nil { add(id, toldAt == nil ? "fired" : "repeated", receiver, &groups) }
+            if reason == nil {
+                add(id, toldAt == nil ? "fired" : "repeated", receiver, &groups)
+                if toldAt == nil { telling.openSince[receiver.name] = now }
+            }
         }
         tellings[id] = telling
+    }
+
+    /// Tells the fallback of a receiver that has not taken it for long enough. Source: D3.
+    private mutating func giveAway(
+        _ id: AlertID, _ receiver: StoryReceiver, _ groups: inout [Group]
+    ) {
+        guard var telling = tellings[id], let since = telling.openSince[receiver.name],
+            telling.fallbackOf[receiver.name] == nil,
+            receiver.matchers.allSatisfy({ $0.fits(telling.labels) }),
+            let fallback = policy.receivers.first(where: { $0.name == receiver.fallback }),
+            !fallback.matchers.allSatisfy({ $0.fits(telling.labels) }),
+            telling.toldAt[fallback.name] == nil
+        else { return }
+        let isGiven = telling.fallbackOf.contains { entry in
+            entry.value == receiver.name
+                && policy.receivers.contains { $0.name == entry.key }
+        }
+        if isGiven { return }
+        defer { tellings[id] = telling }
+        guard now - since >= receiver.fallbackAfter else {
+            telling.reasons[fallback.name] = nil
+            return
+        }
+        if let reason = muteReason(id, telling), reason != "blind" {
+            guard telling.reasons[fallback.name] != reason else { return }
+            telling.reasons[fallback.name] = reason
+            decisions.append(
+                .mute(at: wall, receiver: fallback.name, alert: id.text, reason: reason))
+            return
+        }
+        telling.reasons[fallback.name] = nil
+        telling.toldAt[fallback.name] = now
+        telling.fallbackOf[fallback.name] = receiver.name
+        add(id, "fired", fallback, &groups)
+        marks.insert("told a fallback")
     }
 
     /// Why nobody is told of an alert now: one that says more about the very same, a silence,

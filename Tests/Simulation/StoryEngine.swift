@@ -268,6 +268,8 @@ extension Receiver {
         match = story.matchers.map { LabelMatcher($0) }
         sendsResolved = story.sendsResolved
         repeatInterval = Milliseconds(story.repeatInterval)
+        fallback = Array((story.fallback ?? "").utf8)
+        fallbackAfter = Milliseconds(story.fallbackAfter)
     }
 }
 

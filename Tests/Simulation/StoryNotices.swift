@@ -36,17 +36,27 @@ struct StoryReceiver: Equatable {
     var sendsResolved: Bool
     /// Milliseconds of running time.
     var repeatInterval: Int64
+    /// Whom it is given to if this one does not take it, and after how long; nobody of a story takes
+    /// anything. Source: D3.
+    var fallback: String?
+    var fallbackAfter: Int64 = 60_000
 
     /// Draws up to four receivers.
     static func drawn(_ dice: inout Dice) -> [StoryReceiver] {
         let names = ["chat", "desk", "hook", "pager"].filter { _ in dice.chance(650) }
-        return names.map { name in
+        var receivers = names.map { name in
             StoryReceiver(
                 name: name, isPager: name == "pager" && dice.chance(800),
                 matchers: dice.chance(500) ? [] : [.drawn(&dice)],
                 sendsResolved: dice.chance(800),
                 repeatInterval: dice.pick([1000, 5000, 60_000, 60_000, 600_000, 14_400_000]))
         }
+        // None leads back.
+        for place in receivers.indices.dropLast() where dice.chance(400) {
+            receivers[place].fallback = dice.pick(names.suffix(from: place + 1).map { $0 })
+            receivers[place].fallbackAfter = dice.pick([5000, 20_000, 60_000, 600_000])
+        }
+        return receivers
     }
 }
 

@@ -135,6 +135,8 @@ extension OpenAPI {
     private static let flag: JSONTree = ["type": "boolean"]
     private static let instant = schema("Instant")
     private static let instantOrNever = schema("InstantOrNever")
+    private static let fallbackOf = described(
+        "Told because this receiver has not taken it, as its `fallback`.", text)
     private static let labels: JSONTree = [
         "type": "object", "additionalProperties": ["type": "string"],
     ]
@@ -201,7 +203,7 @@ extension OpenAPI {
             "told": list(
                 object(
                     "A receiver that took the news.", required: ["receiver", "at"],
-                    ["receiver": text, "at": instant])),
+                    ["receiver": text, "at": instant, "fallback_of": fallbackOf])),
             "receivers": list(schema("Reach")), "muted": list(schema("MuteReason")),
         ]
         return object("An alert.", required: members.names, members)
@@ -217,6 +219,7 @@ extension OpenAPI {
             required: required.names,
             required.with([
                 "target": described("Which of the receiver's addresses, if it has several.", count),
+                "fallback_of": fallbackOf,
                 "last_error": described("Of the last attempt.", text),
                 "next_attempt_at": described("Not before then.", instant), "taken_at": instant,
             ]))

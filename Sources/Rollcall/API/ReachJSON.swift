@@ -20,7 +20,8 @@ extension KeeperView {
         return alert.told.flatMap { told in
             let own = reaches.filter { $0.receiver == told.receiver }
             let at = engine.watch.wall(told.at)
-            return own.isEmpty
+            let shown =
+                own.isEmpty
                 ? [Reach(receiver: told.receiver, state: .dropped, decidedAt: at)] : own
         }
     }
@@ -34,19 +35,25 @@ extension KeeperView {
     }
 }
 
+            guard let fallback = told.fallback else { return shown }
+            return shown.map { $0.fallback(of: fallback.receiver) }
 extension AlertJSON {
     /// Who took the news, and when the first of their addresses did.
     static func told(_ reaches: [Reach]) -> JSONTree {
-        var told: [(receiver: [UInt8], at: Timestamp)] = []
+        var told: [(reach: Reach, at: Timestamp)] = []
         for reach in reaches {
             guard let at = reach.takenAt else { continue }
-            if let place = told.firstIndex(where: { $0.receiver == reach.receiver }) {
+            if let place = told.firstIndex(where: { $0.reach.receiver == reach.receiver }) {
                 told[place].at = min(told[place].at, at)
             } else {
-                told.append((reach.receiver, at))
+                told.append((reach, at))
             }
         }
-        return .list(told.map { ["receiver": text($0.receiver), "at": time($0.at)] })
+        return .list(
+            told.map { reach, at in
+                let entry: JSONTree = ["receiver": text(reach.receiver), "at": time(at)]
+                return reach.fallbackOf.map { entry.with(["fallback_of": text($0)]) } ?? entry
+            })
     }
 
     /// Every address with its state; `watch` tells when it is tried next.
@@ -71,5 +78,15 @@ extension AlertJSON {
                 add("taken_at", reach.takenAt.map { time($0) })
                 return .object(members)
             })
+    }
+}
+                add("fallback_of", reach.fallbackOf.map { text($0) })
+
+extension Reach {
+    /// The same, of somebody who is told because `receiver` has not taken it (D3).
+    func fallback(of receiver: [UInt8]) -> Reach {
+        var reach = self
+        reach.fallbackOf = receiver
+        return reach
     }
 }

@@ -264,10 +264,11 @@ struct StatusPage {
         return parts.joined(separator: "; ") + "."
     }
 
-    /// The receiver, and which of its addresses if it is not the first.
+    /// The receiver, which of its addresses if it is not the first, and in whose place it is told.
     private static func name(_ one: JSONTree) -> String {
         let target = one["target"]?.whole.map { $0 > 0 ? " (address \($0 + 1))" : "" } ?? ""
-        return (one["receiver"]?.shown ?? GapListing.missing) + target
+        let instead = one["fallback_of"]?.shown.map { " (fallback for \($0))" } ?? ""
+        return (one["receiver"]?.shown ?? GapListing.missing) + target + instead
     }
 
     /// Where a message stands that nobody took.

@@ -15,11 +15,17 @@ struct PageDraft: Sendable {
     let contextMore: Int
     /// Ids by people's numbers, of those who are not erased.
     private let names: [Int: [UInt8]]
+    /// What the receivers that fallbacks stand for answered last, by the firings.
+    private let errors: [Int64: String]
     /// What tells messages of an alarm about the store apart, and what it is about; nil of all others.
     private let alarm: (id: String, subject: StoreAlarm.Subject)?
 
-    /// What is to be sent; `name` gives people's ids as they are now, nil of somebody erased.
-    init(_ sending: OutboxSending, store: UInt64, name: (Int) -> [UInt8]?) {
+    /// What is to be sent; `name` gives people's ids as they are now, nil of somebody erased, `error`
+    /// what the receiver answered last in whose place a fallback is told.
+    init(
+        _ sending: OutboxSending, store: UInt64, error: (NoticeMember) -> String? = { _ in nil },
+        name: (Int) -> [UInt8]?
+    ) {
         self.store = store
         receiver = sending.lane.receiver
         switch sending.content {
@@ -39,6 +45,11 @@ struct PageDraft: Sendable {
         var names: [Int: [UInt8]] = [:]
         for person in (members + context).flatMap(\.facts.people) { names[person] = name(person) }
         self.names = names
+        var errors: [Int64: String] = [:]
+        for member in members + context where member.fallback != nil {
+            errors[member.incident] = error(member)
+        }
+        self.errors = errors
         alarm = nil
     }
 
@@ -53,6 +64,7 @@ struct PageDraft: Sendable {
         context = []
         contextMore = 0
         names = [:]
+        errors = [:]
         alarm = (sending.id, sending.subject)
     }
 
@@ -70,14 +82,22 @@ struct PageDraft: Sendable {
     }
 
     private func alert(_ member: NoticeMember, _ externalURL: String) -> PageAlert {
-        let words = AlertText(member) { names[$0] }
+        let words = AlertText(member, error: errors[member.incident]) { names[$0] }
         let isFiring = member.endsAt == .distantPast
         return PageAlert(
-            key: "rollcall-\(Self.hexadecimal(store))-\(incident(member))", isFiring: isFiring,
+            key: key(member), isFiring: isFiring,
             labels: member.labels.ordered(), annotations: words.annotations,
             details: words.details, startsAt: member.startsAt,
             endsAt: isFiring ? nil : member.endsAt,
             generatorURL: Self.link(to: member, externalURL))
+    }
+
+    /// A fallback's is its own: it may be the same pager, where the first one's trigger is still to
+    /// come (D3).
+    private func key(_ member: NoticeMember) -> String {
+        let key = "rollcall-\(Self.hexadecimal(store))-\(incident(member))"
+        return member.fallback == nil
+            ? key : "\(key)-\(String(decoding: receiver, as: UTF8.self))"
     }
 
     /// An alarm's key is the store's own (A5): no incident of it can be stored.

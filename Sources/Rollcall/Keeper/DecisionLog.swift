@@ -128,6 +128,7 @@ struct DecisionLog: Sendable {
         ]
         if first.incident > 0 { metadata["incident"] = "\(first.incident)" }
         add("region", first.labels.value(of: Array("region".utf8)), to: &metadata)
+        if let fallback = first.fallback { add("fallback_for", fallback.receiver, to: &metadata) }
         if draft.members.count > 1 { metadata["alerts"] = "\(draft.members.count)" }
         return metadata
     }

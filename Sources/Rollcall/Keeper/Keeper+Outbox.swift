@@ -98,7 +98,10 @@ extension Keeper {
     /// Hands over what a commit says was begun.
     func send(_ sendings: [OutboxSending]) {
         for sending in sendings {
-            let draft = PageDraft(sending, store: store.number) { number in
+            let draft = PageDraft(sending, store: store.number) { member in
+                let receiver = member.fallback?.receiver
+                return receiver.flatMap { outbox.lastError(of: member.incident, to: $0) }
+            } name: { number in
                 let id = engine.roster.id(number)
                 return id.isEmpty ? nil : Array(id)
             }

@@ -172,6 +172,7 @@ package struct KeeperStore {
         var engine = recovered.takeEngine()
         var rows = 0
         var isSameVersion = true
+        var taken: Set<Int64> = []
         let alerts = engine.alertLedger
         let nudges = engine.nudgeLedger
         var last = (turn: after, rows: Int64(0))
@@ -192,6 +193,9 @@ package struct KeeperStore {
             isSameVersion = isSameVersion && turn.engineVersion == Engine.version
             for (event, row) in replay.finish() {
                 engine.nextRow = row
+                if case .outcome(let end) = event, end.outcome == .delivered {
+                    taken.insert(end.notice)
+                }
                 _ = engine.fold(event, at: now)
             }
             engine.advance(to: now)
@@ -220,7 +224,7 @@ package struct KeeperStore {
         engine.note(storedGap: try journal.lastGap())
         // Other rules may decide otherwise: the store is right, and there is nothing to tell (J4).
         if !isSameVersion {
-            engine.take(alerts, stored: told)
+            engine.take(alerts, stored: told, taken: taken)
             engine.take(nudges, stored: told)
         }
         engine.note(storedPush: try journal.lastPush())

@@ -76,7 +76,18 @@ extension Configuration {
         let again =
             receiver.kind == .alertmanager
             ? OutboxTimes().refreshEvery : receiver.repeatInterval
-        return "\(name) (\(receiver.kind.word)\(place)) is told of \(which), again every "
-            + "\(Self.words(again)) while it fires\(ends)."
+        let fallback =
+            receiver.fallback.isEmpty
+            ? ""
+            : "; after \(Self.words(receiver.fallbackAfter)) untaken: "
+                + String(decoding: receiver.fallback, as: UTF8.self)
+        let head = "\(name) (\(receiver.kind.word)\(place))"
+        if receiver.match == [.never] {
+            return policy.receivers.contains { $0.fallback == receiver.name }
+                ? "\(head) is told only what others have not taken\(ends)\(fallback)."
+                : "\(head) is told of nothing."
+        }
+        return "\(head) is told of \(which), again every \(Self.words(again)) while it fires"
+            + "\(ends)\(fallback)."
     }
 }

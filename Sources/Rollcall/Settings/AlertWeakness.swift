@@ -100,25 +100,36 @@ extension Configuration {
                         + "which \(names.count == 1 ? "is" : "are") critical"))
         }
         for (place, receiver) in policy.receivers.enumerated() {
-            found += Self.weaknesses(
-                of: receiver, address(of: receiver), shapes, "receivers[\(place)]")
+            let key = "receivers[\(place)]"
+            if !shapes.contains(where: { $0.mayBe(for: receiver) }) {
+                found += neverTold(receiver, "\(key).match")
+            }
+            found += Self.weaknesses(of: receiver, address(of: receiver), key)
         }
         return found
     }
 
+    /// What is weak in a receiver that no alert can reach: nothing, if it is there for others.
+    private func neverTold(_ receiver: Receiver, _ key: String) -> [Weakness] {
+        let name = String(decoding: receiver.name, as: UTF8.self)
+        let isFallback = policy.receivers.contains { $0.fallback == receiver.name }
+        if receiver.match == [.never] {
+            let reason = "none, and \(name) is nobody's fallback: it is never told anything"
+            return isFallback ? [] : [Weakness(key: key, reason: reason)]
+        }
+        let matchers = receiver.match.map(MatcherText.text).joined(separator: " and ")
+        let rest =
+            isFallback ? "only told what others have not taken" : "never told anything"
+        return [
+            Weakness(key: key, reason: "no alert can ever have \(matchers): \(name) is \(rest)")
+        ]
+    }
+
     private static func weaknesses(
-        of receiver: Receiver, _ address: ReceiverAddress?, _ shapes: [AlertShape], _ key: String
+        of receiver: Receiver, _ address: ReceiverAddress?, _ key: String
     ) -> [Weakness] {
         var found: [Weakness] = []
         let name = String(decoding: receiver.name, as: UTF8.self)
-        if !shapes.contains(where: { $0.mayBe(for: receiver) }) {
-            let matchers = receiver.match.map(MatcherText.text).joined(separator: " and ")
-            found.append(
-                Weakness(
-                    key: "\(key).match",
-                    reason: "no alert can ever have \(matchers): \(name) is "
-                        + "never told anything"))
-        }
         if receiver.kind == .pagerduty, !receiver.sendsResolved {
             found.append(
                 Weakness(

@@ -51,6 +51,9 @@ enum MatcherText {
             name: Array(name.utf8), isEqual: isEqual, values: values.map { Array($0.utf8) })
     }
 
+    /// The word for `never`, in the place of conditions.
+    static let none = "none"
+
     /// The condition as it would be read.
     static func text(_ matcher: LabelMatcher) -> String {
         let values = matcher.values.map { String(decoding: $0, as: UTF8.self) }
@@ -70,4 +73,9 @@ enum MatcherText {
             }
         }
     }
+}
+
+extension LabelMatcher {
+    /// The condition that no alert meets: of a receiver that is only somebody's fallback.
+    static let never = LabelMatcher(name: [], values: [])
 }

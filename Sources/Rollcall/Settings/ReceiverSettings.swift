@@ -12,6 +12,10 @@ struct ReceiverSettings {
     /// survives a few that are lost.
     static let resolveRange = Milliseconds.seconds(4 * 60)...Milliseconds.seconds(86_400)
 
+    /// How long a trigger may be left untaken before it is given to the fallback: less than it is
+    /// tried for.
+    static let fallbackRange = Milliseconds.seconds(5)...Milliseconds.seconds(12 * 3600)
+
     /// What decides, in the order of the file.
     private(set) var receivers: [Receiver] = []
     /// How they are reached; none of them where secrets decide nothing.
@@ -21,6 +25,8 @@ struct ReceiverSettings {
     init(_ top: inout ConfigurationTree) throws(ConfigurationError) {
         var receivers: [Receiver] = []
         var addresses: [ReceiverAddress] = []
+        let fallback = Self.fallback
+        var fallbacks: [[UInt8]: (key: String, origin: SettingOrigin)] = [:]
         try top.sections("receivers") { (tree) throws(ConfigurationError) in
             let (receiver, address) = try Self.one(&tree)
             if receivers.contains(where: { $0.name == receiver.name }) {
@@ -32,7 +38,20 @@ struct ReceiverSettings {
                     address.name)
             }
             receivers.append(receiver)
+            if !receiver.fallback.isEmpty {
+                fallbacks[receiver.name] = (tree.full(fallback), tree.origin(of: fallback))
+            }
             if tree.sources.opensSecrets { addresses.append(address) }
+        }
+        // Names of those that were passed over are not known.
+        let areAllKnown = !top.sources.skipped.contains { Self.isReceiver($0) }
+        for receiver in receivers {
+            guard let place = fallbacks[receiver.name],
+                let rule = Self.fault(of: receiver, receivers, areAllKnown: areAllKnown)
+            else { continue }
+            let name = String(decoding: receiver.fallback, as: UTF8.self)
+            throw ConfigurationError(
+                origin: place.origin, message: "\(place.key) \(rule) (\(name))", key: place.key)
         }
         if receivers.isEmpty {
             receivers = [.standard]
@@ -69,6 +88,7 @@ struct ReceiverSettings {
         receiver.match = try tree.matchers("match")
         try tree.flag("send_resolved", &receiver.sendsResolved)
         try tree.duration("repeat_interval", in: repeatRange, &receiver.repeatInterval)
+        try tree.fallback(&receiver)
         if kind == .alertmanager {
             try tree.duration("resolve_timeout", in: resolveRange, &receiver.resolveTimeout)
             address.resolveTimeout = receiver.resolveTimeout
@@ -84,7 +104,8 @@ struct ReceiverSettings {
         let words = ReceiverKind.allCases.map { "\($0.word)" }
         if kinds.isEmpty {
             // What was probably meant is a better answer.
-            for key in words + ["match", "send_resolved", "repeat_interval", "resolve_timeout"] {
+            let others = ["match", "send_resolved", "repeat_interval", "resolve_timeout"]
+            for key in words + others + [fallback, "\(fallback)_after"] {
                 _ = tree.takeFromFile(key)
             }
             try tree.finish()
@@ -93,6 +114,41 @@ struct ReceiverSettings {
             origin: tree.origin(of: "name"),
             message: "\(tree.path): exactly one of \(words.joined(separator: ", ")) must be given",
             key: tree.path)
+    }
+
+    fileprivate static let fallback = "fallback"
+
+    /// True for the key of a whole receiver, or of its name.
+    private static func isReceiver(_ key: String) -> Bool {
+        guard key.hasPrefix("receivers["), let end = key.firstIndex(of: "]") else { return false }
+        let rest = key[key.index(after: end)...]
+        return rest.isEmpty || rest == ".name"
+    }
+
+    /// What is wrong with who is to take what `receiver` does not; nil if nothing is.
+    private static func fault(
+        of receiver: Receiver, _ receivers: [Receiver], areAllKnown: Bool
+    ) -> String? {
+        if receiver.fallback == receiver.name { return "must be another receiver" }
+        var names = [receiver.name]
+        var next = receiver
+        while !next.fallback.isEmpty {
+            guard let found = receivers.first(where: { $0.name == next.fallback }) else {
+                guard next == receiver, areAllKnown else { return nil }
+                let name = String(decoding: next.fallback, as: UTF8.self)
+                let all = receivers.map { String(decoding: $0.name, as: UTF8.self) }
+                return "must be the name of a receiver" + Spelling.hint(for: name, among: all)
+            }
+            if found.name == receiver.name {
+                let words = (names + [found.name]).map { String(decoding: $0, as: UTF8.self) }
+                return "must not lead back: \(words.joined(separator: " → "))"
+            }
+            // It leads back to another one, which says so itself.
+            if names.contains(found.name) { return nil }
+            names.append(found.name)
+            next = found
+        }
+        return nil
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
@@ -153,11 +209,25 @@ extension ConfigurationTree {
     /// Bytes of a URL at most.
     private static let urlBytesMax = 2048
 
-    /// Reads conditions: a mapping of names to values, or a list of `name=value`.
+    /// Reads who is to take what a receiver does not, and after how long.
+    fileprivate mutating func fallback(_ receiver: inout Receiver) throws(ConfigurationError) {
+        let (key, after) = (ReceiverSettings.fallback, "\(ReceiverSettings.fallback)_after")
+        var name = ""
+        try text(key, &name)
+        receiver.fallback = Array(name.utf8)
+        let isGiven = has(after)
+        try duration(after, in: ReceiverSettings.fallbackRange, &receiver.fallbackAfter)
+        guard isGiven, name.isEmpty, !isWrong(key) else { return }
+        throw fault(after, "says when, but fallback does not say who", "")
+    }
+
+    /// Reads conditions: a mapping of names to values, a list of `name=value`, or that no alert is
+    /// meant.
     fileprivate mutating func matchers(
         _ key: String
     ) throws(ConfigurationError) -> [LabelMatcher] {
         guard let node = takeFromFile(key), node.null == nil else { return [] }
+        if node.string == MatcherText.none { return [.never] }
         var matchers: [LabelMatcher] = []
         do throws(MatcherText.Fault) {
             switch node {
@@ -174,7 +244,7 @@ extension ConfigurationTree {
                 for element in sequence {
                     matchers.append(try MatcherText.matcher(element.string ?? ""))
                 }
-            default: throw MatcherText.Fault(reason: "must be a mapping, or a list")
+            default: throw MatcherText.Fault(reason: "must be a mapping, a list, or none")
             }
             guard matchers.count <= MatcherText.countMax else {
                 throw MatcherText.Fault(reason: "must hold at most \(MatcherText.countMax)")

@@ -97,7 +97,9 @@ extension Setting {
     private static func entry(_ receiver: Receiver, _ address: ReceiverAddress?) -> String {
         let places = address?.destinations.joined(separator: " ") ?? ""
         var parts = ["\(receiver.kind.word): {\(places)}"]
-        if !receiver.match.isEmpty {
+        if receiver.match == [.never] {
+            parts.append("match: \(MatcherText.none)")
+        } else if !receiver.match.isEmpty {
             let match = receiver.match.map { quoted(Array(MatcherText.text($0).utf8)) }
             parts.append("match: [\(match.joined(separator: ", "))]")
         }
@@ -105,6 +107,10 @@ extension Setting {
         parts.append("repeat_interval: \(SettingText.of(receiver.repeatInterval))")
         if receiver.kind == .alertmanager {
             parts.append("resolve_timeout: \(SettingText.of(receiver.resolveTimeout))")
+        }
+        if !receiver.fallback.isEmpty {
+            parts.append("fallback: \(text(String(decoding: receiver.fallback, as: UTF8.self)))")
+            parts.append("fallback_after: \(SettingText.of(receiver.fallbackAfter))")
         }
         return parts.joined(separator: ", ")
     }

@@ -60,13 +60,7 @@ extension AlertBoard {
     /// Whoever was told is told again as `receivers` ask for it now.
     mutating func armRepeats(_ receivers: [Receiver]) {
         for place in entries.values.indices where entries.values[place].alert.state == .firing {
-            let alert = entries.values[place].alert
-            var next = RunningTime.distantFuture
-            for receiver in receivers where receiver.wants(alert.labels) {
-                guard let toldAt = alert.toldAt(receiver.name) else { continue }
-                next = min(next, toldAt + receiver.repeatInterval)
-            }
-            entries.values[place].repeatAt = next
+            entries.values[place].repeatAt = entries.values[place].alert.nextTelling(receivers)
         }
         armRepeatsAgain()
     }
@@ -87,6 +81,9 @@ extension AlertBoard {
             if ofTheWatch.contains(key) != key.name.isOfTheWatch {
                 broken.append("\(name): it is known what it is about")
             }
+        }
+        if untaken.mapValues({ Set($0) }) != triggersFound {
+            broken.append("it is known which triggers nobody took")
         }
         if muted.count + ofTheWatch.count > 2 * entries.count || hasTooManyRepeats {
             broken.append("what is over is let go of")

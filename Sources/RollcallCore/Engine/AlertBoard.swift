@@ -25,6 +25,8 @@ package struct AlertBoard: Sendable {
     private(set) var ofTheWatch: Set<AlertKey> = []
     /// Those that somebody should be told of and was not.
     var muted: Set<AlertKey> = []
+    /// Alerts by the notices by which a receiver was told first that is not known to have taken it.
+    var untaken: [Int64: [AlertKey]] = [:]
     /// When somebody is to be told of one again; some entries are out of date.
     var repeats = DeadlineQueue<RunningTime>()
     /// True once a batch, a fact or a roster came: before, nobody can be missed (F29).
@@ -216,6 +218,7 @@ package struct AlertBoard: Sendable {
         ofTheWatch = other.ofTheWatch
         muted = other.muted
         repeats = other.repeats
+        untaken = other.untaken
     }
 
     /// Lets go of alerts without telling anybody; false if there are none of them.
@@ -240,12 +243,15 @@ package struct AlertBoard: Sendable {
         insert(report.key, alert)
     }
 
-    /// A receiver was told of a firing.
-    mutating func tell(_ receiver: [UInt8], of key: AlertKey, at now: RunningTime) {
-        entries[key]?.alert.tell(receiver, at: now)
+    /// A receiver was told of a firing, as `fallback` says if no matcher names it.
+    mutating func tell(
+        _ receiver: [UInt8], of key: AlertKey, at now: RunningTime, _ fallback: Fallback?
+    ) {
+        entries[key]?.alert.tell(receiver, at: now, fallback)
     }
 
     private mutating func remove(_ key: AlertKey, _ serial: UInt32) {
+        if !untaken.isEmpty, let alert = entries[key]?.alert { dropTriggers(of: key, alert) }
         entries[key] = nil
         keys[serial] = nil
         if key.name.isOfTheWatch { ofTheWatch.remove(key) }
@@ -268,10 +274,16 @@ package struct AlertBoard: Sendable {
             entry.0.code(&archive)
             entry.1.code(&archive)
         }
+        var marks = TriggerMark.all(list)
+        archive.code(&marks, empty: TriggerMark()) { $1.code(&$0) }
         guard archive.isReading else { return }
+        for mark in marks where !mark.put(into: &list) { archive.refuse() }
         for (key, alert) in list {
             insert(key, alert)
             if !alert.muted.isEmpty { muted.insert(key) }
+            for told in alert.told where told.trigger != 0 {
+                untaken[told.trigger, default: []].append(key)
+            }
         }
         isAllDirty = true
     }

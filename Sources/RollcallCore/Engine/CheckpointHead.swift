@@ -145,6 +145,7 @@ extension Counters {
         dark.code(&archive)
         notifications.code(&archive)
         nudges.code(&archive)
+        notifications.codeFallbacks(&archive)
     }
 }
 
@@ -187,6 +188,12 @@ extension Policy {
         archive.code(&timeouts, empty: Milliseconds(0)) { $0.code(&$1) }
         for (place, timeout) in zip(receivers.indices, timeouts) {
             receivers[place].resolveTimeout = timeout
+        }
+        var fallbacks = receivers.map { Fallback(receiver: $0.fallback, after: $0.fallbackAfter) }
+        archive.code(&fallbacks, empty: Fallback()) { $1.code(&$0) }
+        for (place, fallback) in zip(receivers.indices, fallbacks) {
+            receivers[place].fallback = fallback.receiver
+            receivers[place].fallbackAfter = fallback.after
         }
     }
 

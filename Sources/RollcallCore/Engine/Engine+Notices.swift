@@ -54,8 +54,13 @@ extension Engine {
     /// What had been told and is over is told to be over, muted or not (A7).
     private func resolve(_ key: AlertKey, _ alert: Alert, _ draft: inout NoticeDraft) {
         for (place, receiver) in policy.receivers.enumerated()
-        where receiver.sendsResolved && alert.toldAt(receiver.name) != nil {
-            draft.add(ending(key, alert), .resolved, receiver, place)
+        where alert.toldAt(receiver.name) != nil {
+            var member = ending(key, alert)
+            member.fallback = alert.fallback(of: receiver.name)
+            // Nobody watches the incidents of a pager that is only given some (D3).
+            let isGiven = member.fallback != nil && receiver.kind == .pagerduty
+            guard receiver.sendsResolved || isGiven else { continue }
+            draft.add(member, of: key, .resolved, receiver, place)
         }
     }
 
@@ -85,11 +90,43 @@ extension Engine {
             }
             alert.tell(receiver.name, at: watch.now)
             next = min(next, watch.now + receiver.repeatInterval)
-            draft.add(
-                member(key, alert, endsAt: .distantPast), toldAt == nil ? .fired : .repeated,
-                receiver, place)
+            var member = member(key, alert, endsAt: .distantPast)
+            member.fallback = alert.fallback(of: receiver.name)
+            draft.add(member, of: key, toldAt == nil ? .fired : .repeated, receiver, place)
         }
+        giveAway(key, &alert, &next, &draft)
         alerts.note(key, alert, repeatAt: next)
+    }
+
+    /// Gives what was not taken to the fallbacks, and says when it is time for the others (D3).
+    /// Blindness mutes what is decided; this was.
+    private mutating func giveAway(
+        _ key: AlertKey, _ alert: inout Alert, _ next: inout RunningTime,
+        _ draft: inout NoticeDraft
+    ) {
+        for trigger in alert.openTriggers(policy.receivers) {
+            let name = trigger.fallback.name
+            // Another receiver gave it the same just now.
+            if alert.toldAt(name) != nil { continue }
+            guard trigger.due <= watch.now else {
+                alert.muted.removeAll { $0.receiver == name }
+                next = min(next, trigger.due)
+                continue
+            }
+            if let reason = muteReason(key, alert.labels), reason != .blind {
+                guard alert.mute(name, reason) else { continue }
+                draft.mutes.append(
+                    Mute(key: key, incident: alert.incident, receiver: name, reason: reason))
+                continue
+            }
+            let fallback = Fallback(
+                receiver: trigger.receiver.name, after: watch.now - trigger.since)
+            alert.tell(name, at: watch.now, fallback)
+            var member = member(key, alert, endsAt: .distantPast)
+            member.fallback = fallback
+            draft.add(member, of: key, .fired, trigger.fallback, trigger.place)
+            counters.notifications.noteGiven(from: trigger.receiver.name, to: name)
+        }
     }
 
     /// Why nobody is told of an alert now: an alert that says more, a silence, blindness.
@@ -161,12 +198,18 @@ extension Engine {
                         members[index].facts.absentTo = absence?.to
                     }
                 }
+                let number = desk.takeNotice()
                 decisions.append(
                     .notice(
                         at: watch.wallNow,
                         Notice(
-                            number: desk.takeNotice(), receiver: group.receiver.name,
-                            kind: group.kind, members: members)))
+                            number: number, receiver: group.receiver.name, kind: group.kind,
+                            members: members)))
+                guard group.kind == .fired else { continue }
+                for key in group.keys[start..<start + members.count] {
+                    alerts.noteTrigger(
+                        number, of: key, to: group.receiver.name, policy.receivers)
+                }
             }
         }
     }
@@ -206,6 +249,8 @@ extension Engine {
     /// A message came to its end: it is counted, and a drill that arrived ends itself.
     mutating func end(_ end: NoticeEnd) {
         counters.notifications.note(end)
+        // One address is enough: its receiver knows.
+        if end.outcome == .delivered { alerts.take(end.notice, policy.receivers) }
         guard let drill = desk.takeDrill(end.notice), end.outcome == .delivered,
             let receiver = policy.receivers.first(where: { $0.name == drill.receiver }),
             receiver.sendsResolved || receiver.kind == .pagerduty
@@ -229,6 +274,8 @@ private struct NoticeDraft {
         /// In the order of the settings.
         var place: Int
         var members: [NoticeMember]
+        /// What the members are of.
+        var keys: [AlertKey]
 
         static func areInOrder(_ a: Group, _ b: Group) -> Bool {
             if a.name != b.name { return a.name.rawValue < b.name.rawValue }
@@ -251,18 +298,22 @@ private struct NoticeDraft {
 
     /// Adds what the receiver in one place of the settings is told.
     mutating func add(
-        _ member: NoticeMember, _ kind: Notice.Kind, _ receiver: Receiver, _ place: Int
+        _ member: NoticeMember, of key: AlertKey, _ kind: Notice.Kind, _ receiver: Receiver,
+        _ place: Int
     ) {
         let kinds = Notice.Kind.allCases.count
         if places.isEmpty {
             places = Array(repeating: -1, count: AlertName.allCases.count * kinds * receivers)
         }
         let index = (Int(member.name.rawValue) * kinds + Int(kind.rawValue)) * receivers + place
-        guard places[index] < 0 else { return groups[places[index]].members.append(member) }
+        guard places[index] < 0 else {
+            groups[places[index]].members.append(member)
+            return groups[places[index]].keys.append(key)
+        }
         places[index] = groups.count
         groups.append(
             Group(
                 name: member.name, kind: kind, receiver: receiver, place: groups.count,
-                members: [member]))
+                members: [member], keys: [key]))
     }
 }

@@ -16,8 +16,11 @@ extension Engine {
     /// Goes on from `ledger` and what was stored since, in its order, instead of what was decided
     /// again: a page that went out keeps its key and its start, and nobody is told twice.
     ///
-    /// Silences and drills are events, not decisions: those stand as they were folded again.
-    package mutating func take(_ ledger: AlertLedger, stored: [Decision]) {
+    /// Silences and drills are events, not decisions: those stand as they were folded again. `taken` are
+    /// the notices that were delivered meanwhile.
+    package mutating func take(
+        _ ledger: AlertLedger, stored: [Decision], taken: Set<Int64> = []
+    ) {
         alerts.takeEntries(of: ledger.alerts)
         desk.goOn(from: ledger.desk)
         var firing: [Int64: AlertKey] = [:]
@@ -36,11 +39,15 @@ extension Engine {
                 guard notice.kind != .resolved else { continue }
                 for member in notice.members {
                     guard let key = firing[member.incident] else { continue }
-                    alerts.tell(notice.receiver, of: key, at: watch.now)
+                    alerts.tell(notice.receiver, of: key, at: watch.now, member.fallback)
+                    guard notice.kind == .fired else { continue }
+                    alerts.noteTrigger(
+                        notice.number, of: key, to: notice.receiver, policy.receivers)
                 }
             default: break
             }
         }
+        for notice in taken.sorted() { alerts.take(notice, policy.receivers) }
         alerts.armAgain(policy.alerts)
         alerts.isAllDirty = true
         desk.isAllDirty = true

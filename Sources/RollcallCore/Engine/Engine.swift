@@ -211,6 +211,8 @@ package struct Engine: Sendable {
         if instant - since >= Watch.graceFrom {
             desk.wasAbsent(from: watch.wall(since), to: watch.wallNow)
         }
+        // Nothing was sent meanwhile either.
+        alerts.restartTriggers(watch.now, policy.receivers)
         resumptions.append((reason, since))
     }
 

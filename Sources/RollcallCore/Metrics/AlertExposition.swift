@@ -17,6 +17,16 @@ extension Exposition {
             }
         }
         family(
+            "rollcall_fallbacks", .counter,
+            "Alerts that were given to a fallback, by the receiver that had not taken them.")
+        for receiver in engine.policy.receivers where !receiver.fallback.isEmpty {
+            let count = engine.counters.notifications.given(
+                from: receiver.name, to: receiver.fallback)
+            sample(
+                ["receiver": .bytes(receiver.name), "fallback": .bytes(receiver.fallback)],
+                Quantity(count))
+        }
+        family(
             "rollcall_responders_flapping", .gauge,
             "Responders that change between ONLINE and OFFLINE too often, by region.")
         var rest = engine.tally.flapping

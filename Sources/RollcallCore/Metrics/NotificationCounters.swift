@@ -1,6 +1,14 @@
 /// What became of messages, by receiver; it goes on over restarts (V2).
 package struct NotificationCounters: Equatable, Sendable {
+    /// A receiver that did not take something, and its fallback.
+    private struct Way: Hashable {
+        var receiver: [UInt8] = []
+        var fallback: [UInt8] = []
+    }
+
     private var counts: [[UInt8]: [Int]] = [:]
+    /// Alerts that were given to a fallback.
+    private var given: [Way: Int] = [:]
 
     /// How many messages to a receiver came to an end.
     package func count(_ receiver: [UInt8], _ outcome: NoticeOutcome) -> Int {
@@ -12,9 +20,39 @@ package struct NotificationCounters: Equatable, Sendable {
         counts[end.receiver, default: none][Int(end.outcome.rawValue)] += 1
     }
 
+    /// How many alerts that `receiver` had not taken were given to `fallback`.
+    package func given(from receiver: [UInt8], to fallback: [UInt8]) -> Int {
+        given[Way(receiver: receiver, fallback: fallback)] ?? 0
+    }
+
+    mutating func noteGiven(from receiver: [UInt8], to fallback: [UInt8]) {
+        given[Way(receiver: receiver, fallback: fallback), default: 0] += 1
+    }
+
     /// Receivers that the settings know no longer are not shown, and need not be kept.
     mutating func keep(only receivers: [Receiver]) {
         counts = counts.filter { entry in receivers.contains { $0.name == entry.key } }
+        given = given.filter { entry in
+            receivers.contains {
+                $0.name == entry.key.receiver && $0.fallback == entry.key.fallback
+            }
+        }
+    }
+
+    /// What version 6 added; a part of its own, behind all other counts.
+    mutating func codeFallbacks(_ archive: inout Archive) {
+        var list = given.sorted { a, b in
+            a.key.receiver == b.key.receiver
+                ? a.key.fallback.lexicographicallyPrecedes(b.key.fallback)
+                : a.key.receiver.lexicographicallyPrecedes(b.key.receiver)
+        }.map { (way: $0.key, count: $0.value) }
+        archive.code(&list, empty: (way: Way(), count: 0)) { archive, entry in
+            archive.code(&entry.way.receiver)
+            archive.code(&entry.way.fallback)
+            archive.code(&entry.count)
+        }
+        guard archive.isReading, !archive.isDamaged else { return }
+        given = Dictionary(list.map { ($0.way, $0.count) }) { first, _ in first }
     }
 
     mutating func code(_ archive: inout Archive) {

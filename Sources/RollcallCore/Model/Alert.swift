@@ -17,6 +17,13 @@ package struct Alert: Equatable, Sendable {
         package var receiver: [UInt8] = []
         /// When it was told last.
         package internal(set) var at = RunningTime.distantPast
+        /// The notice by which it was told first, as long as it is not known to have taken that; else
+        /// 0 (D3).
+        var trigger: Int64 = 0
+        /// Since when it could have taken that: its decision, or a start.
+        var openSince = RunningTime.distantPast
+        /// Why it was told if no matcher names it.
+        package internal(set) var fallback: Fallback?
     }
 
     /// A receiver that was not told of it, and why.
@@ -56,13 +63,14 @@ package struct Alert: Equatable, Sendable {
         told.first { $0.receiver == receiver }?.at
     }
 
-    /// Notes that a receiver is told now; true if it was not before.
-    mutating func tell(_ receiver: [UInt8], at now: RunningTime) {
+    /// Notes that a receiver is told now, as `fallback` says if it was not before and no matcher
+    /// names it.
+    mutating func tell(_ receiver: [UInt8], at now: RunningTime, _ fallback: Fallback? = nil) {
         muted.removeAll { $0.receiver == receiver }
         if let place = told.firstIndex(where: { $0.receiver == receiver }) {
             told[place].at = now
         } else {
-            told.append(Told(receiver: receiver, at: now))
+            told.append(Told(receiver: receiver, at: now, openSince: now, fallback: fallback))
         }
     }
 

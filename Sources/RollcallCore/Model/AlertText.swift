@@ -12,16 +12,21 @@ package struct AlertText {
     /// The numbers that causes and people belong to, if those are not the numbers of now (D7).
     private let first: AlertFigures?
     private let name: (Int) -> [UInt8]?
+    /// Why somebody is told whom no matcher names; nil if one does, and of an end.
+    private let fallback: String?
 
     /// The words for `member`; `name` gives people's ids, nil of somebody erased. `fired` are the
-    /// numbers of the instant whose causes and people the member has, nil if they are its own.
+    /// numbers of the instant whose causes and people the member has, nil if they are its own;
+    /// `error` is what the receiver that a fallback stands for answered last.
     package init(
-        _ member: NoticeMember, fired: AlertFigures? = nil, name: @escaping (Int) -> [UInt8]?
+        _ member: NoticeMember, fired: AlertFigures? = nil, error: String? = nil,
+        name: @escaping (Int) -> [UInt8]?
     ) {
         self.member = member
         facts = member.facts
         first = fired == member.facts.figures ? nil : fired
         self.name = name
+        fallback = member.endsAt > .distantPast ? nil : member.fallback?.words(error)
     }
 
     /// `summary`, `description` and those of the settings, which win.
@@ -37,7 +42,10 @@ package struct AlertText {
     /// One line: what, where, how many, the most frequent causes.
     package var summary: String {
         let text = isOver ? "Over: \(headline)" : headline
-        return String(text.prefix(Self.titleMax))
+        // Of a call nothing else may be heard.
+        let instead = fallback == nil ? nil : member.fallback.map { Self.short($0.receiver) }
+        let end = instead.map { " (fallback for \($0))" } ?? ""
+        return text.prefix(Self.titleMax - end.count) + end
     }
 
     private var isOver: Bool { member.endsAt > .distantPast }
@@ -118,6 +126,7 @@ package struct AlertText {
             sentences.append(
                 "Rollcall itself was not running from \(Self.clock(from)) to \(Self.clock(to)).")
         }
+        if let fallback { sentences.append("Told as a fallback: \(fallback).") }
         return sentences.filter { !$0.isEmpty }.joined(separator: " ")
     }
 
@@ -237,13 +246,14 @@ package struct AlertText {
         add("last_batch_at", facts.lastBatchAt.map(Self.time) ?? "")
         add("not_running_from", facts.absentFrom.map(Self.time) ?? "")
         add("not_running_to", facts.absentTo.map(Self.time) ?? "")
+        add("fallback", fallback ?? "")
         return list
     }
 
     // MARK: - Words
 
     /// A name as text that cannot fill the line: cut, without control characters.
-    private static func short(_ name: [UInt8]) -> String {
+    fileprivate static func short(_ name: [UInt8]) -> String {
         let text = String(decoding: name, as: UTF8.self)
         let plain = String(
             String.UnicodeScalarView(
@@ -274,5 +284,20 @@ package struct AlertText {
         var digits = "\(value % unit + unit)".dropFirst()
         while digits.hasSuffix("0") { digits = digits.dropLast() }
         return digits.isEmpty ? "\(value / unit)" : "\(value / unit).\(digits)"
+    }
+}
+
+extension Fallback {
+    /// `oncall has not taken it for 60 s: HTTP 500`; `error` is what it answered last, if it did.
+    fileprivate func words(_ error: String?) -> String {
+        let seconds = after.count / 1000
+        let span =
+            switch seconds {
+            case ..<600: "\(seconds) s"
+            case ..<7200: "\(seconds / 60) min"
+            default: "\(seconds / 3600) h"
+            }
+        let reason = error.map { ": \($0)" } ?? ""
+        return "\(AlertText.short(receiver)) has not taken it for \(span)\(reason)"
     }
 }

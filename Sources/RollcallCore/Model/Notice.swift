@@ -55,6 +55,7 @@ package struct Notice: Equatable, Sendable {
         archive.code(&receiver)
         archive.code(&kind)
         archive.code(&members, empty: NoticeMember()) { $1.code(&$0) }
+        members.codeFallbacks(&archive)
     }
 }
 
@@ -71,6 +72,8 @@ package struct NoticeMember: Equatable, Sendable {
     /// `distantPast` while it fires.
     package var endsAt = Timestamp.distantPast
     package var facts = AlertFacts()
+    /// Why the receiver is told if no matcher names it. Coded by the notice.
+    package var fallback: Fallback?
 
     /// An empty one, to be filled in.
     package init() {}

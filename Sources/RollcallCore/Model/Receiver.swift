@@ -35,6 +35,10 @@ package struct Receiver: Equatable, Sendable {
     package var repeatInterval = Milliseconds.seconds(4 * 3600)
     /// Of `alertmanager`: how long it takes something to fire that it is not told of again (D9).
     package var resolveTimeout = Milliseconds.seconds(15 * 60)
+    /// The name of whom a trigger is given to that this one does not take (D3); empty for nobody.
+    package var fallback: [UInt8] = []
+    /// After so long.
+    package var fallbackAfter = Milliseconds.seconds(60)
     /// Addresses, each of which is told.
     package var targets = 1
 

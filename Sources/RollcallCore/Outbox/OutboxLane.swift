@@ -32,6 +32,8 @@ struct OutboxLane: Equatable, Sendable {
     private var line = OutboxLine()
     /// What the address does to attempts.
     private(set) var outage = Outage()
+    /// What went wrong with the last attempt; nil if nothing did, or another process made it.
+    private(set) var lastError: String?
     /// What became of the way there while something was under way.
     private var changeMeanwhile: WayChange?
     /// When it is next told all that fires.
@@ -278,6 +280,7 @@ struct OutboxLane: Equatable, Sendable {
         busy = nil
         let change = changeMeanwhile
         changeMeanwhile = nil
+        lastError = verdict == .delivered ? nil : error
         let wish = min(retryAfter ?? Milliseconds(0), times.retryAfterMax)
         let wasWell = !outage.isAway
         if verdict == .failed {

@@ -22,6 +22,9 @@ package struct Reach: Equatable, Sendable {
         /// It was given up because there was nothing to tell any more, or nobody to tell it to.
         case dropped = 5
 
+        /// True if nothing is tried any more.
+        package var isOver: Bool { self == .taken || self == .expired || self == .dropped }
+
         /// The word in answers.
         package var word: StaticString {
             switch self {
@@ -46,6 +49,8 @@ package struct Reach: Equatable, Sendable {
     /// Not before then; nil if nothing is to be tried.
     package var nextAttemptAt: RunningTime?
     package var takenAt: Timestamp?
+    /// The receiver that has not taken it, of its fallback (D3).
+    package var fallbackOf: [UInt8]?
 
     /// Something that was decided for an address at an instant.
     package init(receiver: [UInt8], target: Int = 0, state: State, decidedAt: Timestamp) {
@@ -53,6 +58,11 @@ package struct Reach: Equatable, Sendable {
         self.target = target
         self.state = state
         self.decidedAt = decidedAt
+    }
+
+    /// True if both are about the same address.
+    package func isSameAddress(as other: Reach) -> Bool {
+        receiver == other.receiver && target == other.target
     }
 
     init(_ message: OutboxMessage) {
@@ -100,6 +110,14 @@ extension Outbox {
     /// not done with it.
     package func reach(of incident: Int64) -> [Reach] {
         lanes.compactMap { $0.reach(of: incident, times) }
+    }
+
+    /// What went wrong last on the way of such news to a receiver; nil if nothing did, or another
+    /// process tried it.
+    package func lastError(of incident: Int64, to receiver: [UInt8]) -> String? {
+        let own = lanes.filter { $0.key.receiver == receiver }
+        return own.lazy.compactMap { $0.reach(of: incident, times)?.lastError }.first
+            ?? own.lazy.compactMap(\.lastError).first
     }
 
     /// True if a receiver took the news of a firing at `instant` at the latest.

@@ -78,7 +78,7 @@ export const alertsView = {
 // What messages link to: the number of an incident, or the key under which pagers know it.
 function incident(text) {
   if (text === null) return null;
-  const parts = /^(?:rollcall-[0-9a-f]{16}-)?(-?\d{1,15}|store|state)$/.exec(text);
+  const parts = /^(?:rollcall-[0-9a-f]{16}-)?(-?\d{1,15}|store|state)(?:-[\w.-]{1,64})?$/.exec(text);
   if (parts === null) return { number: 0 };
   return { number: Number(parts[1]) || 0, ofStore: ofStore[parts[1]] };
 }

@@ -105,7 +105,8 @@ const ways = {
 };
 
 function receiver(one) {
-  return [name(one.receiver), one.target ? ` (address ${one.target + 1})` : null];
+  return [name(one.receiver), one.target ? ` (address ${one.target + 1})` : null,
+    one.fallback_of ? [" (fallback for ", name(one.fallback_of), ")"] : null];
 }
 
 function error(one) {

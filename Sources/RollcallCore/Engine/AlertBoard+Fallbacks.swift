@@ -1,0 +1,177 @@
+/// Which triggers nobody is known to have taken, and when they are given to a fallback. Source: rule
+/// D3.
+extension AlertBoard {
+    /// Notes the notice by which one of `receivers` is told first of one that fires.
+    mutating func noteTrigger(
+        _ notice: Int64, of key: AlertKey, to receiver: [UInt8], _ receivers: [Receiver]
+    ) {
+        // The watchdog goes only to those who name it (A5).
+        guard key.name != .watchdog, var alert = entries[key]?.alert,
+            let told = alert.placeTold(receiver)
+        else { return }
+        alert.told[told].trigger = notice
+        untaken[notice, default: []].append(key)
+        let hasFallback = receivers.contains { $0.name == receiver && !$0.fallback.isEmpty }
+        guard hasFallback else { return note(key, alert) }
+        note(key, alert, repeatAt: alert.nextTelling(receivers))
+    }
+
+    /// The message of a notice was taken: nobody else need be given what it told of.
+    mutating func take(_ notice: Int64, _ receivers: [Receiver]) {
+        for key in untaken.removeValue(forKey: notice) ?? [] {
+            guard var alert = entries[key]?.alert,
+                let told = alert.told.firstIndex(where: { $0.trigger == notice })
+            else { continue }
+            alert.told[told].trigger = 0
+            let receiver = receivers.first { $0.name == alert.told[told].receiver }
+            guard let fallback = receiver?.fallback, !fallback.isEmpty else {
+                note(key, alert)
+                continue
+            }
+            // Somebody else's trigger may be muted for the same one.
+            let others = alert.openTriggers(receivers).contains { $0.fallback.name == fallback }
+            let isOwn = receivers.contains { $0.name == fallback && $0.wants(alert.labels) }
+            if !others, !isOwn { alert.muted.removeAll { $0.receiver == fallback } }
+            note(key, alert, repeatAt: alert.nextTelling(receivers))
+        }
+    }
+
+    /// We come back: what was not taken has its time anew.
+    mutating func restartTriggers(_ now: RunningTime, _ receivers: [Receiver]) {
+        guard !untaken.isEmpty else { return }
+        for key in Set(untaken.values.joined()) {
+            guard var alert = entries[key]?.alert else { continue }
+            for told in alert.told.indices where alert.told[told].trigger != 0 {
+                alert.told[told].openSince = now
+            }
+            let waiting = alert.openTriggers(receivers).map(\.fallback.name)
+            alert.muted.removeAll { waiting.contains($0.receiver) }
+            note(key, alert, repeatAt: alert.nextTelling(receivers))
+        }
+    }
+
+    /// An alert is over: nobody takes its triggers any more.
+    mutating func dropTriggers(of key: AlertKey, _ alert: Alert) {
+        for told in alert.told where told.trigger != 0 {
+            untaken[told.trigger]?.removeAll { $0 == key }
+            if untaken[told.trigger]?.isEmpty == true { untaken[told.trigger] = nil }
+        }
+    }
+
+    /// What the index must hold, by the alerts themselves.
+    var triggersFound: [Int64: Set<AlertKey>] {
+        var found: [Int64: Set<AlertKey>] = [:]
+        for (key, entry) in entries {
+            for told in entry.alert.told where told.trigger != 0 {
+                found[told.trigger, default: []].insert(key)
+            }
+        }
+        return found
+    }
+}
+
+extension Alert {
+    /// A trigger that a receiver has not taken, and the fallback that it is given to.
+    struct OpenTrigger {
+        let receiver: Receiver
+        let fallback: Receiver
+        /// The fallback's place in the settings.
+        let place: Int
+        let since: RunningTime
+        /// When it is given away.
+        var due: RunningTime { since + receiver.fallbackAfter }
+    }
+
+    func placeTold(_ receiver: [UInt8]) -> Int? { told.firstIndex { $0.receiver == receiver } }
+
+    /// Why a receiver was told whom no matcher names; nil if one does.
+    package func fallback(of receiver: [UInt8]) -> Fallback? {
+        placeTold(receiver).flatMap { told[$0].fallback }
+    }
+
+    /// The triggers that are to be given away if they are not taken, in the order of the settings: of
+    /// each receiver once, never to somebody who is told already or has it by matchers, and never from
+    /// one fallback to the next.
+    func openTriggers(_ receivers: [Receiver]) -> [OpenTrigger] {
+        var open: [OpenTrigger] = []
+        for receiver in receivers where !receiver.fallback.isEmpty && receiver.wants(labels) {
+            guard let told = told.first(where: { $0.receiver == receiver.name }),
+                told.trigger != 0, told.fallback == nil,
+                let place = receivers.firstIndex(where: { $0.name == receiver.fallback }),
+                !receivers[place].wants(labels), placeTold(receiver.fallback) == nil,
+                !hasGiven(receiver.name, receivers)
+            else { continue }
+            open.append(
+                OpenTrigger(
+                    receiver: receiver, fallback: receivers[place], place: place,
+                    since: told.openSince))
+        }
+        return open
+    }
+
+    /// True if somebody has it from `receiver` already whom the settings still know.
+    private func hasGiven(_ receiver: [UInt8], _ receivers: [Receiver]) -> Bool {
+        told.contains { told in
+            told.fallback?.receiver == receiver
+                && receivers.contains { $0.name == told.receiver }
+        }
+    }
+
+    /// When time alone makes somebody be told of one that fires: again, or in the place of another.
+    func nextTelling(_ receivers: [Receiver]) -> RunningTime {
+        var next = RunningTime.distantFuture
+        for receiver in receivers where receiver.wants(labels) {
+            guard let toldAt = toldAt(receiver.name) else { continue }
+            next = min(next, toldAt + receiver.repeatInterval)
+        }
+        for trigger in openTriggers(receivers)
+        where !muted.contains(where: { $0.receiver == trigger.fallback.name }) {
+            next = min(next, trigger.due)
+        }
+        return next
+    }
+}
+
+/// What is known of a trigger, behind the alerts of a checkpoint.
+struct TriggerMark {
+    /// Of the alert, by its key, and of the receiver in what it was told.
+    var alert = 0
+    var told = 0
+    var trigger: Int64 = 0
+    var openSince = RunningTime.distantPast
+    var fallback: Fallback?
+
+    /// What there is to be kept of all of `alerts`.
+    static func all(_ alerts: [(key: AlertKey, alert: Alert)]) -> [TriggerMark] {
+        var marks: [TriggerMark] = []
+        for (place, entry) in alerts.enumerated() {
+            for (number, told) in entry.alert.told.enumerated()
+            where told.trigger != 0 || told.fallback != nil {
+                marks.append(
+                    TriggerMark(
+                        alert: place, told: number, trigger: told.trigger,
+                        openSince: told.openSince, fallback: told.fallback))
+            }
+        }
+        return marks
+    }
+
+    /// Takes it over into `alerts`; false if there is no such alert, or receiver.
+    func put(into alerts: inout [(key: AlertKey, alert: Alert)]) -> Bool {
+        guard alerts.indices.contains(alert), alerts[alert].alert.told.indices.contains(told) else {
+            return false
+        }
+        alerts[alert].alert.told[told].trigger = trigger
+        alerts[alert].alert.told[told].openSince = openSince
+        alerts[alert].alert.told[told].fallback = fallback
+        return true
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&alert)
+        archive.code(&told)
+        archive.code(&trigger)
+        archive.code(&openSince)
+        archive.code(&fallback, empty: Fallback()) { $1.code(&$0) }
+    }
+}
