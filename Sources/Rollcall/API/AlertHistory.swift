@@ -174,13 +174,15 @@ struct AlertHistory {
 
     private func response(_ present: HistoryPresent) throws(StoreError) -> HTTPResponse {
         // An answer without them would say that an alert was about nobody.
-        guard let names = names(present) else {
+        let firing = found.filter { $0.endedAt == nil }.compactMap(\.report?.incident)
+        guard let names = names(present), let open = work.reaches(of: firing) else {
             return Router.unavailable("the keeper does not answer")
         }
         var incidents: [JSONTree] = []
         for incident in found {
             if let report = incident.report {
-                incidents.append(try tree(incident, report, names, present))
+                let open = open[report.incident] ?? []
+                incidents.append(try tree(incident, report, names, open, present))
             }
         }
         let last = found.last?.report?.incident
@@ -204,7 +206,7 @@ struct AlertHistory {
 
     private func tree(
         _ incident: AlertIncident, _ report: AlertReport, _ names: [Int: [UInt8]],
-        _ present: HistoryPresent
+        _ open: [Reach], _ present: HistoryPresent
     ) throws(StoreError) -> JSONTree {
         let facts = report.facts
         var member = NoticeMember()
@@ -244,7 +246,13 @@ struct AlertHistory {
         for (at, notice) in incident.notices.reversed() {
             let targets = try work.reader.notices.fate(of: notice.number)?.targets ?? []
             notices.append(tree(notice, at, targets))
-            if notice.kind != .resolved { Self.note(targets, of: notice, at, in: &reaches) }
+            guard notice.kind != .resolved else { continue }
+            let member = notice.members.first { $0.incident == report.incident }
+            Self.note(targets, of: notice, member?.fallback, at, in: &reaches)
+        }
+        for place in reaches.indices where !reaches[place].state.isOver {
+            let now = open.first { $0.isSameAddress(as: reaches[place]) }
+            reaches[place].nextAttemptAt = now?.nextAttemptAt
         }
         return head.with([
             "changes": .list(
@@ -268,20 +276,18 @@ struct AlertHistory {
     /// What became of a message that something fires: what was taken once is taken, else the latest
     /// one says how it stands (D1).
     private static func note(
-        _ targets: [NoticeFate.Target], of notice: Notice, _ at: Timestamp,
-        in reaches: inout [Reach]
+        _ targets: [NoticeFate.Target], of notice: Notice, _ fallback: Fallback?,
+        _ at: Timestamp, in reaches: inout [Reach]
     ) {
         for target in targets {
             var reach = Reach(
                 receiver: notice.receiver, target: target.target, state: target.state,
                 decidedAt: at)
+            reach.fallbackOf = fallback?.receiver
             reach.attempts = target.attempts.count
             reach.lastError = target.attempts.last.flatMap { $0.error.isEmpty ? nil : $0.error }
             if target.state == .taken { reach.takenAt = target.finishedAt }
-            let place = reaches.firstIndex {
-                $0.receiver == notice.receiver && $0.target == target.target
-            }
-            guard let place else {
+            guard let place = reaches.firstIndex(where: { $0.isSameAddress(as: reach) }) else {
                 reaches.append(reach)
                 continue
             }

@@ -68,15 +68,31 @@ struct HistoryWork {
     /// The ids of people by their numbers + 1, empty for those who were erased; nil if the keeper
     /// does not answer. A thousand of them are some 100 µs of the keeper's.
     func ids(of responders: [Int64]) -> [[UInt8]]? {
-        let answers = Mailbox<[[UInt8]]>()
-        keeper.ask { view in
+        asked { view in
             let roster = view.engine.roster
-            answers.put(
-                responders.map { responder in
-                    let number = Int(responder) - 1
-                    return (0..<roster.count).contains(number) ? Array(roster.id(number)) : []
-                })
+            return responders.map { responder in
+                let number = Int(responder) - 1
+                return (0..<roster.count).contains(number) ? Array(roster.id(number)) : []
+            }
         }
+    }
+
+    /// How far the news of firings has come, by what is on its way now; nil if the keeper does not
+    /// answer.
+    func reaches(of incidents: [Int64]) -> [Int64: [Reach]]? {
+        if incidents.isEmpty { return [:] }
+        return asked { view in
+            var reaches: [Int64: [Reach]] = [:]
+            for incident in incidents { reaches[incident] = view.outbox.reach(of: incident) }
+            return reaches
+        }
+    }
+
+    private func asked<Value: Sendable>(
+        _ question: @escaping @Sendable (KeeperView) -> Value
+    ) -> Value? {
+        let answers = Mailbox<Value>()
+        keeper.ask { answers.put(question($0)) }
         return answers.takeAll(waiting: limits.keeperPatience.count).first
     }
 }
