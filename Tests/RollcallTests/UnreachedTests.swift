@@ -97,6 +97,47 @@ import Testing
         #expect(scene.unreached(at: 100) == "null")
     }
 
+    @Test func `D3: whom the fallback reaches is reached`() throws {
+        var oncall = Self.pager
+        oncall.fallback = Array("duty".utf8)
+        var duty = Receiver(name: Array("duty".utf8), kind: .pagerduty)
+        duty.match = [.never]
+        var scene = try Scene([oncall, duty])
+        scene.attempt(.failed, at: 1)
+        let since = scene.engine.watch.wall(RunningTime(milliseconds: 0))
+        #expect(scene.unreached(at: 60) == Self.text("not_taken", since))
+        scene.pass(to: 60)
+        #expect(scene.outbox.pending == [Array("oncall".utf8): 1, Array("duty".utf8): 1])
+        for sending in scene.outbox.begin(now: RunningTime(milliseconds: 60_000)) {
+            guard case .message(let message, _, _) = sending.content else { continue }
+            let isDuty = message.lane.receiver == duty.name
+            _ = scene.outbox.end(
+                message.number, in: message.lane, isDuty ? .delivered : .failed,
+                error: "HTTP 500", now: RunningTime(milliseconds: 60_100),
+                wall: scene.engine.watch.wallNow)
+        }
+        #expect(scene.unreached(at: 61) == "null")
+    }
+
+    @Test func `D1: the page says it without JavaScript too, before all else`() throws {
+        let scene = try Scene([Self.pager])
+        let engine = scene.engine.viewed(at: RunningTime(milliseconds: 60_000))
+        var figures = StoreFigures(version: "1")
+        func page() -> String {
+            let view = KeeperView(
+                engine: engine, store: figures, outbox: scene.outbox, committedAt: .distantFuture,
+                erasures: [:], peopleErased: [])
+            return String(decoding: StatusPageShell(root: "").bytes(view), as: UTF8.self)
+        }
+        #expect(!page().contains("NOBODY"))
+        figures.unreached = Unreached(engine, scene.outbox, [], by: .distantFuture)
+        let since = RFC3339.string(engine.watch.wall(RunningTime(milliseconds: 0)))
+        let words =
+            "<p><strong>NOBODY HAS BEEN REACHED: no receiver has taken 1 critical alert, firing "
+            + "since \(since).</strong></p><p>Watching.</p>"
+        #expect(page().contains("<h1>Rollcall</h1>\n" + words))
+    }
+
     @Test func `D1: each address stands with its state, its attempts and what went wrong`() throws {
         var scene = try Scene([Self.pager])
         func reach() throws -> Reach { try #require(scene.outbox.reach(of: 1).first) }

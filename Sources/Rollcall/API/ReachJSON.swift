@@ -13,6 +13,18 @@ extension Unreached {
     }
 }
 
+extension Unreached {
+    /// The same for people, on the page that has no JavaScript; nothing anybody sent is in it.
+    var sentence: String? {
+        guard let criticalSince else { return nil }
+        let count = counts[.critical] ?? 0
+        let alerts = count == 1 ? "1 critical alert" : "\(count) critical alerts"
+        let why = reason == .noReceiver ? "no receiver is set for" : "no receiver has taken"
+        return "NOBODY HAS BEEN REACHED: \(why) \(alerts), firing since "
+            + "\(RFC3339.string(criticalSince))."
+    }
+}
+
 extension KeeperView {
     /// How far the news of an alert has come: an entry for each address that it was decided for.
     func reaches(_ alert: Alert) -> [Reach] {
@@ -23,6 +35,8 @@ extension KeeperView {
             let shown =
                 own.isEmpty
                 ? [Reach(receiver: told.receiver, state: .dropped, decidedAt: at)] : own
+            guard let fallback = told.fallback else { return shown }
+            return shown.map { $0.fallback(of: fallback.receiver) }
         }
     }
 
@@ -35,8 +49,6 @@ extension KeeperView {
     }
 }
 
-            guard let fallback = told.fallback else { return shown }
-            return shown.map { $0.fallback(of: fallback.receiver) }
 extension AlertJSON {
     /// Who took the news, and when the first of their addresses did.
     static func told(_ reaches: [Reach]) -> JSONTree {
@@ -70,6 +82,7 @@ extension AlertJSON {
                 if several.contains(reach.receiver) {
                     add("target", .integer(Int64(reach.target)))
                 }
+                add("fallback_of", reach.fallbackOf.map { text($0) })
                 add("state", word(reach.state.word))
                 add("decided_at", time(reach.decidedAt))
                 add("attempts", .integer(Int64(reach.attempts)))
@@ -80,7 +93,6 @@ extension AlertJSON {
             })
     }
 }
-                add("fallback_of", reach.fallbackOf.map { text($0) })
 
 extension Reach {
     /// The same, of somebody who is told because `receiver` has not taken it (D3).

@@ -19,13 +19,14 @@ struct StatusPageShell {
                 "Not watching since \(RFC3339.string(watch.wall($0))). "
                     + "Statuses are the last known ones."
             } ?? "Watching."
+        let unreached = view.store.unreached.sentence.map { "<p><strong>\($0)</strong></p>" } ?? ""
         let rows =
             Status.allCases.map {
                 row("\($0.word)", engine.tally.byStatus[Int($0.rawValue)])
             } + [row("not expected", engine.tally.notExpected.reduce(0, +))]
         return filled([
             "root": root.isEmpty ? "./" : root, "assets": assets,
-            "preloads": preloads.joined(separator: "\n"), "sight": "<p>\(sight)</p>",
+            "preloads": preloads.joined(separator: "\n"), "sight": "\(unreached)<p>\(sight)</p>",
             "rows": rows.joined(separator: "\n"), "as_of": RFC3339.string(watch.wallNow),
             "version": BuildInformation.version,
         ])
