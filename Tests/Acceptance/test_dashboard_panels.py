@@ -31,7 +31,9 @@ alerts:
   NoOnlineResponders: {{for: 1s, keep_firing_for: 1s}}
   ResponderFlapping: {{changes: 2, window: 60s, clear_below: 1}}
 coverage: {{regions: [harbour]}}
-receivers: [{{name: oncall, webhook: {{url: "{hook}"}}}}]
+receivers:
+  - {{name: oncall, webhook: {{url: "{hook}"}}, fallback: standby}}
+  - {{name: standby, webhook: {{url: "{hook}"}}, match: none}}
 alive_ping: {{url: "{hook}", every: 10s}}
 nudges: {{stale_after: 6s, sink: {{webhook: {{url: "{push}"}}}}}}
 """

@@ -28,12 +28,7 @@ LEFT_OUT = {
     "responders_by_status": "the same people by region are rollcall_responders",
     "rollcall_state_lost_timestamp_seconds":
         "RollcallStateLost fires by it, and alerts are annotations of every dashboard",
-    "rollcall_alerts_unreached":
-        "RollcallNobodyReached fires by it, and alerts are annotations of every dashboard",
     "rollcall_names": "whoever reaches a limit shows in rollcall_item_problems_total",
-    "rollcall_snapshot_age_seconds": "rollcall_watching is 0 with it, which every dashboard has",
-    "rollcall_store_size_limit_bytes": "the log and /v1/status warn when 80 % of it are used",
-    "rollcall_store_used_bytes": "the log and /v1/status warn when it is 80 % of the limit",
     "rollcall_times_read_total": "it is looked at once, when a backend is joined",
     "rollcall_chore_duration_seconds":
         "a checkpoint is judged by it; what writes wait for is rollcall_commit_duration_seconds",
