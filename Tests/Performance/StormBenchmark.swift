@@ -3,10 +3,11 @@ import Glibc
 /// What it costs to tell of alerts by the thousand, how soon a pager that was away is told again, and
 /// how long a start takes after either (Contract/Promises).
 struct StormBenchmark {
-    /// So many alerts fire, and a pager is told of each.
+    /// So many alerts fire, and a pager is told of each, or of all by one message.
     struct Telling {
         let alerts: Int
-        /// Processor time a page: of those that fired together, and of a few more, milliseconds.
+        let isStorm: Bool
+        /// Processor time a page, or an alert: of those that fired together, and of a few more, milliseconds.
         let together, more: Double
         /// The bound that no turn exceeded while a few more were told, milliseconds.
         let longestTurn: Double
@@ -69,7 +70,8 @@ struct StormBenchmark {
     ) {
         var (tellings, outages): ([Telling], [Outage]) = ([], [])
         if isWanted("telling") {
-            for alerts in scale.alerts { tellings.append(try page(alerts)) }
+            for alerts in scale.alerts { tellings.append(try page(alerts, isStorm: false)) }
+            if let most = scale.alerts.last { tellings.append(try page(most, isStorm: true)) }
         }
         if isWanted("outage") {
             for alerts in scale.outages { outages.append(try comeBack(alerts)) }
@@ -82,15 +84,21 @@ struct StormBenchmark {
 
     // MARK: - Telling
 
-    private func page(_ alerts: Int) throws(BenchmarkError) -> Telling {
+    private func page(_ alerts: Int, isStorm: Bool) throws(BenchmarkError) -> Telling {
         let pager = try StormPager()
-        let folder = try prepare("storm-\(alerts)", pager)
+        let name = isStorm ? "storm-\(alerts)-as-one" : "storm-\(alerts)"
+        // A storm needs more than one.
+        let folder = try prepare(name, pager, storm: isStorm ? min(50, alerts / 2) : 0)
         var server = try start(in: folder)
         var before = server.processorTime
         for first in stride(from: 0, to: alerts, by: Self.wave) {
             let last = min(alerts, first + Self.wave)
             try report(first..<last, to: server)
-            try pager.wait(for: last)
+            if isStorm {
+                try wait(for: last, firing: server)
+            } else {
+                try pager.wait(for: last)
+            }
         }
         let together = (server.processorTime - before).milliseconds / Double(alerts)
         let caller = try Caller(port: server.port)
@@ -100,7 +108,11 @@ struct StormBenchmark {
             try report((Self.fromOutside + first)..<(Self.fromOutside + first + 10), to: server)
             usleep(50_000)
         }
-        try pager.wait(for: alerts + scale.more)
+        if isStorm {
+            try wait(for: alerts + scale.more, firing: server)
+        } else {
+            try pager.wait(for: alerts + scale.more)
+        }
         let more = (server.processorTime - before).milliseconds / Double(scale.more)
         let after = try MetricsReading(caller).histogram(Self.turn)
         let longest = turns.flatMap { after?.since($0).bound(of: 1) } ?? 0
@@ -111,13 +123,29 @@ struct StormBenchmark {
         server.crash()
         try pager.stop()
         let result = Telling(
-            alerts: alerts, together: together, more: more, longestTurn: longest * 1000,
+            alerts: alerts, isStorm: isStorm, together: together, more: more,
+            longestTurn: longest * 1000,
             start: took)
         tell(
-            "\(grouped(Double(alerts))) firing: \(decimal(more, 2)) ms a page, start after "
-                + "kill -9 \(decimal(took, 2)) s")
+            "\(grouped(Double(alerts))) firing\(isStorm ? ", told as one" : ""): "
+                + "\(decimal(more, 2)) ms a page, start after kill -9 \(decimal(took, 2)) s")
         return result
     }
+
+    /// Waits until so many alerts fire.
+    private func wait(for count: Int, firing server: ServerProcess) throws(BenchmarkError) {
+        let caller = try Caller(port: server.port)
+        let deadline = Nanoseconds.now() + Self.patience
+        while true {
+            let reading = try MetricsReading(caller)
+            if Int(reading.value(Self.firing) ?? 0) >= count { return }
+            guard Nanoseconds.now() < deadline else { throw .answer("not all alerts fire") }
+            usleep(100_000)
+        }
+    }
+
+    private static let firing =
+        "rollcall_alerts{alertname=\"NoOnlineResponders\",severity=\"critical\",alertstate=\"firing\"}"
 
     private static let turn = "rollcall_turn_duration_seconds"
 
@@ -125,7 +153,7 @@ struct StormBenchmark {
 
     private func comeBack(_ alerts: Int) throws(BenchmarkError) -> Outage {
         let pager = try StormPager()
-        let folder = try prepare("outage-\(alerts)", pager)
+        let folder = try prepare("outage-\(alerts)", pager, storm: 0)
         let server = try start(in: folder)
         pager.set(away: true)
         try report(0..<alerts, to: server)
@@ -177,7 +205,7 @@ struct StormBenchmark {
 
     /// A folder with settings by which a region is paged for as soon as its one person is late.
     private func prepare(
-        _ name: String, _ pager: StormPager
+        _ name: String, _ pager: StormPager, storm: Int
     ) throws(BenchmarkError) -> String {
         let folder = try makeFolder(name)
         let profile = "{expected: 1s, degraded_after: 2s, offline_after: 4s}"
@@ -188,6 +216,7 @@ struct StormBenchmark {
               HighOfflineRate: {enabled: false}
               TelemetryFeedDown: {enabled: false}
               NoOnlineResponders: {for: 0s, keep_firing_for: 0s}
+              storm: \(storm)
             receivers:
               - name: pager
                 pagerduty:

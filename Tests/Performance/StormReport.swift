@@ -23,7 +23,8 @@ struct StormReport {
         let base = tellings[0].more
         let rows = tellings.map { telling in
             [
-                grouped(Double(telling.alerts)), decimal(telling.together, 2),
+                grouped(Double(telling.alerts)) + (telling.isStorm ? ", as one message" : ""),
+                decimal(telling.together, 2),
                 decimal(telling.more, 2), decimal(telling.more / base, 2),
                 decimal(telling.longestTurn, 0), decimal(telling.start, 2),
             ]
@@ -62,7 +63,8 @@ struct StormReport {
 
     private var promises: [Promise] {
         var promises: [Promise] = []
-        if let first = tellings.first, let last = tellings.last, last.alerts > first.alerts {
+        let singly = tellings.filter { !$0.isStorm }
+        if let first = singly.first, let last = singly.last, last.alerts > first.alerts {
             let growth = last.more / first.more
             promises.append(
                 Promise(
@@ -93,6 +95,7 @@ struct StormReport {
                     tellings.map {
                         .object([
                             ("alerts", .number(Double($0.alerts))),
+                            ("as_one", .boolean($0.isStorm)),
                             ("cpu_ms_a_page", .number($0.together)),
                             ("cpu_ms_one_more", .number($0.more)),
                             ("longest_turn_ms", .number($0.longestTurn)),

@@ -50,6 +50,25 @@ import Testing
             ])
     }
 
+    @Test(arguments: [
+        (AlertName.highOfflineRate, "3 regions: 6 of 41 offline"),
+        (.noOnlineResponders, "3 regions: nobody online, 6 of 41 out of contact"),
+        (.responderFlapping, "3 regions: 6 responders keep dropping out"),
+        (.telemetryFeedDown, "3 backends stopped beating"),
+    ])
+    func `D11: one message of many says how many there are`(name: AlertName, summary: String) {
+        var member = member(name, 6, 41)
+        var storm = StormFacts()
+        storm.count = 3
+        #expect(AlertText(member, storm: storm) { _ in nil }.summary == summary)
+        member.endsAt = Self.start + .seconds(60)
+        let places = name == .telemetryFeedDown ? "backends" : "regions"
+        let over = AlertText(member, storm: storm) { _ in nil }
+        #expect(over.summary == "Over: \(name.word) in none of 3 \(places) any more")
+        // What held before is not said of the end (D7).
+        #expect(over.description == "It fired at 00:00:00 UTC and is over since 00:01:00 UTC.")
+    }
+
     @Test func `nobody online says whether they are silent or not there`() {
         var silent = member(.noOnlineResponders, 3, 3, labels(("region", "north")))
         silent.facts.span = .seconds(60)

@@ -124,6 +124,35 @@ import Testing
         #expect(stage.result(1, .failed) == ["1 abandoned"])
     }
 
+    @Test func `A9: one that is over before its first attempt takes its resolve with it`() {
+        var stage = Stage(Self.pager)
+        stage.decide(.fired, [1])
+        _ = stage.turn()
+        stage.decide(.fired, [2])
+        // As the keeper does it: the alert's end first.
+        stage.outbox.end(incident: 2)
+        stage.decide(.resolved, [2])
+        #expect(stage.turn() == ["2 dropped", "3 dropped"])
+        _ = stage.result(1, .delivered)
+        stage.outbox.end(incident: 1)
+        stage.decide(.resolved, [1])
+        #expect(stage.turn() == ["4 resolved [1] #1"])
+    }
+
+    @Test func `D11: what is taken back is dropped, but what is on its way may still be taken`() {
+        var stage = Stage(Self.pager)
+        for incident in 1...3 { stage.decide(.fired, [Int64(incident)]) }
+        #expect(stage.turn() == ["1 fired [1] #1"])
+        for incident in 1...3 {
+            stage.outbox.withdraw(incident: Int64(incident), from: Array("oncall".utf8))
+        }
+        // Its end comes before anybody knows that it was taken back.
+        stage.decide(.resolved, [2])
+        #expect(stage.turn() == ["2 dropped", "3 dropped", "4 dropped"])
+        #expect(stage.result(1, .delivered) == ["1 delivered"])
+        #expect(stage.outbox.reach(of: 1).map(\.state) == [.taken])
+    }
+
     // MARK: - Refusals
 
     @Test func `a refusal holds up nobody else, and is tried every five minutes`() {

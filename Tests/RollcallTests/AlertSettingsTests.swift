@@ -34,6 +34,7 @@ import Testing
                   NoOnlineResponders: {for: 2m}
                   TelemetryFeedDown: {severity: warning}
                   name_members: 0
+                  storm: 0
                 """
         ).policy.alerts
         var expected = AlertRules()
@@ -56,6 +57,7 @@ import Testing
         expected.noOnlineResponders.pendingFor = .seconds(120)
         expected.telemetryFeedDown.severity = .warning
         expected.namesMax = 0
+        expected.storm = 0
         #expect(rules == expected)
     }
 
@@ -135,6 +137,7 @@ import Testing
             ("ResponderFlapping: {window: 24h}", "ResponderFlapping: {window: 86401s}"),
             ("ResponderFlapping: {clear_below: 1}", "ResponderFlapping: {clear_below: 0}"),
             ("name_members: 100", "name_members: 101"),
+            ("storm: 1000000", "storm: 1000001"),
         ])
     func `a number is taken at its limit and refused one past it`(
         inside: String, outside: String

@@ -76,6 +76,7 @@ import Testing
             rule(&rules.noOnlineResponders)
             rule(&rules.telemetryFeedDown)
             rules.namesMax = next(101)
+            rules.storm = next(1_000_001)
         }
 
         mutating func nudges(_ rules: inout NudgeRules) {

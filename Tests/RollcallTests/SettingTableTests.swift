@@ -68,6 +68,7 @@ import Testing
         alerts.flappingWindow = .seconds(86_400)
         alerts.flappingClearBelow = 99
         alerts.namesMax = 100
+        alerts.storm = 7
         return alerts
     }
 

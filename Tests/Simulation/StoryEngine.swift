@@ -176,6 +176,7 @@ extension StoryDecision {
         switch reason {
         case .silence(let number): "silence \(number)"
         case .inhibited(let key): "inhibited by \(text(key))"
+        case .storm(let storm): "storm \(storm)"
         case .blind: "blind"
         }
     }

@@ -60,12 +60,18 @@ struct AlertHistory {
     /// So many more are looked at for when the last firing became pending.
     private static let pendingMax = 1000
 
+    /// A message of a storm, and what became of it.
+    private typealias StormTold = (at: Timestamp, notice: Notice, targets: [NoticeFate.Target])
+
     private let query: AlertHistoryQuery
     private let work: HistoryWork
     private var drafts: [Int64: AlertIncident] = [:]
     private var found: [AlertIncident] = []
     /// Places in `found` of firings that were pending before, by what they are about.
     private var unpended: [AlertKey: Int] = [:]
+    /// What storms were told with, newest first, and those of which the first message was not found.
+    private var storms: [Int64: [(at: Timestamp, notice: Notice)]] = [:]
+    private var stormsSought: Set<Int64> = []
     private var hasMore = false
     private var isTruncated = false
 
@@ -96,7 +102,8 @@ struct AlertHistory {
                 looked += 1
                 if let decision = DecisionCode.decision(row) { isDone = take(decision) }
                 if hasMore { sinceFull += 1 }
-                if hasMore, unpended.isEmpty || sinceFull > Self.pendingMax { isDone = true }
+                let hasAll = unpended.isEmpty && stormsSought.isEmpty
+                if hasMore, hasAll || sinceFull > Self.pendingMax { isDone = true }
                 return !isDone && looked < Self.decisionsMax
             }
             if !isEnd, !isDone, looked >= Self.decisionsMax || work.isOver {
@@ -110,6 +117,10 @@ struct AlertHistory {
     private mutating func take(_ decision: Decision) -> Bool {
         switch decision {
         case .alert(let at, let report): return take(report, at)
+        case .notice(let at, let notice) where notice.storm != nil:
+            guard let storm = notice.members.first?.incident else { return false }
+            storms[storm, default: []].append((at, notice))
+            if notice.kind == .fired { stormsSought.remove(storm) }
         case .notice(let at, let notice):
             for incident in Set(notice.members.map(\.incident)) where wants(incident) {
                 drafts[incident, default: AlertIncident()].notices.append((at, notice))
@@ -117,10 +128,17 @@ struct AlertHistory {
         case .mute(let at, let mute):
             if wants(mute.incident) {
                 drafts[mute.incident, default: AlertIncident()].mutes.append((at, mute))
+                seek(mute)
             }
         case .status, .gap, .nudge, .wake, .blind, .update: break
         }
         return false
+    }
+
+    /// A storm that told of a firing began at this instant or before, and then was told.
+    private mutating func seek(_ mute: Mute) {
+        guard case .storm(let storm) = mute.reason else { return }
+        if storms[storm]?.last?.notice.kind != .fired { stormsSought.insert(storm) }
     }
 
     /// True for a firing that may be on the page; drills are none.
@@ -178,11 +196,12 @@ struct AlertHistory {
         guard let names = names(present), let open = work.reaches(of: firing) else {
             return Router.unavailable("the keeper does not answer")
         }
+        let told = try stormsTold()
         var incidents: [JSONTree] = []
         for incident in found {
             if let report = incident.report {
                 let open = open[report.incident] ?? []
-                incidents.append(try tree(incident, report, names, open, present))
+                incidents.append(try tree(incident, report, names, open, told, present))
             }
         }
         let last = found.last?.report?.incident
@@ -192,6 +211,20 @@ struct AlertHistory {
             "truncated": .boolean(isTruncated),
         ]
         return .json(AlertJSON.bytes(body))
+    }
+
+    /// What became of the messages of the storms that told of what was found, oldest first (D11).
+    private func stormsTold() throws(StoreError) -> [Int64: [StormTold]] {
+        var told: [Int64: [StormTold]] = [:]
+        for (_, mute) in found.flatMap(\.mutes) {
+            guard case .storm(let storm) = mute.reason, told[storm] == nil else { continue }
+            told[storm] = []
+            for (at, notice) in (storms[storm] ?? []).reversed() where notice.kind != .resolved {
+                let targets = try work.reader.notices.fate(of: notice.number)?.targets ?? []
+                told[storm]?.append((at, notice, targets))
+            }
+        }
+        return told
     }
 
     /// Ids by people's numbers, of those who are not erased; nil if the keeper does not answer.
@@ -206,7 +239,7 @@ struct AlertHistory {
 
     private func tree(
         _ incident: AlertIncident, _ report: AlertReport, _ names: [Int: [UInt8]],
-        _ open: [Reach], _ present: HistoryPresent
+        _ open: [Reach], _ told: [Int64: [StormTold]], _ present: HistoryPresent
     ) throws(StoreError) -> JSONTree {
         let facts = report.facts
         var member = NoticeMember()
@@ -254,6 +287,14 @@ struct AlertHistory {
             let now = open.first { $0.isSameAddress(as: reaches[place]) }
             reaches[place].nextAttemptAt = now?.nextAttemptAt
         }
+        for (_, mute) in incident.mutes {
+            guard case .storm(let storm) = mute.reason else { continue }
+            for (at, notice, targets) in told[storm] ?? []
+            where at <= incident.endedAt ?? .distantFuture {
+                let fallback = notice.members.first?.fallback
+                Self.note(targets, of: notice, fallback, at, in: &reaches, storm: storm)
+            }
+        }
         return head.with([
             "changes": .list(
                 changes.reversed().map { change in
@@ -277,7 +318,7 @@ struct AlertHistory {
     /// one says how it stands (D1).
     private static func note(
         _ targets: [NoticeFate.Target], of notice: Notice, _ fallback: Fallback?,
-        _ at: Timestamp, in reaches: inout [Reach]
+        _ at: Timestamp, in reaches: inout [Reach], storm: Int64 = 0
     ) {
         for target in targets {
             var reach = Reach(
@@ -285,6 +326,7 @@ struct AlertHistory {
                 decidedAt: at)
             reach.fallbackOf = fallback?.receiver
             reach.attempts = target.attempts.count
+            reach.storm = storm
             reach.lastError = target.attempts.last.flatMap { $0.error.isEmpty ? nil : $0.error }
             if target.state == .taken { reach.takenAt = target.finishedAt }
             guard let place = reaches.firstIndex(where: { $0.isSameAddress(as: reach) }) else {

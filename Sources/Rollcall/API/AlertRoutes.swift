@@ -173,6 +173,7 @@ enum AlertJSON {
         case .silence(let number): ["reason": "silence", "silence": .integer(number)]
         case .inhibited(let key): ["reason": "inhibited", "by": object(identity(key))]
         case .blind: ["reason": "blind"]
+        case .storm(let storm): ["reason": "storm", "storm": .integer(storm)]
         }
     }
 

@@ -222,16 +222,20 @@ extension OpenAPI {
                 "fallback_of": fallbackOf,
                 "last_error": described("Of the last attempt.", text),
                 "next_attempt_at": described("Not before then.", instant), "taken_at": instant,
+                "storm": described(
+                    "The storm, by its number, that tells of it together with others there.", count),
             ]))
     }
 
     private static var muteReason: JSONTree {
         object(
-            "A receiver that is not told, and why.", required: ["receiver", "reason"],
+            "A receiver that is not told, or not by a message of its own, and why.",
+            required: ["receiver", "reason"],
             [
                 "at": instant, "receiver": text,
-                "reason": words(["silence", "inhibited", "blind"]),
+                "reason": words(["silence", "inhibited", "blind", "storm"]),
                 "silence": described("The silence's number.", count),
+                "storm": described("The number of the storm that tells of it.", count),
                 "by": described("The labels of an alert that says more.", labels),
             ])
     }

@@ -28,15 +28,21 @@ extension Unreached {
 extension KeeperView {
     /// How far the news of an alert has come: an entry for each address that it was decided for.
     func reaches(_ alert: Alert) -> [Reach] {
-        let reaches = outbox.reach(of: alert.incident).map { shown($0) }
+        let reaches = outbox.reach(of: alert.incident)
         return alert.told.flatMap { told in
-            let own = reaches.filter { $0.receiver == told.receiver }
-            let at = engine.watch.wall(told.at)
-            let shown =
-                own.isEmpty
-                ? [Reach(receiver: told.receiver, state: .dropped, decidedAt: at)] : own
-            guard let fallback = told.fallback else { return shown }
-            return shown.map { $0.fallback(of: fallback.receiver) }
+            let all = told.storm == 0 ? reaches : outbox.reach(of: told.storm)
+            var own = all.filter { $0.receiver == told.receiver }.map { shown($0) }
+            if own.isEmpty {
+                let at = engine.watch.wall(told.at)
+                own = [Reach(receiver: told.receiver, state: .dropped, decidedAt: at)]
+            }
+            for index in own.indices {
+                own[index].storm = told.storm
+                if let fallback = told.fallback {
+                    own[index] = own[index].fallback(of: fallback.receiver)
+                }
+            }
+            return own
         }
     }
 
@@ -89,6 +95,7 @@ extension AlertJSON {
                 add("last_error", reach.lastError.map { .text($0) })
                 add("next_attempt_at", reach.nextAttemptAt.map { time(watch.wall($0)) })
                 add("taken_at", reach.takenAt.map { time($0) })
+                add("storm", reach.storm == 0 ? nil : .integer(reach.storm))
                 return .object(members)
             })
     }

@@ -241,7 +241,8 @@ struct StatusPage {
         func isTaken(_ one: JSONTree) -> Bool { one["state"].map { $0.text == "taken" } ?? true }
         let told = receivers.filter(isTaken).map { one in
             let at = (one["taken_at"] ?? one["at"])?.instant
-            return Self.name(one) + (at.map { " \(ago($0))" } ?? "")
+            let storm = one["storm"]?.whole.map { ", by storm \($0)" } ?? ""
+            return Self.name(one) + (at.map { " \(ago($0))" } ?? "") + storm
         }
         let untold = receivers.filter { !isTaken($0) }.map { one in
             "\(Self.name(one)) (\(way(one)))"
@@ -275,6 +276,7 @@ struct StatusPage {
     private func way(_ one: JSONTree) -> String {
         let state = one["state"]?.shown ?? GapListing.missing
         var parts = [state]
+        if let storm = one["storm"]?.whole { parts.append("by storm \(storm)") }
         if let attempts = one["attempts"]?.whole, attempts > 0 {
             parts.append(GapListing.count(Int(clamping: attempts), "attempt"))
         }

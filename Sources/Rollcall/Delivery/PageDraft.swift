@@ -10,6 +10,8 @@ struct PageDraft: Sendable {
     let notice: Int64
     let kind: Notice.Kind
     let members: [NoticeMember]
+    /// What is said of those that its one member stands for; nil of all others.
+    let storm: StormFacts?
     let context: [NoticeMember]
     /// How many more fire than `context` holds.
     let contextMore: Int
@@ -34,12 +36,14 @@ struct PageDraft: Sendable {
             notice = message.number
             kind = message.notice.kind
             members = message.members
+            storm = message.notice.storm
             self.context = context
         case .refresh(let firing, let ended):
             contextMore = 0
             notice = 0
             kind = .repeated
             members = firing + ended
+            storm = nil
             context = []
         }
         var names: [Int: [UInt8]] = [:]
@@ -61,6 +65,7 @@ struct PageDraft: Sendable {
         notice = Self.number(of: sending.subject)
         kind = sending.kind
         members = [sending.member]
+        storm = nil
         context = []
         contextMore = 0
         names = [:]
@@ -77,38 +82,47 @@ struct PageDraft: Sendable {
         return PageMessage(
             id: "msg_\(Self.hexadecimal(store))_\(id)",
             receiver: String(decoding: receiver, as: UTF8.self), kind: kind,
-            alerts: (members + context).map { alert($0, externalURL) },
+            alerts: members.map { alert($0, storm, externalURL) }
+                + context.map { alert($0, nil, externalURL) },
             memberCount: members.count, contextMore: contextMore, externalURL: externalURL)
     }
 
-    private func alert(_ member: NoticeMember, _ externalURL: String) -> PageAlert {
-        let words = AlertText(member, error: errors[member.incident]) { names[$0] }
+    private func alert(
+        _ member: NoticeMember, _ storm: StormFacts?, _ externalURL: String
+    ) -> PageAlert {
+        let words = AlertText(member, storm: storm, error: errors[member.incident]) { names[$0] }
         let isFiring = member.endsAt == .distantPast
         return PageAlert(
-            key: key(member), isFiring: isFiring,
+            key: key(member, storm), isFiring: isFiring,
             labels: member.labels.ordered(), annotations: words.annotations,
             details: words.details, startsAt: member.startsAt,
             endsAt: isFiring ? nil : member.endsAt,
-            generatorURL: Self.link(to: member, externalURL))
+            generatorURL: Self.link(to: member, storm, externalURL))
     }
 
     /// A fallback's is its own: it may be the same pager, where the first one's trigger is still to
     /// come (D3).
-    private func key(_ member: NoticeMember) -> String {
-        let key = "rollcall-\(Self.hexadecimal(store))-\(incident(member))"
+    private func key(_ member: NoticeMember, _ storm: StormFacts?) -> String {
+        let key = "rollcall-\(Self.hexadecimal(store))-\(incident(member, storm))"
         return member.fallback == nil
             ? key : "\(key)-\(String(decoding: receiver, as: UTF8.self))"
     }
 
-    /// An alarm's key is the store's own (A5): no incident of it can be stored.
-    private func incident(_ member: NoticeMember) -> String {
-        alarm?.subject.word ?? "\(member.incident)"
+    /// An alarm's key is the store's own (A5): no incident of it can be stored. A storm's says what
+    /// its alerts are (D11).
+    private func incident(_ member: NoticeMember, _ storm: StormFacts?) -> String {
+        if storm != nil { return "\(member.name.word)-\(member.incident)" }
+        return alarm?.subject.word ?? "\(member.incident)"
     }
 
-    /// Where people see more of it (D8); a drill, and what no store holds, is no incident there.
-    private static func link(to member: NoticeMember, _ externalURL: String) -> String {
+    /// Where people see more of it (D8): of a storm all alerts of its name. A drill, and what no store
+    /// holds, is no incident there.
+    private static func link(
+        to member: NoticeMember, _ storm: StormFacts?, _ externalURL: String
+    ) -> String {
         if externalURL.isEmpty { return "" }
         let page = "\(externalURL)/alerts"
+        if storm != nil { return "\(page)?alertname=\(member.name.word)" }
         return member.incident > 0 ? "\(page)?incident=\(member.incident)" : page
     }
 

@@ -42,7 +42,8 @@ package struct PageMessage: Equatable, Sendable {
 
 /// One alert of a message.
 package struct PageAlert: Equatable, Sendable {
-    /// `rollcall-<store>-<incident>`, of a fallback with `-<receiver>` behind it: what a pager tells
+    /// `rollcall-<store>-<incident>`, of a storm `rollcall-<store>-<name>-<storm>`, of a fallback with
+    /// `-<receiver>` behind it: what a pager tells
     /// incidents apart by.
     package var key: String
     package var isFiring: Bool

@@ -89,6 +89,7 @@ enum PolicyTree {
             ("NoOnlineResponders", object(rule(rules.noOnlineResponders))),
             ("TelemetryFeedDown", object(rule(rules.telemetryFeedDown))),
             ("name_members", "\(rules.namesMax)"),
+            ("storm", "\(rules.storm)"),
         ])
     }
 

@@ -111,7 +111,7 @@ struct DecisionCode {
 
     /// True for the kinds of which a store's ledgers are made (J4).
     static func isOfLedger(_ kind: UInt8) -> Bool {
-        kind == alert || kind == notice || kind == nudge || kind == wake
+        kind == alert || kind == notice || kind == mute || kind == nudge || kind == wake
     }
 
     /// True if `row` stores the same decision.

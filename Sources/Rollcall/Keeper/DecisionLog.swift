@@ -130,6 +130,10 @@ struct DecisionLog: Sendable {
         add("region", first.labels.value(of: Array("region".utf8)), to: &metadata)
         if let fallback = first.fallback { add("fallback_for", fallback.receiver, to: &metadata) }
         if draft.members.count > 1 { metadata["alerts"] = "\(draft.members.count)" }
+        if let storm = draft.storm {
+            (metadata["incident"], metadata["storm"]) = (nil, "\(first.incident)")
+            metadata["alerts"] = "\(storm.count)"
+        }
         return metadata
     }
 

@@ -77,6 +77,10 @@ extension Keeper {
             case .notice(let at, let notice): outbox.decide(notice, at: at, now: now)
             case .alert(_, let report) where report.state == .resolved:
                 outbox.end(incident: report.incident)
+            case .mute(_, let mute):
+                if case .storm = mute.reason {
+                    outbox.withdraw(incident: mute.incident, from: mute.receiver)
+                }
             default: break
             }
         }

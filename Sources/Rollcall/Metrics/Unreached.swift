@@ -39,7 +39,7 @@ package struct Unreached: Equatable, Sendable {
         let now = engine.watch.wallNow
         for (key, alert) in engine.alerts.all where alert.state == .firing {
             guard now - alert.startsAt >= Self.after,
-                !outbox.isTaken(alert.incident, by: committed),
+                !outbox.isTaken(alert, by: committed),
                 !engine.isMuted(key, alert)
             else { continue }
             note(alert.labels, receivers, since: alert.startsAt, alert.incident)

@@ -9,6 +9,8 @@ extension AlertRules {
     private static let windowRange = Milliseconds.seconds(1)...Milliseconds.seconds(86_400)
     /// People named in a text at most.
     static let namesRange = 0...100
+    /// Alerts of one name that people are told of one by one at most; 0 for all.
+    static let stormRange = 0...1_000_000
 
     /// Reads all of them.
     mutating func read(_ alerts: inout ConfigurationTree) throws(ConfigurationError) {
@@ -40,6 +42,7 @@ extension AlertRules {
             try alert.rule(&telemetryFeedDown)
         }
         try alerts.integer("name_members", in: Self.namesRange, &namesMax)
+        try alerts.integer("storm", in: Self.stormRange, &storm)
     }
 }
 

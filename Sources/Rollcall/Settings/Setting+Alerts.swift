@@ -33,7 +33,10 @@ extension Setting {
         + [
             Setting("alerts.name_members", "people named in a text at most, 0 to 100") {
                 "\($0.policy.alerts.namesMax)"
-            }
+            },
+            Setting("alerts.storm", "more of one name waiting for people become one; 0: off") {
+                "\($0.policy.alerts.storm)"
+            },
         ]
 
     private static func rule(

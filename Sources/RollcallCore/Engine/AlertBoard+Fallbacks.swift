@@ -9,8 +9,9 @@ extension AlertBoard {
         guard key.name != .watchdog, var alert = entries[key]?.alert,
             let told = alert.placeTold(receiver)
         else { return }
+        dropTrigger(alert.told[told].trigger, of: key)
         alert.told[told].trigger = notice
-        untaken[notice, default: []].append(key)
+        untaken[notice, default: []].insert(key)
         let hasFallback = receivers.contains { $0.name == receiver && !$0.fallback.isEmpty }
         guard hasFallback else { return note(key, alert) }
         note(key, alert, repeatAt: alert.nextTelling(receivers))
@@ -52,10 +53,14 @@ extension AlertBoard {
 
     /// An alert is over: nobody takes its triggers any more.
     mutating func dropTriggers(of key: AlertKey, _ alert: Alert) {
-        for told in alert.told where told.trigger != 0 {
-            untaken[told.trigger]?.removeAll { $0 == key }
-            if untaken[told.trigger]?.isEmpty == true { untaken[told.trigger] = nil }
-        }
+        for told in alert.told { dropTrigger(told.trigger, of: key) }
+    }
+
+    /// The alert is told to nobody by this notice any more.
+    mutating func dropTrigger(_ notice: Int64, of key: AlertKey) {
+        guard notice != 0 else { return }
+        untaken[notice]?.remove(key)
+        if untaken[notice]?.isEmpty == true { untaken[notice] = nil }
     }
 
     /// What the index must hold, by the alerts themselves.
@@ -121,8 +126,9 @@ extension Alert {
     func nextTelling(_ receivers: [Receiver]) -> RunningTime {
         var next = RunningTime.distantFuture
         for receiver in receivers where receiver.wants(labels) {
-            guard let toldAt = toldAt(receiver.name) else { continue }
-            next = min(next, toldAt + receiver.repeatInterval)
+            // A storm repeats itself.
+            guard let told = told(receiver.name), told.storm == 0 else { continue }
+            next = min(next, told.at + receiver.repeatInterval)
         }
         for trigger in openTriggers(receivers)
         where !muted.contains(where: { $0.receiver == trigger.fallback.name }) {

@@ -82,7 +82,7 @@ extension AlertBoard {
                 broken.append("\(name): it is known what it is about")
             }
         }
-        if untaken.mapValues({ Set($0) }) != triggersFound {
+        if untaken != triggersFound {
             broken.append("it is known which triggers nobody took")
         }
         if muted.count + ofTheWatch.count > 2 * entries.count || hasTooManyRepeats {

@@ -26,7 +26,7 @@ package struct AlertBoard: Sendable {
     /// Those that somebody should be told of and was not.
     var muted: Set<AlertKey> = []
     /// Alerts by the notices by which a receiver was told first that is not known to have taken it.
-    var untaken: [Int64: [AlertKey]] = [:]
+    var untaken: [Int64: Set<AlertKey>] = [:]
     /// When somebody is to be told of one again; some entries are out of date.
     var repeats = DeadlineQueue<RunningTime>()
     /// True once a batch, a fact or a roster came: before, nobody can be missed (F29).
@@ -243,11 +243,17 @@ package struct AlertBoard: Sendable {
         insert(report.key, alert)
     }
 
-    /// A receiver was told of a firing, as `fallback` says if no matcher names it.
+    /// A receiver was told of a firing, singly or by a storm; as `fallback` says if no matcher names it.
     mutating func tell(
-        _ receiver: [UInt8], of key: AlertKey, at now: RunningTime, _ fallback: Fallback?
+        _ receiver: [UInt8], of key: AlertKey, at now: RunningTime, _ fallback: Fallback? = nil,
+        storm: Int64 = 0
     ) {
-        entries[key]?.alert.tell(receiver, at: now, fallback)
+        entries[key]?.alert.tell(receiver, at: now, fallback, storm: storm)
+    }
+
+    /// A receiver is told of a firing by a storm, or by 0 singly, without being told anything now.
+    mutating func move(_ receiver: [UInt8], of key: AlertKey, toStorm storm: Int64) {
+        entries[key]?.alert.move(receiver, toStorm: storm)
     }
 
     private mutating func remove(_ key: AlertKey, _ serial: UInt32) {
@@ -282,7 +288,7 @@ package struct AlertBoard: Sendable {
             insert(key, alert)
             if !alert.muted.isEmpty { muted.insert(key) }
             for told in alert.told where told.trigger != 0 {
-                untaken[told.trigger, default: []].append(key)
+                untaken[told.trigger, default: []].insert(key)
             }
         }
         isAllDirty = true

@@ -61,6 +61,7 @@ struct CheckpointHead {
         // The board's timers are as the rules say.
         guard archive.isReading else { return }
         engine.alerts.armAgain(engine.policy.alerts)
+        engine.restoreStorms()
         engine.alerts.armRepeats(engine.policy.receivers)
     }
 
@@ -195,6 +196,7 @@ extension Policy {
             receivers[place].fallback = fallback.receiver
             receivers[place].fallbackAfter = fallback.after
         }
+        archive.code(&alerts.storm)
     }
 
     /// The policy as the journal keeps it.

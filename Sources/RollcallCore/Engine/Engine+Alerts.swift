@@ -9,9 +9,10 @@ extension Engine {
         if !watch.isBlind { settleFlapping() }
         let judgesPeople = !watch.isBlind && alerts.isDue(watch.watchedNow)
         // Most instants change nothing that somebody is told of.
-        guard judgesPeople || judgesWatch || desk.isDue || alerts.nextRepeat() <= watch.now else {
-            return
-        }
+        guard
+            judgesPeople || judgesWatch || desk.isDue || alerts.nextRepeat() <= watch.now
+                || nextStorm <= watch.now
+        else { return }
         var changes = AlertChanges()
         if judgesPeople { judgePeople(&changes) }
         // Last by name as well.

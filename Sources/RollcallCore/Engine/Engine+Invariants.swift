@@ -10,6 +10,7 @@ extension Engine {
         examineBounds(&broken)
         // Other receivers are looked at when the instant closes.
         if !desk.isAllDirty { broken += alerts.brokenInvariants(policy.receivers) }
+        if !desk.isAllDirty, !desk.storms.isDirty { broken += brokenStorms() }
         return broken
     }
 

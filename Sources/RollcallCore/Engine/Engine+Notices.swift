@@ -1,26 +1,32 @@
-/// Decides who is told of which alert. Source: A6 to A9, A11.
+/// Decides who is told of which alert. Source: A6 to A9, A11, D11.
 extension Engine {
     /// An alert that ended at this instant, as it was.
     typealias EndedAlert = (key: AlertKey, alert: Alert)
 
     /// When time alone next makes somebody be told.
     var nextNotice: RunningTime {
-        mutating get { min(desk.nextEnd, alerts.nextRepeat()) }
+        mutating get { min(desk.nextEnd, alerts.nextRepeat(), nextStorm) }
     }
 
     /// Tells whoever must be told, once an instant, after the alerts were judged; `fired` and `ended`
     /// did so at this instant.
     mutating func settleNotices(fired: [AlertKey], _ ended: [EndedAlert]) {
         desk.expire(watch)
-        let keys = keysToTell(fired, ended)
-        guard !keys.isEmpty || !ended.isEmpty else { return }
+        let sorted = keysToTell(fired, ended)
+        let isStormDue = desk.storms.isDirty || nextStorm <= watch.now
+        guard !sorted.isEmpty || !ended.isEmpty || isStormDue else { return }
+        let keys = sorted.indices.filter { $0 == 0 || sorted[$0] != sorted[$0 - 1] }
+            .map { sorted[$0] }
         var draft = NoticeDraft(receivers: policy.receivers.count)
         for (key, alert) in ended { resolve(key, alert, &draft) }
-        for (place, key) in keys.enumerated() where place == 0 || key != keys[place - 1] {
+        beginStorms(keys, &draft.mutes)
+        for key in keys {
             guard let alert = alerts[key], alert.state == .firing else { continue }
             tell(key, alert, &draft)
         }
+        for telling in stormsToTell() { draft.add(telling) }
         emit(draft)
+        for (key, storm) in draft.joined { noteTrigger(of: key, in: storm) }
     }
 
     /// The alerts of which somebody may have to be told, in order: those that fire now, those that are
@@ -52,9 +58,19 @@ extension Engine {
     }
 
     /// What had been told and is over is told to be over, muted or not (A7).
-    private func resolve(_ key: AlertKey, _ alert: Alert, _ draft: inout NoticeDraft) {
+    private mutating func resolve(
+        _ key: AlertKey, _ alert: Alert, _ draft: inout NoticeDraft
+    ) {
+        var told = alert.told
+        if !desk.storms.isEmpty {
+            // A storm tells its own end only.
+            told.removeAll {
+                let lane = StormDesk.Lane(receiver: $0.receiver, name: key.name)
+                return !desk.storms.leave(alert.incident, lane, storm: $0.storm)
+            }
+        }
         for (place, receiver) in policy.receivers.enumerated()
-        where alert.toldAt(receiver.name) != nil {
+        where told.contains(where: { $0.receiver == receiver.name }) {
             var member = ending(key, alert)
             member.fallback = alert.fallback(of: receiver.name)
             // Nobody watches the incidents of a pager that is only given some (D3).
@@ -70,7 +86,10 @@ extension Engine {
         var next = RunningTime.distantFuture
         for (place, receiver) in policy.receivers.enumerated()
         where receiver.wants(alert.labels) {
-            let toldAt = alert.toldAt(receiver.name)
+            let told = alert.told(receiver.name)
+            let toldAt = told?.at
+            // The storm is told again.
+            if let told, told.storm != 0 { continue }
             if let toldAt, watch.now - toldAt < receiver.repeatInterval {
                 next = min(next, toldAt + receiver.repeatInterval)
                 continue
@@ -88,6 +107,7 @@ extension Engine {
                 }
                 continue
             }
+            if toldAt == nil, join(key, &alert, receiver, nil, &draft) { continue }
             alert.tell(receiver.name, at: watch.now)
             next = min(next, watch.now + receiver.repeatInterval)
             var member = member(key, alert, endsAt: .distantPast)
@@ -107,7 +127,7 @@ extension Engine {
         for trigger in alert.openTriggers(policy.receivers) {
             let name = trigger.fallback.name
             // Another receiver gave it the same just now.
-            if alert.toldAt(name) != nil { continue }
+            if alert.told(name) != nil { continue }
             guard trigger.due <= watch.now else {
                 alert.muted.removeAll { $0.receiver == name }
                 next = min(next, trigger.due)
@@ -121,16 +141,38 @@ extension Engine {
             }
             let fallback = Fallback(
                 receiver: trigger.receiver.name, after: watch.now - trigger.since)
+            counters.notifications.noteGiven(from: trigger.receiver.name, to: name)
+            if join(key, &alert, trigger.fallback, fallback, &draft) { continue }
             alert.tell(name, at: watch.now, fallback)
             var member = member(key, alert, endsAt: .distantPast)
             member.fallback = fallback
             draft.add(member, of: key, .fired, trigger.fallback, trigger.place)
-            counters.notifications.noteGiven(from: trigger.receiver.name, to: name)
         }
     }
 
+    /// Lets an alert that a receiver does not know yet join a storm there; if there is none, it waits
+    /// to be taken (D11).
+    private mutating func join(
+        _ key: AlertKey, _ alert: inout Alert, _ receiver: Receiver, _ fallback: Fallback?,
+        _ draft: inout NoticeDraft
+    ) -> Bool {
+        guard receiver.kind.isForPeople, policy.alerts.storm > 0 else { return false }
+        let lane = StormDesk.Lane(receiver: receiver.name, name: key.name)
+        guard let storm = desk.storms.joinable(lane) else {
+            desk.storms.wait(lane, alert.incident, key)
+            return false
+        }
+        desk.storms.join(storm, alert.incident, key, now: watch.now)
+        alert.tell(receiver.name, at: watch.now, fallback, storm: storm)
+        draft.joined.append((key, storm))
+        draft.mutes.append(
+            Mute(
+                key: key, incident: alert.incident, receiver: receiver.name, reason: .storm(storm)))
+        return true
+    }
+
     /// Why nobody is told of an alert now: an alert that says more, a silence, blindness.
-    private func muteReason(_ key: AlertKey, _ labels: [Label]) -> MuteReason? {
+    func muteReason(_ key: AlertKey, _ labels: [Label]) -> MuteReason? {
         if let by = inhibitor(of: key) { return .inhibited(by: by) }
         if let silence = desk.silence(of: labels) { return .silence(silence.number) }
         return watch.isBlind && !key.name.isOfTheWatch ? .blind : nil
@@ -154,7 +196,7 @@ extension Engine {
         return alerts[by]?.state == .firing ? by : nil
     }
 
-    private func member(_ key: AlertKey, _ alert: Alert, endsAt: Timestamp) -> NoticeMember {
+    func member(_ key: AlertKey, _ alert: Alert, endsAt: Timestamp) -> NoticeMember {
         var member = NoticeMember()
         member.name = key.name
         member.incident = alert.incident
@@ -198,19 +240,53 @@ extension Engine {
                         members[index].facts.absentTo = absence?.to
                     }
                 }
-                let number = desk.takeNotice()
-                decisions.append(
-                    .notice(
-                        at: watch.wallNow,
-                        Notice(
-                            number: number, receiver: group.receiver.name, kind: group.kind,
-                            members: members)))
-                guard group.kind == .fired else { continue }
+                var notice = Notice(
+                    number: desk.takeNotice(), receiver: group.receiver.name, kind: group.kind,
+                    members: members)
+                notice.storm = group.storm?.facts
+                decisions.append(.notice(at: watch.wallNow, notice))
+                follow(notice, group)
+                guard group.kind == .fired, group.storm == nil else { continue }
                 for key in group.keys[start..<start + members.count] {
                     alerts.noteTrigger(
-                        number, of: key, to: group.receiver.name, policy.receivers)
+                        notice.number, of: key, to: group.receiver.name, policy.receivers)
                 }
             }
+        }
+    }
+
+    /// What becomes of a notice about something that fires is followed where people read it (D11).
+    private mutating func follow(_ notice: Notice, _ group: NoticeDraft.Group) {
+        guard notice.kind != .resolved, group.receiver.kind.isForPeople else { return }
+        let addresses = group.receiver.addresses
+        if let storm = group.storm {
+            desk.storms.tell(
+                storm.episode, by: notice.number, storm.severity, addresses: addresses,
+                now: watch.now)
+            noteTriggers(of: storm.episode)
+        } else {
+            let lane = StormDesk.Lane(receiver: group.receiver.name, name: group.name)
+            desk.storms.send(
+                notice.number, lane, notice.members.map(\.incident), addresses: addresses)
+        }
+    }
+
+    /// Nobody is known to have taken the first message of a storm: it is the trigger of every member that
+    /// has it (D3, D11).
+    private mutating func noteTrigger(of key: AlertKey, in storm: Int64) {
+        guard let storm = desk.storms.storms.first(where: { $0.episode == storm }),
+            storm.trigger != 0
+        else { return }
+        alerts.noteTrigger(storm.trigger, of: key, to: storm.lane.receiver, policy.receivers)
+    }
+
+    /// The same of all that are in it when it begins.
+    private mutating func noteTriggers(of storm: Int64) {
+        guard let storm = desk.storms.storms.first(where: { $0.episode == storm }),
+            storm.trigger != 0
+        else { return }
+        for key in storm.members.values.map(\.key).sorted(by: AlertKey.areInOrder) {
+            alerts.noteTrigger(storm.trigger, of: key, to: storm.lane.receiver, policy.receivers)
         }
     }
 
@@ -251,6 +327,12 @@ extension Engine {
         counters.notifications.note(end)
         // One address is enough: its receiver knows.
         if end.outcome == .delivered { alerts.take(end.notice, policy.receivers) }
+        for key in desk.storms.end(end, now: watch.now) {
+            // It had left before the storm began: it keeps its own key, repeats and end (D11).
+            guard var alert = alerts[key] else { continue }
+            alert.move(end.receiver, toStorm: 0)
+            alerts.note(key, alert, repeatAt: alert.nextTelling(policy.receivers))
+        }
         guard let drill = desk.takeDrill(end.notice), end.outcome == .delivered,
             let receiver = policy.receivers.first(where: { $0.name == drill.receiver }),
             receiver.sendsResolved || receiver.kind == .pagerduty
@@ -276,6 +358,8 @@ private struct NoticeDraft {
         var members: [NoticeMember]
         /// What the members are of.
         var keys: [AlertKey]
+        /// The storm that its one member stands for.
+        var storm: StormTelling?
 
         static func areInOrder(_ a: Group, _ b: Group) -> Bool {
             if a.name != b.name { return a.name.rawValue < b.name.rawValue }
@@ -286,6 +370,8 @@ private struct NoticeDraft {
 
     private(set) var groups: [Group] = []
     var mutes: [Mute] = []
+    /// What has joined which storm.
+    var joined: [(key: AlertKey, storm: Int64)] = []
     /// How many receivers there are.
     private let receivers: Int
     /// Places among `groups` by name, kind and receiver; -1 where there is none.
@@ -315,5 +401,13 @@ private struct NoticeDraft {
             Group(
                 name: member.name, kind: kind, receiver: receiver, place: groups.count,
                 members: [member], keys: [key]))
+    }
+
+    /// Adds what a receiver is told of a storm.
+    mutating func add(_ telling: StormTelling) {
+        groups.append(
+            Group(
+                name: telling.member.name, kind: telling.kind, receiver: telling.receiver,
+                place: groups.count, members: [telling.member], keys: [], storm: telling))
     }
 }

@@ -135,6 +135,7 @@ extension Engine {
         changeAlertRules()
         counters.notifications.keep(only: policy.receivers)
         followReceivers()
+        followStorms()
         let isOther = policy.nudges != old.nudges
         for number in 0..<roster.count where roster[number].isStale {
             // By an offline threshold too, which may be another, some are held (F31).

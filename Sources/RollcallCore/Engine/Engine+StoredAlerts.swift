@@ -36,6 +36,11 @@ extension Engine {
                 desk.note(storedNotice: 0, incident: report.incident)
             case .notice(_, let notice):
                 desk.note(storedNotice: notice.number, incident: 0)
+                if notice.storm != nil, let member = notice.members.first {
+                    desk.note(storedNotice: 0, incident: member.incident)
+                    desk.storms.put(notice, member, now: watch.now)
+                    continue
+                }
                 guard notice.kind != .resolved else { continue }
                 for member in notice.members {
                     guard let key = firing[member.incident] else { continue }
@@ -44,10 +49,17 @@ extension Engine {
                     alerts.noteTrigger(
                         notice.number, of: key, to: notice.receiver, policy.receivers)
                 }
+            case .mute(_, let mute):
+                guard case .storm(let storm) = mute.reason, let key = firing[mute.incident] else {
+                    continue
+                }
+                desk.storms.put(mute, storm, now: watch.now, wall: watch.wallNow)
+                alerts.tell(mute.receiver, of: key, at: watch.now, storm: storm)
             default: break
             }
         }
         for notice in taken.sorted() { alerts.take(notice, policy.receivers) }
+        restoreStorms()
         alerts.armAgain(policy.alerts)
         alerts.isAllDirty = true
         desk.isAllDirty = true

@@ -21,6 +21,8 @@ package struct NoticeDesk: Sendable {
     /// Over, by their ends.
     package private(set) var pastSilences: [Silence] = []
     private var drills: [Drill] = []
+    /// Which alerts people are told of together.
+    var storms = StormDesk()
     /// When we did not run, if nobody was told yet (B4).
     private(set) var absence: (from: Timestamp, to: Timestamp)?
     /// True if whoever was not told of an alert may have to be told now.
@@ -46,6 +48,7 @@ package struct NoticeDesk: Sendable {
     mutating func goOn(from other: NoticeDesk) {
         nextNotice = other.nextNotice
         nextIncident = other.nextIncident
+        storms = other.storms.storedStorms
     }
 
     /// What the store holds wins over what was decided again (J4).
@@ -126,7 +129,7 @@ package struct NoticeDesk: Sendable {
     /// True if somebody may have to be told now, or a silence may be over.
     @inline(__always)
     var isDue: Bool {
-        isDirty || isAllDirty || !silences.isEmpty || !pastSilences.isEmpty
+        isDirty || isAllDirty || storms.isDirty || !silences.isEmpty || !pastSilences.isEmpty
     }
 
     /// The first silence that mutes an alert with `labels`.
@@ -187,5 +190,6 @@ package struct NoticeDesk: Sendable {
         guard archive.version >= 6 else { return }
         for index in silences.indices { silences[index].codeRequest(&archive) }
         for index in pastSilences.indices { pastSilences[index].codeRequest(&archive) }
+        storms.code(&archive)
     }
 }

@@ -24,6 +24,8 @@ package struct Alert: Equatable, Sendable {
         var openSince = RunningTime.distantPast
         /// Why it was told if no matcher names it.
         package internal(set) var fallback: Fallback?
+        /// The storm that tells of it there; 0 if it is told singly. It follows from the storms.
+        package internal(set) var storm: Int64 = 0
     }
 
     /// A receiver that was not told of it, and why.
@@ -58,20 +60,28 @@ package struct Alert: Equatable, Sendable {
     package internal(set) var told: [Told] = []
     package internal(set) var muted: [Muted] = []
 
-    /// When a receiver was told last; nil if it was not.
-    func toldAt(_ receiver: [UInt8]) -> RunningTime? {
-        told.first { $0.receiver == receiver }?.at
-    }
+    /// How a receiver was told last; nil if it was not.
+    func told(_ receiver: [UInt8]) -> Told? { told.first { $0.receiver == receiver } }
 
-    /// Notes that a receiver is told now, as `fallback` says if it was not before and no matcher
-    /// names it.
-    mutating func tell(_ receiver: [UInt8], at now: RunningTime, _ fallback: Fallback? = nil) {
+    /// Notes that a receiver is told now, singly or by a storm; as `fallback` says if it was not before
+    /// and no matcher names it.
+    mutating func tell(
+        _ receiver: [UInt8], at now: RunningTime, _ fallback: Fallback? = nil, storm: Int64 = 0
+    ) {
         muted.removeAll { $0.receiver == receiver }
         if let place = told.firstIndex(where: { $0.receiver == receiver }) {
-            told[place].at = now
+            (told[place].at, told[place].storm) = (now, storm)
         } else {
-            told.append(Told(receiver: receiver, at: now, openSince: now, fallback: fallback))
+            told.append(
+                Told(
+                    receiver: receiver, at: now, openSince: now, fallback: fallback, storm: storm))
         }
+    }
+
+    /// Notes that a receiver is told by a storm, or by 0 singly, without being told anything now.
+    mutating func move(_ receiver: [UInt8], toStorm storm: Int64) {
+        guard let place = told.firstIndex(where: { $0.receiver == receiver }) else { return }
+        told[place].storm = storm
     }
 
     /// Notes why a receiver is not told; false if that was so before.

@@ -41,6 +41,9 @@ package struct AlertRules: Equatable, Sendable {
 
     /// People named in an alert's text at most.
     package var namesMax = 10
+    /// More alerts of one name that wait for one of people's receivers become one message; 0: never
+    /// (D11).
+    package var storm = 50
 
     /// The rules of what cannot be set.
     private static let overloaded = Rule(pendingFor: 0, keepFiringFor: 0, severity: .critical)

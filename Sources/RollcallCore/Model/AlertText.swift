@@ -11,18 +11,23 @@ package struct AlertText {
     private let facts: AlertFacts
     /// The numbers that causes and people belong to, if those are not the numbers of now (D7).
     private let first: AlertFigures?
+    /// Of one that stands for many (D11).
+    private let storm: StormFacts?
     private let name: (Int) -> [UInt8]?
     /// Why somebody is told whom no matcher names; nil if one does, and of an end.
     private let fallback: String?
 
     /// The words for `member`; `name` gives people's ids, nil of somebody erased. `fired` are the
-    /// numbers of the instant whose causes and people the member has, nil if they are its own;
-    /// `error` is what the receiver that a fallback stands for answered last.
+    /// numbers of the instant whose causes and people the member has, nil if they are its own. `storm` is
+    /// what is said of those that the member stands for, nil if it is one alert; `error` is what the
+    /// receiver that a fallback stands for answered last.
     package init(
-        _ member: NoticeMember, fired: AlertFigures? = nil, error: String? = nil,
+        _ member: NoticeMember, fired: AlertFigures? = nil, storm: StormFacts? = nil,
+        error: String? = nil,
         name: @escaping (Int) -> [UInt8]?
     ) {
         self.member = member
+        self.storm = storm
         facts = member.facts
         first = fired == member.facts.figures ? nil : fired
         self.name = name
@@ -51,6 +56,7 @@ package struct AlertText {
     private var isOver: Bool { member.endsAt > .distantPast }
 
     private var headline: String {
+        if let storm { return headline(storm) }
         let (count, total) = (facts.figures.count, facts.figures.total)
         switch member.name {
         case .highOfflineRate: return "\(place): \(count) of \(total) offline\(causes)"
@@ -72,6 +78,24 @@ package struct AlertText {
         case .rollcallStoreFailing: return "Rollcall cannot store anything: the watch is blind"
         case .telemetryFeedDown: return feed
         case .watchdog: return "Rollcall's way to you works"
+        }
+    }
+
+    private func headline(_ storm: StormFacts) -> String {
+        let (count, total) = (facts.figures.count, facts.figures.total)
+        let isFeed = member.name == .telemetryFeedDown
+        let thing = isFeed ? "backend" : "region"
+        let places = "\(storm.count) \(thing)\(storm.count == 1 ? "" : "s")"
+        if isOver { return "\(member.name.word) in none of \(places) any more" }
+        switch member.name {
+        case .highOfflineRate: return "\(places): \(count) of \(total) offline"
+        case .noOnlineResponders:
+            return "\(places): nobody online, \(count) of \(total) out of contact"
+        case .responderFlapping:
+            let people = count == 1 ? "1 responder keeps" : "\(count) responders keep"
+            return "\(places): \(people) dropping out"
+        case .telemetryFeedDown: return "\(places) stopped beating"
+        default: return "\(places): \(member.name.word)"
         }
     }
 
@@ -112,7 +136,7 @@ package struct AlertText {
     /// Some sentences: what is passed, who, since when, what we missed.
     package var description: String {
         if isOver { return ended }
-        var sentences = [passed]
+        var sentences = [storm.map(passed) ?? passed]
         if !people.isEmpty {
             let rest = (first ?? facts.figures).count - people.count
             let more = rest > 0 ? " and \(rest) more" : ""
@@ -139,6 +163,7 @@ package struct AlertText {
     }
 
     private var now: String {
+        if storm != nil { return "" }
         let (count, total) = (facts.figures.count, facts.figures.total)
         switch member.name {
         case .highOfflineRate:
@@ -155,6 +180,23 @@ package struct AlertText {
             .telemetryFeedDown, .watchdog:
             return ""
         }
+    }
+
+    /// Those with the most people, one after another, and how many there are beside them.
+    private func passed(_ storm: StormFacts) -> String {
+        let rest = storm.count - storm.top.count
+        let top = storm.top.map { AlertText($0, name: name).place(among: member.name) }
+        let more = rest > 0 ? "; and \(rest) more" : ""
+        return "\(storm.count) alerts of \(member.name.word) fire as of \(Self.clock(storm.at)) "
+            + "and are told as one. The most people: \(top.joined(separator: "; "))\(more)."
+    }
+
+    /// `north 12 of 12: 4 low_power, 8 no_network`: one of many.
+    private func place(among name: AlertName) -> String {
+        if name == .telemetryFeedDown {
+            return Self.short(member.labels.value(of: Array("source".utf8)))
+        }
+        return "\(place) \(facts.figures.count) of \(facts.figures.total)\(causes)"
     }
 
     private var passed: String {
@@ -224,11 +266,13 @@ package struct AlertText {
         func add(_ name: StaticString, _ value: String) {
             if !value.isEmpty { list.append(Label(name, Array(value.utf8))) }
         }
+        if let storm { add("alerts", "\(storm.count)") }
         let isOfPeople = !member.name.isOfTheWatch
         if isOfPeople || member.name == .telemetryFeedDown {
             add("count", "\(facts.figures.count)")
             add("total", "\(facts.figures.total)")
         }
+        if storm != nil { return list }
         switch member.name {
         case .highOfflineRate: add("threshold", "\(Self.decimal(facts.limit, 10_000))")
         case .responderFlapping: add("threshold", "\(facts.limit)")

@@ -20,12 +20,11 @@ package struct Fallback: Equatable, Sendable {
 
 extension [NoticeMember] {
     /// Codes why somebody is told of some of them, behind the members themselves: most are told of by
-    /// matchers, and nothing stands there.
+    /// matchers.
     mutating func codeFallbacks(_ archive: inout Archive) {
         var fallbacks = enumerated().compactMap { place, member in
             member.fallback.map { (place: place, fallback: $0) }
         }
-        if !archive.isReading, fallbacks.isEmpty { return }
         archive.code(&fallbacks, empty: (place: 0, fallback: Fallback())) { archive, entry in
             archive.code(&entry.place)
             entry.fallback.code(&archive)

@@ -88,6 +88,10 @@ extension Engine {
     package func forgetting(_ notice: Notice, of erased: ErasedRegions) -> Notice? {
         var copy = notice
         for index in copy.members.indices { forget(&copy.members[index].labels, of: erased) }
+        if var storm = copy.storm {
+            for index in storm.top.indices { forget(&storm.top[index].labels, of: erased) }
+            copy.storm = storm
+        }
         return copy == notice ? nil : copy
     }
 

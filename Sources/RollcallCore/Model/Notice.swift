@@ -29,6 +29,8 @@ package struct Notice: Equatable, Sendable {
     package var kind: Kind
     /// By label set; one at least.
     package var members: [NoticeMember]
+    /// What it says of many alerts at once, which its one member stands for; nil of all others.
+    package var storm: StormFacts?
 
     /// The notice as the store keeps it. Nobody's id is in it. A field's place, once written, stays.
     package var journalBytes: [UInt8] {
@@ -55,7 +57,34 @@ package struct Notice: Equatable, Sendable {
         archive.code(&receiver)
         archive.code(&kind)
         archive.code(&members, empty: NoticeMember()) { $1.code(&$0) }
-        members.codeFallbacks(&archive)
+        // What follows is behind the others: most end here, as those of older versions do.
+        if archive.isReading || storm != nil || members.contains(where: { $0.fallback != nil }) {
+            members.codeFallbacks(&archive)
+        }
+        if archive.isReading || storm != nil {
+            archive.code(&storm, empty: StormFacts()) { $1.code(&$0) }
+        }
+    }
+}
+
+/// What one message says of many alerts of one name. Source: D11.
+package struct StormFacts: Equatable, Sendable {
+    /// Alerts named at most.
+    package static let topMax = 10
+
+    /// Alerts that belong to it; once it is over, those that ever did.
+    package var count = 0
+    /// Of when its numbers are.
+    package var at = Timestamp.distantPast
+    /// Those with the most people, the most first; ties by name.
+    package var top: [NoticeMember] = []
+
+    package init() {}
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&count)
+        archive.code(&at)
+        archive.code(&top, empty: NoticeMember()) { $1.code(&$0) }
     }
 }
 
@@ -152,6 +181,8 @@ package enum MuteReason: Equatable, Sendable {
     case inhibited(by: AlertKey)
     /// We cannot see (B4).
     case blind
+    /// A storm, by its number, tells of it together with others (D11).
+    case storm(Int64)
 
     mutating func code(_ archive: inout Archive) {
         var kind: UInt8 = 0
@@ -161,6 +192,7 @@ package enum MuteReason: Equatable, Sendable {
         case .silence(let silence): number = silence
         case .inhibited(let by): (kind, key) = (1, by)
         case .blind: kind = 2
+        case .storm(let storm): (kind, number) = (3, storm)
         }
         archive.code(&kind)
         archive.code(&number)
@@ -169,6 +201,7 @@ package enum MuteReason: Equatable, Sendable {
         case 0: self = .silence(number)
         case 1: self = .inhibited(by: key)
         case 2: self = .blind
+        case 3: self = .storm(number)
         default: archive.refuse()
         }
     }

@@ -17,6 +17,15 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
         case .log: "log"
         }
     }
+
+    /// True if people read each message, so that a storm becomes one (D11): programs and logs get
+    /// every alert.
+    package var isForPeople: Bool {
+        switch self {
+        case .pagerduty, .slack: true
+        case .alertmanager, .webhook, .log: false
+        }
+    }
 }
 
 /// Who is told, as far as it decides: never a URL, never a secret (J1). Source: A8.
@@ -47,6 +56,9 @@ package struct Receiver: Equatable, Sendable {
         self.name = name
         self.kind = kind
     }
+
+    /// Addresses that get a message each.
+    var addresses: Int { max(1, targets) }
 
     private static let alertName = Array("alertname".utf8)
     private static let watchdog = AlertName.watchdog.word.bytes

@@ -75,6 +75,14 @@ package struct Outbox: Equatable, Sendable {
         for place in lanes.indices { lanes[place].end(incident) }
     }
 
+    /// A receiver is told of a firing together with others: what waits to tell it singly is taken
+    /// back. What was tried may have arrived, and is known to (D11).
+    package mutating func withdraw(incident: Int64, from receiver: [UInt8]) {
+        for place in lanes.indices where lanes[place].key.receiver == receiver {
+            lanes[place].withdraw(incident)
+        }
+    }
+
     /// Settings were read again, and say so much of the ways to addresses. Returns how many messages
     /// are tried sooner because of that (N-09). To be stored like all that changes.
     package mutating func hasten(_ changes: WayChanges, now: RunningTime) -> Int {

@@ -25,6 +25,8 @@ struct OutboxLane: Equatable, Sendable {
     private(set) var waiting = OutboxOpen()
     /// What it knows to fire, or may know.
     private(set) var known = OutboxHeld()
+    /// Firings that messages do not tell of any more.
+    private var withdrawn = OutboxWithdrawn()
     /// By the fingerprints of their labels.
     private(set) var ended: [UInt64: Ended] = [:]
     private(set) var busy: Busy?
@@ -127,20 +129,21 @@ struct OutboxLane: Equatable, Sendable {
     /// A firing is over: what would tell it has nothing more to tell. True if the receiver cannot
     /// have heard of it, so that nothing is to be told of its end either.
     @discardableResult mutating func end(_ incident: Int64) -> Bool {
-        var isUnheard = false
-        var mayBeHeard = false
-        for number in waiting.triggers(of: incident) {
-            guard let message = waiting[number], let place = message.place(of: incident) else {
-                continue
-            }
-            if message.attempts > 0 { mayBeHeard = true } else { isUnheard = true }
-            remove([place], from: message)
-        }
+        withdraw(incident, isOver: true)
         for number in known.numbers(of: incident) {
-            mayBeHeard = true
+            withdrawn.heard(incident)
             forget(number, incident)
         }
-        return isUnheard && !mayBeHeard
+        return withdrawn.isUnheard(incident)
+    }
+
+    /// What would tell of a firing singly does not any more, for it is over or told together with
+    /// others; then what is on its way may still be taken.
+    mutating func withdraw(_ incident: Int64, isOver: Bool = false) {
+        let messages = waiting.triggers(of: incident).compactMap { waiting[$0] }
+        for message in withdrawn.take(incident, from: messages, isOver: isOver) {
+            if let place = message.place(of: incident) { remove([place], from: message) }
+        }
     }
 
     /// Some of a message is not to be told any more; what waited for that may be free.
@@ -278,6 +281,7 @@ struct OutboxLane: Equatable, Sendable {
     ) -> AttemptEnd {
         guard busy == .message(notice), waiting[notice] != nil else { return .unknown }
         busy = nil
+        let again = withdrawn.takeOnItsWay()
         let change = changeMeanwhile
         changeMeanwhile = nil
         lastError = verdict == .delivered ? nil : error
@@ -314,9 +318,10 @@ struct OutboxLane: Equatable, Sendable {
         line.failed(left)
         line.settle(left, isGone: isGone)
         line.offer(waiting.sharing(left.ordersLeft), in: waiting)
+        for incident in again { withdraw(incident) }
         if let change { hasten(change, now: now, times) }
-        guard let again = waiting[notice], !again.isEmpty else { return .again(at: now) }
-        return .again(at: max(again.ready, pausedUntil(times)))
+        guard let rest = waiting[notice], !rest.isEmpty else { return .again(at: now) }
+        return .again(at: max(rest.ready, pausedUntil(times)))
     }
 
     /// Ends what has nothing more to do.
@@ -343,6 +348,7 @@ struct OutboxLane: Equatable, Sendable {
         _ times: OutboxTimes
     ) -> NoticeEnd {
         guard var message = waiting.remove(notice) else { preconditionFailure("it is open") }
+        withdrawn.finish(message)
         line.offer(waiting.sharing(message.ordersLeft), in: waiting)
         message.outcome = outcome
         message.finishedAt = wall

@@ -144,10 +144,12 @@ package struct OutboxMessage: Equatable, Sendable {
     }
 
     /// Finds out in what it must keep to the order. A pager knows firings by keys of their own; to
-    /// all others an alert is its labels, and the end of one firing would end the next one too.
+    /// all others an alert is its labels, and the end of one firing would end the next one too. A
+    /// storm's labels may become worse ones.
     mutating func setOrders(_ kind: ReceiverKind) {
+        let isByNumber = kind == .pagerduty || notice.storm != nil
         orders = notice.members.map {
-            kind == .pagerduty ? UInt64(bitPattern: $0.incident) : $0.labels.fingerprint
+            isByNumber ? UInt64(bitPattern: $0.incident) : $0.labels.fingerprint
         }
         isCritical = hasCritical
     }

@@ -51,6 +51,8 @@ package struct Reach: Equatable, Sendable {
     package var takenAt: Timestamp?
     /// The receiver that has not taken it, of its fallback (D3).
     package var fallbackOf: [UInt8]?
+    /// The storm by which it is told; 0 if it is told singly (D11).
+    package var storm: Int64 = 0
 
     /// Something that was decided for an address at an instant.
     package init(receiver: [UInt8], target: Int = 0, state: State, decidedAt: Timestamp) {
@@ -120,8 +122,13 @@ extension Outbox {
             ?? own.lazy.compactMap(\.lastError).first
     }
 
-    /// True if a receiver took the news of a firing at `instant` at the latest.
-    package func isTaken(_ incident: Int64, by instant: Timestamp = .distantFuture) -> Bool {
+    /// True if a receiver took the news of an alert, singly or by a storm, at `instant` at the latest.
+    package func isTaken(_ alert: Alert, by instant: Timestamp = .distantFuture) -> Bool {
+        isTaken(alert.incident, by: instant)
+            || alert.told.contains { $0.storm != 0 && isTaken($0.storm, by: instant) }
+    }
+
+    private func isTaken(_ incident: Int64, by instant: Timestamp) -> Bool {
         lanes.contains { lane in
             lane.known.messages(of: incident).contains {
                 $0.outcome == .delivered && $0.finishedAt <= instant

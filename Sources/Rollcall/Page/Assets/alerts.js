@@ -17,18 +17,22 @@ export const alertsView = {
   name: "Alerts",
 
   heading: ({ route, memory }) => {
-    if (!route.query.has("incident")) return "Alerts";
+    if (!route.query.has("incident") || nameMeant(route.query) !== null) return "Alerts";
     const one = memory.one ?? null;
     return one ? [plain(one.alertname), " ", name(subject(one.labels))] : "Incident";
   },
 
-  title: ({ route, memory }) => (!route.query.has("incident") ? "Alerts"
+  title: ({ route, memory }) => (
+    !route.query.has("incident") || nameMeant(route.query) !== null ? "Alerts"
     : memory.one ? `${plain(memory.one.alertname)} ${plain(subject(memory.one.labels))}`
       : "Incident"),
 
   async load(context) {
     const { ask, every, memory, route } = context;
-    const wanted = incident(route.query.get("incident"));
+    const alertname = nameMeant(route.query);
+    if (memory.alertname !== alertname) memory.older = undefined;
+    memory.alertname = alertname;
+    const wanted = alertname === null ? incident(route.query.get("incident")) : null;
     if (wanted !== null) {
       const found = wanted.number > 0
         ? await ask(`v1/alerts/history?before=${wanted.number + 1}&limit=1`) : null;
@@ -39,12 +43,13 @@ export const alertsView = {
       return;
     }
     await every("silences", 10, async () => { memory.silences = await ask("v1/silences"); });
-    memory.history = await ask(`v1/alerts/history?limit=${historyShown}`);
+    const only = { alertname, limit: historyShown };
+    memory.history = await ask(pathWith("v1/alerts/history", only));
     memory.older ??= { incidents: [], next: undefined };
     if (memory.wantsOlder) {
       memory.wantsOlder = false;
       const before = memory.older.next ?? memory.history.next;
-      const page = await ask(pathWith("v1/alerts/history", { limit: historyShown, before }));
+      const page = await ask(pathWith("v1/alerts/history", { ...only, before }));
       memory.older.incidents.push(...page.incidents);
       memory.older.next = page.next;
     }
@@ -53,11 +58,15 @@ export const alertsView = {
   render(context) {
     const { memory, alerts, now, link, isSure } = context;
     if (memory.history === null) return single(context);
-    const fires = alerts.alerts.filter((one) => one.state === "firing");
-    const pending = alerts.alerts.filter((one) => one.state !== "firing");
+    const meant = alerts.alerts.filter(
+      (one) => memory.alertname === null || one.alertname === memory.alertname);
+    const fires = meant.filter((one) => one.state === "firing");
+    const pending = meant.filter((one) => one.state !== "firing");
     const list = (all) => h(
       "ul", { class: "alerts" }, worstFirst(all).map((one) => alert(one, { now: now(), link })));
     return [
+      memory.alertname === null ? null : h("p", { key: "only", class: "aside" },
+        `Only ${plain(memory.alertname)}. `, h("a", { href: link("alerts") }, "All alerts")),
       section("firing", fires.length ? `${fires.length} firing`
         : isSure ? "Nothing fires" : "Nothing fired",
         alerts.truncated ? "some are left out: there are too many" : null,
@@ -74,6 +83,13 @@ export const alertsView = {
     ];
   },
 };
+
+// What the message about a storm links to: all alerts of its name; so does the key under which pagers
+// know it.
+function nameMeant(query) {
+  const key = /^rollcall-[0-9a-f]{16}-([A-Za-z]+)-\d{1,15}$/.exec(query.get("incident") ?? "");
+  return key?.[1] ?? query.get("alertname");
+}
 
 // What messages link to: the number of an incident, or the key under which pagers know it.
 function incident(text) {
@@ -199,7 +215,8 @@ function steps(one, now) {
       : `${change.state} at ${change.value}`,
   }));
   for (const muted of one.muted ?? []) {
-    found.push({ at: muted.at, words: [name(muted.receiver), " not told: ", mute(muted)] });
+    const words = muted.reason === "storm" ? [": ", mute(muted)] : [" not told: ", mute(muted)];
+    found.push({ at: muted.at, words: [name(muted.receiver), words] });
   }
   for (const notice of one.notices ?? []) {
     found.push({

@@ -106,6 +106,7 @@ const ways = {
 
 function receiver(one) {
   return [name(one.receiver), one.target ? ` (address ${one.target + 1})` : null,
+    one.storm ? ` (by storm ${one.storm})` : null,
     one.fallback_of ? [" (fallback for ", name(one.fallback_of), ")"] : null];
 }
 
@@ -148,6 +149,7 @@ export function mute(one) {
     const by = one.by ?? {};
     return ["inhibited by ", plain(by.alertname ?? "another"), " of ", name(subject(by))];
   }
+  if (one.reason === "storm") return `told together with others, by storm ${one.storm}`;
   return one.reason === "blind" ? "we cannot see" : spoken(one.reason);
 }
 
