@@ -1,5 +1,5 @@
 """Clocks that step and machines that sleep, under the real binary: neither makes anybody OFFLINE, and
-neither sends a second nudge.
+neither sends a second nudge. Nor does a backend whose clock is behind ours (D10).
 
 A small library is preloaded that moves the server's clocks as a file says.
 Source: T1, B1, §7 N2; faults T-01, T-02, T-04.
@@ -8,10 +8,11 @@ Source: T1, B1, §7 N2; faults T-01, T-02, T-04.
 import os
 import time
 import unittest
+from datetime import datetime
 
 from loopback_phones import Phones, PushHook
 from loopback_receivers import Fleet, Hook, people
-from rollcall_process import RollcallTestCase, eventually
+from rollcall_process import RollcallTestCase, eventually, now_ms
 
 SOON = 15
 HOUR = 3_600_000
@@ -92,6 +93,40 @@ class ClockTests(RollcallTestCase):
         blind = page("rollcall_blind_seconds_total", reason="suspended")
         self.assertAlmostEqual(blind, 7 * 3600, delta=5)
         self.assertEqual(page("rollcall_watching"), 1)
+
+    def test_a_backend_whose_clock_is_behind_is_corrected(self):
+        """D10: two minutes that agree are enough. They pass while the machine sleeps."""
+        behind = 31_000
+        write = lambda path, body, headers=None: self.server.write(
+            f"{path}?source=pod-1", body, headers)
+        for minute in range(3):
+            now = now_ms() + minute * 61_000
+            write("/v1/heartbeat", {"every_seconds": 3600, "sent_at": now - behind})
+            write("/v1/batches", [{"sent_at": now - behind}, {"responder_id": "r-1"}])
+            write("/v1/batches", {"responder_id": "r-1"}, {"Rollcall-Sent-At": str(now - behind)})
+            self.clocks((minute + 1) * 61_000, (minute + 1) * 61_000)
+            if minute < 2:
+                state = ("unsure", "corrected")[minute]
+                eventually(lambda: [
+                    one["state"] for one in self.server.get("/v1/status").json()["clocks"]
+                ] == [state], SOON, state)
+        now = now_ms() + 3 * 61_000
+        skew = self.server.scrape()("rollcall_source_skew_seconds", source="pod-1")
+        self.assertAlmostEqual(skew, behind / 1000, delta=5)
+        # Half a minute ago is now by that clock, and no other.
+        for source, name, ago in (("pod-1", "r-2", 0), ("pod-2", "r-3", behind)):
+            self.server.write(f"/v1/batches?source={source}", {
+                "responder_id": name, "received_at": now - behind})
+            heard = self.server.responder(name)["last_contact_at"]
+            self.assertAlmostEqual(
+                datetime.fromisoformat(heard).timestamp(), (now - ago) / 1000, delta=8)
+        self.assertIn("its times are corrected", self.server.log())
+        text = self.server.get("/v1/status").json()["clocks"][0]["text"]
+        self.assertRegex(text, r"^source pod-1: its clock is 3\d s behind ours; its times are corr")
+        # A kill costs nobody two minutes.
+        self.server.kill()
+        self.server.start()
+        self.assertEqual(self.server.get("/v1/status").json()["clocks"][0]["state"], "corrected")
 
     def test_a_wall_that_is_put_forward_nudges_nobody_again(self):
         phones = Phones(self, self.server, [

@@ -29,6 +29,8 @@ LEFT_OUT = {
     "rollcall_state_lost_timestamp_seconds":
         "RollcallStateLost fires by it, and alerts are annotations of every dashboard",
     "rollcall_names": "whoever reaches a limit shows in rollcall_item_problems_total",
+    "rollcall_source_lag_seconds": "the log, /v1/status and the page say it in a sentence",
+    "rollcall_source_skew_seconds": "the log, /v1/status and the page say it in a sentence",
     "rollcall_times_read_total": "it is looked at once, when a backend is joined",
     "rollcall_chore_duration_seconds":
         "a checkpoint is judged by it; what writes wait for is rollcall_commit_duration_seconds",

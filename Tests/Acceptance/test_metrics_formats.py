@@ -33,6 +33,8 @@ FAMILIES = {
     "rollcall_blind_seconds": "counter",
     "rollcall_last_batch_timestamp_seconds": "gauge",
     "rollcall_feed_up": "gauge",
+    "rollcall_source_skew_seconds": "gauge",
+    "rollcall_source_lag_seconds": "gauge",
     "rollcall_responders": "gauge",
     "rollcall_responders_not_expected": "gauge",
     "rollcall_telemetry_responders": "gauge",

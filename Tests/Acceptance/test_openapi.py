@@ -280,6 +280,8 @@ class TourTests(OpenAPITestCase):
                 self.ask(server, method, target, 200, [item, {**item, "responder_id": "c"}])
                 self.ask(server, method, target, 200, ndjson([item, item]),
                          {"Content-Type": NDJSON})
+                self.ask(server, method, target, 200, [{"sent_at": 1_795_000_000_000}, item],
+                         {"Rollcall-Sent-At": "2026-11-21T00:00:00Z"})
                 self.ask(server, method, target, 400, "{")
                 self.ask(server, method, target, 413, [item] * 21)
                 self.ask(server, method, target, 415, "{}", {"Content-Type": "text/plain"})
@@ -304,6 +306,13 @@ class TourTests(OpenAPITestCase):
 
     def tour_heartbeats(self, server):
         self.ask(server, "POST", "/v1/heartbeat", 200, {"source": "pod-0", "every_seconds": 9.5})
+        self.ask(server, "POST", "/v1/heartbeat", 200, {
+            "every_seconds": 9.5, "sent_at": 1_795_000_000.25})
+        # D10: a time that is none is a problem, and no more.
+        odd = server.request("POST", "/v1/heartbeat", {"every_seconds": 9.5, "sent_at": "soon"})
+        self.check_answer("POST", "/v1/heartbeat", odd)
+        self.assertEqual([one["pointer"] for one in odd.json()["problems"]], ["/sent_at"])
+        self.ask(server, "DELETE", "/v1/heartbeat", 200)
         self.ask(server, "POST", "/v1/heartbeat", 400, "every 10")
         self.ask(server, "POST", "/v1/heartbeat", 413, b" " * ((8 << 20) + 1))
         self.ask(server, "POST", "/v1/heartbeat", 415, "{}", {"Content-Type": "text/plain"})

@@ -121,6 +121,20 @@ class TrueWordsTests(PatchedTestCase):
         self.open(page, self.serve(), "/feeds")
         self.assertRegex(self.words(page, ".part-sight"), r"It watched throughout the last \d+ s\.")
 
+    def test_a_clock_that_is_off_is_named_with_its_source(self):
+        """D10: in the server's own sentence."""
+        page = self.patched(self.serve(), "/feeds", {
+            "/v1/status": """(all) => ({...all, clocks: [{
+                source: 'pod-1', state: 'corrected', skew_seconds: 31.2, correction_seconds: 31,
+                text: 'source pod-1\u202e: its clock is 31 s behind ours; its times are corrected'
+            }]})"""})
+        words = self.words(page, ".part-sources")
+        self.assertIn("source pod-1⟨U+202E⟩: its clock is 31 s behind ours; its times are corrected.",
+                      words)
+        self.assertEqual(self.words(page, "nav .badge"), "1")
+        self.shots(page, "clocks")
+        self.assert_untroubled(page)
+
     def test_an_incident_lasted_until_its_end_and_not_until_now(self):
         page = self.patched(self.serve(SETTINGS), "/alerts?incident=1", {
             "/v1/alerts/history": """(all) => ({...all, incidents: [{

@@ -46,6 +46,7 @@ import Testing
             .erase(.number(7, hash: 1), source: source),
             .heartbeat(source: source, every: Milliseconds(10_001)),
             .heartbeat(source: standard, every: Milliseconds(0)),
+            .skew(source: source, Milliseconds(-31_000)), .skew(source: standard, Milliseconds(12)),
             .clock(step: Milliseconds(-700)), .clock(step: Milliseconds(3_600_000)),
             .store(isFailing: true), .store(isFailing: false), .refused(count: 12),
             .pushed(

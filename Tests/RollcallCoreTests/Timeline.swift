@@ -6,8 +6,8 @@ import Testing
 ///     TIME  WHO WHAT [CLAUSE…] [{members of the body}]  → EXPECTED, EXPECTED
 ///
 /// TIME is what the wall shows. WHO is a responder, several (`41,42`, one array), or one of
-/// `store fails|recovers`, `source [NAME] beats every N`, `refused N`, `clock steps ±N` (TIME is
-/// after the step), `policy WORDS`, `roster IDS [shrink] [part ID [more]]`,
+/// `store fails|recovers`, `source [NAME] beats every N`, `skew NAME ±N` (a minute's, its clock N
+/// behind), `refused N`, `clock steps ±N` (TIME is after the step), `policy WORDS`, `roster IDS [shrink] [part ID [more]]`,
 /// `server says ID FROM to TO [id X] [WHEN]`,
 /// `start`, `stop`, `turn`, `line {…}`; or nobody, to expect only. People report (a batch), are told
 /// or go (facts of the backend), pause, share, are erased. WHEN is `10s ago`, `2s ahead`, or a TIME.
@@ -15,16 +15,18 @@ import Testing
 /// EXPECTED is `41 online [from X] [by ORIGIN]`, `41 not expected`, `blind REASON [ended] [since
 /// TIME]` or `41 #5 late`; with `gaps` also `41 gap open|judged|closed [CAUSE]` and
 /// `41 verdict VERDICT [after CAUSE]`, without the evidence; with `alerts` also
-/// `alert NAME [LABEL=VALUE] STATE VALUE`; with `nudges` `41 nudged` or `41 held because REASON`,
-/// and no statuses. What is left out is the usual: the last status or cause, the origin that the
+/// `alert NAME [LABEL=VALUE] STATE VALUE`; with `skews` also `skew NAME STATE MEASURED CORRECTION`;
+/// with `nudges` `41 nudged` or `41 held because REASON`, and no statuses. What is left out is the usual: the last status or cause, the origin that the
 /// status most often has, the line's time. Source: house style 23.
 @discardableResult
 func timeline(
     _ text: String, updates: Bool = false, gaps: Bool = false, alerts: Bool = false,
-    nudges: Bool = false, sourceLocation: SourceLocation = #_sourceLocation
+    nudges: Bool = false, skews: Bool = false,
+    sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> Engine {
     var script = Script()
     if gaps { script.kinds.append("gap") }
+    if skews { script.kinds.append("skew") }
     if alerts || nudges {
         script.kinds = (alerts ? ["alert"] : []) + (nudges ? ["nudge"] : [])
     }
@@ -86,6 +88,9 @@ struct Script {
             let source = name == "beats" ? "" : #""source":"\#(name)","#
             let every = try Self.span(words.some())
             add("heartbeat", "{\(source)\"every_seconds\":\(Double(every) / 1000)}")
+        case "skew":
+            let name = try words.some()
+            add("skew", "{\"skew_ms\":\(try Self.span(words.some()))}", source: name)
         case "refused": add("refused", "{\"count\":\(try words.some())}")
         case "clock":
             try words.demand("steps")
@@ -191,6 +196,12 @@ struct Script {
             return print("blind", "\(span),\"reason\":\"\(reason)\"")
         }
         if who == "alert" { return try expectAlert(&words) }
+        if who == "skew" {
+            let (name, state) = (try words.some(), try words.some())
+            let (skew, added) = (try Self.span(words.some()), try Self.span(words.some()))
+            let spans = #""skew_ms":\#(skew),"correction_ms":\#(added)"#
+            return print("skew", #""source":"\#(name)","state":"\#(state)",\#(spans)"#)
+        }
         if words.take("gap") || words.take("verdict") { return try expectGap(who, part) }
         if words.take("nudged") { return try expectNudge(who, "send", &words) }
         if words.take("held") { return try expectNudge(who, "hold", &words) }

@@ -147,10 +147,23 @@ final class ExportStory {
         try commit([.policy(Self.policy(offlineAfter: 240))])
         try commit([try batch(#"{"responder_id":"r-3","install_id":"i-2"}"#)], after: 200)
         for _ in 0..<40 { try commit([]) }
+        try skew()
         try commit([.stop])
         try checkpoint()
         try commit([.start()], after: 300)
         for _ in 0..<5 { try commit([], after: 60) }
+    }
+
+    /// A source whose clock turns out to be half a minute behind, and is believed.
+    private func skew() throws {
+        let source = Array("backend-1".utf8)
+        try commit([.skew(source: source, Milliseconds(31_000))])
+        try commit([.skew(source: source, Milliseconds(31_200))], after: 60)
+        let received = wall.milliseconds - 31_500
+        try commit([
+            try batch(
+                #"{"responder_id":"r-4","received_at":\#(received)}"#, source: "backend-1")
+        ])
     }
 
     private func roster() throws {

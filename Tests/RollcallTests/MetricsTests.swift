@@ -29,6 +29,12 @@ import Testing
         _ = engine.fold(.start(), at: Self.start)
         let source = Array("pod \"a\"".utf8)
         _ = engine.fold(.heartbeat(source: source, every: .seconds(3600)), at: Self.start)
+        _ = engine.fold(.skew(source: source, Milliseconds(31_020)), at: Self.start)
+        let arrival = Timestamp(milliseconds: Self.start.milliseconds)
+        edge.clocks.note(
+            Array("pod b".utf8), sentAt: nil, receivedAt: arrival - Milliseconds(12_100),
+            arrival: arrival)
+        for elapsed: Int64 in [0, 60_000] { _ = edge.clocks.takeMinute(at: elapsed) }
         let input = try post(
             .batch,
             #"""
@@ -269,6 +275,10 @@ private let expectedPage = #"""
     # TYPE rollcall_feed_up gauge
     # HELP rollcall_feed_up 1 while the declared source beats.
     …{source…} pod \"a\" 1
+    # TYPE rollcall_source_skew_seconds gauge
+    # UNIT rollcall_source_skew_seconds seconds
+    # HELP rollcall_source_skew_seconds By how much the clock of a source that sends sent_at is behind ours.
+    …{source…} pod \"a\" 31.02
     # TYPE rollcall_responders gauge
     # HELP rollcall_responders Responders expected to report, by region and status.
     …{region="default",status…} ONLINE 0, DEGRADED 0, UNKNOWN 0, OFFLINE 1
@@ -483,6 +493,11 @@ private let expectedPage = #"""
     # HELP rollcall_times_read Times that were read, by what they were taken for; numbers are told by \#
     magnitude.
     …_total{form…} rfc3339 0, seconds 0, milliseconds 3
+    # TYPE rollcall_source_lag_seconds gauge
+    # UNIT rollcall_source_lag_seconds seconds
+    # HELP rollcall_source_lag_seconds Smallest lag of received_at in a minute; of sources that do not \#
+    send sent_at.
+    …{source…} pod b 12.1
     # TYPE rollcall_http_requests counter
     # HELP rollcall_http_requests HTTP requests answered.
     …_total{route="batches",code…} 200 1, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, \#

@@ -149,6 +149,16 @@ import Testing
         #expect(try told("").contains("s. Nobody was told; no receiver is set for it. Rollcall"))
     }
 
+    @Test func `D10: a clock that is off is told below the watch`() throws {
+        let one = #"{"source":"pod-1","state":"corrected","text":"source pod-1: its clock is off"}"#
+        let other = #"{"source":"pod-2","state":"late","text":"times from pod-2 arrive late"}"#
+        let status = Self.blind.replacing(
+            #""sources":[]}"#, with: #""sources":[],"clocks":[\#(one),\#(other)]}"#)
+        let text = try Self.print(Self.answers(status), limit: 1)
+        #expect(text.contains("\nsource pod-1: its clock is off.\nand 1 more clocks\n\n"))
+        #expect(!text.contains("pod-2"))
+    }
+
     @Test func `D1: that nobody has been reached comes before everything else`() throws {
         func first(_ members: String) throws -> String {
             let status = Self.blind.replacing(

@@ -130,7 +130,7 @@ struct AlertHistory {
                 drafts[mute.incident, default: AlertIncident()].mutes.append((at, mute))
                 seek(mute)
             }
-        case .status, .gap, .nudge, .wake, .blind, .update: break
+        case .status, .gap, .nudge, .wake, .blind, .skew, .update: break
         }
         return false
     }

@@ -24,17 +24,24 @@ struct DocumentFields {
         return own + tree.elements.reduce(members) { $0 + places($1) }
     }
 
-    /// The answer with what is named behind its own members.
+    /// The answer with what is named behind its own members, or among the problems that it has.
     func answer(_ response: HTTPResponse) -> HTTPResponse {
         guard !named.isEmpty, let end = response.body.lastIndex(of: UInt8(ascii: "}")) else {
             return response
         }
-        var more = Array(",\"problems\":".utf8)
+        var list: [UInt8] = []
         JSONTree.list(
             named.map { ["index": 0, "pointer": .text($0.pointer), "detail": .text($0.detail)] }
-        ).append(to: &more)
+        ).append(to: &list)
         var response = response
-        response.body.insert(contentsOf: more, at: end)
+        // No text can hold this: its quotes would be escaped.
+        let key = Array("\"problems\":[".utf8)
+        if let own = response.body.firstRange(of: key) {
+            response.body.insert(
+                contentsOf: list.dropFirst().dropLast() + [UInt8(ascii: ",")], at: own.upperBound)
+        } else {
+            response.body.insert(contentsOf: Array(",\"problems\":".utf8) + list, at: end)
+        }
         return response
     }
 }

@@ -53,10 +53,10 @@ extension OpenAPI {
     /// Of answers to small documents: what they hold that nobody knows.
     static let unknownFields: JSONTree = [
         "problems": described(
-            "Unknown fields of the body, if there are any.",
+            "Unknown fields of the body, and a `sent_at` that cannot be read, if there are any.",
             [
                 "type": "array", "items": schema("Note"),
-                "maxItems": .integer(Int64(UnknownField.namedMax)),
+                "maxItems": .integer(Int64(UnknownField.namedMax + 1)),
             ])
     ]
     private static let problemNames = problem.names
@@ -81,7 +81,8 @@ extension OpenAPI {
             "One thing that was not taken.", required: ["index", "pointer", "detail"],
             [
                 "index": described("The item's place in the body, from 0.", count),
-                "pointer": described("The field, as a JSON pointer from the item on.", text),
+                "pointer": described(
+                    "The field, as a JSON pointer from the item on; empty for a header's.", text),
                 "detail": text,
             ])
     }

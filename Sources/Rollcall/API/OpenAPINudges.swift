@@ -38,7 +38,7 @@ extension OpenAPI {
             \(WakeCall.membersMax) are looked at; `beyond` counts the rest. A circle that nobody is \
             in has none. Who they are (`decisions`) is told to tokens with the scope `read` alone.
             """,
-            parameters: ["source", "strict"].map { reference("parameters", $0) },
+            parameters: ["source", "sentAt", "strict"].map { reference("parameters", $0) },
             body: reference("requestBodies", "WakeRequest"),
             answers: ["200": answer("Committed.", schema("WakeAnswer"), example: Samples.wakes)],
             problems: [422, 429])

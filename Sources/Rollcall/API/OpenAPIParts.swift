@@ -38,6 +38,17 @@ extension OpenAPI {
                     ["type": "boolean", "default": false])
             ),
             (
+                "sentAt",
+                [
+                    "name": .text(RequestSending.field), "in": "header",
+                    "description": """
+                    When this request is sent, by the clock that tells `received_at` and `at`, anew \
+                    at each attempt: a clock that is off is told from a way that is long. Heartbeats \
+                    and bodies of several items may say `sent_at` themselves, which wins.
+                    """, "schema": schema("Time"),
+                ]
+            ),
+            (
                 "shrink",
                 inQuery(
                     "shrink", "Takes a roster also if it retires most people.", words(["allow"]))
@@ -99,16 +110,18 @@ extension OpenAPI {
         var line: [UInt8] = []
         sample.append(to: &line)
         let one = schema(name)
+        let several: JSONTree = ["anyOf": [one, schema("Sending")]]
         return [
             "required": true,
             "description": """
             At most \(ScanLimits().itemsMax) items and \(HTTPLimits().bodyBytesMax >> 20) MiB, \
             unless the settings `limits.items` and `limits.body` say otherwise. Without a type \
-            or form-encoded, a body is read as JSON. No content coding is understood.
+            or form-encoded, a body is read as JSON. No content coding is understood. The first of \
+            several objects may be `{"sent_at": …}` alone: it is no item.
             """,
             "content": [
                 "application/json": [
-                    "schema": ["oneOf": [one, ["type": "array", "items": one]]],
+                    "schema": ["oneOf": [one, ["type": "array", "items": several]]],
                     "examples": [
                         "one": ["value": sample], "several": ["value": [sample]],
                     ],

@@ -52,6 +52,7 @@ extension OpenAPI {
         type: "application/problem+json", example: Samples.refusal)
     private static let source = reference("parameters", "source")
     private static let strict = reference("parameters", "strict")
+    private static let sentAt = reference("parameters", "sentAt")
 
     private static var postBatches: JSONTree {
         operation(
@@ -60,7 +61,7 @@ extension OpenAPI {
             What phones sent with their locations, forwarded by the backend; a batch is contact. \
             It enrols somebody unknown ON_DUTY in region `default` unless it says otherwise.
             """,
-            parameters: [source, strict], body: reference("requestBodies", "Batches"),
+            parameters: [source, strict, sentAt], body: reference("requestBodies", "Batches"),
             answers: ["200": verdict], problems: [429], details: [422: refusal])
     }
 
@@ -71,7 +72,7 @@ extension OpenAPI {
             Evidence, not orders: `to: ONLINE` is contact at `at`; `DEGRADED` and `OFFLINE` are \
             adopted if worse than what is known and later than the last contact.
             """,
-            parameters: [source, strict], body: reference("requestBodies", "Transitions"),
+            parameters: [source, strict, sentAt], body: reference("requestBodies", "Transitions"),
             answers: ["200": verdict], problems: [429], details: [422: refusal])
     }
 
@@ -82,7 +83,7 @@ extension OpenAPI {
             None of them is contact. A duty state told here wins over one in batches received \
             within 60 s after it. Naming an erased person takes them up again.
             """,
-            parameters: [source, strict], body: reference("requestBodies", "Facts"),
+            parameters: [source, strict, sentAt], body: reference("requestBodies", "Facts"),
             answers: ["200": verdict], problems: [429], details: [422: refusal])
     }
 
@@ -94,8 +95,8 @@ extension OpenAPI {
             the last without `more`, no 10 minutes apart, another `roster` each time.
             """,
             parameters: [
-                source, strict, reference("parameters", "roster"), reference("parameters", "more"),
-                reference("parameters", "shrink"),
+                source, strict, sentAt, reference("parameters", "roster"),
+                reference("parameters", "more"), reference("parameters", "shrink"),
             ], body: reference("requestBodies", "Facts"),
             answers: ["200": verdict], problems: [429],
             details: [
@@ -115,7 +116,7 @@ extension OpenAPI {
             Promises a write every `every_seconds`; any write of the source counts. Once 2.5 of \
             them are missing of every source, the watch is blind and says so.
             """,
-            parameters: [source, strict], body: reference("requestBodies", "Heartbeat"),
+            parameters: [source, sentAt, strict], body: reference("requestBodies", "Heartbeat"),
             answers: ["200": answer("Committed.", schema("HeartbeatAnswer"))],
             problems: [422],
             details: [

@@ -69,8 +69,8 @@ extension OpenAPI {
 
     static var present: JSONTree {
         [
-            "StatusAnswer": statusAnswer, "Source": source, "StoreStanding": store,
-            "StateLoss": stateLoss,
+            "StatusAnswer": statusAnswer, "Source": source, "SourceClock": sourceClock,
+            "StoreStanding": store, "StateLoss": stateLoss,
             "ReceiverStanding": receiver, "StatusHistory": statusHistory, "Region": region,
             "RegionList": object(
                 "Some regions.", required: ["as_of", "regions", "next", "truncated"],
@@ -102,6 +102,11 @@ extension OpenAPI {
             "sources": [
                 "type": "array", "items": schema("Source"),
                 "maxItems": .integer(Int64(Feed.sourcesMax)),
+            ],
+            "clocks": [
+                "type": "array", "items": schema("SourceClock"),
+                "maxItems": .integer(Int64(2 * Feed.sourcesMax)),
+                "description": "Sources whose clocks are off, or whose times lag.",
             ],
             "store": schema("StoreStanding"),
             "alerts": counts(
@@ -161,6 +166,29 @@ extension OpenAPI {
             "last_beat_at": instant,
         ]
         return object("A declared source.", required: members.names, members)
+    }
+
+    private static var sourceClock: JSONTree {
+        let states = SkewState.allCases.filter { $0 != .right && $0 != .unmeasured }.map(\.word)
+        let seconds: JSONTree = ["type": "number"]
+        let members: JSONTree = [
+            "source": schema("Name"),
+            "state": described(
+                "`late`: it does not say when it sends, so that nobody can tell a clock that is "
+                    + "behind from times that are forwarded late.",
+                words(states + [ClockJSON.late])),
+            "skew_seconds": described(
+                "By how much its clock was behind ours in the last minute; below 0 ahead. Not of "
+                    + "`late`.", seconds),
+            "correction_seconds": described(
+                "What is added to its `received_at` and `at`. Not of `late`.", seconds),
+            "lag_seconds": described(
+                "The smallest lag of its `received_at` in a minute. Of `late` alone.", seconds),
+            "text": described("All of it in plain words.", text),
+        ]
+        return object(
+            "A source whose clock is off, or whose times lag.",
+            required: ["source", "state", "text"], members)
     }
 
     private static var store: JSONTree {

@@ -36,6 +36,9 @@ extension OpenAPI {
             ],
             "Batch": batch, "Telemetry": telemetry, "Update": update, "Transition": transition,
             "Facts": facts, "Heartbeat": heartbeat,
+            "Sending": object(
+                "When the body is sent; only as the first of several.", required: ["sent_at"],
+                ["sent_at": schema("Time")]),
         ]
     }
 
@@ -147,6 +150,7 @@ extension OpenAPI {
                     "minimum": .integer(Int64(Router.everySeconds.lowerBound)),
                     "maximum": .integer(Int64(Router.everySeconds.upperBound)),
                 ],
+                "sent_at": described("Instead of the header's.", schema("Time")),
             ])
     }
 

@@ -47,7 +47,8 @@ enum StatusJSON {
         let standing = NudgeStanding(view.engine, store: 0)
         let settings = edge.settings
         return [
-            "store": store(view.store), "alerts": alerts(view),
+            "clocks": ClockJSON.list(view.engine, edge), "store": store(view.store),
+            "alerts": alerts(view),
             "nobody_reached": view.store.unreached.tree,
             "nudges": [
                 "mode": AlertJSON.word(standing.mode.word),

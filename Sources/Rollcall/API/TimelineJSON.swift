@@ -30,6 +30,7 @@ enum TimelineJSON {
         case .alert(let at, _): begin(at, "alert", to: &body)
         case .notice(let at, _): begin(at, "notice", to: &body)
         case .mute(let at, _): begin(at, "mute", to: &body)
+        case .skew(let at, _): begin(at, "skew", to: &body)
         case .update(let at, _, _, _): begin(at, "update", to: &body)
         }
         body.append(UInt8(ascii: "}"))

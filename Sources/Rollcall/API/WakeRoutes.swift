@@ -57,6 +57,8 @@ extension Router {
         } catch {
             return answer(Self.unprocessable("not understood"), InputFigures())
         }
+        let sending = RequestSending(request)
+        note(sending, of: source)
         let event = Event.wake(.circle(call.circle, viewer: call.viewer), source: source)
         let isReader = opens(.read, request)
         write(event, request, answer, by: source) { [keeper] receipt in
@@ -64,9 +66,20 @@ extension Router {
             keeper.ask { view in
                 let counts = Self.wakes(call.circle, receipt, view.engine.policy.nudges.mode)
                 let tree = isReader ? counts.with(Self.members(receipt, view.engine)) : counts
-                answer(.json(AlertJSON.bytes(tree)), InputFigures())
+                answer(
+                    .json(AlertJSON.bytes(tree.with(Self.problems(sending)))), sending.figures)
             }
         }
+    }
+
+    /// What of a request that brings no item cannot be read, if there is anything.
+    private static func problems(_ sending: RequestSending) -> JSONTree {
+        guard let problem = sending.problem else { return [:] }
+        let note: JSONTree = [
+            "index": .integer(Int64(problem.index)), "pointer": .text(problem.pointer),
+            "detail": .text(problem.detail),
+        ]
+        return ["problems": .list([note])]
     }
 
     private static func wakes(

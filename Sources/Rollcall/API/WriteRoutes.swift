@@ -28,7 +28,7 @@ extension Router {
         } catch {
             return answer(Self.refusal(error), InputFigures())
         }
-        let scan: ScanResult
+        var scan: ScanResult
         do throws(ScanError) {
             scan = try ItemScanner.scan(
                 request.body.span, kind: kind, format: Self.format(request.contentType) ?? .json,
@@ -37,9 +37,15 @@ extension Router {
             admission.leave(place)
             return answer(Self.refusal(error), InputFigures())
         }
+        let sending = RequestSending(request, body: scan.sentAt)
+        note(sending, of: source, receivedAt: scan.receivedAt)
         var input = InputFigures()
+        if scan.sentAt == .untold {
+            if let problem = sending.problem { scan.note(problem) }
+            if case .at(_, let form) = sending.said { input.addTime(form) }
+        }
         input.add(scan)
-        keeper.write(event(scan, source)) { [admission, input] outcome in
+        keeper.write(event(scan, source)) { [admission, input, scan] outcome in
             admission.leave(place)
             switch outcome {
             case .committed(let receipt):
@@ -58,7 +64,7 @@ extension Router {
     }
 
     /// What a heartbeat's body may say.
-    private static var heartbeatFields: [String] { ["source", "every_seconds"] }
+    private static var heartbeatFields: [String] { ["source", "every_seconds", "sent_at"] }
 
     /// Arms or disarms a source's dead-man's switch (B2).
     func postHeartbeat(
@@ -71,6 +77,7 @@ extension Router {
         }
         var source = asked
         var every = Milliseconds(0)
+        var sending: RequestSending?
         if request.method == "POST" {
             if let refusal = Self.bulk(request) { return answer(refusal, InputFigures()) }
             let body: ReplayBody
@@ -90,6 +97,9 @@ extension Router {
             every = Milliseconds(Int64((seconds * 1000).rounded()))
             source = body.source ?? asked
             guard Self.isName(source) else { return answer(Self.badSource, InputFigures()) }
+            let said = RequestSending(request, body: body.sentAt)
+            note(said, of: source)
+            sending = said
         }
         let place: Admission.Place
         do throws(Admission.Refusal) {
@@ -97,11 +107,18 @@ extension Router {
         } catch {
             return answer(Self.refusal(error), InputFigures())
         }
-        keeper.write(.heartbeat(source: source, every: every)) { [admission] outcome in
+        keeper.write(.heartbeat(source: source, every: every)) { [admission, sending] outcome in
             admission.leave(place)
             switch outcome {
             case .committed(let receipt) where receipt.accepted == 1:
-                answer(.json(Array("{\"accepted\":1}\n".utf8)), InputFigures())
+                var body: [UInt8] = []
+                JSONWriter.raw("{\"accepted\":1", to: &body)
+                if let problem = sending?.problem {
+                    JSONWriter.raw(",\"problems\":", to: &body)
+                    Self.append([problem], to: &body)
+                }
+                JSONWriter.raw("}\n", to: &body)
+                answer(.json(body), sending?.figures ?? InputFigures())
             case .committed:
                 answer(
                     .problem(

@@ -44,7 +44,15 @@ struct StatusPage {
         let moment = "\(style.moment(asOf)) \(style.zone(asOf))"
         let batch = status["last_batch_at"]?.instant.map { "last batch \(ago($0))" }
         let text = "\(word) \(moment); \(batch ?? "no batch ever came"). \(sources)"
-        return lines + ConsoleText.wrapped(text, style.columns)
+        return lines + ConsoleText.wrapped(text, style.columns) + clocks
+    }
+
+    /// Sources whose clocks are off, or whose times lag: a sentence each, as the server tells it.
+    private var clocks: [String] {
+        let told = (status["clocks"]?.elements ?? []).compactMap { $0["text"]?.shown }
+        var lines = told.prefix(limit).flatMap { ConsoleText.wrapped("\($0).", style.columns) }
+        if told.count > limit { lines.append("and \(told.count - limit) more clocks") }
+        return lines
     }
 
     /// What comes before everything else: nobody knows of what must be known (D1).

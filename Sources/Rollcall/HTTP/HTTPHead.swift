@@ -184,6 +184,8 @@ struct HTTPHead {
             request.acceptEncoding = joined(request.acceptEncoding, text(value, valueSize))
         case 16 where isName(name, "content-encoding"):
             request.contentEncoding = joined(request.contentEncoding, text(value, valueSize))
+        case 16 where isName(name, "rollcall-sent-at"):
+            request.sentAt = single(request.sentAt, text(value, valueSize))
         case 17 where isName(name, "transfer-encoding"):
             if hasTransferEncoding { found(.repeated) }
             hasTransferEncoding = true

@@ -25,6 +25,8 @@ package struct HTTPRequest: Sendable {
     package var origin: String?
     /// `Authorization`, if sent. A secret: never log it.
     package var authorization: String?
+    /// `Rollcall-Sent-At`, if sent: when the client sent the request.
+    package var sentAt: String?
     /// The whole body; empty while the request is judged by its head.
     package var body: [UInt8]
 

@@ -28,6 +28,8 @@ enum EventCode {
     /// The final outcome of a push.
     static let pushed: UInt8 = 32
     static let wake: UInt8 = 33
+    /// What a minute says of a source's clock.
+    static let skew: UInt8 = 34
 }
 
 /// A row of the journal as the keeper holds it until it is committed.
@@ -119,6 +121,8 @@ package struct PendingTurn {
         case .erase(let person, let source): return erase(person, source, &engine, at: instant)
         case .heartbeat(let source, let every):
             append(EventCode.heartbeat, Self.number(every.count) + source, &engine)
+        case .skew(let source, let skew):
+            append(EventCode.skew, Self.number(skew.count) + source, &engine)
         case .clock(let step): append(EventCode.clock, Self.number(step.count), &engine)
         case .store(let isFailing): append(EventCode.store, [isFailing ? 1 : 0], &engine)
         case .refused(let count):
@@ -316,6 +320,9 @@ struct JournalReplay {
         case EventCode.heartbeat:
             guard let every = number(body) else { return nil }
             return .heartbeat(source: Array(body.dropFirst(8)), every: Milliseconds(every))
+        case EventCode.skew:
+            guard let skew = number(body) else { return nil }
+            return .skew(source: Array(body.dropFirst(8)), Milliseconds(skew))
         case EventCode.clock: return number(body).map { .clock(step: Milliseconds($0)) }
         case EventCode.store: return body.first.map { .store(isFailing: $0 == 1) }
         case EventCode.refused:

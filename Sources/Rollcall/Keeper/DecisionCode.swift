@@ -10,6 +10,7 @@ struct DecisionCode {
     static let mute: UInt8 = 6
     static let nudge: UInt8 = 7
     static let wake: UInt8 = 8
+    private static let skew: UInt8 = 9
     /// Stands for NOT_EXPECTED in a status row.
     private static let notExpected: UInt8 = 255
 
@@ -64,6 +65,11 @@ struct DecisionCode {
             responder = Int64(number + 1)
             self.at = at
             body = PendingTurn.number(push)
+        case .skew(let at, let report):
+            kind = Self.skew
+            responder = 0
+            self.at = at
+            body = report.journalBytes
         case .update(let at, _, _, _):
             preconditionFailure("updates are decided aloud in replays only, at \(at)")
         }
@@ -102,6 +108,7 @@ struct DecisionCode {
         case (wake, 8):
             let push = row.body.reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
             return .wake(at: at, number: number, push: push)
+        case (skew, _): return SkewReport(journalBytes: Array(row.body)).map { .skew(at: at, $0) }
         default: return nil
         }
     }

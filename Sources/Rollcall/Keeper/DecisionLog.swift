@@ -52,6 +52,7 @@ struct DecisionLog: Sendable {
             case .alert(_, let report): tell(report)
             case .blind(let at, let begins, let since, let reason):
                 tell(reason, begins: begins, since: since, at: at, engine)
+            case .skew(_, let report): tell(report)
             case .gap, .nudge, .wake, .notice, .mute, .update: break
             }
         }
@@ -149,6 +150,38 @@ struct DecisionLog: Sendable {
         metadata["for_ms"] = "\(max(0, (at - since).count))"
         metadata["watching"] = "\(!engine.watch.isBlind)"
         log.info("a blind window ended", metadata: metadata)
+    }
+
+    // MARK: - Clocks
+
+    private func tell(_ report: SkewReport) {
+        var metadata: Logger.Metadata = [
+            "skew_ms": "\(report.skew.count)", "correction_ms": "\(report.correction.count)",
+        ]
+        Self.add("source", report.source, to: &metadata)
+        switch report.state {
+        case .right: log.info("the clock of a source is right again", metadata: metadata)
+        case .unmeasured:
+            log.info("the clock of a source is not known any more", metadata: metadata)
+        case .unsure: log.warning("the clock of a source may be off", metadata: metadata)
+        case .corrected:
+            log.warning("the clock of a source is off: its times are corrected", metadata: metadata)
+        case .tooFar:
+            log.warning(
+                "the clock of a source is off by more than is corrected", metadata: metadata)
+        }
+    }
+
+    /// Tells of a source that does not say when it sends, and whose times lag, or no more.
+    static func tell(_ change: SourceClocks.Change, _ log: Logger) {
+        var metadata: Logger.Metadata = ["lag_ms": "\(change.lag.count)"]
+        add("source", change.source, to: &metadata)
+        guard change.isLate else {
+            return log.info("the times of a source lag no more", metadata: metadata)
+        }
+        log.warning(
+            "the times of a source lag: its clock is behind, or it forwards late; sent_at tells which",
+            metadata: metadata)
     }
 
     private static func add(_ name: String, _ value: [UInt8], to metadata: inout Logger.Metadata) {

@@ -17,4 +17,13 @@ extension Keeper {
         usleep(UInt32(min(early.count, Self.sleepMax) * 1000))
         return ClockReading.now()
     }
+
+    /// Hands over what a minute says of the clocks of sources, once it is over (D10).
+    func measureClocks(_ clock: ClockReading, at now: RunningTime, _ pending: inout PendingTurn) {
+        guard let verdict = edge.clocks.takeMinute(at: clock.elapsed) else { return }
+        for skew in verdict.skews {
+            _ = pending.fold(.skew(source: skew.source, skew.span), into: &engine, at: now)
+        }
+        for change in verdict.changes { DecisionLog.tell(change, log) }
+    }
 }

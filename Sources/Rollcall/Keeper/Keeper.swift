@@ -347,7 +347,9 @@ package final class Keeper: @unchecked Sendable {
             log.warning("the wall clock stepped", metadata: ["step_ms": "\(step)"])
             hasWallStepped = true
             _ = pending.fold(.clock(step: Milliseconds(step)), into: &engine, at: now)
+            edge.clocks.discard()
         }
+        measureClocks(clock, at: now, &pending)
         let refused = refusals()
         if refused > refusalsSeen {
             _ = pending.fold(.refused(count: refused - refusalsSeen), into: &engine, at: now)

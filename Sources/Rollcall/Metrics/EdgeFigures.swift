@@ -120,6 +120,8 @@ package final class EdgeFigures: Sendable {
     ]
 
     private let state = Mutex(State())
+    /// What requests say about the clocks of their sources.
+    package let clocks = SourceClocks()
 
     /// Figures that are all 0.
     package init() {}
@@ -216,6 +218,7 @@ package final class EdgeFigures: Sendable {
         // Written from a copy: the lock is held for as long as some arrays take to be retained.
         let state = state.withLock { $0 }
         state.input.append(to: &page)
+        clocks.append(to: &page)
         Self.appendRequests(state, to: &page)
         page.family(
             "rollcall_commit_duration_seconds", .histogram, "Time that a commit of the store took.")
@@ -310,6 +313,9 @@ package struct InputFigures: Equatable, Sendable {
 
     /// Adds fields that were dropped for their names.
     package mutating func addPrivateFields(_ count: Int) { privateFieldsDropped += count }
+
+    /// Adds a time that stood elsewhere than in an item.
+    mutating func addTime(_ form: TimeForm) { timesRead[Int(form.rawValue)] += 1 }
 
     /// Adds what the engine did not take.
     package mutating func add(_ receipt: Receipt) {

@@ -4,6 +4,7 @@ extension Engine {
     /// is over (F7). True if one began or ended.
     mutating func settleBlindness() -> Bool {
         feed.judge(now: watch.now)
+        tell(feed.skews.expire(now: watch.now))
         writes.expire(now: watch.now)
         // Most instants know nothing of it.
         guard

@@ -9,7 +9,7 @@ extension Engine {
         _ item: Item, _ list: ItemList, _ index: Int, _ number: Int, _ receipt: inout Receipt
     ) {
         let oldest = watch.wallNow - Self.agedAfter
-        let told = item.toldAt ?? watch.wallNow
+        let told = toldAt(of: item) ?? watch.wallNow
         if told < oldest { receipt.note(aged: index) }
         let instant = watch.told(max(told, oldest))
         receipt.accepted += 1

@@ -137,6 +137,7 @@ extension Engine {
             }
         }
         expect(feed.sources.count <= Feed.sourcesMax, "sources")
+        expect(feed.skews.sources.count <= Feed.sourcesMax, "clocks of sources")
         expect(watch.windows.count <= Watch.windowsMax, "blind windows")
         let windows = zip(watch.windows, watch.windows.dropFirst())
         expect(windows.allSatisfy { $0.end < $1.start }, "blind windows ascend, apart")

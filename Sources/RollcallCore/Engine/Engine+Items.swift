@@ -127,9 +127,12 @@ extension Engine {
 
     /// When the backend heard the phone, by the wall and in watched time.
     func arrival(of item: Item) -> (received: Timestamp, instant: WatchedTime) {
-        let received = min(item.toldAt ?? watch.wallNow, watch.wallNow)
+        let received = min(toldAt(of: item) ?? watch.wallNow, watch.wallNow)
         return (received, watch.told(received))
     }
+
+    /// The time that an item tells, by our clock (D10); nil if it tells none.
+    func toldAt(of item: Item) -> Timestamp? { item.toldAt.map { $0 + correction } }
 
     /// Takes the updates of a batch; its highest sequence, or nil if it is a repeated one.
     mutating func take(
@@ -176,7 +179,9 @@ extension Engine {
 
     /// A batch of which nothing is new proves contact only by a later `received_at` (I4, F13).
     private func provesContact(_ item: Item, _ person: Responder, _ instant: WatchedTime) -> Bool {
-        guard let toldAt = item.toldAt, toldAt - watch.wallNow <= Self.skewMax else { return false }
+        guard let toldAt = toldAt(of: item), toldAt - watch.wallNow <= Self.skewMax else {
+            return false
+        }
         return instant > person.lastContact
     }
 

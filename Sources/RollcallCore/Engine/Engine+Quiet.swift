@@ -91,13 +91,14 @@ extension Engine {
     }
 
     /// Folds batch `item` about person `number` in a calm, as `fold` and `settle` would. False, and
-    /// nothing but the time has changed, if it is not a quiet one. Nobody asks who sent it while no
-    /// source is declared.
+    /// nothing but the time has changed, if it is not a quiet one. `source` may be nil while nobody
+    /// asks who sent it.
     package mutating func foldInCalm(
         _ item: Item, of list: ItemList, _ number: Int, source: [UInt8]?, at instant: RunningTime,
         _ receipt: inout Receipt
     ) -> Bool {
         watch.now = max(watch.now, instant)
+        correction = source.map { feed.skews.correction(of: $0) } ?? Milliseconds(0)
         let told = arrival(of: item)
         guard isQuiet(item, list.bytes.span, number, told.instant) else { return false }
         var person = roster[number]

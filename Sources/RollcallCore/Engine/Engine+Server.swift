@@ -18,7 +18,7 @@ extension Engine {
         }
         receipt.accepted += 1
         counters.serverTransitions[Int(from.rawValue) * 4 + Int(to.rawValue)] += 1
-        let toldAt = min(item.toldAt ?? watch.wallNow, watch.wallNow)
+        let toldAt = min(toldAt(of: item) ?? watch.wallNow, watch.wallNow)
         let instant = watch.told(toldAt)
         edit(number) { engine, person in
             let isNew = person.lastRow == 0

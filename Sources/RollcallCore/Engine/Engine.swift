@@ -49,6 +49,8 @@ package struct Engine: Sendable {
     package var isMeasuring = true
 
     var namesRefused: FactSet = []
+    /// What is added to the times of whoever sent what is being folded.
+    var correction = Milliseconds(0)
     var writes = WriteWindow()
     var isStoreFailing = false
     /// When people are late, dark, too old or forgotten.
@@ -206,6 +208,7 @@ package struct Engine: Sendable {
     ) {
         watch.now = instant
         guard hasBegun else { return }
+        tell(feed.skews.expire(now: instant))
         watch.lose(reason, since: since)
         stall.didNotRun(instant - since)
         if instant - since >= Watch.graceFrom {
@@ -236,8 +239,11 @@ package struct Engine: Sendable {
             if !feed.sources.isEmpty { stall.end() }
             let isKnown = feed.sources.contains { $0.name == source }
             receipt.accepted = isKnown || every.count == 0 ? 1 : 0
+        case .skew(let source, let skew):
+            tell([feed.skews.measure(source, skew, now: watch.now)].compactMap(\.self))
         case .clock(let step):
             watch.step(step)
+            tell(feed.skews.step(step))
             if step > NudgeDesk.stepMax { freezeNudges() }
         case .store(let isFailing): isStoreFailing = isFailing
         case .refused(let count): writes.add(refused: count, now: watch.now)
@@ -257,10 +263,17 @@ package struct Engine: Sendable {
         return receipt
     }
 
-    /// A write is a beat of its source (B2) and counts against the refused ones (B1).
+    /// A write is a beat of its source (B2) and counts against the refused ones (B1). The times that it
+    /// tells are by its source's clock (D10).
     private mutating func wrote(_ source: [UInt8]) {
         writes.add(taken: 1, now: watch.now)
         feed.wrote(source, now: watch.now)
+        correction = feed.skews.correction(of: source)
+    }
+
+    /// Tells what changed about the clocks of sources.
+    mutating func tell(_ skews: [SkewReport]) {
+        for report in skews { decisions.append(.skew(at: watch.wallNow, report)) }
     }
 
     /// The number of a journal row that is not an item's.
@@ -280,7 +293,7 @@ package struct Engine: Sendable {
                 .nudge(_, let number, _), .wake(_, let number, _):
                 previous = roster[number].lastDecision
                 roster[number].lastDecision = nextDecision
-            case .alert, .notice, .mute, .blind, .update: break
+            case .alert, .notice, .mute, .blind, .skew, .update: break
             }
             defer { nextDecision += 1 }
             return NumberedDecision(decision: decision, id: nextDecision, previous: previous)

@@ -6,10 +6,11 @@ extension Event {
     /// Writes refused between two turns.
     private static let refusedMax = 1_000_000_000
 
-    /// False for a heartbeat, or a count of refused writes, that nobody can have told.
+    /// False for a heartbeat, a skew, or a count of refused writes, that nobody can have told.
     package var isCredible: Bool {
         switch self {
         case .heartbeat(_, let every): (0...Self.spanMax).contains(every.count)
+        case .skew(_, let skew): skew.count.magnitude <= UInt64(SourceSkews.skewMax)
         case .refused(let count): (0...Self.refusedMax).contains(count)
         case .items, .roster, .erase, .clock, .store, .policy, .silence, .drill, .outcome, .pushed,
             .wake, .turn, .start, .stop:

@@ -8,6 +8,8 @@ package enum Event: Sendable {
     case erase(ErasedPerson, source: [UInt8])
     /// A source is alive; zero disarms it.
     case heartbeat(source: [UInt8], every: Milliseconds)
+    /// By how much the clock of a source is behind ours, as a minute of its requests says (D10).
+    case skew(source: [UInt8], Milliseconds)
     /// The wall stepped; the instant is the one after the step.
     case clock(step: Milliseconds)
     /// The store began or ceased to fail.
@@ -54,6 +56,8 @@ package enum Decision: Equatable, Sendable {
     case wake(at: Timestamp, number: Int, push: Int64)
     /// The watch lost sight, or has it back, for one reason.
     case blind(at: Timestamp, begins: Bool, since: Timestamp, reason: BlindReason)
+    /// What is known of a source's clock, or added to its times, changed.
+    case skew(at: Timestamp, SkewReport)
     /// An update was judged.
     case update(at: Timestamp, number: Int, sequence: Int64, outcome: UpdateOutcome)
 }

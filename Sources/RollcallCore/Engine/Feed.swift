@@ -25,6 +25,8 @@ package struct Feed: Sendable {
     package internal(set) var sources: [Source] = []
     /// Since when all were missing; nil while one beats.
     var allMissingSince: RunningTime?
+    /// What is known of the clocks of sources, declared or not.
+    package internal(set) var skews = SourceSkews()
 
     /// True if sources are declared and none of them beats.
     package var isAllMissing: Bool {
@@ -37,9 +39,12 @@ package struct Feed: Sendable {
     /// The last beat of any source.
     var lastBeat: RunningTime { sources.map(\.lastBeat).max() ?? .distantPast }
 
+    /// True if it matters who sends: somebody promised to beat, or has a clock that is off.
+    var asksForSources: Bool { !sources.isEmpty || skews.isCorrecting }
+
     /// The next instant at which time alone changes something.
     var nextInstant: RunningTime {
-        var next = RunningTime.distantFuture
+        var next = skews.nextInstant
         for source in sources {
             if source.downSince == nil {
                 next = min(next, source.deadline)
@@ -104,6 +109,8 @@ package struct Feed: Sendable {
             archive.code(&source.disarmAt)
         }
         archive.code(&allMissingSince, empty: .distantPast) { $0.code(&$1) }
+        // Version 1 knew no parts that may end early.
+        if archive.version >= 6 { skews.code(&archive) }
     }
 
     private mutating func revive(_ index: Int, _ now: RunningTime) {

@@ -1,38 +1,3 @@
-/// How a body holds its items.
-package enum BodyFormat: Sendable {
-    /// One object or an array of objects.
-    case json
-    /// One object a line.
-    case lines
-}
-
-/// The limits of a body's content. Source: V8 `limits`.
-package struct ScanLimits: Equatable, Sendable {
-    /// Items a body; the next one ends the reading with `ScanError.tooManyItems`.
-    package var itemsMax: Int
-    /// Nested containers, at most 64.
-    package var depthMax: Int
-    /// Circles of one person; what is behind them is left out.
-    package var circlesMax: Int
-
-    /// Limits as given; the depth is held between 3 and 64.
-    package init(
-        itemsMax: Int = 10_000, depthMax: Int = 16, circlesMax: Int = ItemScanner.circlesMax
-    ) {
-        self.itemsMax = itemsMax
-        self.circlesMax = circlesMax
-        self.depthMax = min(max(depthMax, 3), 64)
-    }
-}
-
-/// Why a whole body is refused.
-package enum ScanError: Error, Equatable, Sendable {
-    /// It is not JSON, or nested too deep.
-    case notJSON(JSONError)
-    /// It holds more items than allowed.
-    case tooManyItems(limit: Int)
-}
-
 /// What was found in a body.
 package struct ScanResult: Sendable {
     /// The items to be folded.
@@ -56,6 +21,10 @@ package struct ScanResult: Sendable {
     package var privateFieldsDropped = 0
     /// Times that were read, by `TimeForm`.
     package fileprivate(set) var timesRead: InlineArray<3, Int> = [0, 0, 0]
+    /// When the body says that it was sent (D10).
+    package fileprivate(set) var sentAt = SentAt.untold
+    /// The newest `received_at` of its batches; nil without one.
+    package fileprivate(set) var receivedAt: Timestamp?
 
     package init() {}
 
@@ -76,6 +45,14 @@ package struct ScanResult: Sendable {
     fileprivate mutating func countProblem(_ fault: ItemFault) -> Bool {
         Self.count(fault, in: &problemCounts)
         return problems.count < ItemScanner.notesMax
+    }
+
+    /// Counts a problem of the request, and lists it before those of its items.
+    package mutating func note(_ problem: ItemNote) {
+        if countProblem(problem.fault) {
+            problems.insert(problem, at: 0)
+            notesBuilt += 1
+        }
     }
 
     /// Lists a problem that was counted.
@@ -129,6 +106,8 @@ package struct ItemScanner {
     var inside: Telemetry?
     var beside: Telemetry?
     private let isStrict: Bool
+    /// True while the first of several objects is read: it may say when the body was sent (D10).
+    private var mayBeSending = false
     /// Unknown fields of the item that is being read.
     private var unknownFields = 0
 
@@ -192,6 +171,7 @@ package struct ItemScanner {
         }
         try cursor.open(UInt8(ascii: "["), body)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "]"), body)
+        mayBeSending = true
         while more && place < limits.itemsMax {
             try item(&cursor, body)
             settle()
@@ -202,6 +182,7 @@ package struct ItemScanner {
 
     private mutating func lines(_ body: Span<UInt8>, _ range: Range<Int>) throws(ScanError) {
         var cursor = JSONCursor(range: range, depthMax: limits.depthMax, isLine: true)
+        mayBeSending = true
         while cursor.nextLine(body) {
             if cursor.isAtEnd(body) { continue }
             if place == limits.itemsMax { throw .tooManyItems(limit: limits.itemsMax) }
@@ -246,6 +227,15 @@ package struct ItemScanner {
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
         while more {
             let token = try cursor.key(body)
+            if mayBeSending, ShortWord(token, body) == "sent_at" {
+                mayBeSending = false
+                let said = try sending(&cursor, body)
+                more = try cursor.hasNext(closing: UInt8(ascii: "}"), body)
+                guard more else { return finish(said) }
+                noteUnknown(token, .item, body)
+                continue
+            }
+            mayBeSending = false
             let field = ItemField.of(token, body, kind)
             if field == .privateField {
                 result.privateFieldsDropped += 1
@@ -276,6 +266,13 @@ package struct ItemScanner {
         }
         writer.finish(in: &result.items)
         result.places.append(UInt32(truncatingIfNeeded: place))
+    }
+
+    /// The object said nothing but when the body was sent: it is no item.
+    private mutating func finish(_ said: SentAt) {
+        writer.abandon(in: &result.items)
+        result.sentAt = said
+        if said == .unreadable { note("/sent_at", .malformed, SentAt.fault) }
     }
 
     /// True if `field` is to be read: it was not there before and is not null.
@@ -311,6 +308,11 @@ package struct ItemScanner {
 
     /// Counts as what a time was read.
     mutating func count(_ form: TimeForm) { result.timesRead[Int(form.rawValue)] += 1 }
+
+    /// Notes when a batch was received, as it says.
+    mutating func note(receivedAt time: Timestamp) {
+        if kind == .batch { result.receivedAt = max(result.receivedAt ?? time, time) }
+    }
 
     /// Counts a private field that was met outside of this file.
     mutating func countPrivateField() { result.privateFieldsDropped += 1 }

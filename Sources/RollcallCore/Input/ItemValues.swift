@@ -66,33 +66,42 @@ extension ItemScanner {
     private mutating func time(
         _ field: ItemField, _ tag: ItemTag, _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) {
-        guard let time = try time(&cursor, body) else {
-            return refuse(field, .malformed, Self.noTime)
+        guard let (time, _) = try time(&cursor, body) else {
+            return refuse(field, .malformed, SentAt.fault)
         }
+        if field == .toldAt { note(receivedAt: time) }
         write { ItemWriter.time(tag, time, to: &$0) }
     }
 
-    private static var noTime: String {
-        "neither RFC 3339 nor seconds or milliseconds since 1970"
+    /// Reads when the body was sent; null says nothing.
+    mutating func sending(
+        _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) -> SentAt {
+        if cursor.peek(body) == UInt8(ascii: "n") {
+            try cursor.literal("null", body)
+            return .untold
+        }
+        guard let (time, form) = try time(&cursor, body) else { return .unreadable }
+        return .at(time, form)
     }
 
     /// Reads a time and counts as what it was read; nil if it is none.
     private mutating func time(
         _ cursor: inout JSONCursor, _ body: Span<UInt8>
-    ) throws(JSONError) -> Timestamp? {
+    ) throws(JSONError) -> (time: Timestamp, form: TimeForm)? {
         switch cursor.peek(body) {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             try skip(&cursor, body)
             return nil
         case UInt8(ascii: "0")...UInt8(ascii: "9"):
             let range = try cursor.number(body)
-            guard let (time, form) = TimeForm.time(body, range) else { return nil }
-            count(form)
-            return time
+            guard let read = TimeForm.time(body, range) else { return nil }
+            count(read.form)
+            return read
         default:
-            let time = try TimeForm.text(&cursor, body)
-            if time != nil { count(.rfc3339) }
-            return time
+            guard let time = try TimeForm.text(&cursor, body) else { return nil }
+            count(.rfc3339)
+            return (time, .rfc3339)
         }
     }
 
@@ -284,9 +293,9 @@ extension ItemScanner {
                 if cursor.peek(body) == UInt8(ascii: "n") {
                     try cursor.literal("null", body)
                 } else {
-                    update.capturedAt = try time(&cursor, body)
+                    update.capturedAt = try time(&cursor, body)?.time
                     if update.capturedAt == nil {
-                        note("/updates/\(index)/captured_at", .malformed, Self.noTime)
+                        note("/updates/\(index)/captured_at", .malformed, SentAt.fault)
                     }
                 }
             } else if name == "fix" {

@@ -85,6 +85,12 @@ extension Exposition {
         for source in engine.feed.sources {
             sample(["source": .bytes(source.name)], Quantity(source.downSince == nil))
         }
+        family(
+            "rollcall_source_skew_seconds", .gauge,
+            "By how much the clock of a source that sends sent_at is behind ours.")
+        for source in engine.feed.skews.sources {
+            sample(["source": .bytes(source.name)], Quantity(source.measured))
+        }
     }
 
     // MARK: - People

@@ -80,7 +80,7 @@ extension Engine {
                 mute.reason = .inhibited(by: by)
             }
             return mute == before ? nil : .mute(at: at, mute)
-        case .status, .gap, .nudge, .wake, .blind, .update: return nil
+        case .status, .gap, .nudge, .wake, .blind, .skew, .update: return nil
         }
     }
 

@@ -50,6 +50,16 @@ package enum DecisionLine {
             RFC3339.append(since, to: &output)
             text("\",\"reason\":", &output)
             JSONWriter.word(reason.word, to: &output)
+        case .skew(let at, let report):
+            begin(at, "skew", &output)
+            text(",\"source\":", &output)
+            JSONWriter.string(report.source, to: &output)
+            text(",\"state\":", &output)
+            JSONWriter.word(report.state.word, to: &output)
+            text(",\"skew_ms\":", &output)
+            JSONWriter.integer(report.skew.count, to: &output)
+            text(",\"correction_ms\":", &output)
+            JSONWriter.integer(report.correction.count, to: &output)
         case .update(let at, let number, let sequence, let outcome):
             begin(at, "update", &output)
             responder(id(number), &output)

@@ -16,6 +16,8 @@ package enum EventLine {
         case .erase(let person, let source): erase(person, source, at, &output)
         case .heartbeat(let source, let every):
             line("heartbeat", source, at, &output) { $0.seconds("every_seconds", every) }
+        case .skew(let source, let skew):
+            line("skew", source, at, &output) { $0.integer("skew_ms", skew.count) }
         case .clock(let step):
             line("clock", nil, at, &output) { $0.integer("step_ms", step.count) }
         case .store(let isFailing):

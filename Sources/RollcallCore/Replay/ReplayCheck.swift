@@ -10,6 +10,7 @@ package struct ReplayCheck {
         case alert = 2
         case nudge = 3
         case blind = 4
+        case skew = 5
     }
 
     /// Where the two part.
@@ -133,6 +134,7 @@ extension ReplayCheck.Kind {
         case .alert: self = .alert
         case .nudge: self = .nudge
         case .blind: self = .blind
+        case .skew: self = .skew
         case .notice, .mute, .wake, .update: return nil
         }
     }
@@ -145,6 +147,7 @@ extension ReplayCheck.Kind {
         case .alert: "alert lines"
         case .nudge: "nudge lines"
         case .blind: "blind lines"
+        case .skew: "skew lines"
         }
     }
 }

@@ -106,10 +106,13 @@ package struct ReplayBody {
     package var everySeconds: Double?
     package var responderID: [UInt8]?
     package var stepMilliseconds: Int64?
+    var skewMilliseconds: Int64?
     package var lateMilliseconds: Int64?
     package var state: String?
     package var count: Int?
     package var isRestored = false
+    /// When the request was sent (D10).
+    package var sentAt = SentAt.untold
     /// Of a push that came to its end (`outcome`).
     var push: Int64?
     var kind: String?
@@ -143,6 +146,7 @@ package struct ReplayBody {
         case UInt8(ascii: "\""):
             let value = JSONText.decoded(try cursor.string(bytes), bytes)
             if name == "source" { source = value }
+            if name == "sent_at" { sentAt = SentAt(text: value) }
             if name == "responder_id" { responderID = value }
             if name == "state" { state = String(decoding: value, as: UTF8.self) }
             if name == "kind" { kind = String(decoding: value, as: UTF8.self) }
@@ -151,12 +155,16 @@ package struct ReplayBody {
             if name == "hash" { hash = value }
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             let number = try cursor.number(bytes)
+            if name == "sent_at" { sentAt = SentAt(number: bytes, number) }
             if name == "push" { push = JSONText.natural(bytes, number) }
             if name == "person" { person = JSONText.natural(bytes, number).map { Int($0) } }
             let value = JSONText.double(bytes, number) ?? .infinity
             if name == "every_seconds" { everySeconds = value }
             if name == "step_ms" {
                 stepMilliseconds = Int64(exactly: value.rounded())
+            }
+            if name == "skew_ms" {
+                skewMilliseconds = Int64(exactly: value.rounded())
             }
             if name == "late_ms" {
                 lateMilliseconds = Int64(exactly: value.rounded())
@@ -165,8 +173,11 @@ package struct ReplayBody {
         case UInt8(ascii: "t"):
             try cursor.skipValue(bytes)
             if name == "restored" { isRestored = true }
+            if name == "sent_at" { sentAt = .unreadable }
         case UInt8(ascii: "[") where name == "people": people = try Self.numbers(&cursor, bytes)
-        default: try cursor.skipValue(bytes)
+        case let first:
+            if name == "sent_at", first != UInt8(ascii: "n") { sentAt = .unreadable }
+            try cursor.skipValue(bytes)
         }
     }
 

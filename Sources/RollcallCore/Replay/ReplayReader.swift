@@ -193,6 +193,9 @@ package struct ReplayReader {
             return try body.push.map { (push) throws(ReplayError) in
                 try end(push, body)
             }
+        case "skew":
+            guard let skew = body.skewMilliseconds else { throw fault("body has no skew_ms") }
+            return .skew(source: line.source, Milliseconds(skew))
         case "clock":
             guard let step = body.stepMilliseconds else { throw fault("body has no step_ms") }
             guard step.magnitude <= Self.stepMax else { throw fault("step_ms: beyond a century") }

@@ -72,7 +72,7 @@ package struct TuneTally: Equatable, Sendable {
             if report.kind == .hold, let reason = report.reason {
                 counts.holds[Int(reason.rawValue)] += 1
             }
-        case .gap, .alert, .notice, .mute, .wake, .blind, .update: break
+        case .gap, .alert, .notice, .mute, .wake, .blind, .skew, .update: break
         }
     }
 

@@ -5,7 +5,7 @@ import { nobodyReached } from "./frame.js";
 import { nothing } from "./marks.js";
 import { section } from "./rows.js";
 import { between, historyPath, seen } from "./band.js";
-import { ago, instant, name, span, spoken, time } from "./words.js";
+import { ago, instant, name, plain, span, spoken, time } from "./words.js";
 
 export const feeds = {
   path: "feeds",
@@ -51,7 +51,12 @@ function sources({ status: watch, now }) {
         name(one.source), h("span", { class: "aside" }, "last beat ", ago(one.last_beat_at, now()),
           `, promised every ${span(one.every_seconds * 1000)}`))))
       : nothing("None is declared. With heartbeats Rollcall can tell a dead feed from silent "
-        + "people; without, it can only suspect it."));
+        + "people; without, it can only suspect it."),
+    watch.clocks?.length
+      ? h("ul", { class: "sources", key: "clocks" }, watch.clocks.map((one) => h(
+        "li", { key: `${one.state} ${one.source}` }, h("span", { class: "flag is-bad" }, "clock"),
+        h("span", null, `${plain(one.text)}.`))))
+      : null);
 }
 
 function itself({ status: watch, now }) {

@@ -48,7 +48,8 @@ function header(state, context) {
   const tabs = [
     ["", "Fleet", null], ["silent", "Silent", state.status?.responders.OFFLINE],
     ["alerts", "Alerts", firing(state).length], ["nudges", "Nudges", null],
-    ["feeds", "Health", (state.status?.sources ?? []).filter((one) => !one.up).length],
+    ["feeds", "Health", (state.status?.sources ?? []).filter((one) => !one.up).length
+      + (state.status?.clocks?.length ?? 0)],
   ];
   return h("header", { class: "top", key: "top" },
     h("p", { class: "brand" }, h("a", { href: link("") }, "Rollcall"), sight(state, context),

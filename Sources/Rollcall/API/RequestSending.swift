@@ -1,0 +1,43 @@
+import RollcallCore
+
+/// When a client says that it sent a request: in the body, else in the header. Source: D10.
+struct RequestSending {
+    /// The field of the head that may say it.
+    static let field = "Rollcall-Sent-At"
+
+    /// What counts: the body wins, also if it cannot be read.
+    let said: SentAt
+    private let isByHeader: Bool
+
+    /// What `request` says, whose body says `body`.
+    init(_ request: HTTPRequest, body: SentAt = .untold) {
+        isByHeader = body == .untold
+        said = isByHeader ? SentAt(field: request.sentAt) : body
+    }
+
+    /// What is to be told of one that cannot be read; nil if there is nothing to tell.
+    var problem: ItemNote? {
+        guard said == .unreadable else { return nil }
+        return ItemNote(
+            index: 0, pointer: isByHeader ? "" : "/sent_at", fault: .malformed,
+            detail: isByHeader ? "header \(Self.field): \(SentAt.fault)" : SentAt.fault)
+    }
+
+    /// What of it is to be counted, where no scanner did.
+    var figures: InputFigures {
+        var input = InputFigures()
+        if said == .unreadable { input.addProblem(.malformed) }
+        if case .at(_, let form) = said { input.addTime(form) }
+        return input
+    }
+}
+
+extension Router {
+    /// Notes what a request of `source` says about its clock; `receivedAt` is the newest that it tells.
+    func note(_ sending: RequestSending, of source: [UInt8], receivedAt: Timestamp? = nil) {
+        let sentAt = sending.said.time
+        guard sentAt != nil || receivedAt != nil else { return }
+        edge.clocks.note(
+            source, sentAt: sentAt, receivedAt: receivedAt, arrival: ClockReading.now().wall)
+    }
+}
