@@ -56,7 +56,8 @@ enum BodyFuzz {
     }
 
     private static let samples = [
-        #"{"every_seconds":30,"source":"pod"}"#, #"{"every_seconds":-1.5e2,"count":7}"#,
+        #"{"every_seconds":30,"source":"pod","sent_at":"2026-11-21T02:00:00Z"}"#,
+        #"{"every_seconds":-1.5e2,"count":7}"#,
         #"{"circle":"c-9","viewer":"r-17"}"#,
         #"{"matchers":["alertname=HighOfflineRate","region=a|b"],"duration":"2h","author":"a","#
             + #""comment":"c"}"#,

@@ -97,7 +97,11 @@ enum ItemFuzz {
                 "{\"app_state\":\"background\",\"telemetry\":{\"queueDepth\":1,\"queue_depth\":2}}"
             ),
         ]
-        return bodies.map { [$0.0] + Array($0.1.utf8) }
+        let sending = "{\"sent_at\":1795230000.5}"
+        let several: [(UInt8, String)] = [
+            (0, "[\(sending),\(ItemSamples.batch)]"), (4, "\(sending)\n\(ItemSamples.batch)\n"),
+        ]
+        return (bodies + several).map { [$0.0] + Array($0.1.utf8) }
     }()
 }
 

@@ -66,6 +66,7 @@ enum RequestFuzz {
         case "host": request.host = value
         case "origin": request.origin = value
         case "authorization": request.authorization = value
+        case "rollcall-sent-at": request.sentAt = value
         default: break
         }
     }

@@ -69,6 +69,8 @@ enum Happening {
     case flush(backend: Int)
     /// A backend's heartbeat.
     case beat(backend: Int)
+    /// A minute of a backend's requests tells its clock.
+    case measure(backend: Int)
     /// A fault, or a turn of daily life, strikes.
     case strike(Fault)
     /// The same, but it is not to come again.

@@ -8,6 +8,8 @@ struct Backend {
     var delay: Int64 = 0
     /// How far its clock is ahead.
     var clockOffset: Int64 = 0
+    /// Says when it sends, so that its clock is measured.
+    var tellsItsClock = false
     /// Forwards everything of so long at once; zero forwards each at once.
     var buffersFor: Int64 = 0
     /// Cut off until then.
@@ -39,6 +41,10 @@ extension World {
             if faults.has(.backendSkew), dice.chance(600) {
                 backend.clockOffset = dice.pick([-1500, -200, 300, 1999, 2000, 2001, 5000])
                 mark("backend clock skewed")
+                backend.tellsItsClock = clockDice.chance(700)
+                if backend.tellsItsClock, clockDice.chance(400) {
+                    backend.clockOffset = clockDice.pick([40_000, 299_000, 400_000, -2500])
+                }
             }
             backends.append(backend)
         }

@@ -18,15 +18,22 @@ struct BlindTies {
     static func remove(from story: inout Story) {
         var ties = BlindTies(windows: BlindWindows.of(story.lines))
         var steps: Int64 = 0
+        var clocks = ClockBook()
         for index in story.lines.indices {
             let line = story.lines[index]
             if case .clock(let step) = line.event { steps += step }
-            story.lines[index].event = ties.sieved(line.event, at: line.at, steps: steps)
+            clocks.note(line, at: line.at - steps)
+            story.lines[index].event = ties.sieved(
+                line.event, at: line.at, steps: steps, behind: clocks.correction(of: line.source))
         }
     }
 
-    private mutating func sieved(_ event: StoryEvent, at: Int64, steps: Int64) -> StoryEvent {
-        func instant(_ time: Int64?) -> Int64 { place(at - steps - max(0, at - (time ?? at))) }
+    private mutating func sieved(
+        _ event: StoryEvent, at: Int64, steps: Int64, behind: Int64
+    ) -> StoryEvent {
+        func instant(_ time: Int64?) -> Int64 {
+            place(at - steps - max(0, at - (time.map { $0 + behind } ?? at)))
+        }
         switch event {
         case .batch(var items):
             for index in items.indices {
@@ -163,7 +170,7 @@ struct BlindWindows {
             }
         case .turn(let late):
             if (late ?? now - previous - 5000) > 5000 { windows.append(previous...now) }
-        case .clock, .policy, .silence, .silenceEnd, .stop: break
+        case .skew, .clock, .policy, .silence, .silenceEnd, .stop: break
         }
     }
 

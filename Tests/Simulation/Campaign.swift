@@ -94,8 +94,9 @@ struct Campaign: Sendable {
 }
 
 extension StoryDecision {
-    /// The situation that an alert's or a nudge's line shows: it too must be met.
+    /// The situation that an alert's, a nudge's or a clock's line shows: it too must be met.
     fileprivate var mark: String? {
+        if case .skew(_, _, let state, _, _) = self { return "clock \(state)" }
         if case .nudge(_, _, _, let reason?) = self { return "not nudged because \(reason)" }
         guard case .alert(_, let name, let state, let labels, let value) = self else { return nil }
         let label = labels.split(separator: "\"").dropFirst().first.map { " of a \($0)" } ?? ""

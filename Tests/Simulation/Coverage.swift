@@ -69,11 +69,13 @@ enum Coverage {
     private static let situations =
         gapSituations + alertSituations + nudgeSituations + noticeSituations + [
             "all backends cut off", "an old install speaks again", "app killed",
-            "back-off at its longest", "backend clock skewed", "backend cut off",
+            "back-off at its longest", "backend clock measured", "backend clock skewed",
+            "backend cut off",
             "background throttling", "backlog", "backlog in parts", "backlog newest first",
             "batch lost in an outage", "beats skipped", "cached fix", "clean stop",
-            "clock a day off",
-            "clock restored", "clock stepped back", "clock stepped forward",
+            "clock a day off", "clock corrected", "clock restored", "clock right",
+            "clock stepped back", "clock stepped forward", "clock too_far", "clock unmeasured",
+            "clock unsure",
             "company at a fault's instant", "crash", "crash loop", "death", "delayed and overtaken",
             "drifting phone clock", "duplicate", "duty shift", "duty told by both",
             "duty told by the backend", "empty fact", "erased", "event at a deadline",

@@ -81,7 +81,7 @@ struct DecisionStream {
                 at: at, responderID: id, decision: decision, reason: reason)
             let status = statuses[id] ?? "NOT_EXPECTED"
             try nudges.take(line, isBlind: !open.isEmpty, status: status)
-        case .notice, .mute, .update: break
+        case .notice, .mute, .skew, .update: break
         }
     }
 

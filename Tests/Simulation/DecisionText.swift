@@ -27,6 +27,9 @@ extension StoryDecision {
         case .nudge(let at, let id, let decision, let reason):
             begin(at, "nudge") + ",\"responder_id\":\(quoted(id)),\"decision\":\"\(decision)\""
                 + (reason.map { ",\"reason\":\"\($0)\"" } ?? "") + "}"
+        case .skew(let at, let source, let state, let skew, let correction):
+            begin(at, "skew") + ",\"source\":\(quoted(source)),\"state\":\"\(state)\""
+                + ",\"skew_ms\":\(skew),\"correction_ms\":\(correction)}"
         case .update(let at, let id, let sequence, let outcome):
             begin(at, "update") + ",\"responder_id\":\(quoted(id)),\"sequence\":\(sequence)"
                 + ",\"outcome\":\"\(outcome)\"}"

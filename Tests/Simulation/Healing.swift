@@ -50,6 +50,7 @@ extension World {
             emit(.clock(stepMilliseconds: -steps))
             mark("clock restored")
         }
+        measureTheTruth()
         for number in backends.indices { flush(number) }
         calmHeartbeats()
         plan(.truth, in: Self.calmMilliseconds)

@@ -253,7 +253,7 @@ extension StoryDecision {
         // Throttles read the wall (N2).
         case .notice(_, let receiver, let kind, let alerts): "\(receiver) \(kind) \(alerts)"
         case .mute(_, let receiver, let alert, let reason): "\(receiver) \(alert) \(reason)"
-        case .nudge, .update: nil
+        case .nudge, .skew, .update: nil
         }
     }
 
@@ -297,9 +297,10 @@ extension StoryLine {
         }
     }
 
-    /// True for what the wall decides by itself: pauses with an end.
+    /// True for what the wall decides by itself: pauses with an end, and clocks measured by it.
     fileprivate var readsTheWall: Bool {
         switch event {
+        case .skew: true
         case .responder(let items), .roster(let items, _):
             items.contains { $0.pausedUntil != nil }
         default: false

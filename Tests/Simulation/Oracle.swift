@@ -50,6 +50,8 @@ struct Oracle {
     var declarations: [Declaration] = []
     /// The declared backends. Source: B2.
     var sources: [Source] = []
+    /// What is known of the clocks of backends. Source: D10.
+    var clocks = ClockBook()
     /// The writes of the last 15 s. Source: B1.
     var writes: [Write] = []
     /// Since when the store fails. Source: B1.

@@ -1,6 +1,7 @@
 extension Oracle {
     /// Takes what a line says, at an instant that `move` has reached. Source: J1, F1, F5.
-    mutating func take(_ line: StoryLine) {
+    mutating func take(_ told: StoryLine) {
+        let line = told.corrected(by: clocks.correction(of: told.source))
         switch line.event {
         case .batch(let items):
             noteWrite(from: line.source)
@@ -40,7 +41,10 @@ extension Oracle {
         case .silenceEnd(let number): silences.removeAll { $0.number == number }
         case .stop: isStopped = true
         case .turn: takeTurn(line.event)
-        case .clock(let step): freezeNudges(step: step)
+        case .skew(let skew): tell(clocks.take(line.source, skew: skew, at: now))
+        case .clock(let step):
+            tell(clocks.take(step: step, at: now))
+            freezeNudges(step: step)
         }
     }
 
@@ -60,9 +64,20 @@ extension Oracle {
         }
     }
 
+    /// Tells what changed about clocks. Source: D10.
+    mutating func tell(_ changes: [(source: String, clock: ClockBook.Clock)]) {
+        for (source, clock) in changes {
+            decisions.append(
+                .skew(
+                    at: wall, source: source, state: clock.state, skew: clock.skew,
+                    correction: clock.correction))
+        }
+    }
+
     /// We did not run since the last line, stopped or crashed. Source: B1, F5, F10.
     private mutating func start() {
         isStopped = false
+        tell(clocks.look(at: now))
         if hasBegun { becomeBlind(.stopped, since: lastLine, isPast: true) }
         beatAtStart()
         restartFallbacks()
@@ -71,6 +86,7 @@ extension Oracle {
     /// We slept since the last line if the turn is late. Source: B1, D6.
     private mutating func takeTurn(_ event: StoryEvent) {
         guard isLate(event, at: now) else { return }
+        tell(clocks.look(at: now))
         becomeBlind(.suspended, since: lastLine, isPast: true)
         beatAtStart()
         restartFallbacks()

@@ -57,6 +57,7 @@ extension Oracle {
 
     /// Decides what falls due at this instant after everything that arrived at it. Source: F1.
     mutating func close() {
+        tell(clocks.look(at: now))
         judgeBlindness()
         if !isBlind {
             suspectFeed()
@@ -79,6 +80,7 @@ extension Oracle {
             if instant > now { next = min(next ?? instant, instant) }
         }
         for source in sources { consider(source.nextInstant) }
+        for instant in clocks.instants { consider(instant) }
         for write in writes { consider(write.at.instant + Self.overloadWindow) }
         for instant in alertInstants() { consider(instant) }
         for instant in noticeInstants() + nudgeInstants() { consider(instant) }

@@ -38,6 +38,8 @@ enum StoryEvent {
     case erase(responderID: String)
     /// Zero disarms.
     case heartbeat(everySeconds: Int)
+    /// The clock of the line's source is so far behind, as a minute says.
+    case skew(milliseconds: Int64)
     case clock(stepMilliseconds: Int64)
     case store(isFailing: Bool)
     /// Writes answered 503 for our own reasons.
@@ -160,6 +162,8 @@ enum StoryDecision: Equatable {
     case mute(at: Int64, receiver: String, alert: String, reason: String)
     /// `decision`: `send`, `hold`, which has a reason.
     case nudge(at: Int64, responderID: String, decision: String, reason: String?)
+    /// `state`: `right`, `unsure`, `corrected`, `too_far`, `unmeasured`.
+    case skew(at: Int64, source: String, state: String, skew: Int64, correction: Int64)
     /// `outcome`: `accepted`, `duplicate`, `late`.
     case update(at: Int64, responderID: String, sequence: Int64, outcome: String)
 }

@@ -138,6 +138,11 @@ extension StoryDecision {
                 at: at.milliseconds, name: "\(report.key.name.word)",
                 state: "\(report.state.word)", labels: Self.labels(report.key.subject),
                 value: Self.value(report))
+        case .skew(let at, let report):
+            self = .skew(
+                at: at.milliseconds, source: String(decoding: report.source, as: UTF8.self),
+                state: "\(report.state.word)", skew: report.skew.count,
+                correction: report.correction.count)
         case .update(let at, let number, let sequence, let outcome):
             self = .update(
                 at: at.milliseconds, responderID: name(number), sequence: sequence,
@@ -210,6 +215,7 @@ extension Event {
         case .erase(let id): self = .erase(.id(Array(id.utf8)), source: source)
         case .heartbeat(let seconds):
             self = .heartbeat(source: source, every: .seconds(Int64(seconds)))
+        case .skew(let skew): self = .skew(source: source, Milliseconds(skew))
         case .clock(let step): self = .clock(step: Milliseconds(step))
         case .store(let isFailing): self = .store(isFailing: isFailing)
         case .refused(let count): self = .refused(count: count)

@@ -37,6 +37,7 @@ extension StoryLine {
         case .roster(let items, _): JSON.array(items.map { $0.json() })
         case .erase(let id): JSON.object([JSON.member("responder_id", id)])
         case .heartbeat(let every): JSON.object(["\"every_seconds\":\(every)"])
+        case .skew(let skew): JSON.object(["\"skew_ms\":\(skew)"])
         case .clock(let step): JSON.object(["\"step_ms\":\(step)"])
         case .store(let isFailing):
             JSON.object([JSON.member("state", isFailing ? "failing" : "ok")])
@@ -58,6 +59,7 @@ extension StoryEvent {
         case .roster: "roster"
         case .erase: "erase"
         case .heartbeat: "heartbeat"
+        case .skew: "skew"
         case .clock: "clock"
         case .store: "store"
         case .refused: "refused"

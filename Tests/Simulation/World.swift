@@ -18,6 +18,8 @@ struct World {
     var nudgeDice: Dice
     /// Chance for who is told, likewise.
     var noticeDice: Dice
+    /// Chance for what is known of clocks, likewise.
+    var clockDice: Dice
     /// Which faults there are.
     var faults: WorldFaults
     /// The settings in force.
@@ -64,6 +66,7 @@ struct World {
         dice = Dice(seed: seed)
         nudgeDice = Dice(seed: seed ^ 0x4E_0D6E)
         noticeDice = Dice(seed: seed ^ 0x70_11D)
+        clockDice = Dice(seed: seed ^ 0xC1_0C5)
         faults = WorldFaults(&dice)
     }
 
@@ -118,6 +121,7 @@ struct World {
         }
         if dice.chance(300) { emit(.start) }
         beginBeating()
+        beginMeasuring()
         beginNudging()
         beginTelling()
         for fault in Fault.allCases where fault.strikes && faults.has(fault) {
@@ -148,6 +152,7 @@ struct World {
         case .arrive(let parcel): arrive(parcel)
         case .flush(let backend): flush(backend)
         case .beat(let backend): beat(backend)
+        case .measure(let backend): measure(backend)
         case .resume: resume()
         case .storeWorks: storeWorks()
         case .edge(let phone): edge(phone)
