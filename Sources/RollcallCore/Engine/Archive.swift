@@ -3,6 +3,9 @@
 ///
 /// Reading damaged bytes never traps: values become zero and `isDamaged` is set.
 struct Archive {
+    /// What writes now; `Engine.version`.
+    static let newestVersion: Int64 = 6
+
     /// What was written, or what is read.
     private(set) var bytes: [UInt8]
     /// True if the bytes ended too early or made no sense.
@@ -20,11 +23,11 @@ struct Archive {
     init() {
         bytes = []
         isReading = false
-        version = Engine.version
+        version = Self.newestVersion
     }
 
     /// An archive to be read from byte `first` on, written by an engine of `version`.
-    init(reading bytes: [UInt8], from first: Int = 0, version: Int64 = Engine.version) {
+    init(reading bytes: [UInt8], from first: Int = 0, version: Int64 = newestVersion) {
         self.bytes = bytes
         self.version = version
         isReading = true
@@ -213,20 +216,5 @@ struct Archive {
 
     mutating func code(_ values: inout [[UInt8]]) {
         code(&values, empty: []) { archive, value in archive.code(&value) }
-    }
-
-    /// A table by its numbers, as version 1 wrote it.
-    mutating func code<Value>(
-        _ table: inout SideTable<Value>, empty: Value,
-        _ body: (inout Archive, inout Value) -> Void
-    ) {
-        var keys: [Int] = []
-        code(&keys)
-        for key in keys where !isDamaged {
-            var value = empty
-            body(&self, &value)
-            // A number from outside must not make room for itself.
-            if (0..<Int(UInt32.max)).contains(key) { table[key] = value } else { refuse() }
-        }
     }
 }

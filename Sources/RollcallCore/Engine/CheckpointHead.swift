@@ -101,32 +101,6 @@ struct CheckpointHead {
     }
 }
 
-/// The tables of names, which have slices of their own. The raw values are stored.
-package enum NameTableKind: UInt8, CaseIterable, Sendable {
-    case regions = 0
-    case circles = 1
-    case versions = 2
-}
-
-extension Engine {
-    subscript(kind: NameTableKind) -> NameTable {
-        get {
-            switch kind {
-            case .regions: regions
-            case .circles: circles
-            case .versions: versions
-            }
-        }
-        _modify {
-            switch kind {
-            case .regions: yield &regions
-            case .circles: yield &circles
-            case .versions: yield &versions
-            }
-        }
-    }
-}
-
 extension Counters {
     fileprivate mutating func code(_ archive: inout Archive) {
         archive.code(&transitions)
@@ -147,17 +121,6 @@ extension Counters {
         notifications.code(&archive)
         nudges.code(&archive)
         notifications.codeFallbacks(&archive)
-    }
-}
-
-extension Histogram {
-    mutating func code(_ archive: inout Archive) {
-        archive.code(&counts)
-        archive.code(&sum)
-        if counts.count != bounds.count + 1 {
-            archive.refuse()
-            counts = [Int](repeating: 0, count: bounds.count + 1)
-        }
     }
 }
 
@@ -246,5 +209,22 @@ extension Policy.Profile {
         archive.code(&expected)
         archive.code(&degradedAfter)
         archive.code(&offlineAfter)
+    }
+}
+
+extension Archive {
+    /// A table by its numbers, as version 1 wrote it.
+    mutating func code<Value>(
+        _ table: inout SideTable<Value>, empty: Value,
+        _ body: (inout Archive, inout Value) -> Void
+    ) {
+        var keys: [Int] = []
+        code(&keys)
+        for key in keys where !isDamaged {
+            var value = empty
+            body(&self, &value)
+            // A number from outside must not make room for itself.
+            if (0..<Int(UInt32.max)).contains(key) { table[key] = value } else { refuse() }
+        }
     }
 }

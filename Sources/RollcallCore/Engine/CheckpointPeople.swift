@@ -70,18 +70,6 @@ extension Responder {
     }
 }
 
-extension Telemetry {
-    mutating func code(_ archive: inout Archive) {
-        archive.code(&permissionStatus)
-        archive.code(&locationServices)
-        archive.code(&powerMode)
-        archive.code(&appState)
-        archive.code(&networkType)
-        archive.code(&queueDepth)
-        if archive.isReading, !isLegal { archive.refuse() }
-    }
-}
-
 extension SequenceLedger {
     mutating func code(_ archive: inout Archive) {
         archive.code(&installs, empty: Install()) { $1.code(&$0) }
@@ -102,12 +90,5 @@ extension Install {
             archive.code(&upper)
             if lower <= upper { range = lower...upper } else { archive.refuse() }
         }
-    }
-}
-
-extension Adoption {
-    mutating func code(_ archive: inout Archive) {
-        archive.code(&degradedAt)
-        archive.code(&offlineAt)
     }
 }

@@ -117,40 +117,21 @@ extension Engine {
     }
 }
 
-extension NameTableKind {
-    /// The fact that such a name is.
-    var fact: FactSet {
-        switch self {
-        case .regions: .region
-        case .circles: .circles
-        case .versions: .versions
+extension Engine {
+    subscript(kind: NameTableKind) -> NameTable {
+        get {
+            switch kind {
+            case .regions: regions
+            case .circles: circles
+            case .versions: versions
+            }
         }
-    }
-
-    /// The member of an item that tells such a name; of a version, what both begin with.
-    package var field: StaticString {
-        switch self {
-        case .regions: "region"
-        case .circles: "circles"
-        case .versions: "app_version"
-        }
-    }
-
-    /// The setting under `limits` that bounds how many there are.
-    package var setting: StaticString {
-        switch self {
-        case .regions: "region_names"
-        case .circles: "circle_names"
-        case .versions: "version_names"
-        }
-    }
-
-    /// The word in labels.
-    package var word: StaticString {
-        switch self {
-        case .regions: "region"
-        case .circles: "circle"
-        case .versions: "version"
+        _modify {
+            switch kind {
+            case .regions: yield &regions
+            case .circles: yield &circles
+            case .versions: yield &versions
+            }
         }
     }
 }

@@ -10,7 +10,7 @@
 /// `advance(a)` then `advance(b)` equals `advance(b)`.
 package struct Engine: Sendable {
     /// Changes whenever the same events may be decided otherwise than before (J4).
-    package static let version: Int64 = 6
+    package static var version: Int64 { Archive.newestVersion }
     /// Turns are promised at least this often (J2).
     package static let turnEvery = Milliseconds.seconds(5)
     /// A turn later than this makes the watch blind (B1).

@@ -1,23 +1,3 @@
-/// A stretch of an item's own bytes.
-package struct ByteRange: Hashable, Sendable {
-    /// Offset of the first byte in the list that holds the item.
-    package var offset: UInt32
-    /// Number of bytes.
-    package var count: UInt32
-
-    /// Makes the span of `count` bytes from `offset` on.
-    package init(offset: Int, count: Int) {
-        self.offset = UInt32(truncatingIfNeeded: offset)
-        self.count = UInt32(truncatingIfNeeded: count)
-    }
-
-    /// No bytes.
-    package static let empty = ByteRange(offset: 0, count: 0)
-
-    /// The same stretch as a range of indices.
-    package var indices: Range<Int> { Int(offset)..<(Int(offset) + Int(count)) }
-}
-
 /// What an item says, by the route that it came by.
 package enum ItemKind: UInt8, Sendable {
     /// `POST /v1/batches`
@@ -69,22 +49,6 @@ package struct Item: Sendable {
     package var isEnrolment = false
 
     package init() {}
-}
-
-/// One update of a batch. Source: I9.
-package struct Update: Equatable, Sendable {
-    package var sequence: Int64
-    /// When the phone took the fix, as it says itself; nil is no location (F6).
-    package var capturedAt: Timestamp?
-    /// True for a last known position sent anew.
-    package var isCached: Bool
-
-    /// Makes an update of what was read.
-    package init(sequence: Int64, capturedAt: Timestamp?, isCached: Bool) {
-        self.sequence = sequence
-        self.capturedAt = capturedAt
-        self.isCached = isCached
-    }
 }
 
 /// The items of one body, each as the bytes that the journal stores.
@@ -149,51 +113,6 @@ enum ItemTag: UInt8 {
     case transitionID = 18
     case updates = 19
     case isEnrolment = 20
-}
-
-/// Variable-length integers, seven bits a byte, low bits first.
-enum Varint {
-    static func append(_ value: UInt64, to bytes: inout [UInt8]) {
-        var rest = value
-        while rest >= 0x80 {
-            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        bytes.append(UInt8(truncatingIfNeeded: rest))
-    }
-
-    /// Reads one from `at` on and moves `at` behind it; nil if `end` comes first.
-    static func read(_ bytes: Span<UInt8>, _ at: inout Int, _ end: Int) -> UInt64? {
-        if end - at >= 8, at >= 0, end <= bytes.count {
-            let eight = bytes.extracting(at..<(at + 8)).withUnsafeBytes {
-                UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self))
-            }
-            // Where the first byte ends that has its high bit clear: seldom none of eight has.
-            let length = (~eight & 0x8080_8080_8080_8080).trailingZeroBitCount + 1
-            if length <= 64 {
-                at += length / 8
-                return joined(eight & (.max >> UInt64(64 - length)))
-            }
-        }
-        var value: UInt64 = 0
-        var shift: UInt64 = 0
-        while at < end, shift < 64 {
-            let byte = bytes[at]
-            at += 1
-            value |= UInt64(byte & 0x7F) << shift
-            if byte < 0x80 { return value }
-            shift += 7
-        }
-        return nil
-    }
-
-    /// The low seven bits of eight bytes, one behind the other.
-    private static func joined(_ eight: UInt64) -> UInt64 {
-        let sevens = eight & 0x7F7F_7F7F_7F7F_7F7F
-        let pairs = sevens & 0x007F_007F_007F_007F | (sevens & 0x7F00_7F00_7F00_7F00) >> 1
-        let fours = pairs & 0x0000_3FFF_0000_3FFF | (pairs & 0x3FFF_0000_3FFF_0000) >> 2
-        return fours & 0x0FFF_FFFF | (fours & 0x0FFF_FFFF_0000_0000) >> 4
-    }
 }
 
 /// Writes items as tagged fields.

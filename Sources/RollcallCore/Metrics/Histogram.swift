@@ -131,3 +131,14 @@ package struct LocationAges: Sendable {
         Int(((second % ringSeconds) + ringSeconds) % ringSeconds)
     }
 }
+
+extension Histogram {
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&counts)
+        archive.code(&sum)
+        if counts.count != bounds.count + 1 {
+            archive.refuse()
+            counts = [Int](repeating: 0, count: bounds.count + 1)
+        }
+    }
+}

@@ -72,3 +72,8 @@ extension [LabelMatcher] {
         contains { $0.isEqual && $0.name == name && $0.values.contains(value) }
     }
 }
+
+extension Label {
+    /// The name of the label that names a region.
+    static let region = Array("region".utf8)
+}

@@ -255,3 +255,15 @@ package struct Telemetry: Hashable, Sendable {
     /// True when the app was behind others, or the screen off.
     package var isInBackground: Bool { appState == 2 }
 }
+
+extension Telemetry {
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&permissionStatus)
+        archive.code(&locationServices)
+        archive.code(&powerMode)
+        archive.code(&appState)
+        archive.code(&networkType)
+        archive.code(&queueDepth)
+        if archive.isReading, !isLegal { archive.refuse() }
+    }
+}

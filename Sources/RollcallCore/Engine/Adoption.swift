@@ -1,0 +1,32 @@
+/// What was adopted from the server of one person; each is undone by later contact (F20).
+struct Adoption: Equatable, Sendable {
+    /// Before every contact, so that nothing is undone that never was.
+    static let never = WatchedTime(milliseconds: WatchedTime.distantPast.milliseconds - 1)
+
+    var degradedAt = Self.never
+    var offlineAt = Self.never
+
+    /// Remembers the newest time that each status was declared for.
+    mutating func note(_ status: Status, _ at: WatchedTime) {
+        if status == .offline {
+            offlineAt = max(offlineAt, at)
+        } else {
+            degradedAt = max(degradedAt, at)
+        }
+    }
+
+    /// The worst status that was adopted and not undone.
+    var worst: Status { best(.distantPast) }
+
+    /// The best status that a contact at `instant` may give.
+    func best(_ instant: WatchedTime) -> Status {
+        instant <= offlineAt ? .offline : instant <= degradedAt ? .degraded : .online
+    }
+}
+
+extension Adoption {
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&degradedAt)
+        archive.code(&offlineAt)
+    }
+}
