@@ -117,33 +117,3 @@ package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
         }
     }
 }
-
-/// The part of a URL that may be shown, and what is decided by it.
-struct Destination: Equatable {
-    /// `https://host:port` as written, without user, password, path and query.
-    let text: String
-    /// True if only this machine can be meant.
-    let isLoopback: Bool
-    /// True if a user or a password stands before the host.
-    let hasUser: Bool
-
-    /// Nil if it is no `http` or `https` URL with a host.
-    init?(url: String) {
-        // A backslash is a slash to some readers and part of a name to others: what is asked would
-        // not be who is named. It stands in no URL (RFC 3986 §2).
-        guard url.utf8.allSatisfy({ (0x21...0x7E) ~= $0 && $0 != UInt8(ascii: "\\") }),
-            let colon = url.firstRange(of: "://")
-        else { return nil }
-        let scheme = url[..<colon.lowerBound].lowercased()
-        guard scheme == "http" || scheme == "https" else { return nil }
-        let authority = url[colon.upperBound...].prefix { !"/?#".contains($0) }
-        let place = authority.lastIndex(of: "@").map { authority.index(after: $0) }
-        let host = authority[(place ?? authority.startIndex)...]
-        guard let name = HostName(String(host)), !name.host.isEmpty, name.port != 0 else {
-            return nil
-        }
-        text = "\(scheme)://\(host)"
-        isLoopback = name.isLoopback
-        hasUser = place != nil
-    }
-}

@@ -75,3 +75,27 @@ package struct PageAlert: Equatable, Sendable {
         self.generatorURL = generatorURL
     }
 }
+
+extension PageAlert {
+    /// A label's value as text; empty without one.
+    func label(_ name: String) -> String { PageWords.value(name, in: labels) }
+
+    /// An annotation's value as text; empty without one.
+    func annotation(_ name: String) -> String { PageWords.value(name, in: annotations) }
+
+    /// Annotations, and the details as such: the formats of this field know no other place for
+    /// them. What the settings say wins.
+    var fields: [Label] { (annotations + details).ordered() }
+
+    /// Where to look, by what the link is called.
+    var links: [(name: String, url: String)] {
+        [("Runbook", annotation("runbook_url")), ("Rollcall", generatorURL)]
+            .filter { !$0.1.isEmpty }
+    }
+
+    /// The summary without the word that tells its end, where another one does.
+    var headline: String {
+        let summary = annotation("summary")
+        return isFiring || !summary.hasPrefix("Over: ") ? summary : String(summary.dropFirst(6))
+    }
+}

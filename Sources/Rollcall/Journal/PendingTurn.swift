@@ -1,0 +1,206 @@
+import RollcallCore
+
+/// A row of the journal as the keeper holds it until it is committed.
+package struct PendingRow {
+    package var id: Int64
+    package var kind: UInt8
+    /// The person's number + 1; 0 for none.
+    var responder: Int64
+    var previous: Int64
+    /// Where the body stands in the bytes of its turn.
+    var body: Range<Int>
+}
+
+/// Rows and decisions of one turn, ready to be written as often as it takes (J6).
+package struct PendingTurn {
+    package private(set) var rows: [PendingRow] = []
+    private(set) var bytes: [UInt8] = []
+    package var decisions: [NumberedDecision] = []
+    /// Dark time that was booked.
+    private(set) var dark: [DarkRow] = []
+    /// What is to be removed from the store after this turn.
+    private(set) var erasures: [Erasure] = []
+    /// What changed in the outbox, and attempts that began or ended.
+    package var outbox = OutboxChanges()
+    package var attempts: [AttemptRow] = []
+    /// What changed of pushes.
+    package var pushes = PushChanges()
+    /// Attempts to send a push that this store ever began; nil if none begins here.
+    package var pushClaims: Int64?
+    /// What was lost with a store, as it stands from this turn on; nil if that does not change.
+    package var stateLoss: StateLoss?
+    /// What may go out once all this is committed.
+    package var sendings: [OutboxSending] = []
+    package var pushSendings: [PushSending] = []
+    /// Of the first turn in a minute: how the fleet stood at its end.
+    package var sample: FleetSample?
+    package private(set) var turn = Turn(
+        number: 0, nowMilliseconds: 0, wallMilliseconds: 0, firstRow: 1, lastRow: 0,
+        engineVersion: Engine.version)
+
+    /// Notes which turn it is, and where each erasure begins. `engine` has advanced, and its
+    /// decisions are taken.
+    package mutating func close(number: Int64, _ engine: Engine) {
+        turn = Turn(
+            number: number, nowMilliseconds: engine.watch.now.milliseconds,
+            wallMilliseconds: engine.watch.wallNow.milliseconds,
+            firstRow: rows.first?.id ?? engine.nextRow,
+            lastRow: rows.last?.id ?? engine.nextRow - 1, engineVersion: Engine.version)
+        for index in erasures.indices {
+            erasures[index].turn = turn.number
+            erasures[index].requestedAt = Timestamp(milliseconds: turn.wallMilliseconds)
+            let number = Int(erasures[index].responder) - 1
+            if number >= 0 {
+                erasures[index].nextRow = engine.roster[number].lastRow
+                erasures[index].nextDecision = engine.roster[number].lastDecision
+            }
+        }
+    }
+
+    /// About how many bytes of the log it takes.
+    var storedBytes: Int {
+        bytes.count + 40 * rows.count + 200 * decisions.count + 60 * dark.count
+            + 1000 * outbox.added.count + 200 * (outbox.changed.count + attempts.count)
+            + 200 * (pushes.added.count + pushes.changed.count)
+    }
+
+    /// Takes over what `engine` decided and booked.
+    package mutating func take(from engine: inout Engine) {
+        decisions = engine.takeDecisions()
+        dark = DarkRow.merged(engine.takeDarkBookings())
+    }
+
+    /// True if there is nothing to be kept but the sign of life.
+    var isEmpty: Bool {
+        rows.isEmpty && decisions.isEmpty && outbox.isEmpty && attempts.isEmpty && pushes.isEmpty
+    }
+
+    package init() {}
+
+    /// Folds `event` and keeps what it was as rows.
+    package mutating func fold(
+        _ event: Event, into engine: inout Engine, at instant: RunningTime
+    ) -> Receipt {
+        switch event {
+        case .items(let list, let source):
+            return fold(list, event, source, nil, into: &engine, at: instant)
+        case .roster(let list, let source, let terms):
+            return fold(list, event, source, terms, into: &engine, at: instant)
+        case .erase(let person, let source): return erase(person, source, &engine, at: instant)
+        case .heartbeat(let source, let every):
+            append(EventCode.heartbeat, Self.number(every.count) + source, &engine)
+        case .skew(let source, let skew):
+            append(EventCode.skew, Self.number(skew.count) + source, &engine)
+        case .clock(let step): append(EventCode.clock, Self.number(step.count), &engine)
+        case .store(let isFailing): append(EventCode.store, [isFailing ? 1 : 0], &engine)
+        case .refused(let count):
+            append(EventCode.refused, Self.number(Int64(count)), &engine)
+        case .policy(let policy): append(EventCode.policy, policy.journalBytes, &engine)
+        case .turn(let lateness):
+            append(EventCode.turn, lateness.map { Self.number($0.count) } ?? [], &engine)
+        case .silence(.begin(let silence)):
+            append(EventCode.silence, silence.journalBytes, &engine)
+        case .silence(.end(let number)):
+            append(EventCode.silenceEnd, Self.number(number), &engine)
+        case .drill(let receiver): append(EventCode.drill, receiver, &engine)
+        case .outcome(let end): append(EventCode.outcome, end.journalBytes, &engine)
+        case .pushed(let end): append(EventCode.pushed, end.journalBytes, &engine)
+        case .wake(let call, let source): return wake(call, source, &engine, at: instant)
+        case .start(let isRestored):
+            append(EventCode.start, isRestored ? [1] : [], &engine)
+        case .stop: append(EventCode.stop, [], &engine)
+        }
+        return engine.fold(event, at: instant)
+    }
+
+    private mutating func fold(
+        _ list: ItemList, _ event: Event, _ source: [UInt8], _ terms: RosterTerms?,
+        into engine: inout Engine, at instant: RunningTime
+    ) -> Receipt {
+        var begins = EventCode.begins
+        let header = rows.count
+        if let terms {
+            append(terms.code, terms.journalBytes + source, &engine)
+            begins = 0
+        } else if source != EventSource.standard || list.count == 0 {
+            append(EventCode.header, source, &engine)
+            begins = 0
+        }
+        let receipt = engine.fold(event, at: instant)
+        if terms != nil, receipt.rows.isEmpty, receipt.retired == nil,
+            let row = rows[header...].first
+        {
+            // A refused one must not come back as one that names nobody.
+            rows[header].kind = EventCode.header
+            rows[header].body = (row.body.upperBound - source.count)..<row.body.upperBound
+        }
+        // Even a write of which nothing is taken is a sign of life of its source.
+        if receipt.rows.isEmpty, begins != 0 { append(EventCode.header, source, &engine) }
+        if rows.isEmpty {
+            // For the first only: room made for each event is room made exactly, and all that
+            // stands there is copied into it, event by event.
+            rows.reserveCapacity(receipt.rows.count)
+            bytes.reserveCapacity(list.bytes.count)
+        }
+        for row in receipt.rows {
+            let start = bytes.count
+            let range = list.range(of: row.item)
+            bytes.append(contentsOf: list.bytes[range])
+            rows.append(
+                PendingRow(
+                    id: row.row, kind: list.bytes[range.lowerBound] | begins,
+                    responder: Int64(row.responder + 1), previous: row.previous,
+                    body: start..<bytes.count))
+            begins = 0
+        }
+        return receipt
+    }
+
+    /// The row holds no id: it stays when everything else about the person is gone.
+    private mutating func erase(
+        _ person: ErasedPerson, _ source: [UInt8], _ engine: inout Engine, at instant: RunningTime
+    ) -> Receipt {
+        let (number, hash) = person.found(in: engine.roster)
+        let body =
+            Self.number(Int64(bitPattern: hash)) + Self.number(Int64(number.map { $0 + 1 } ?? 0))
+        append(EventCode.erase, body + source, &engine)
+        let row = rows[rows.count - 1].id
+        let gap = number.flatMap { engine.followedGap(of: $0)?.number } ?? 0
+        let region = number.map { engine.regions[engine.roster[$0].region] } ?? []
+        let receipt = engine.fold(
+            .erase(.number(number, hash: hash), source: source), at: instant)
+        // A repeated one is an erasure already.
+        if receipt.erasure == row {
+            var erasure = Erasure(number: row, responder: Int64(number.map { $0 + 1 } ?? 0))
+            erasure.gap = gap
+            erasure.regions.note(region)
+            erasures.append(erasure)
+        }
+        return receipt
+    }
+
+    /// The row holds numbers: a circle's name, or the viewer's, may not outlive an erasure.
+    private mutating func wake(
+        _ call: WakeCall, _ source: [UInt8], _ engine: inout Engine, at instant: RunningTime
+    ) -> Receipt {
+        let (members, beyond) = engine.members(of: call)
+        let code = WakeCall.journalBytes(members)
+        append(EventCode.wake, Self.number(Int64(code.count)) + code + source, &engine)
+        var receipt = engine.fold(.wake(.members(members), source: source), at: instant)
+        receipt.wakesBeyond = beyond
+        return receipt
+    }
+
+    private mutating func append(_ kind: UInt8, _ body: [UInt8], _ engine: inout Engine) {
+        let start = bytes.count
+        bytes.append(contentsOf: body)
+        rows.append(
+            PendingRow(
+                id: engine.takeRow(), kind: kind, responder: 0, previous: 0,
+                body: start..<bytes.count))
+    }
+
+    static func number(_ value: Int64) -> [UInt8] {
+        withUnsafeBytes(of: value.littleEndian) { Array($0) }
+    }
+}
