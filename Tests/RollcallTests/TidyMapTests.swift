@@ -47,7 +47,9 @@ import Testing
         return found
     }
 
-    @Test(arguments: ["Sources", "Sources/RollcallCore", "Sources/Rollcall", "Tests"])
+    @Test(arguments: [
+        "Sources", "Sources/RollcallCore", "Sources/Rollcall", "Sources/Rollcall/Tools", "Tests",
+    ])
     func `the README's map has every folder, and no other`(path: String) throws {
         let mapped = try Self.map()[path] ?? []
         #expect(try mapped == Set(Self.folders(path)))
