@@ -229,6 +229,9 @@ import Testing
         #expect(several.sentAt == .untold && several.items.count == 1)
         #expect(several.problems.map(\.index) == [0, 1])
         #expect(several.rejected.map(\.index) == [1])
+        for text in [#"[{},{"sent_at":5}]"#, #"[7,{"sent_at":5}]"#] {
+            #expect(try scan(text).sentAt == .untold, "\(text)")
+        }
         let alone = try scan(#"{"sent_at":5}"#)
         #expect(alone.sentAt == .untold && alone.rejectedCount == 1)
     }

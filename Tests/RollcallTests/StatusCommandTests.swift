@@ -155,7 +155,7 @@ import Testing
         let status = Self.blind.replacing(
             #""sources":[]}"#, with: #""sources":[],"clocks":[\#(one),\#(other)]}"#)
         let text = try Self.print(Self.answers(status), limit: 1)
-        #expect(text.contains("\nsource pod-1: its clock is off.\nand 1 more clocks\n\n"))
+        #expect(text.contains("\nsource pod-1: its clock is off.\nand 1 more\n\n"))
         #expect(!text.contains("pod-2"))
     }
 

@@ -51,7 +51,7 @@ struct StatusPage {
     private var clocks: [String] {
         let told = (status["clocks"]?.elements ?? []).compactMap { $0["text"]?.shown }
         var lines = told.prefix(limit).flatMap { ConsoleText.wrapped("\($0).", style.columns) }
-        if told.count > limit { lines.append("and \(told.count - limit) more clocks") }
+        if told.count > limit { lines.append("and \(told.count - limit) more") }
         return lines
     }
 

@@ -106,7 +106,7 @@ package struct ItemScanner {
     var inside: Telemetry?
     var beside: Telemetry?
     private let isStrict: Bool
-    /// True while the first of several objects is read: it may say when the body was sent (D10).
+    /// True before the first of several items: it may say when the body was sent instead (D10).
     private var mayBeSending = false
     /// Unknown fields of the item that is being read.
     private var unknownFields = 0
@@ -212,6 +212,8 @@ package struct ItemScanner {
         _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) {
         writer.begin(kind, in: &result.items)
+        var isHead = mayBeSending
+        mayBeSending = false
         guard cursor.peek(body) == UInt8(ascii: "{") else {
             try skip(&cursor, body)
             writer.abandon(in: &result.items)
@@ -227,15 +229,15 @@ package struct ItemScanner {
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
         while more {
             let token = try cursor.key(body)
-            if mayBeSending, ShortWord(token, body) == "sent_at" {
-                mayBeSending = false
+            if isHead, ShortWord(token, body) == "sent_at" {
+                isHead = false
                 let said = try sending(&cursor, body)
                 more = try cursor.hasNext(closing: UInt8(ascii: "}"), body)
                 guard more else { return finish(said) }
                 noteUnknown(token, .item, body)
                 continue
             }
-            mayBeSending = false
+            isHead = false
             let field = ItemField.of(token, body, kind)
             if field == .privateField {
                 result.privateFieldsDropped += 1
