@@ -77,20 +77,26 @@ package final class Server: Sendable {
             throw .threads
         }
         probes = try listeners.probes.map { (listener) throws(ServerError) in
-            try Self.serve(router, at: Door(listener, isForProbes: true), listener, .probes)
+            try Self.serve(router, at: Door(listener, isForProbes: true), listener, .probes, log)
         }
-        http = try Self.serve(router, at: Door(listeners.main), listeners.main, limits)
+        http = try Self.serve(router, at: Door(listeners.main), listeners.main, limits, log)
         watch.watch(http)
     }
 
     private static func serve(
-        _ router: Router, at door: Door, _ listener: HTTPListener, _ limits: HTTPLimits
+        _ router: Router, at door: Door, _ listener: HTTPListener, _ limits: HTTPLimits,
+        _ log: Logger
     ) throws(ServerError) -> HTTPServer {
         do throws(HTTPServerError) {
             return try HTTPServer(
                 listener: listener, limits: limits,
                 early: { router.judge($0, at: door) },
                 refused: { router.count($0, refusedWith: $1) },
+                full: {
+                    log.warning(
+                        "all connections are in use: who comes waits, and who is slow is cut",
+                        metadata: ["connections": "\($0)", "port": "\(listener.port)"])
+                },
                 handler: { router.handle($0, $1) })
         } catch {
             throw .listener(door.isForProbes ? .probes : .main, error)

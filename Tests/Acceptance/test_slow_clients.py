@@ -243,6 +243,53 @@ class FloodTests(RollcallTestCase):
             for drip in slow:
                 drip.socket.close()
 
+    def test_bodies_that_nobody_reads_hold_no_places(self):
+        server = self.serve()
+        self.assertEqual(server.get("/-/ready").status, 200)
+        began = time.monotonic()
+        for method in (b"GET", b"HEAD"):
+            for field in (b"Content-Length: 100000", b"Content-Length: 10",
+                          b"Transfer-Encoding: chunked"):
+                for path in (b"/-/healthy", b"/-/ready", b"/metrics", b"/nowhere"):
+                    with self.subTest(method=method, field=field, path=path):
+                        status = 404 if path == b"/nowhere" else 200
+                        head, closed = self.announce(server.port, method, path, field)
+                        self.assertIn(b" %d " % status, head)
+                        self.assertIn(b"Connection: close", head)
+                        self.assertTrue(closed)
+        self.assertLess(time.monotonic() - began, 24 * BODY_SECONDS / 2)
+
+    @staticmethod
+    def announce(port, method, path, field):
+        """The answer to a head whose body does not come, and whether the connection ends."""
+        with socket.create_connection(("127.0.0.1", port), timeout=BODY_SECONDS - 5) as client:
+            client.sendall(
+                method + b" " + path + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n" + field + b"\r\n\r\n")
+            answer = b""
+            while True:
+                part = client.recv(65536)
+                if not part:
+                    return answer, True
+                answer += part
+
+    def test_bodies_that_do_not_come_give_way_to_who_waits(self):
+        server = self.serve("limits: {connections: 16}\n")
+        self.assertEqual(server.get("/-/ready").status, 200)
+        server.drop_client()
+        slow = [Drip(server.port, BODY) for _ in range(40)]
+        try:
+            began = time.monotonic()
+            late = Client(server.port, timeout=BODY_SECONDS * 2)
+            self.assertEqual(
+                late.request("POST", "/v1/batches", {"responder_id": "late"}).status, 200)
+            # A bound and not a measurement: it was the deadline of the bodies.
+            self.assertLess(time.monotonic() - began, BODY_SECONDS - MARGIN_SECONDS / 2)
+            late.close()
+            self.assertEqual(server.log().count("all connections are in use"), 1)
+        finally:
+            for drip in slow:
+                drip.socket.close()
+
     def test_a_proxys_idle_connections_do_not_give_way_to_silent_ones_of_its_address(self):
         server = self.serve()
         kept = [Client(server.port, timeout=20) for _ in range(300)]

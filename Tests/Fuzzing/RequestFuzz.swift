@@ -73,7 +73,8 @@ enum RequestFuzz {
 
     private static func answer(_ router: Router, _ request: HTTPRequest) -> HTTPResponse {
         let traffic = HTTPTraffic(
-            limits: HTTPLimits(), early: { _ in nil }, refused: { _, _ in }, handler: { _, _ in })
+            limits: HTTPLimits(), early: { _ in nil }, refused: { _, _ in }, full: { _ in },
+            handler: { _, _ in })
         // Without a connection: one that is never parked is never asked for its handle.
         guard let handle = OpaquePointer(bitPattern: 16) else { fatalError("no handle") }
         let connection = HTTPConnection(descriptor: -1, handle: handle, traffic: traffic)

@@ -74,12 +74,8 @@ import Testing
         let answer = clients[2].readAnswer()
         #expect(answer.status == 503)
         #expect(answer.head.contains("Retry-After: 1"))
-        // Only a write counts against the watch.
-        let question = try RawClient(port: server.port)
-        question.send("GET /v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}")
-        #expect(question.readAnswer().status == 503)
         #expect(server.figures.writesRefused == 1)
-        #expect(refused.all == ["POST /v1/batches 503", "GET /v1/x 503"])
+        #expect(refused.all == ["POST /v1/batches 503"])
         for reply in desk.all { reply.answer(HTTPResponse(status: 200)) }
         for client in clients.dropLast() { #expect(client.readAnswer().status == 200) }
     }
@@ -122,6 +118,86 @@ import Testing
                 #expect(client.isClosed)
             }
         }
+    }
+
+    @Test(
+        arguments: ["GET", "HEAD", "DELETE"],
+        ["Content-Length: 100000", "Content-Length: 10", "Transfer-Encoding: chunked"])
+    func `V9: whose body nobody reads is answered by the head`(method: String, field: String) throws
+    {
+        let server = try echoServer(httpLimits { $0.bodyDeadline = .seconds(120) })
+        let client = try RawClient(port: server.port)
+        client.send("\(method) /x?a=b HTTP/1.1\r\nHost: a\r\n\(field)\r\n\r\n5\r\n{")
+        let answer = client.readAnswer(isHead: method == "HEAD")
+        #expect(answer.status == 200)
+        #expect(answer.head.contains("Connection: close"))
+        let asked = method == "HEAD" ? "" : "\(method) /x [a=b] "
+        #expect(answer.body == asked)
+        #expect(client.isClosed)
+        #expect(server.figures.bodiesCut == 0)
+    }
+
+    @Test func `V9: whose body nobody reads gets a late and long answer whole`() throws {
+        let desk = ReplyDesk()
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"), limits: patientLimits,
+            handler: desk.take)
+        let client = try RawClient(port: server.port)
+        client.send("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n012")
+        desk.waitFor(1)
+        desk.all[0].answer(HTTPResponse(status: 200, body: Array(repeating: 65, count: 1 << 20)))
+        // The rest of the body, and what must not be taken for a request.
+        client.send("3456789" + post)
+        let answer = client.readAnswer()
+        #expect(answer.status == 200)
+        #expect(answer.body.utf8.count == 1 << 20)
+        #expect(client.isClosed)
+        #expect(desk.all.count == 1)
+    }
+
+    @Test func `V9: who is refused does not hold a place by a body that does not come`() throws {
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"),
+            limits: httpLimits {
+                $0.bodyDeadline = .seconds(120)
+                $0.lingerDeadline = .milliseconds(300)
+            },
+            early: { _ in HTTPResponse(status: 404) },
+            handler: { $1.answer(HTTPResponse(status: 200)) })
+        let question = try RawClient(port: server.port)
+        question.send("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n")
+        #expect(question.readAnswer().status == 404)
+        #expect(question.isClosed)
+        let write = try RawClient(port: server.port)
+        write.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n")
+        #expect(isTrueSoon { server.figures.bodiesCut == 1 })
+        #expect(write.isClosed)
+    }
+
+    @Test func `V9: whose body comes too slowly gives way to who waits, and that is told once`()
+        throws
+    {
+        let told = ReplyCounter()
+        let server = try HTTPServer(
+            listener: try HTTPListener(address: "127.0.0.1:0"),
+            limits: httpLimits {
+                $0.connectionsMax = 4
+                $0.bodyDeadline = .seconds(120)
+                $0.crowdedDeadline = .seconds(1)
+            },
+            full: { told.add("\($0)") },
+            handler: { $1.answer(HTTPResponse(status: 200)) })
+        let slow = try (0..<4).map { _ in try RawClient(port: server.port) }
+        for client in slow {
+            client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
+        }
+        #expect(isTrueSoon { server.figures.connectionsOpen == 4 })
+        let late = try RawClient(port: server.port)
+        late.send(get)
+        #expect(late.readAnswer().status == 200)
+        #expect(server.figures.bodiesCut > 0)
+        #expect(told.all == ["4"])
+        withExtendedLifetime(slow) {}
     }
 
     @Test func `a head has its room, and one byte more is answered 431`() throws {

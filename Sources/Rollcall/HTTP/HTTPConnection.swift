@@ -35,7 +35,9 @@ final class HTTPConnection: @unchecked Sendable {
         case reading
         /// It was refused; its short body is thrown away, then this is the answer.
         case discarding(HTTPResponse)
-        /// It was refused and answered; what still comes is thrown away until the client closes.
+        /// It was handed over by its head, and is answered past libmicrohttpd; then `lingering`.
+        case ahead
+        /// It is answered; what still comes is thrown away until the client closes.
         case lingering
         /// The handler has it.
         case handed
@@ -44,16 +46,22 @@ final class HTTPConnection: @unchecked Sendable {
     /// Where a connection stands. The watchdog's deadlines hang on it.
     ///
     ///     header ─► body ─► handling ─► parked ─► responding ─► idle ─► header …
-    ///        └────────┴──► lingering ─► (closed)
+    ///        ├────────┴──► lingering ─► (closed)
+    ///        └► discarding ─► responding …
     ///
     /// Without a body, or with the whole of it at hand, `body` is passed over; without need to
-    /// wait, `parked` is. A refusal goes from `header` or `body` to `responding`.
+    /// wait, `parked` is. A refusal goes from `header` or `discarding` to `responding`. Whose body
+    /// nobody reads goes from `header` to `parked`, and from `responding` to `lingering`.
     enum Phase {
         /// The head is awaited: since the connection began or, later, since its first byte was
         /// noticed. Cut after `headerDeadline`.
         case header
-        /// The body is awaited. Cut after `bodyDeadline`.
+        /// The body is awaited. Cut after `bodyDeadline`, or while others wait for a connection once
+        /// it comes too slowly.
         case body
+        /// The short body of a refused request is awaited and thrown away. Cut after
+        /// `lingerDeadline`.
+        case discarding
         /// The handler is running on libmicrohttpd's thread and may be answered meanwhile.
         case handling
         /// Suspended until somebody answers. 503 after `parkedDeadline`.
@@ -71,6 +79,8 @@ final class HTTPConnection: @unchecked Sendable {
     private struct Shared {
         var phase = Phase.header
         var since = HTTPInstant.now
+        /// Bytes of body that came since.
+        var received = 0
         /// Counts requests, so that a late answer cannot reach the next one.
         var number: UInt64 = 0
         var answer: HTTPResponse?
@@ -78,6 +88,8 @@ final class HTTPConnection: @unchecked Sendable {
         var isWrite = false
         /// Whether its answer is to have no body.
         var isHead = false
+        /// Whether the answer is to be sent past libmicrohttpd, since the body is still coming.
+        var isAhead = false
         /// Whether the answer was sent past libmicrohttpd.
         var isAnsweredPast = false
         /// Whether the watchdog has shut the socket down; once is enough, and counted once.
@@ -105,8 +117,12 @@ final class HTTPConnection: @unchecked Sendable {
         shared.withLock {
             $0.phase = phase
             $0.since = HTTPInstant.now
+            $0.received = 0
         }
     }
+
+    /// Notes that so much of a body has come.
+    func note(received count: Int) { shared.withLock { $0.received += count } }
 
     /// Gives out the right to answer the request that has just been read whole.
     func reply(isWrite: Bool, isHead: Bool = false) -> HTTPReply {
@@ -118,6 +134,18 @@ final class HTTPConnection: @unchecked Sendable {
             return $0.number
         }
         return HTTPReply(connection: self, number: number)
+    }
+
+    /// Gives out the right to answer a request of which only the head has come, and suspends the
+    /// connection until that is done. Only inside the access handler.
+    func replyAhead(isWrite: Bool, isHead: Bool) -> HTTPReply {
+        let reply = reply(isWrite: isWrite, isHead: isHead)
+        shared.withLock {
+            $0.isAhead = true
+            MHD_suspend_connection(handle)
+            $0.phase = .parked
+        }
+        return reply
     }
 
     /// The answer, if there is one; otherwise suspends the connection. Only inside the access
@@ -149,6 +177,7 @@ final class HTTPConnection: @unchecked Sendable {
             $0.since = HTTPInstant.now
             $0.number += 1
             $0.answer = nil
+            $0.isAhead = false
             $0.isAnsweredPast = false
         }
     }
@@ -161,31 +190,31 @@ final class HTTPConnection: @unchecked Sendable {
             guard $0.number == number, $0.answer == nil else { return false }
             switch $0.phase {
             case .handling, .parked: return true
-            case .header, .body, .responding, .lingering, .idle: return false
+            case .header, .body, .discarding, .responding, .lingering, .idle: return false
             }
         }
     }
 
     /// Answers request `number`, unless it has been answered or is over.
     func answer(_ response: HTTPResponse, to number: UInt64) {
-        let isParked = shared.withLock {
-            guard $0.number == number, $0.answer == nil else { return false }
+        let (isParked, isAhead) = shared.withLock {
+            guard $0.number == number, $0.answer == nil else { return (false, false) }
             switch $0.phase {
             case .handling:
                 $0.answer = response
-                return false
+                return (false, false)
             case .parked:
                 $0.answer = response
-                return true
-            case .header, .body, .responding, .lingering, .idle:
-                return false
+                return (true, $0.isAhead)
+            case .header, .body, .discarding, .responding, .lingering, .idle:
+                return (false, false)
             }
         }
         guard isParked else { return }
         // The request may be over, and `stop` be waiting for the last one, before
         // MHD_resume_connection has returned: it must not free the daemon under this call.
         traffic.pending.add(1, ordering: .sequentiallyConsistent)
-        if HalfClosed.isEnd(descriptor) { return answerPast(response) }
+        if isAhead || HalfClosed.isEnd(descriptor) { return answerPast(response) }
         resume()
     }
 
@@ -194,7 +223,8 @@ final class HTTPConnection: @unchecked Sendable {
         traffic.pending.subtract(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Answers a client who has closed their direction: "shutdown" after the last byte is how some
+    /// Answers a client whose body is still coming, or who has closed their direction: "shutdown"
+    /// after the last byte is how some
     /// say that the request is whole. libmicrohttpd 0.9.75 reads again before it looks for an answer,
     /// takes the end of the stream for the client's leaving, and drops the answer.
     private func answerPast(_ response: HTTPResponse) {
@@ -204,7 +234,15 @@ final class HTTPConnection: @unchecked Sendable {
             $0.since = HTTPInstant.now
             return $0.isHead
         }
-        HalfClosed.send(response.rawBytes(isHead: isHead), to: descriptor) { self.resume() }
+        HalfClosed.send(response.rawBytes(isHead: isHead), to: descriptor) {
+            // Closing with bytes unread would destroy the answer.
+            self.shared.withLock {
+                guard $0.isAhead else { return }
+                $0.phase = .lingering
+                $0.since = HTTPInstant.now
+            }
+            self.resume()
+        }
     }
 
     /// Whether the current request was answered past libmicrohttpd.
@@ -222,16 +260,22 @@ final class HTTPConnection: @unchecked Sendable {
         case expired(HTTPReply, isWrite: Bool)
     }
 
-    /// Judges the deadlines. `isFull` says that all connections are in use.
-    func overdue(at now: HTTPInstant, limits: HTTPLimits, isFull: Bool) -> Overdue {
+    /// Judges the deadlines. `isFull` says that all connections are in use, `isAwaited` that somebody
+    /// has been waiting for one.
+    func overdue(
+        at now: HTTPInstant, limits: HTTPLimits, isFull: Bool, isAwaited: Bool
+    ) -> Overdue {
         shared.withLock {
             let age = $0.since.duration(to: now)
             let deadline: Duration
             switch $0.phase {
-            case .header: deadline = limits.headerDeadline
-            case .body: deadline = limits.bodyDeadline
+            case .header:
+                deadline = isAwaited ? limits.crowdedDeadline : limits.headerDeadline
+            case .body:
+                let isSlow = $0.received < limits.bodyPaceMin * Int(age.components.seconds)
+                deadline = isAwaited && isSlow ? limits.crowdedDeadline : limits.bodyDeadline
             case .responding: deadline = limits.responseDeadline
-            case .lingering: deadline = limits.lingerDeadline
+            case .discarding, .lingering: deadline = limits.lingerDeadline
             case .handling: return .nothing
             case .parked:
                 guard age >= limits.parkedDeadline, $0.answer == nil else { return .nothing }
@@ -270,7 +314,7 @@ final class HTTPConnection: @unchecked Sendable {
         shared.withLock {
             switch $0.phase {
             case .header, .idle: $0.since.duration(to: now) >= .milliseconds(100)
-            case .body, .handling, .parked, .responding, .lingering: false
+            case .body, .discarding, .handling, .parked, .responding, .lingering: false
             }
         }
     }

@@ -15,6 +15,8 @@ final class HTTPDeadlines: @unchecked Sendable {
     let isCrowded = Atomic(false)
 
     private let limits: HTTPLimits
+    /// Is told, now and then, how many connections are all in use.
+    private let full: @Sendable (Int) -> Void
     private let state = Mutex(State())
     private var thread: pthread_t?
     /// A pipe whose hang-up wakes the watchdog.
@@ -28,11 +30,17 @@ final class HTTPDeadlines: @unchecked Sendable {
         var listener: Int32 = -1
         /// Whether more waited at the last sweep than would get a connection.
         var isTight = false
+        /// Whether somebody waited for a connection at the last sweep.
+        var isAwaited = false
+        /// When it was told last that all connections are in use.
+        var toldFull: HTTPInstant?
     }
 
-    /// Deadlines of a server with these limits; nothing runs before `start`.
-    init(limits: HTTPLimits) {
+    /// Deadlines of a server with these limits; nothing runs before `start`. `full` is told how many
+    /// connections are all in use while somebody waits for one.
+    init(limits: HTTPLimits, full: @escaping @Sendable (Int) -> Void = { _ in }) {
         self.limits = limits
+        self.full = full
     }
 
     /// What was counted so far.
@@ -94,7 +102,7 @@ final class HTTPDeadlines: @unchecked Sendable {
     private var sweepPeriod: Duration {
         let deadlines = [
             limits.headerDeadline, limits.bodyDeadline, limits.responseDeadline,
-            limits.parkedDeadline, limits.lingerDeadline,
+            limits.parkedDeadline, limits.lingerDeadline, limits.crowdedDeadline,
         ]
         let shortest = deadlines.min() ?? .seconds(4)
         return max(.milliseconds(10), min(.seconds(1), shortest / 4))
@@ -152,7 +160,7 @@ final class HTTPDeadlines: @unchecked Sendable {
 
     private func sweep() {
         let now = HTTPInstant.now
-        let expired = state.withLock { state in
+        let (expired, isFullNews) = state.withLock { state in
             let isFull = state.connections.count >= limits.connectionsMax
             // Those who say nothing are ended soon, and make room. Who is served keeps theirs
             // meanwhile: a flood of connections must not take it.
@@ -161,9 +169,17 @@ final class HTTPDeadlines: @unchecked Sendable {
                 waiting > 0 && waiting > state.connections.values.count { $0.isSilent(at: now) }
             isCrowded.store(isTight && state.isTight, ordering: .relaxed)
             state.isTight = isTight
+            // A crowd of one moment is none.
+            let isAwaited = waiting > 0 && state.isAwaited
+            state.isAwaited = waiting > 0
+            let isFullNews =
+                isAwaited && (state.toldFull.map { $0.duration(to: now) >= fullEvery } ?? true)
+            if isFullNews { state.toldFull = now }
             var expired: [HTTPReply] = []
             for connection in state.connections.values {
-                switch connection.overdue(at: now, limits: limits, isFull: isFull) {
+                switch connection.overdue(
+                    at: now, limits: limits, isFull: isFull, isAwaited: isAwaited)
+                {
                 case .nothing: break
                 case .expired(let reply, let isWrite):
                     expired.append(reply)
@@ -178,8 +194,9 @@ final class HTTPDeadlines: @unchecked Sendable {
                 }
             }
             state.figures.parkedExpired += expired.count
-            return expired
+            return (expired, isFullNews)
         }
+        if isFullNews { full(limits.connectionsMax) }
         for reply in expired { reply.answer(HTTPDeadlines.expiredResponse) }
     }
 
@@ -194,7 +211,7 @@ extension HTTPFigures {
     fileprivate mutating func count(cut phase: HTTPConnection.Phase) {
         switch phase {
         case .header: headersCut += 1
-        case .body: bodiesCut += 1
+        case .body, .discarding: bodiesCut += 1
         case .responding: responsesCut += 1
         case .idle: idleCut += 1
         case .handling, .parked, .lingering: break
@@ -213,6 +230,9 @@ private let clockCoarseness = Duration.milliseconds(10)
 
 /// Between looks at who says nothing, while all connections are in use.
 private let crowdPause = Duration.milliseconds(100)
+
+/// Between two words about all connections being in use.
+private let fullEvery = Duration.seconds(60)
 
 /// How many wait to be accepted: of a listening socket, that is `tcpi_unacked`.
 private func waitingCount(_ listener: Int32) -> Int {

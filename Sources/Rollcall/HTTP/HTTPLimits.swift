@@ -32,11 +32,17 @@ package struct HTTPLimits: Sendable {
     package var headerDeadline = Duration.seconds(10)
     /// From the end of the head to the end of the body.
     package var bodyDeadline = Duration.seconds(30)
+    /// Instead of `headerDeadline`, and of `bodyDeadline` for a body that comes more slowly than
+    /// `bodyPaceMin`, while somebody waits for a connection.
+    package var crowdedDeadline = Duration.seconds(5)
+    /// Bytes a second.
+    package var bodyPaceMin = 1 << 10
     /// From the answer to its last byte in the kernel.
     package var responseDeadline = Duration.seconds(10)
     /// From parking to the watchdog's 503.
     package var parkedDeadline = Duration.seconds(5)
-    /// For the client to take note of a refusal sent before its body was read.
+    /// For the client to take note of an answer sent before its body was read; and for a short body
+    /// to come that is thrown away before a refusal.
     package var lingerDeadline = Duration.seconds(2)
     /// Keep-alive without a request, whole seconds. Ended early, after `headerDeadline`, while
     /// all connections are in use.
@@ -63,9 +69,9 @@ package struct HTTPFigures: Sendable, Equatable {
     package var connectionsOpen = 0
     /// Connections that may be open at once.
     package var connectionsMax = 0
-    /// Connections cut because a head took longer than `headerDeadline`.
+    /// Connections cut because a head took longer than its deadline.
     package var headersCut = 0
-    /// Connections cut because a body took longer than `bodyDeadline`.
+    /// Connections cut because a body took longer than its deadline.
     package var bodiesCut = 0
     /// Connections cut because an answer was not taken within `responseDeadline`.
     package var responsesCut = 0

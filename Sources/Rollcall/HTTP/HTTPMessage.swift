@@ -27,8 +27,12 @@ package struct HTTPRequest: Sendable {
     package var authorization: String?
     /// `Rollcall-Sent-At`, if sent: when the client sent the request.
     package var sentAt: String?
-    /// The whole body; empty while the request is judged by its head.
+    /// The whole body; empty while the request is judged by its head, and where nobody reads it.
     package var body: [UInt8]
+
+    /// Whether somebody reads its body: "Content received in a GET request has no generally defined
+    /// semantics", nor in a DELETE. Source: RFC 9110 §9.3.1, §9.3.5.
+    var takesBody: Bool { method != "GET" && method != "DELETE" }
 
     /// A request that holds what is given and nothing else.
     package init(method: String, path: String, body: [UInt8] = []) {

@@ -34,16 +34,19 @@ package final class HTTPServer: @unchecked Sendable {
     /// - `listener`: is the server's from now on.
     /// - `early`: judges a request by its head, before any of its body is read.
     /// - `refused`: is told of requests that were answered without asking either.
-    /// - `handler`: takes whole requests. Like `early` it runs on libmicrohttpd's only thread, and
-    ///   every other connection waits meanwhile.
+    /// - `full`: is told on the watchdog's thread, once a minute at most, how many connections are all
+    ///   in use while somebody waits for one.
+    /// - `handler`: takes whole requests, and those whose body nobody reads by their head. Like `early`
+    ///   it runs on libmicrohttpd's only thread, and every other connection waits meanwhile.
     package init(
         listener: HTTPListener, limits: HTTPLimits = HTTPLimits(),
         early: @escaping @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil },
         refused: @escaping @Sendable (HTTPRequest, Int) -> Void = { _, _ in },
+        full: @escaping @Sendable (Int) -> Void = { _ in },
         handler: @escaping @Sendable (HTTPRequest, HTTPReply) -> Void
     ) throws(HTTPServerError) {
         let traffic = HTTPTraffic(
-            limits: limits, early: early, refused: refused, handler: handler)
+            limits: limits, early: early, refused: refused, full: full, handler: handler)
         do {
             try traffic.deadlines.start()
         } catch {

@@ -33,13 +33,13 @@ final class HTTPTraffic: @unchecked Sendable {
     /// Traffic within these limits.
     init(
         limits: HTTPLimits, early: @escaping Early, refused: @escaping Refused,
-        handler: @escaping Handler
+        full: @escaping @Sendable (Int) -> Void, handler: @escaping Handler
     ) {
         self.limits = limits
         self.early = early
         self.refused = refused
         self.handler = handler
-        self.deadlines = HTTPDeadlines(limits: limits)
+        self.deadlines = HTTPDeadlines(limits: limits, full: full)
     }
 
     // MARK: Stages of a request
@@ -48,6 +48,10 @@ final class HTTPTraffic: @unchecked Sendable {
     func begin(_ connection: HTTPConnection, handle: OpaquePointer, head: HTTPHead) -> MHD_Result {
         if let refusal = refusal(of: head) {
             return refuse(connection, handle: handle, head: head, with: refusal)
+        }
+        if head.hasBody, !head.request.takesBody {
+            answerAhead(head.request, on: connection)
+            return .YES
         }
         connection.head = head
         connection.isLast = head.isChunked
@@ -69,19 +73,40 @@ final class HTTPTraffic: @unchecked Sendable {
         if count + bytes.count > limits.bodyBytesMax {
             linger(connection, after: told(tooLarge, connection.head?.request))
         } else if bodiesBytes + bytes.count > limits.bodiesBytesMax {
-            if connection.head?.request.method != "GET" { deadlines.countRefusedWrite() }
+            deadlines.countRefusedWrite()
             linger(connection, after: told(unavailable, connection.head?.request))
         } else {
             bodiesBytes += bytes.count
             connection.head?.request.body.append(contentsOf: bytes)
             connection.bodyBytes += bytes.count
+            connection.note(received: bytes.count)
         }
+    }
+
+    /// Hands over a request whose body nobody reads: it is answered as if it had none, and its
+    /// connection ends. Who announces a body and does not send it must not hold a place meanwhile.
+    private func answerAhead(_ request: HTTPRequest, on connection: HTTPConnection) {
+        // In this order, against `stop`, as in `finish`.
+        pending.add(1, ordering: .sequentiallyConsistent)
+        connection.isPending = true
+        connection.course = .ahead
+        let reply = connection.replyAhead(
+            isWrite: request.method != "GET", isHead: request.isHead)
+        if isStopping.load(ordering: .sequentiallyConsistent) {
+            return reply.answer(told(stopping, request))
+        }
+        handler(request, reply)
     }
 
     /// The request is whole, or its connection was resumed: hands it over once, then sends the
     /// answer or parks.
     func finish(_ connection: HTTPConnection, handle: OpaquePointer) -> MHD_Result {
         switch connection.course {
+        case .ahead:
+            // libmicrohttpd calls once more with the head alone, as it was suspended then; what comes
+            // from now on is thrown away.
+            connection.course = .lingering
+            return .YES
         case .lingering:
             // The client has sent all it wanted to, and has its answer.
             return .NO
@@ -150,13 +175,15 @@ final class HTTPTraffic: @unchecked Sendable {
             // Who waits for our consent has not sent anything yet.
             return queue(response, on: connection, handle: handle)
         }
-        let isShort = (head.contentLength ?? .max) <= UInt64(limits.discardBytesMax)
+        let isShort =
+            head.request.takesBody
+            && (head.contentLength ?? .max) <= UInt64(limits.discardBytesMax)
         if head.roomBytes > limits.headBytesMax {
             // There may be no room for an answer of libmicrohttpd's.
             linger(connection, after: response)
         } else if !head.hasBody || (isShort && head.fault == nil) {
             connection.course = .discarding(response)
-            connection.enter(.body)
+            connection.enter(.discarding)
         } else {
             linger(connection, after: response)
         }
