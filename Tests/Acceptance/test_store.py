@@ -259,6 +259,25 @@ class MissingFileTests(RollcallTestCase):
         server.reap()
 
 
+class LongLogTests(RollcallTestCase):
+    def test_batches_alone_do_not_make_the_log_grow_without_bound(self):
+        server = self.serve()
+        log = server.store + "-wal"
+        for number in range(20_000):
+            server.write(
+                "/v1/batches", {"responder_id": f"r{number % 40}", "updates": [{"sequence": number}]})
+            if number % 100 == 0 and os.path.getsize(log) > 32 << 20:
+                break
+        else:
+            self.fail("the log did not become long")
+        # It is used again from its start, and never longer than a turn or two beyond that.
+        for number in range(2000):
+            server.write("/v1/batches", {"responder_id": f"r{number % 40}"})
+        self.assertLess(os.path.getsize(log), 40 << 20)
+        self.assertGreater(os.path.getsize(server.store), 65536)
+        self.assertEqual(server.stop(), 0)
+
+
 class DisturbedFileTests(RollcallTestCase):
     """Somebody lays hands on the store's files while they are open."""
 

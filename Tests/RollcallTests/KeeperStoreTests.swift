@@ -15,6 +15,24 @@ import Testing
             try ItemScanner.scan(bytes.span, kind: kind).items, source: Array(source.utf8))
     }
 
+    @Test func `a log that is long at the start is moved into the file`() throws {
+        let directory = TemporaryDirectory()
+        let killed = TemporaryDirectory()
+        let store = try KeeperStore(path: directory.store)
+        try StoreSurgery.run(
+            directory.store,
+            """
+            PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = OFF; CREATE TABLE padding(x);
+            INSERT INTO padding VALUES(zeroblob(40000000))
+            """)
+        for name in ["rollcall.db", "rollcall.db-wal"] { directory.copy(name, to: killed) }
+        try store.journal.close()
+        #expect(killed.size("rollcall.db") < 1 << 20)
+        let paging = try PagingKeeper(killed, [:])
+        #expect(isTrueSoon { killed.size("rollcall.db") > 40_000_000 })
+        paging.stop()
+    }
+
     private func state(_ engine: Engine) -> [[UInt8]] {
         let checkpoint = Checkpoint(engine)
         return (0..<checkpoint.sliceCount).map { checkpoint.slice($0) }

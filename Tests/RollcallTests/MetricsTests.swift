@@ -444,7 +444,7 @@ private let expectedPage = #"""
     # TYPE rollcall_store_used_bytes gauge
     # UNIT rollcall_store_used_bytes bytes
     # HELP rollcall_store_used_bytes Bytes of the store that hold something, as storage.size \#
-    counts them.
+    counts them: without its log.
     … 0
     # TYPE rollcall_store_size_limit_bytes gauge
     # UNIT rollcall_store_size_limit_bytes bytes

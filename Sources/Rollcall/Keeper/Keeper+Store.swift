@@ -6,6 +6,9 @@ import Synchronization
 extension Keeper {
     /// Bytes written between checkpoints of the write-ahead log: some milliseconds each.
     private static let walBytesMax = 1 << 20
+    /// Bytes of the log itself that are moved, whoever wrote them: a batch of a hundred bytes alone takes
+    /// two pages of it.
+    private static let logBytesMax = 32 << 20
 
     /// Pages of the write-ahead log that are too many to be a matter of a moment: what it is cut
     /// back to (`journal_size_limit`), in pages of 4 KiB.
@@ -82,9 +85,12 @@ extension Keeper {
     /// Moves the log into the file when it is long, or has to be cut. Between turns: whoever waited
     /// for the last one is answered.
     func tendLog() {
+        let logBytes = store.journal.logBytes
+        // Once all of it was moved it is used again from its start.
+        if logBytes < logBytesTried { logBytesTried = 0 }
         if chores.erasures.wantsLogCut {
             checkpointWAL(.truncate)
-        } else if walBytes > Self.walBytesMax {
+        } else if walBytes > Self.walBytesMax || logBytes - logBytesTried > Self.logBytesMax {
             checkpointWAL(.passive)
         }
     }
@@ -118,6 +124,7 @@ extension Keeper {
 
     private func checkpointWAL(_ mode: WALCheckpoint.Mode) {
         walBytes = 0
+        logBytesTried = store.journal.logBytes
         do throws(StoreError) {
             let result = try store.journal.checkpointWAL(mode)
             tell(result)

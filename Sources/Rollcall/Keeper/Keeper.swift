@@ -102,6 +102,8 @@ package final class Keeper: @unchecked Sendable {
     var judgedElapsed: Int64 = 0
     var publishedElapsed: Int64 = 0
     var walBytes = 0
+    /// Bytes of the write-ahead log when it was last tried to move it into the file.
+    var logBytesTried = 0
     /// True while the store's log is longer than it should ever be.
     var isLogLong = false
     /// When the store's size was looked at last; never before the first commit.

@@ -53,7 +53,7 @@ package struct StoreFigures: Equatable, Sendable {
         page.sample(journalOldestAt.map { Quantity($0) } ?? 0)
         page.family(
             "rollcall_store_used_bytes", .gauge,
-            "Bytes of the store that hold something, as storage.size counts them.")
+            "Bytes of the store that hold something, as storage.size counts them: without its log.")
         page.sample(Quantity(Int(usedBytes)))
         page.family(
             "rollcall_store_size_limit_bytes", .gauge,

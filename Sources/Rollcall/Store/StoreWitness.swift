@@ -48,6 +48,11 @@ struct StoreWitness {
 
     // MARK: - The log
 
+    /// Bytes of the log that its index knows of; 0 if that cannot be seen. Well below a microsecond.
+    var logBytes: Int {
+        index().map { $0.frames * ($0.pageBytes + Self.frameHeadBytes) } ?? 0
+    }
+
     /// Throws if the log is not the one that SQLite writes, or holds less than its index says. Between
     /// transactions; some microseconds.
     func checkLog() throws(StoreError) {
@@ -185,7 +190,11 @@ extension Journal {
         try seeing { () throws(StoreError) in try witness.check() }
     }
 
-    /// The same of the log alone, after each commit: nobody is told that it is done when it is not.
+    /// Bytes of the log that hold something, moved into the file or not.
+    package var logBytes: Int { witness.logBytes }
+
+    /// The same of the log alone, before each commit, which would make one long again that was cut, and
+    /// after it: nobody is told that it is done when it is not.
     func checkLog() throws(StoreError) {
         try seeing { () throws(StoreError) in try witness.checkLog() }
     }
