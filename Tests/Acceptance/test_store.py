@@ -299,6 +299,8 @@ class DisturbedFileTests(RollcallTestCase):
         """Without a request: it looks at them each second."""
         self.assertEqual(server.process.wait(3), 74)
         self.assertIn(f"{server.store}{ending} {words} while it was open", server.log())
+        # The next start looks at all of it.
+        self.assertTrue(os.path.exists(server.store + ".suspect"))
         server.reap()
 
     @staticmethod
@@ -348,6 +350,62 @@ class DisturbedFileTests(RollcallTestCase):
                     # The salts of another log.
                     self.overwrite(log, 16, b"otherlog")
                 self.ends(server, "-wal", words)
+
+    def test_a_log_that_is_cut_while_it_is_written_is_noticed(self):
+        server, _ = self.served("busy")
+        stopped = threading.Event()
+
+        def write():
+            client = server.client()
+            number = 0
+            while not stopped.is_set():
+                number += 1
+                try:
+                    client.request("POST", "/v1/batches", {"responder_id": f"w{number % 50}"})
+                except OSError:
+                    return
+
+        writer = threading.Thread(target=write, daemon=True)
+        writer.start()
+        self.addCleanup(stopped.set)
+        log = server.store + "-wal"
+        eventually(lambda: os.path.getsize(log) > 200_000, 20, "the log grows")
+        # Once is enough, but for the moment in which a commit is being written.
+        for _ in range(20):
+            if server.process.poll() is None:
+                os.truncate(log, os.path.getsize(log) // 2)
+                time.sleep(0.05)
+        self.ends(server, "-wal", "was cut")
+        stopped.set()
+        writer.join(10)
+
+    def test_a_file_that_begins_otherwise_beside_its_log_is_put_right_by_a_start(self):
+        for name in ("noise", "backup"):
+            with self.subTest(name):
+                server = self.serve(name=name)
+                items = [{"responder_id": f"p{number}", "updates": [{"sequence": 1}]}
+                         for number in range(300)]
+                for place in range(0, 300, 10):
+                    server.write("/v1/batches", items[place:place + 10])
+                server.kill()
+                if name == "noise":
+                    self.overwrite(server.store, 0, os.urandom(4096))
+                else:
+                    # As `rollcall backup` makes it, copied over the store with the log forgotten.
+                    self.overwrite(server.store, 18, b"\1\1")
+                server.start()
+                # It looks at its files each second.
+                for number in range(10):
+                    server.write("/v1/batches", {"responder_id": f"late{number}"})
+                    time.sleep(0.25)
+                self.assertEqual(
+                    server.write("/v1/batches", items)["updates"]["duplicate"], len(items))
+                self.assertIsNone(server.get("/v1/status").json()["store"]["lost"])
+                server.kill()
+                server.start()
+                self.assertEqual(
+                    server.write("/v1/batches", items)["updates"]["duplicate"], len(items))
+                self.assertEqual(server.stop(), 0)
 
     def test_a_store_that_is_cut_or_overwritten_is_noticed(self):
         for name, words in (

@@ -53,6 +53,80 @@ import Testing
         #expect(disturbance(journal) == .disturbed(path: directory.store, .overwritten))
     }
 
+    @Test func `J6: a log that is cut is noticed before a commit makes it long again`() throws {
+        let directory = TemporaryDirectory()
+        let journal = try Journal(path: directory.store)
+        for number in Int64(1)...50 { try journal.turn(number, rows: [(number, "a")]) }
+        let half = directory.size("rollcall.db-wal") / 2
+        try disturb(directory, "truncate --size=\(half) \"$1-wal\"")
+        let error = try thrown { try journal.turn(51, rows: [(51, "b")]) }
+        #expect(error == .disturbed(path: directory.store + "-wal", .cut))
+    }
+
+    /// The store of a server that was killed: some of it in the file, `moved` turns, and all that came
+    /// since in the log.
+    private func killed(moved: Int64) throws -> TemporaryDirectory {
+        let directory = TemporaryDirectory()
+        let killed = TemporaryDirectory()
+        let journal = try Journal(path: directory.store)
+        for number in Int64(1)...200 {
+            try journal.turn(number, rows: [(number, String(repeating: "a", count: 500))])
+            if number == moved { _ = try journal.checkpointWAL(.truncate) }
+        }
+        for name in ["rollcall.db", "rollcall.db-wal"] { directory.copy(name, to: killed) }
+        try journal.close()
+        return killed
+    }
+
+    @Test(arguments: ["noise", "backup"])
+    func `J6: a file that begins otherwise beside a whole log is put right by the start`(
+        how: String
+    ) throws {
+        let directory = try killed(moved: 0)
+        var bytes = directory.bytes("rollcall.db")
+        if how == "noise" {
+            for place in bytes.indices.prefix(4096) { bytes[place] = 0xA5 }
+        } else {
+            // A copy that our backup makes is not in WAL mode.
+            (bytes[18], bytes[19]) = (1, 1)
+        }
+        directory.write("rollcall.db", bytes)
+        let journal = try Journal(path: directory.store)
+        #expect(disturbance(journal) == nil)
+        #expect(try journal.tail(after: 0).count == 400)
+        try journal.turn(201, rows: [(201, "b")])
+        #expect(disturbance(journal) == nil)
+        try journal.close()
+        #expect(directory.bytes("rollcall.db").starts(with: Array("SQLite format 3\0".utf8)))
+        let again = try Journal(path: directory.store)
+        #expect(try again.tail(after: 0).count == 402)
+        #expect(disturbance(again) == nil)
+        try again.close()
+    }
+
+    @Test func `J6: a copy beside an empty log is put right by the start`() throws {
+        let directory = try killed(moved: 200)
+        var bytes = directory.bytes("rollcall.db")
+        (bytes[18], bytes[19]) = (1, 1)
+        directory.write("rollcall.db", bytes)
+        // Of another store: SQLite has no use for it, and takes the file as it is.
+        directory.write("rollcall.db-wal", "no log")
+        let journal = try Journal(path: directory.store)
+        #expect(disturbance(journal) == nil)
+        #expect(try journal.tail(after: 0).count == 400)
+        try journal.close()
+    }
+
+    @Test func `J6: a file that its log does not make whole is put aside by the start`() throws {
+        let directory = try killed(moved: 150)
+        var bytes = directory.bytes("rollcall.db")
+        for place in bytes.indices { bytes[place] = 0xA5 }
+        directory.write("rollcall.db", bytes)
+        let opening = try StoreOpening(path: directory.store)
+        #expect(opening.loss?.cause == .damaged)
+        try opening.store.journal.close()
+    }
+
     @Test func `J6: a store that nobody touches is as it was`() throws {
         let directory = TemporaryDirectory()
         let journal = try opened(directory)

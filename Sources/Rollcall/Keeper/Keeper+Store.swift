@@ -221,7 +221,10 @@ extension Keeper {
 
     private func end(_ error: StoreError) {
         log.critical("the store failed for good", metadata: ["error": "\(error)"])
-        if case .fatal(.corrupt) = error.disposition { StoreQuarantine.suspect(storePath) }
+        switch error.disposition {
+        case .fatal(.corrupt), .fatal(.moved): StoreQuarantine.suspect(storePath)
+        default: break
+        }
         onFatal(error)
     }
 }

@@ -75,8 +75,11 @@ package final class Journal {
         case .current: break
         }
         isNew = found == .empty
+        let isHeadOurs = isNew || StoreWitness.isHeadOurs(connection)
+        try JournalSchema.checkPages(
+            connection, isSuspect: !isHeadOurs || StoreQuarantine.isSuspect(path))
+        if !isHeadOurs { try JournalSchema.renewHead(connection) }
         try JournalSchema.checkWriterSettings(connection)
-        try JournalSchema.checkPages(connection, isSuspect: StoreQuarantine.isSuspect(path))
         do {
             for table in RowChecksum.Table.small { try RowChecksum.check(table, connection) }
             statements = try JournalStatements(connection)
@@ -125,6 +128,7 @@ package final class Journal {
     package func begin() throws(StoreError) {
         precondition(!isOpen, "one transaction at a time")
         if let failure { throw failure }
+        try checkLog()
         do { try statements.begin.run() } catch { throw noting(error) }
         isOpen = true
         turnWritten = nil
@@ -222,6 +226,8 @@ package final class Journal {
         precondition(isWhole || failure != nil, "rows without a turn (J2)")
         try writing { () throws(StoreError) in
             try connection.checkPlace()
+            // What is written now makes a log long again that was cut.
+            try witness.checkLogLength()
             try statements.commit.run()
         }
         isOpen = false

@@ -322,7 +322,8 @@ extension JournalSchema {
 
     /// Throws if the pages do not hang together, or an index is not its table's. If there are too many
     /// to look at, only of tables in which a row that is missing would say nothing; but if damage was
-    /// met while the store was served, all of it is looked at, however long it takes.
+    /// met while the store was served, or its file does not begin as ours do, all of it is looked at,
+    /// however long it takes.
     static func checkPages(
         _ connection: SQLiteConnection, isSuspect: Bool
     ) throws(StoreError) {
@@ -340,6 +341,17 @@ extension JournalSchema {
             let found = try connection.text(check) ?? ""
             guard found == "ok" else { throw .damaged("integrity_check: \(found)") }
         }
+    }
+
+    /// Moves the log into the file and writes the file's head anew. For a store that is whole as its log
+    /// tells it, while its file begins with something else: another copy beside the log, or damage that
+    /// the log covers. Moving alone may leave the head, if the log does not hold it.
+    static func renewHead(_ connection: SQLiteConnection) throws(StoreError) {
+        connection.setBusyTimeout(milliseconds: openingWaitMilliseconds)
+        defer { connection.setBusyTimeout(milliseconds: busyWaitMilliseconds) }
+        // To leave WAL mode moves the log and deletes it; both ways write the file's head.
+        try connection.run("PRAGMA journal_mode = DELETE")
+        try connection.run("PRAGMA journal_mode = WAL")
     }
 
     /// What an error says that came with our own statements: if SQLite does not know what they name,

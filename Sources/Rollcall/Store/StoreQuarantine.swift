@@ -36,9 +36,9 @@ enum StoreQuarantine {
         }
     }
 
-    /// Leaves word that damage was met while the store at `path` was served: a start may not read what
-    /// is damaged, and would come to the same end again and again. An error is no news: that end is
-    /// said in any case.
+    /// Leaves word that damage, or somebody's hand on its files, was met while the store at `path` was
+    /// served: a start may not read what is damaged, and would come to the same end again and again. An
+    /// error is no news: that end is said in any case.
     static func suspect(_ path: String) {
         let descriptor = open(path + suspicion, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         if descriptor >= 0 { close(descriptor) }

@@ -60,6 +60,12 @@ struct StoreWitness {
         guard let status = Self.status(logPath), FileNumber(status) == log else {
             throw .disturbed(path: logPath, .logGone)
         }
+        try checkLogLength()
+    }
+
+    /// The same of its length alone, also in a transaction.
+    func checkLogLength() throws(StoreError) {
+        guard log != nil, let status = Self.status(logPath) else { return }
         guard let index = index(), index.frames > 0 else { return }
         let needed = Self.logHeadBytes + index.frames * (index.pageBytes + Self.frameHeadBytes)
         guard Int(status.st_size) >= needed else { throw .disturbed(path: logPath, .cut) }
@@ -113,12 +119,10 @@ struct StoreWitness {
         case .unknown: return
         }
         func number(_ place: Int, _ count: Int) -> UInt32 { Self.number(place, count, head) }
-        // "SQLite format 3\000", and the versions of who writes and reads it: 2 is WAL.
-        let application = number(68, 4)
         let changed = number(24, 4)
-        guard head.starts(with: Array("SQLite format 3\0".utf8)), head[18] == 2, head[19] == 2,
-            application == 0 || application == JournalSchema.applicationID, changed >= changes
-        else { throw .disturbed(path: connection.path, .overwritten) }
+        guard Self.isOurs(head), changed >= changes else {
+            throw .disturbed(path: connection.path, .overwritten)
+        }
         changes = changed
         // A file may be shorter than its head says while only a part of the log is moved into it, and
         // it shrinks if somebody packs it; but not both.
@@ -128,6 +132,23 @@ struct StoreWitness {
             throw .disturbed(path: connection.path, .cut)
         }
         bytesMost = bytes
+    }
+
+    /// Whether the store's file begins as one that we serve. SQLite itself does not look there as long
+    /// as its log holds the first page.
+    static func isHeadOurs(_ connection: SQLiteConnection) -> Bool {
+        switch read(connection, .store, headBytes) {
+        case .bytes(let head): isOurs(head)
+        case .tooShort: false
+        case .unknown: true
+        }
+    }
+
+    private static func isOurs(_ head: [UInt8]) -> Bool {
+        // "SQLite format 3\000", and the versions of who writes and reads it: 2 is WAL.
+        let application = number(68, 4, head)
+        return head.starts(with: Array("SQLite format 3\0".utf8)) && head[18] == 2 && head[19] == 2
+            && (application == 0 || application == JournalSchema.applicationID)
     }
 
     /// A number of the head, which is big-endian.
@@ -144,6 +165,12 @@ struct StoreWitness {
     }
 
     private func read(_ which: SQLiteConnection.File, _ count: Int) -> Reading {
+        Self.read(connection, which, count)
+    }
+
+    private static func read(
+        _ connection: SQLiteConnection, _ which: SQLiteConnection.File, _ count: Int
+    ) -> Reading {
         guard let file = connection.file(which), let read = file.pointee.pMethods.pointee.xRead
         else {
             return .unknown
