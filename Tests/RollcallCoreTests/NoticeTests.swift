@@ -325,6 +325,35 @@ import Testing
             ])
     }
 
+    @Test func `A8: who is put back is told anew of what it had not taken, and of nothing else`()
+        throws
+    {
+        var desk = try NoticeStage([.named("hook"), .named("pager", .pagerduty)], "rate off")
+        let receivers = desk.engine.policy.receivers
+        try desk.report("1", at: 0)
+        desk.pass(to: 200)
+        desk.take(1, "hook", at: 200)
+        var policy = desk.engine.policy
+        policy.receivers = []
+        _ = desk.fold(.policy(policy), at: 210)
+        let end = NoticeEnd(
+            notice: 2, receiver: Array("pager".utf8), target: 0, outcome: .removed,
+            took: Milliseconds(5))
+        _ = desk.fold(.outcome(end), at: 211)
+        #expect(desk.engine.brokenInvariants() == [])
+        try desk.restore()
+        policy.receivers = receivers
+        _ = desk.fold(.policy(policy), at: 220)
+        desk.pass(to: 1000)
+        #expect(desk.engine.brokenInvariants() == [])
+        #expect(
+            desk.told == [
+                "150 hook fired NoOnlineResponders#1(north)",
+                "150 pager fired NoOnlineResponders#1(north)",
+                "220 pager fired NoOnlineResponders#1(north)",
+            ])
+    }
+
     @Test func `while blind one page stands in, and the others wait for sight`() throws {
         var desk = try NoticeStage([.named("hook")], "rate off noonline keep=0s")
         _ = desk.fold(.heartbeat(source: Array("a".utf8), every: .seconds(120)), at: 0)

@@ -105,7 +105,90 @@ import Testing
         stage.outbox.follow([Stage.receiver("oncall", .webhook)])
         #expect(stage.turn() == [])
         #expect(stage.result(1, .delivered, 1) == ["1/1 delivered"])
+        #expect(stage.outbox.reach(of: 1).map(\.state) == [.trying, .taken])
+        stage.outbox.end(incident: 1)
+        #expect(stage.turn() == [])
         #expect(stage.outbox.lanes.map(\.key.target) == [0])
+    }
+
+    @Test(arguments: [false, true])
+    func `A8: an Alertmanager that is put back is told each minute again what it took`(
+        isKilled: Bool
+    ) {
+        let receivers = [Stage.receiver("oncall", .alertmanager)]
+        var stage = Stage(receivers)
+        stage.decide(.fired, [1, 2])
+        _ = stage.turn()
+        _ = stage.result(1, .delivered)
+        stage.outbox.follow([])
+        #expect(stage.turn() == [])
+        #expect(stage.outbox.pending == [:])
+        stage.wait(seconds: 90)
+        #expect(stage.outbox.due() == .distantFuture)
+        // One of them is over meanwhile.
+        stage.outbox.end(incident: 1)
+        #expect(stage.turn() == [])
+        if isKilled { stage.restart([]) }
+        #expect(stage.turn() == [])
+        if isKilled { stage.restart(receivers) } else { stage.outbox.follow(receivers) }
+        for _ in 0..<3 {
+            #expect(stage.turn() == ["refresh [2] []"])
+            refreshed(&stage)
+            #expect(stage.waitForDue() == 60_000)
+        }
+    }
+
+    @Test func `D1: what was taken stays taken when its receiver leaves, until it is over`() {
+        let both = [Stage.receiver("oncall", .pagerduty), Stage.receiver("lines", .log)]
+        for left in [[], Array(both.prefix(1)), Array(both.suffix(1))] {
+            var stage = Stage(both)
+            stage.decide(.fired, [1])
+            stage.decide(.fired, [1], to: "lines")
+            _ = stage.turn()
+            _ = stage.result(1, .delivered)
+            _ = stage.result(2, .delivered, to: "lines")
+            stage.outbox.follow(left)
+            #expect(stage.turn() == [])
+            #expect(stage.outbox.reach(of: 1).map(\.state) == [.taken, .taken])
+            stage.restart(left)
+            #expect(stage.turn() == [])
+            #expect(stage.outbox.reach(of: 1).map(\.state) == [.taken, .taken])
+            stage.outbox.end(incident: 1)
+            #expect(stage.turn() == [])
+            #expect(stage.outbox.lanes.count == left.count)
+            #expect(stage.rows.values.allSatisfy { $0.state == .over })
+        }
+    }
+
+    @Test func `A11: nobody ends a drill at a receiver that is gone: nothing is left of it`() {
+        var drill = Stage.member(-1)
+        drill.name = .rollcallDrill
+        var stage = Stage(Self.pager)
+        stage.decide(.fired, [drill])
+        _ = stage.turn()
+        _ = stage.result(1, .delivered)
+        stage.outbox.follow([])
+        #expect(stage.turn() == [])
+        #expect(stage.outbox.lanes.isEmpty)
+    }
+
+    @Test func `D11: of a storm that is over nothing is left at a receiver that is gone`() {
+        var stage = Stage(Self.pager)
+        let member = Stage.member(7)
+        var notice = Notice(
+            number: 1, receiver: Array("oncall".utf8), kind: .fired, members: [member])
+        notice.storm = StormFacts()
+        stage.outbox.decide(notice, at: Stage.wall, now: stage.now)
+        _ = stage.turn()
+        _ = stage.result(1, .delivered)
+        stage.outbox.endStorms(but: [])
+        stage.outbox.follow([])
+        stage.outbox.endStorms(but: [7])
+        #expect(stage.turn() == [])
+        #expect(stage.outbox.reach(of: 7).map(\.state) == [.taken])
+        stage.outbox.endStorms(but: [])
+        #expect(stage.turn() == [])
+        #expect(stage.outbox.lanes.isEmpty)
     }
 
     @Test func `a notice to somebody whom the settings do not know ends at once`() {

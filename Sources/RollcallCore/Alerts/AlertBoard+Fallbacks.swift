@@ -37,6 +37,23 @@ extension AlertBoard {
         }
     }
 
+    /// Nobody takes the message of a notice any more, because its receiver is gone: what it would have
+    /// told singly is not told there. Returns which those are.
+    mutating func untell(
+        _ notice: Int64, _ receivers: [Receiver]
+    ) -> [(key: AlertKey, incident: Int64)] {
+        let keys = (untaken[notice] ?? []).sorted(by: AlertKey.areInOrder)
+        return keys.compactMap { key in
+            guard var alert = entries[key]?.alert,
+                let told = alert.told.firstIndex(where: { $0.trigger == notice && $0.storm == 0 })
+            else { return nil }
+            dropTrigger(notice, of: key)
+            alert.told.remove(at: told)
+            note(key, alert, repeatAt: alert.nextTelling(receivers))
+            return (key, alert.incident)
+        }
+    }
+
     /// We come back: what was not taken has its time anew.
     mutating func restartTriggers(_ now: RunningTime, _ receivers: [Receiver]) {
         guard !untaken.isEmpty else { return }

@@ -45,7 +45,8 @@ package struct Outbox: Equatable, Sendable {
 
     // MARK: - What is decided
 
-    /// Takes the receivers of the settings: messages to those that are gone come to their end.
+    /// Takes the receivers of the settings: messages to those that are gone come to their end. What
+    /// they took stays known for as long as it fires, and if they come back they know it still.
     package mutating func follow(_ receivers: [Receiver]) {
         self.receivers = receivers
         for receiver in receivers {
@@ -73,6 +74,11 @@ package struct Outbox: Equatable, Sendable {
     /// A firing is over, whoever is told of that: who was not reached yet is not told of it later.
     package mutating func end(incident: Int64) {
         for place in lanes.indices { lanes[place].end(incident) }
+    }
+
+    /// Of all storms only `storms` are not over: who is gone is told of no end (D11).
+    package mutating func endStorms(but storms: Set<Int64>) {
+        for place in lanes.indices { lanes[place].endStorms(but: storms) }
     }
 
     /// A receiver is told of a firing together with others: what waits to tell it singly is taken
@@ -245,7 +251,9 @@ package struct Outbox: Equatable, Sendable {
     /// Messages that wait or are being sent, by receiver.
     package var pending: [[UInt8]: Int] {
         var counts: [[UInt8]: Int] = [:]
-        for lane in lanes { counts[lane.key.receiver, default: 0] += lane.waiting.count }
+        for lane in lanes where !lane.isGone || !lane.waiting.isEmpty {
+            counts[lane.key.receiver, default: 0] += lane.waiting.count
+        }
         return counts
     }
 

@@ -57,8 +57,9 @@ struct OutboxLane: Equatable, Sendable {
     /// Messages that are not finished and not being sent.
     var waitingCount: Int { waiting.count - (busy == nil || busy == .refresh ? 0 : 1) }
 
-    /// True once nothing is left of an address that is gone.
-    var isOver: Bool { isGone && busy == nil && waiting.isEmpty }
+    /// True once nothing is left of an address that is gone: what it took stays true, and is what it
+    /// knows if it is named again.
+    var isOver: Bool { isGone && busy == nil && waiting.isEmpty && known.isEmpty }
 
     // MARK: - What is decided
 
@@ -69,7 +70,8 @@ struct OutboxLane: Equatable, Sendable {
         guard kind == nil || isGone || kind != self.kind else { return }
         isGone = kind == nil
         if isGone {
-            for message in known.inOrder { forget(message.number, nil) }
+            // Nobody is told of its end.
+            for message in known.inOrder where message.isDrill { forget(message.number, nil) }
             ended = [:]
         }
         self.kind = kind ?? self.kind
@@ -135,6 +137,17 @@ struct OutboxLane: Equatable, Sendable {
             forget(number, incident)
         }
         return withdrawn.isUnheard(incident)
+    }
+
+    /// The address is gone, and nobody tells it of the ends of storms: what it knows of all but
+    /// `storms` it knows no more.
+    mutating func endStorms(but storms: Set<Int64>) {
+        guard isGone else { return }
+        for message in known.inOrder where message.notice.storm != nil {
+            for incident in message.incidents where !storms.contains(incident) {
+                forget(message.number, incident)
+            }
+        }
     }
 
     /// What would tell of a firing singly does not any more, for it is over or told together with
@@ -353,7 +366,8 @@ struct OutboxLane: Equatable, Sendable {
         message.outcome = outcome
         message.finishedAt = wall
         let mayBeKnown = outcome == .delivered || (outcome == .expired && message.attempts > 0)
-        let isHeld = mayBeKnown && message.isTrigger && !message.isEmpty && !isGone
+        let isHeld = mayBeKnown && message.isTrigger && !message.isEmpty
+            && !(isGone && message.isDrill)
         message.state = isHeld ? .held : .over
         if outcome == .delivered { deliver(message, now: now, times) }
         if isHeld { known.insert(message) }

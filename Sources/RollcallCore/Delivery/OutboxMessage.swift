@@ -99,6 +99,9 @@ package struct OutboxMessage: Equatable, Sendable {
     /// True if it tells that something fires.
     var isTrigger: Bool { notice.kind != .resolved }
 
+    /// True if it is a test of the way to the receiver (A11).
+    var isDrill: Bool { notice.members.contains { $0.name == .rollcallDrill } }
+
     /// True if nothing of it is to be told any more.
     var isEmpty: Bool { left == 0 }
 

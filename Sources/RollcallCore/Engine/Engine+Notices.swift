@@ -333,6 +333,7 @@ extension Engine {
             alert.move(end.receiver, toStorm: 0)
             alerts.note(key, alert, repeatAt: alert.nextTelling(policy.receivers))
         }
+        if end.outcome == .removed { untell(end) }
         guard let drill = desk.takeDrill(end.notice), end.outcome == .delivered,
             let receiver = policy.receivers.first(where: { $0.name == drill.receiver }),
             receiver.sendsResolved || receiver.kind == .pagerduty
@@ -343,6 +344,18 @@ extension Engine {
             number: desk.takeNotice(), receiver: drill.receiver, kind: .resolved,
             members: [member])
         decisions.append(.notice(at: watch.wallNow, notice))
+    }
+
+    /// A receiver left the settings before it took a trigger: if it comes back it is told anew.
+    private mutating func untell(_ end: NoticeEnd) {
+        let receiver = policy.receivers.first { $0.name == end.receiver }
+        // Another of its addresses has it still.
+        if let receiver, end.target >= receiver.addresses { return }
+        for (key, incident) in alerts.untell(end.notice, policy.receivers) {
+            let lane = StormDesk.Lane(receiver: end.receiver, name: key.name)
+            _ = desk.storms.leave(incident, lane, storm: 0)
+        }
+        if receiver != nil { desk.isAllDirty = true }
     }
 }
 

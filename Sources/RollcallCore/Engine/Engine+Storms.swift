@@ -10,6 +10,9 @@ extension Engine {
         return next
     }
 
+    /// The numbers of the storms that are not over.
+    package var storms: Set<Int64> { Set(desk.storms.storms.map(\.episode)) }
+
     /// A lane's receiver and its place in the settings; nil if they do not know it.
     private func receiver(of lane: StormDesk.Lane) -> (receiver: Receiver, place: Int)? {
         policy.receivers.firstIndex { $0.name == lane.receiver }
