@@ -135,6 +135,35 @@ class TrueWordsTests(PatchedTestCase):
         self.shots(page, "clocks")
         self.assert_untroubled(page)
 
+    def test_who_was_not_heard_since_nobody_watched_is_not_well(self):
+        """B4: they are counted and drawn hollow, and nobody says that all were heard."""
+        server = self.serve(SETTINGS)
+        told = Told(server)
+        told.tell(told.batch("kim", "north"), told.batch("lee", "north"))
+        all_well = "Everybody who is expected was heard within their threshold"
+        page = self.page()
+        self.open(page, server)
+        self.assertIn(all_well, self.words(page))
+        self.assertNotIn("vouched", self.words(page))
+        told.blind_for_a_while()
+        told.tell(told.batch("lee", "north"))
+        found = server.get("/v1/responders?status=ONLINE&reachable=unknown").json()["responders"]
+        self.assertEqual([one["responder_id"] for one in found], ["kim"])
+        self.open(page, server)
+        words = self.words(page)
+        self.assertIn("1 of the ONLINE cannot be vouched for: we were not watching, and have not "
+                      "heard from them since or not lately enough.", words)
+        self.assertIn("Nobody is known to be silent", words)
+        self.assertNotIn(all_well, words)
+        self.assertEqual(page.run(
+            "getComputedStyle(document.querySelector('.numbers .is-ONLINE .shape > *')).fill"),
+            "none")
+        colour = "getComputedStyle(document.querySelector('.{}')).color"
+        self.assertEqual(page.run(colour.format("numbers .status.is-ONLINE")),
+                         page.run(colour.format("numbers .status.is-UNKNOWN")))
+        self.shots(page, "not-confirmed")
+        self.assert_untroubled(page)
+
     def test_an_incident_lasted_until_its_end_and_not_until_now(self):
         page = self.patched(self.serve(SETTINGS), "/alerts?incident=1", {
             "/v1/alerts/history": """(all) => ({...all, incidents: [{

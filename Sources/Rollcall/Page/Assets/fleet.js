@@ -15,6 +15,7 @@ const gapsAsked = 200;
 const regionsShown = 12;
 const backShown = 6;
 const backWithin = 6 * 3_600_000;
+const doubtedAsked = 1000;
 
 export const fleet = {
   path: "",
@@ -26,6 +27,7 @@ export const fleet = {
     const { ask, askIfThere, every, memory } = context;
     memory.open = await ask(`v1/gaps?state=open&limit=${gapsAsked}`);
     memory.regions = await askIfThere("v1/regions?limit=1000");
+    memory.doubted = await doubted(context);
     await every("back", 10, async () => {
       const since = new Date(context.now() - backWithin).toISOString();
       memory.back = await ask(`v1/gaps?state=closed&since=${since}&limit=${backShown}`);
@@ -51,6 +53,21 @@ export const fleet = {
   },
 };
 
+// Of whom nobody knows since we were not watching: those who are ONLINE, as the terminal counts
+// them, and whether there are others. While nobody watches that is said of everybody.
+async function doubted({ ask, status: watch }) {
+  const people = watch.responders;
+  if (!watch.watching) return null;
+  const those = async (word) => (people[word] === 0 ? { responders: [] }
+    : ask(`v1/responders?status=${word}&reachable=unknown&limit=${doubtedAsked}`));
+  const online = await those("ONLINE");
+  const late = await those("DEGRADED");
+  return {
+    online: online.responders.length, hasMore: Boolean(online.next),
+    isAny: online.responders.length > 0 || late.responders.some((one) => !one.confirmed),
+  };
+}
+
 // What a fresh installation shows: the next step.
 function untouched() {
   return section("untouched", "Nothing has come yet", null,
@@ -72,32 +89,36 @@ function firing({ alerts, now, link }) {
         count(rest, "more alert", "more alerts"))) : null);
 }
 
-function numbers({ status: watch, link }) {
+function numbers({ status: watch, memory, link }) {
   const people = watch.responders;
+  const { online, hasMore } = memory.doubted ?? { online: 0 };
   const absent = Object.entries(watch.not_expected)
     .filter(([reason, number]) => reason !== "all" && number > 0)
     .map(([reason, number]) => `${number.toLocaleString("en")} ${reason.replaceAll("_", " ")}`);
   return section("now", "Now", count(people.active, "person expected", "people expected"),
-    h("ul", { class: "numbers" },
+    h("ul", { class: `numbers${online ? " doubted" : ""}` },
       statuses.map((word) => h("li", {
         key: word, class: `number is-${word}${people[word] ? "" : " none"}`,
       },
         h("a", { href: link(word === "OFFLINE" ? "silent" : `people?status=${word}`) },
           h("strong", { "data-count": word }, people[word].toLocaleString("en")), " ",
-          status(word, watch.watching)))),
+          status(word, watch.watching && !(word === "ONLINE" && online))))),
       h("li", { key: "absent", class: "number is-NOT_EXPECTED" },
         h("div", null,
           h("strong", { "data-count": "not_expected" },
             watch.not_expected.all.toLocaleString("en")), " ",
           status("NOT_EXPECTED"),
           absent.length ? h("span", { class: "aside" }, absent.join(", ")) : null))),
-    bar(people));
+    h("div", { class: online ? "doubted" : "" }, bar(people)),
+    online ? h("p", { class: "warned" }, hasMore ? "At least " : "",
+      `${online.toLocaleString("en")} of the ONLINE cannot be vouched for: we were not watching, `
+      + "and have not heard from them since or not lately enough.") : null);
 }
 
 // The number and the causes are the engine's, of one instant; the list is only read beside them.
 function silentPart(context) {
   const { memory, link, status: watch, isSure } = context;
-  const { open } = memory;
+  const { open, doubted: doubts } = memory;
   const all = watch.responders.OFFLINE;
   // Newest first is what the server gives; with all of them at hand the longest come first.
   const shown = all === 0 ? []
@@ -105,7 +126,8 @@ function silentPart(context) {
   const rest = all - shown.length;
   const late = watch.responders.DEGRADED;
   return section("silent", all ? `${all.toLocaleString("en")} silent`
-    : isSure ? "Nobody is silent" : "Nobody was silent",
+    : !isSure ? "Nobody was silent"
+      : doubts?.isAny ? "Nobody is known to be silent" : "Nobody is silent",
     all ? h("a", { href: link("silent") }, "All who are silent") : null,
     suspected(watch),
     shown.length
@@ -113,9 +135,11 @@ function silentPart(context) {
         shown.map((gap) => silent(gap, { now: context.now(), link, isBrief: true })))
       : nothing(all ? noGap
         : !isSure ? "That is what was known last; who is silent now cannot be seen."
-          : watch.responders.active
-            ? "Everybody who is expected was heard within their threshold, or is only late."
-            : "Nobody is expected now."),
+          : doubts?.isAny
+            ? "Not everybody was heard since we were not watching: some may be silent."
+            : watch.responders.active
+              ? "Everybody who is expected was heard within their threshold, or is only late."
+              : "Nobody is expected now."),
     rest > 0 && shown.length > 0
       ? h("p", { class: "more" }, h("a", { href: link("silent") },
         `${rest.toLocaleString("en")} more`),
@@ -142,7 +166,8 @@ function regionsPart({ memory, link, redraw }) {
   const shown = memory.allRegions ? worst : worst.slice(0, regionsShown);
   const hidden = worst.length - shown.length;
   return section("regions", "Regions", memory.regions.next ? "the first 1000" : null,
-    h("ul", { class: "regions" }, shown.map((one) => regionRow(one, link))),
+    h("ul", { class: `regions${memory.doubted?.online ? " doubted" : ""}` },
+      shown.map((one) => regionRow(one, link))),
     hidden > 0
       ? h("p", { class: "more" }, h("button", {
         type: "button", onclick: () => { memory.allRegions = true; redraw(); },
