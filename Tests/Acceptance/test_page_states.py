@@ -113,6 +113,44 @@ class TellingTests(PatchedTestCase):
         self.assert_untroubled(page)
 
 
+class ForeignAnswerTests(PatchedTestCase):
+    """B4: what is not Rollcall's answer is no contact, and no part stops another."""
+
+    def test_an_answer_of_another_shape_is_no_contact_and_the_age_goes_on(self):
+        server = self.serve(SETTINGS)
+        told = Told(server)
+        told.tell(told.batch("kim", "north"))
+        for path in ("/v1/status", "/v1/alerts", "/v1/gaps"):
+            page = self.patched(server, "/", {})
+            self.assertEqual(self.words(page, ".sight"), "Watching")
+            page.run(f"window.patches['{path}'] = () => ({{status: 'maintenance'}}); 0")
+            page.until("document.querySelector('.banner.is-lost')", f"no contact: {path}")
+            self.assertIn("What answers is not Rollcall.", self.words(page, ".banner"))
+            self.assertIn("1", page.text("[data-count=ONLINE]"))
+            first = page.text("footer")
+            page.until(
+                f"document.querySelector('footer').innerText !== {json.dumps(first)}", "it ages")
+            self.assertIn("No contact for", self.words(page, ".sight"))
+            page.run(f"delete window.patches['{path}']; "
+                     "document.querySelector('.banner button').click()")
+            page.until("!document.querySelector('.banner')", "it is heard again")
+            self.assert_untroubled(page)
+
+    def test_a_part_that_cannot_be_drawn_stops_no_other(self):
+        server = self.serve(SETTINGS)
+        told = Told(server)
+        told.tell(told.batch("kim", "north"))
+        page = self.patched(server, "/", {
+            "/v1/regions": "(all) => ({...all, regions: [{region: 'north'}]})"})
+        self.assertIn("This part cannot be drawn.", self.words(page))
+        self.assertEqual(page.text("[data-count=ONLINE]"), "1")
+        self.assertIn("Running for", self.words(page, ".part-health"))
+        first = page.text("footer")
+        page.until(
+            f"document.querySelector('footer').innerText !== {json.dumps(first)}", "it ages")
+        self.assertTrue(page.troubles, "what went wrong is on the console")
+
+
 class TrueWordsTests(PatchedTestCase):
     """D7: what stands beside something true is true as well."""
 

@@ -10,6 +10,16 @@ export function h(name, attributes, ...children) {
   return { name, key, attributes: rest, children: listed(children), node: null };
 }
 
+/** What `draw` makes; if it cannot, that alone is said: no part stops another, nor the clock. */
+export function part(draw) {
+  try {
+    return draw();
+  } catch (error) {
+    console.error(error);
+    return h("p", { class: "warned" }, "This part cannot be drawn.");
+  }
+}
+
 function listed(children) {
   const list = [];
   for (const child of children.flat(Infinity)) {

@@ -1,6 +1,6 @@
 // What feeds Rollcall, and Rollcall itself.
 
-import { h } from "./dom.js";
+import { h, part } from "./dom.js";
 import { nobodyReached } from "./frame.js";
 import { nothing } from "./marks.js";
 import { section } from "./rows.js";
@@ -21,8 +21,8 @@ export const feeds = {
 
   render(context) {
     return [
-      sight(context), sources(context), itself(context), receivers(context), machines(context),
-    ];
+      sight, sources, itself, receivers, machines,
+    ].map((one) => part(() => one(context)));
   },
 };
 

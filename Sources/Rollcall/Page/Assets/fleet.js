@@ -1,6 +1,6 @@
 // The fleet at a glance: who cannot be reached and why, what fires, how it was in the last hours.
 
-import { h } from "./dom.js";
+import { h, part } from "./dom.js";
 import { band, historyPath } from "./band.js";
 import { nobodyReached } from "./frame.js";
 import { bar, nothing, shape, status, statuses } from "./marks.js";
@@ -41,14 +41,15 @@ export const fleet = {
   render(context) {
     const { memory } = context;
     return [
-      context.status.last_batch_at ? null : untouched(), numbers(context), firing(context),
+      context.status.last_batch_at ? null : untouched(),
+      part(() => numbers(context)), part(() => firing(context)),
       h("div", { class: "columns" },
-        h("div", { class: "wide" }, silentPart(context),
-          memory.history
-            ? section("hours", "Last hours", null, band(memory.history, context.status)) : null,
-          backPart(context)),
-        h("div", { class: "narrow" }, regionsPart(context), pendingPart(context),
-          healthPart(context))),
+        h("div", { class: "wide" }, part(() => silentPart(context)),
+          part(() => (memory.history
+            ? section("hours", "Last hours", null, band(memory.history, context.status)) : null)),
+          part(() => backPart(context))),
+        h("div", { class: "narrow" }, part(() => regionsPart(context)),
+          part(() => pendingPart(context)), part(() => healthPart(context)))),
     ];
   },
 };

@@ -1,18 +1,18 @@
 // What stands around every view: the name, the sight, the way to the others, and what must be said
 // before anything else.
 
-import { h } from "./dom.js";
+import { h, part } from "./dom.js";
 import { blindReason, clock, count, instant, plain, since, span, time } from "./words.js";
 
 /** The whole page below its body. */
 export function frame(state, context) {
   return [
-    header(state, context),
+    part(() => header(state, context)),
     h("main", { id: "main", key: "main" },
-      banners(state, context),
-      h("h1", { tabindex: -1 }, state.route.view.heading(context)),
-      view(state, context)),
-    footer(state, context),
+      part(() => banners(state, context)),
+      h("h1", { tabindex: -1 }, part(() => state.route.view.heading(context))),
+      part(() => view(state, context))),
+    part(() => footer(state, context)),
   ];
 }
 

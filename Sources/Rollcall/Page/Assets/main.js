@@ -184,6 +184,9 @@ function context() {
 
 function draw() {
   if (state.status === null && state.failure === null) return;
+  const { classList } = document.documentElement;
+  classList.toggle("lost", state.failure !== null);
+  classList.toggle("blind", state.status !== null && !state.status.watching);
   const after = frame(state, { ...context(), age: age(), retry: () => poll() });
   const page = document.getElementById("page");
   if (isFirst) page.replaceChildren();
@@ -191,9 +194,6 @@ function draw() {
   patch(page, drawn, after);
   drawn = after;
   document.title = titleOf(state, context());
-  const root = document.documentElement;
-  root.classList.toggle("lost", state.failure !== null);
-  root.classList.toggle("blind", state.status !== null && !state.status.watching);
 }
 
 function arrive({ scroll, isFocused }) {

@@ -14,6 +14,22 @@ export class Failure extends Error {
   }
 }
 
+// What an answer holds at least: a proxy in front answers 200 with what it likes.
+const lists = {
+  "v1/gaps": "gaps", "v1/regions": "regions", "v1/responders": "responders",
+  "v1/alerts": "alerts", "v1/alerts/history": "incidents", "v1/silences": "silences",
+  "v1/nudges": "nudges",
+};
+
+function isOurs(path, answer) {
+  if (answer === null || typeof answer !== "object") return false;
+  const [bare] = path.split("?");
+  if (bare in lists) return Array.isArray(answer[lists[bare]]);
+  return bare !== "v1/status" || (typeof answer.watching === "boolean"
+    && Number.isInteger(answer.responders?.active) && Number.isInteger(answer.not_expected?.all)
+    && Array.isArray(answer.sources) && !Number.isNaN(Date.parse(answer.as_of)));
+}
+
 /** Asks for JSON. `signal` gives the question up. Throws `Failure`. */
 export async function ask(path, signal) {
   const limit = AbortSignal.timeout(patience);
@@ -23,8 +39,13 @@ export async function ask(path, signal) {
     answer = await fetch(new URL(path, root), {
       headers: { Accept: "application/json" }, cache: "no-store", redirect: "error", signal: both,
     });
-    if (answer.ok) return await answer.json();
+    if (answer.ok) {
+      const found = await answer.json();
+      if (!isOurs(path, found)) throw new Failure("lost", "what answers is not Rollcall");
+      return found;
+    }
   } catch (error) {
+    if (error instanceof Failure) throw error;
     if (signal?.aborted) throw new Failure("dropped", "not asked any more");
     if (limit.aborted) throw new Failure("lost", `no answer within ${patience / 1000} s`);
     if (answer !== undefined) throw new Failure("lost", "the answer broke off");
