@@ -86,6 +86,35 @@ class TellingTests(PatchedTestCase):
         self.shots(page, "receivers")
         self.assert_untroubled(page)
 
+    def test_it_is_said_why_nobody_is_waited_for_any_more(self):
+        """Only who took it was reached: a silence and an end reach nobody."""
+        server = self.serve(SETTINGS)
+        unreached = ("(all) => ({...all, nobody_reached: {alerts: 1, since: ago(360), "
+                     "incidents: [1], reason: 'not_taken'}, alerts: {...all.alerts, silences: 0}})")
+        waits = self.RECEIVERS.replace("state: 'taken'", "state: 'waiting'")
+        silences = """(all) => ({...all, silences: [{id: 7, state: 'active', author: 'kim',
+            comment: 'the mast', matchers: ['region=north'], ends_at: ago(-3600),
+            muting: ['NoOnlineResponders{region="north"}']}]})"""
+        over = "(all) => ({...all, nobody_reached: null})"
+        for words, status, alerts in (
+                ("Somebody has been reached", over, self.RECEIVERS),
+                ("Silenced; nobody was told", over.replace("null", "null, alerts: {silences: 1}"),
+                 waits),
+                ("The critical alert that nobody took is over", over,
+                 "(all) => ({...all, alerts: []})"),
+                ("Muted; nobody was told", over,
+                 waits.replace("muted: []", "muted: [{receiver: 'chat', reason: 'blind'}]"))):
+            page = self.patched(server, "/", {
+                "/v1/status": unreached, "/v1/alerts": waits, "/v1/silences": silences})
+            self.assertIn("Nobody has been reached", self.words(page, ".banner"))
+            page.run(f"window.patches['/v1/status'] = {status};"
+                     f"window.patches['/v1/alerts'] = {alerts}; 0")
+            page.until("!document.querySelector('.banner')", words)
+            self.assertEqual(page.text("#said").split(".")[0], words)
+            self.assertEqual(
+                "firing, silenced until" in self.words(page), words.startswith("Silenced"))
+            self.assert_untroubled(page)
+
     def test_that_nobody_was_reached_is_said_first(self):
         server = self.serve(SETTINGS)
         reached = "(all) => ({...all, nobody_reached: {alerts: 2, since: ago(360), "

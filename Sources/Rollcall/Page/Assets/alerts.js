@@ -28,7 +28,7 @@ export const alertsView = {
       : "Incident"),
 
   async load(context) {
-    const { ask, every, memory, route } = context;
+    const { ask, memory, route } = context;
     const alertname = nameMeant(route.query);
     if (memory.alertname !== alertname) memory.older = undefined;
     memory.alertname = alertname;
@@ -42,7 +42,6 @@ export const alertsView = {
       memory.history = null;
       return;
     }
-    await every("silences", 10, async () => { memory.silences = await ask("v1/silences"); });
     const only = { alertname, limit: historyShown };
     memory.history = await ask(pathWith("v1/alerts/history", only));
     memory.older ??= { incidents: [], next: undefined };
@@ -56,14 +55,15 @@ export const alertsView = {
   },
 
   render(context) {
-    const { memory, alerts, now, link, isSure } = context;
+    const { memory, alerts, silences, now, link, isSure } = context;
     if (memory.history === null) return single(context);
     const meant = alerts.alerts.filter(
       (one) => memory.alertname === null || one.alertname === memory.alertname);
     const fires = meant.filter((one) => one.state === "firing");
     const pending = meant.filter((one) => one.state !== "firing");
     const list = (all) => h(
-      "ul", { class: "alerts" }, worstFirst(all).map((one) => alert(one, { now: now(), link })));
+      "ul", { class: "alerts" }, worstFirst(all).map(
+        (one) => alert(one, { now: now(), link, silences })));
     return [
       memory.alertname === null ? null : h("p", { key: "only", class: "aside" },
         `Only ${plain(memory.alertname)}. `, h("a", { href: link("alerts") }, "All alerts")),
@@ -78,7 +78,7 @@ export const alertsView = {
       pending.length
         ? section("pending", `${pending.length.toLocaleString("en")} pending`, null, list(pending))
         : null,
-      silences(context),
+      silencesPart(context),
       history(context),
     ];
   },
@@ -103,7 +103,7 @@ function incident(text) {
 const ofStore = { store: "RollcallStoreFailing", state: "RollcallStateLost" };
 
 function single(context) {
-  const { memory, alerts, now, link } = context;
+  const { memory, alerts, silences, now, link } = context;
   const { one, incident: wanted } = memory;
   const all = h("a", { href: link("alerts") }, "All alerts");
   const isMeant = (alert) => (wanted.ofStore
@@ -112,7 +112,7 @@ function single(context) {
   if (!one && !current) return section("history", "Not found", all, nothing(missing(memory)));
   return [
     current ? section("firing", current.state === "firing" ? "It fires now" : "It is pending", all,
-      h("ul", { class: "alerts" }, alert(current, { now: now(), link }))) : null,
+      h("ul", { class: "alerts" }, alert(current, { now: now(), link, silences }))) : null,
     one ? section("history", current ? "What happened" : "It is over", current ? null : all,
       h("div", { class: "incident" }, h("div", { class: "headline" },
         headline(one, now())), current ? null : runbook(one), story(one, now(), link))) : null,
@@ -131,8 +131,7 @@ function missing({ incident: wanted, isOutOfSight }) {
     : "There is no such incident in the store, or not any more.";
 }
 
-function silences({ memory, now }) {
-  const list = (memory.silences?.silences ?? []).filter((one) => one.state === "active");
+function silencesPart({ silences: list, now }) {
   if (list.length === 0) return null;
   return section("silences", count(list.length, "silence", "silences"), null,
     h("ul", { class: "silences" }, list.map((one) => h("li", { key: one.id },

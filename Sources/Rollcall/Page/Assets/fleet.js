@@ -76,7 +76,7 @@ function untouched() {
       "POST /v1/batches"), "; people appear here with their first batch."));
 }
 
-function firing({ alerts, now, link }) {
+function firing({ alerts, silences, now, link }) {
   const fires = alerts.alerts.filter((one) => one.state === "firing");
   if (fires.length === 0) return null;
   const shown = worstFirst(fires).slice(0, firingShown);
@@ -84,7 +84,7 @@ function firing({ alerts, now, link }) {
   return section("firing", count(fires.length, "alert fires", "alerts fire"),
     h("a", { href: link("alerts") }, "All alerts"),
     h("ul", { class: "alerts" },
-      shown.map((one) => alert(one, { now: now(), link, isBrief: true }))),
+      shown.map((one) => alert(one, { now: now(), link, silences, isBrief: true }))),
     rest > 0
       ? h("p", { class: "more" }, h("a", { href: link("alerts") },
         count(rest, "more alert", "more alerts"))) : null);

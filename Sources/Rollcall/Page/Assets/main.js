@@ -22,7 +22,7 @@ const patienceOfView = 250;
 
 /** All that is shown; the one place where it changes. */
 const state = {
-  route: null, memory: {}, status: null, alerts: null,
+  route: null, memory: {}, status: null, alerts: null, silences: [],
   // The server's clock and ours when its last answer came.
   asOf: 0, heardAt: 0, heardTicks: 0,
   failure: null, viewFailure: null, failures: 0, nextAt: 0, isLoaded: false, isSlow: false,
@@ -126,7 +126,9 @@ async function load(signal) {
     ask: (path) => ask(path, signal), askIfThere: (path) => askIfThere(path, signal),
   };
   const [status, alerts] = await Promise.all([whole.ask("v1/status"), whole.ask("v1/alerts")]);
+  const silences = status.alerts?.silences ? await whole.askIfThere("v1/silences") : null;
   state.status = status;
+  state.silences = (silences?.silences ?? []).filter((one) => one.state === "active");
   // It fires for as long as alerting works, so it is no alert to somebody who looks.
   state.alerts = {
     ...alerts, alerts: alerts.alerts.filter((one) => one.alertname !== "Watchdog"),
@@ -176,6 +178,7 @@ function plan(took) {
 function context() {
   return {
     route: state.route, memory: state.memory, status: state.status, alerts: state.alerts,
+    silences: state.silences,
     now, link, go, redraw: draw, refresh: () => poll(),
     // Whether "nobody" and "nothing" can be said of now.
     isSure: state.failure === null && state.status?.watching === true,

@@ -160,17 +160,33 @@ export function runbook(one) {
     ? h("p", { key: "runbook" }, h("a", { href: address, rel: "noreferrer" }, "runbook")) : null;
 }
 
+/** The silence in force that mutes an alert for the longest; undefined without one. */
+export function silenceOf(one, silences) {
+  const key = ["region", "source", "suspected"].find((label) => one.labels?.[label] !== undefined);
+  const title = key ? `${one.alertname}{${key}="${one.labels[key]}"}` : one.alertname;
+  // The first to end stands first.
+  return silences.filter((silence) => silence.muting?.includes(title)).at(-1);
+}
+
+/** Whether somebody has taken what was told of an alert. */
+export function isTaken(alert) {
+  return receivers(alert).some((one) => one.state === "taken");
+}
+
 /** An alert that is pending or fires. */
-export function alert(one, { now, link, isBrief }) {
+export function alert(one, { now, link, isBrief, silences = [] }) {
   const notes = one.annotations ?? {};
   const isFiring = one.state === "firing";
   const begin = isFiring ? one.starts_at : one.active_at;
   const isMuted = isFiring && receivers(one).length === 0 && (one.muted ?? []).length > 0;
+  const silence = isFiring ? silenceOf(one, silences) : undefined;
   return h("li", {
     key: JSON.stringify(one.labels), class: `alert is-${one.state} severity-${one.severity}`,
   },
   h("div", { class: "what" }, severity(one.severity),
-    h("span", { class: "state" }, isMuted ? `${one.state}, muted` : one.state),
+    h("span", { class: "state" }, silence
+      ? [one.state, ", silenced until ", time(silence.ends_at, now)]
+      : isMuted ? `${one.state}, muted` : one.state),
     isBrief ? null : [h("span", { class: "alertname" }, plain(one.alertname)), " ",
       name(subject(one.labels))],
     h("span", { class: "summary" },

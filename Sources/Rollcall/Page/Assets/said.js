@@ -1,5 +1,7 @@
 // What a screen reader is told without being asked: only what changes what somebody does.
 
+import { isTaken, silenceOf } from "./rows.js";
+
 let before = null;
 
 /** Compares with the last time and says what is new. */
@@ -10,6 +12,9 @@ export function announce(state) {
     unreached: state.status?.nobody_reached ?? null,
     firing: new Map((state.alerts?.alerts ?? []).filter((one) => one.state === "firing")
       .map((one) => [one.incident, one.annotations?.summary ?? one.alertname])),
+    ways: new Map((state.alerts?.alerts ?? []).filter((one) => one.state === "firing")
+      .map((one) => [one.incident, isTaken(one) ? "taken"
+        : silenceOf(one, state.silences) ? "silenced" : one.muted?.length ? "muted" : "open"])),
   };
   const words = before === null ? [] : differences(before, after);
   before = after;
@@ -27,7 +32,7 @@ function differences(a, b) {
   }
   if ((b.unreached === null) !== (a.unreached === null)) {
     words.unshift(b.unreached ? "Nobody has been reached by a critical alert"
-      : "Somebody has been reached");
+      : reached(a.unreached, b.ways));
   }
   for (const [incident, summary] of b.firing) {
     if (!a.firing.has(incident)) words.push(`Alert fires: ${summary}`);
@@ -36,4 +41,16 @@ function differences(a, b) {
     if (!b.firing.has(incident)) words.push(`Over: ${summary}`);
   }
   return words;
+}
+
+// Why it is not said any more that nobody has been reached.
+function reached(unreached, ways) {
+  const found = (unreached.incidents ?? []).map((incident) => ways.get(incident) ?? "over");
+  if (found.includes("silenced")) return "Silenced; nobody was told";
+  if (found.includes("muted")) return "Muted; nobody was told";
+  if (found.length === 0 || found.includes("open")) {
+    return "Rollcall does not say any more that nobody has been reached";
+  }
+  return found.includes("taken") ? "Somebody has been reached"
+    : "The critical alert that nobody took is over";
 }
