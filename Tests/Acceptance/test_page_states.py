@@ -251,9 +251,13 @@ class TrueWordsTests(PatchedTestCase):
                 {kind: 'nudge', at: ago(60), followed: 'silent'},
                 {kind: 'gap', at: ago(240), state: 'closed', suspected: 'no_network',
                  evidence: {opened_at: ago(1380), length_ms: 780000}},
+                {kind: 'gap', at: ago(340), state: 'open', suspected: 'mass_gap',
+                 evidence: {group: {id: 1, of: 'region', members: 5, active: 12}}},
                 {kind: 'nudge', at: ago(360), decision: 'send', stale_seconds: 600}]})"""})
         words = self.words(page, ".part-story")
         self.assertIn("After the nudge: nothing came in the 5 min until the next nudge.", words)
+        # Each member would know another number of their group.
+        self.assertIn("mass gap (many of the region fell silent within a minute).", words)
         self.assertIn("the gap lasted 13 min that we watched (19 min by the clock).", words)
         self.assert_untroubled(page)
 

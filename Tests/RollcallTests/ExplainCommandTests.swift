@@ -221,12 +221,11 @@ import Testing
                           were expected. The phone had said nothing of itself.
                 03:00:00  A gap opens. Suspected: unexplained, because nothing that the phone
                           had said explains it. The phone had said nothing of itself.
-                03:00:00  A gap opens. Suspected: mass_gap, because 9 of 20 expected in region
-                          north fell silent within a minute. The phone had said nothing of
-                          itself.
-                03:00:00  A gap opens. Suspected: mass_gap, because 30 of 41 expected fell
-                          silent together: the way from your backend to us is suspected, not the
-                          phones. The phone had said nothing of itself.
+                03:00:00  A gap opens. Suspected: mass_gap, because many in region north fell
+                          silent within a minute. The phone had said nothing of itself.
+                03:00:00  A gap opens. Suspected: mass_gap, because many fell silent together:
+                          the way from your backend to us is suspected, not the phones. The
+                          phone had said nothing of itself.
                 03:00:00  A gap opens. Suspected: no_network, because the phone had said that it
                           has no network. Last known: no network.
                 """)

@@ -54,16 +54,15 @@ struct GapWording {
             : "its queue was growing: it collected, and could not deliver"
     }
 
+    /// Without a number: each member knows the one of the instant when they joined, and a group grows.
     private var massGap: String {
         guard let group = evidence["group"] else { return "many fell silent together" }
-        let members = group["members"]?.whole.map { "\($0)" } ?? "many"
-        let active = group["active"]?.whole.map { " of \($0) expected" } ?? ""
         if group["of"]?.text == "feed" {
-            return "\(members)\(active) fell silent together: the way from your backend to us is "
-                + "suspected, not the phones"
+            return "many fell silent together: the way from your backend to us is suspected, not "
+                + "the phones"
         }
         let region = group["region"]?.shown.map { " in region \($0)" } ?? ""
-        return "\(members)\(active)\(region) fell silent within a minute"
+        return "many\(region) fell silent within a minute"
     }
 
     /// What the phone had said of itself, most telling first; nil if nothing is known.

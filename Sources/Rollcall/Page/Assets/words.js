@@ -130,8 +130,9 @@ export function reason(cause, evidence) {
   }
   const group = cause === "mass_gap" ? evidence?.group : null;
   if (group) {
-    const where = group.of === "feed" ? "; the way to us is suspected" : "";
-    return `${group.members} of ${group.active} fell silent within a minute${where}`;
+    // Without a number: each member knows the one of when they joined, and a group grows.
+    return group.of === "feed" ? `${reasons.mass_gap}; the way to us is suspected`
+      : "many of the region fell silent within a minute";
   }
   return reasons[cause] ?? "for a reason that this page does not know";
 }
