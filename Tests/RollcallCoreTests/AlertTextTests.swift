@@ -209,6 +209,18 @@ import Testing
         #expect(title.hasPrefix("ä\u{FFFD}ä"))
     }
 
+    @Test func `a title that is too long ends between causes, else between words`() {
+        let region = String(repeating: "n", count: 40)
+        var silent = member(.noOnlineResponders, 1_000_000, 1_000_000, labels(("region", region)))
+        silent.facts.causes = GapCause.allCases.prefix(4).map { .init(cause: $0, count: 250_000) }
+        let head = "\(region): nobody online, 1000000 of 1000000 out of contact"
+        #expect(told(silent)[0] == head + ": 250000 permission_denied, …")
+        silent.fallback = Fallback(receiver: Array(region.utf8), after: .seconds(60))
+        #expect(
+            told(silent)[0]
+                == "\(region): nobody online, 1000000 of 1000000 out of… (fallback for \(region))")
+    }
+
     @Test func `the settings' annotations win`() {
         var rate = member(.highOfflineRate, 1, 2)
         rate.annotations = labels(("summary", "Ours"), ("runbook_url", "https://wiki"))

@@ -16,6 +16,8 @@ package struct AlertText {
     private let name: (Int) -> [UInt8]?
     /// Why somebody is told whom no matcher names; nil if one does, and of an end.
     private let fallback: String?
+    /// Causes that the title names at most: as many as fit.
+    private var causesShown = AlertFacts.causesMax
 
     /// The words for `member`; `name` gives people's ids, nil of somebody erased. `fired` are the
     /// numbers of the instant whose causes and people the member has, nil if they are its own. `storm` is
@@ -46,11 +48,23 @@ package struct AlertText {
 
     /// One line: what, where, how many, the most frequent causes.
     package var summary: String {
-        let text = isOver ? "Over: \(headline)" : headline
         // Of a call nothing else may be heard.
         let instead = fallback == nil ? nil : member.fallback.map { Self.short($0.receiver) }
         let end = instead.map { " (fallback for \($0))" } ?? ""
-        return text.prefix(Self.titleMax - end.count) + end
+        return title(Self.titleMax - end.count) + end
+    }
+
+    /// What fits into so many characters: cut between causes, else between words.
+    private func title(_ most: Int) -> String {
+        var shorter = self
+        var text = ""
+        for shown in (0...AlertFacts.causesMax).reversed() {
+            shorter.causesShown = shown
+            text = isOver ? "Over: \(shorter.headline)" : shorter.headline
+            if text.count <= most { return text }
+        }
+        let cut = text.prefix(most - 1)
+        return (cut.lastIndex(of: " ").map { cut[..<$0] } ?? cut) + "…"
     }
 
     private var isOver: Bool { member.endsAt > .distantPast }
@@ -121,14 +135,18 @@ package struct AlertText {
     }
 
     private var causes: String {
-        let text = causeList
-        if text.isEmpty { return "" }
+        if facts.causes.isEmpty { return "" }
+        let named = Self.list(facts.causes.prefix(causesShown))
+        let isCut = facts.causes.count > causesShown
+        let text = isCut ? named + (named.isEmpty ? "…" : ", …") : named
         return first.map { "; when it fired \($0.count): \(text)" } ?? ": \(text)"
     }
 
     /// `4 low_power, 2 no_network`.
-    package var causeList: String {
-        facts.causes.map { "\($0.count) \($0.cause.word)" }.joined(separator: ", ")
+    package var causeList: String { Self.list(facts.causes[...]) }
+
+    private static func list(_ causes: ArraySlice<AlertFacts.Cause>) -> String {
+        causes.map { "\($0.count) \($0.cause.word)" }.joined(separator: ", ")
     }
 
     // MARK: - More
