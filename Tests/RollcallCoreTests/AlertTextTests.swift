@@ -209,6 +209,22 @@ import Testing
         #expect(title.hasPrefix("ä\u{FFFD}ä"))
     }
 
+    @Test(arguments: [(10, ""), (11, " and 1 other"), (128, " and 118 others")])
+    func `D7: beside four causes it is said how many others there are`(count: Int, others: String) {
+        var rate = member(.highOfflineRate, count, 300)
+        rate.facts.limit = 1000
+        rate.facts.causes = [
+            .init(cause: .lowPower, count: 4), .init(cause: .noNetwork, count: 3),
+            .init(cause: .massGap, count: 2), .init(cause: .batteryEmpty, count: 1),
+        ]
+        let causes = ": 4 low_power, 3 no_network, 2 mass_gap, 1 battery_empty\(others)"
+        #expect(told(rate)[0] == "Fleet: \(count) of 300 offline\(causes)")
+        #expect(told(rate)[1].hasSuffix(" %\(causes)."))
+        // Those who are told of by a count of when it fired are the others of then.
+        let later = AlertText(rate, fired: AlertFigures(count: 12, total: 300)) { _ in nil }
+        #expect(later.summary.hasSuffix("1 battery_empty and 2 others"))
+    }
+
     @Test func `a title that is too long ends between causes, else between words`() {
         let region = String(repeating: "n", count: 40)
         var silent = member(.noOnlineResponders, 1_000_000, 1_000_000, labels(("region", region)))

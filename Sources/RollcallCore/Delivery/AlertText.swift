@@ -138,8 +138,15 @@ package struct AlertText {
         if facts.causes.isEmpty { return "" }
         let named = Self.list(facts.causes.prefix(causesShown))
         let isCut = facts.causes.count > causesShown
-        let text = isCut ? named + (named.isEmpty ? "…" : ", …") : named
+        let text = isCut ? named + (named.isEmpty ? "…" : ", …") : named + others
         return first.map { "; when it fired \($0.count): \(text)" } ?? ": \(text)"
+    }
+
+    /// ` and 118 others`, where more causes may be than are named: so the numbers add up.
+    private var others: String {
+        let count = (first ?? facts.figures).count - facts.causes.reduce(0) { $0 + $1.count }
+        guard facts.causes.count == AlertFacts.causesMax, count > 0 else { return "" }
+        return count == 1 ? " and 1 other" : " and \(count) others"
     }
 
     /// `4 low_power, 2 no_network`.
