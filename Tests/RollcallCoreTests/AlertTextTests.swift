@@ -176,6 +176,9 @@ import Testing
                 "All 2 backends stopped beating: the watch is blind",
                 "Nothing is known of anybody: phones may be fine, and nobody would know.",
             ])
+        #expect(
+            told(member(.telemetryFeedDown, 1, 1))[0]
+                == "The only backend stopped beating: the watch is blind")
         var suspected = member(.telemetryFeedDown, 0, 0, labels(("suspected", "true")))
         suspected.facts.lastBatchAt = Self.start
         #expect(

@@ -120,7 +120,9 @@ package struct AlertText {
         }
         let source = member.labels.value(of: Array("source".utf8))
         if !source.isEmpty { return "Backend \(Self.short(source)) stopped beating" }
-        return "All \(facts.figures.total) backends stopped beating: the watch is blind"
+        let all = facts.figures.total
+        let backends = all == 1 ? "The only backend" : "All \(all) backends"
+        return "\(backends) stopped beating: the watch is blind"
     }
 
     private var since: String {
