@@ -154,7 +154,7 @@ struct StatusPage {
         // The number is the engine's, as on the page: the list is read a moment later.
         let told = status["responders"]?["OFFLINE"]?.whole
         let offline = told.map { Int(clamping: $0) } ?? silent.count
-        guard offline > 0 else { return ["Nobody is silent."] }
+        guard offline > 0 else { return [nobody] }
         guard !silent.isEmpty else { return ["\(offline) OFFLINE, and no gap is open for them."] }
         var lines = [style.bold("\(offline) silent, the newest first")]
         lines += suspected(offline)
@@ -166,6 +166,12 @@ struct StatusPage {
                 "and \(count)more: --limit shows more here, rollcall gaps all", style.columns)
         }
         return lines
+    }
+
+    /// That nobody is silent, as far as that can be said.
+    private var nobody: String {
+        if !isWatching { return "Nobody was silent when we last saw; who is now cannot be seen." }
+        return unsure > 0 ? "Nobody is known to be silent." : "Nobody is silent."
     }
 
     /// Why, in numbers of the instant that counted them; nothing from a server that does not tell.
