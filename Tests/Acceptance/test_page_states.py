@@ -86,6 +86,31 @@ class TellingTests(PatchedTestCase):
         self.shots(page, "receivers")
         self.assert_untroubled(page)
 
+    def test_alerting_is_not_well_while_somebody_does_not_take_it(self):
+        server = self.serve(SETTINGS)
+        receivers = "receivers: [{receiver: 'pager', state: 'refused', attempts: 1}]"
+        alert = """(all) => ({...all, alerts: [{alertname: 'NoOnlineResponders', state: 'firing',
+            severity: 'critical', incident: 1, labels: {region: 'north'},
+            annotations: {summary: 'north: nobody online'},
+            active_at: ago(20), starts_at: ago(20), count: 3, total: 3, told: [], muted: [],
+            WAYS}]})"""
+        pending = "(all) => ({...all, receivers: [{name: 'pager', kind: 'webhook', pending: 2}]})"
+        quiet = "(all) => ({...all, receivers: [{name: 'pager', kind: 'webhook', pending: 0}]})"
+        nothing = "(all) => ({...all, alerts: []})"
+        for kind, words, status, alerts in (
+                ("bad", "pager does not take alerts", pending, alert.replace("WAYS", receivers)),
+                ("bad", "no receiver is set for 1 alert that fires", quiet,
+                 alert.replace("WAYS", "receivers: []")),
+                ("late", "messages wait for pager", pending, nothing),
+                ("good", "nothing waits", quiet, nothing)):
+            page = self.patched(server, "/", {"/v1/status": status, "/v1/alerts": alerts})
+            self.assertEqual(self.words(page, f".part-health .flag.is-{kind}"), words)
+            if words.startswith("no receiver"):
+                # It looks as bad as a retry does.
+                self.assertIn("nobody is told", self.words(page, ".way.is-none"))
+                self.shots(page, "no-receiver")
+            self.assert_untroubled(page)
+
     def test_it_is_said_why_nobody_is_waited_for_any_more(self):
         """Only who took it was reached: a silence and an end reach nobody."""
         server = self.serve(SETTINGS)

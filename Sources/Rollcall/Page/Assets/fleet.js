@@ -5,9 +5,10 @@ import { band, historyPath } from "./band.js";
 import { nobodyReached } from "./frame.js";
 import { bar, nothing, shape, status, statuses } from "./marks.js";
 import {
-  alert, count, noGap, region, returned, section, silent, suspected, worstFirst,
+  alert, count, isForNobody, isTaken, noGap, notTaking, region, returned, section, silenceOf, silent,
+  suspected, worstFirst,
 } from "./rows.js";
-import { ago, span } from "./words.js";
+import { ago, name, span } from "./words.js";
 
 const gapsShown = 8;
 const firingShown = 4;
@@ -211,16 +212,43 @@ function pendingPart({ alerts, now, link }) {
         .map((one) => alert(one, { now: now(), link, isBrief: true }))));
 }
 
-function healthPart({ status: watch, now, link }) {
+// How it stands with telling: the worst first.
+function alerting({ status: watch, alerts, silences }) {
+  const unreached = nobodyReached(watch);
+  if (unreached) return ["bad", unreached];
+  const fires = alerts.alerts.filter((one) => one.state === "firing");
+  const failing = [...new Set(fires.flatMap(notTaking))];
+  if (failing.length) {
+    return ["bad", [listed(failing), failing.length === 1 ? " does" : " do", " not take alerts"]];
+  }
+  const alone = fires.filter(isForNobody);
+  if (alone.length) {
+    return [alone.some((one) => one.severity === "critical") ? "bad" : "late",
+      `no receiver is set for ${count(alone.length, "alert", "alerts")} that ${
+        alone.length === 1 ? "fires" : "fire"}`];
+  }
+  if (fires.some((one) => !isTaken(one) && silenceOf(one, silences))) {
+    return ["late", "silenced; nobody was told"];
+  }
+  const waiting = watch.receivers.filter((one) => one.pending).map((one) => one.name);
+  return waiting.length ? ["late", ["messages wait for ", listed(waiting)]]
+    : ["good", "nothing waits"];
+}
+
+function listed(names) {
+  return names.slice(0, firingShown).map((one, place) => [place ? ", " : "", name(one)])
+    .concat(names.length > firingShown ? [` and ${names.length - firingShown} more`] : []);
+}
+
+function healthPart(context) {
+  const { status: watch, now, link } = context;
+  const [kind, telling] = watch.receivers ? alerting(context) : [];
   const down = watch.sources.filter((source) => !source.up).length;
   const lines = [
     ["Last batch", ago(watch.last_batch_at, now())],
     ["Sources", watch.sources.length === 0 ? "none declared"
       : down ? `${down} of ${watch.sources.length} down` : `${watch.sources.length} up`],
-    watch.receivers ? ["Alerting", h("span", {
-      class: `flag is-${watch.nobody_reached ? "bad" : "good"}`,
-    }, nobodyReached(watch) ?? (watch.receivers.some((one) => one.pending)
-      ? "messages wait" : "nothing waits"))] : null,
+    kind ? ["Alerting", h("span", { class: `flag is-${kind}` }, telling)] : null,
     watch.nudges ? ["Nudges", watch.nudges.mode.replaceAll("_", " ")] : null,
     watch.store ? ["Store", watch.store.state] : null,
     watch.started_at ? ["Running for", span(now() - Date.parse(watch.started_at))] : null,

@@ -135,9 +135,9 @@ export function telling(alert, now) {
   const muted = (alert.muted ?? []).map((one) => h(
     "li", { key: `muted ${one.receiver}`, class: "muted" },
     name(one.receiver), " is not told: ", mute(one)));
-  if (told.length + muted.length === 0) {
+  if (isForNobody(alert)) {
     return h("ul", { class: "telling" },
-      h("li", { class: "muted" }, "no receiver is set for it: nobody is told"));
+      h("li", { class: "way is-none" }, "no receiver is set for it: nobody is told"));
   }
   return h("ul", { class: "telling" }, told, muted);
 }
@@ -171,6 +171,17 @@ export function silenceOf(one, silences) {
 /** Whether somebody has taken what was told of an alert. */
 export function isTaken(alert) {
   return receivers(alert).some((one) => one.state === "taken");
+}
+
+/** Whether no receiver is set for an alert that is not muted either. */
+export function isForNobody(alert) {
+  return receivers(alert).length === 0 && (alert.muted ?? []).length === 0;
+}
+
+/** The receivers that were tried and have not taken an alert. */
+export function notTaking(alert) {
+  return receivers(alert).filter((one) => ["refused", "expired", "dropped"].includes(one.state)
+    || (one.state === "trying" && one.attempts > 0)).map((one) => one.receiver);
 }
 
 /** An alert that is pending or fires. */
