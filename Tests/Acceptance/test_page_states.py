@@ -256,6 +256,29 @@ class TrueWordsTests(PatchedTestCase):
         self.shots(page, "not-confirmed")
         self.assert_untroubled(page)
 
+    def test_numbers_and_tabs_stay_whole_where_there_is_little_room(self):
+        server = self.serve(SETTINGS)
+        page = self.patched(server, "/", {
+            "/v1/status": """(all) => ({...all, responders: {active: 9941, ONLINE: 4970,
+                DEGRADED: 4970, UNKNOWN: 1, OFFLINE: 4970}, gaps: {open: 0, suspected: {}}})"""},
+            320, 640)
+        self.assertEqual(page.run(
+            "[...document.querySelectorAll('.number strong')].filter((one) => "
+            "one.getClientRects().length !== 1 || one.scrollWidth > one.clientWidth || "
+            "one.clientHeight > 2 * parseFloat(getComputedStyle(one).fontSize)).length"), 0)
+        self.assertEqual(page.run(
+            "[...document.querySelectorAll('nav a, .number .status')].filter("
+            "(one) => one.getBoundingClientRect().right > innerWidth).length"), 0)
+        page.screenshot(shot("narrow-light"))
+        self.assert_accessible(page, "narrow")
+        # No label lies on its neighbour.
+        self.assertEqual(page.run(
+            "(() => { const all = [...document.querySelectorAll('.number .status')].map((one) => "
+            "one.getBoundingClientRect()); return all.filter((a, n) => all.some((b, m) => m > n && "
+            "a.top < b.bottom && b.top < a.bottom && a.left < b.right && b.left < a.right)).length"
+            "; })()"), 0)
+        self.assert_untroubled(page)
+
     def test_an_incident_lasted_until_its_end_and_not_until_now(self):
         page = self.patched(self.serve(SETTINGS), "/alerts?incident=1", {
             "/v1/alerts/history": """(all) => ({...all, incidents: [{
