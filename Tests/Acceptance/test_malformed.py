@@ -403,7 +403,7 @@ class CorpusTests(RollcallTestCase):
         with Wire(server.port) as wire:
             wire.send(data)
             if one.ends:
-                yield from self.faults_until_the_end(wire, one)
+                yield from self.faults_until_the_end(wire, one, data.startswith(b"HEAD"))
                 return
             statuses = [wire.answer(data.startswith(b"HEAD"))[0] for _ in one.statuses]
             if statuses != list(one.statuses):
@@ -416,11 +416,11 @@ class CorpusTests(RollcallTestCase):
             if wire.answer() is not None:
                 yield "more answers than requests"
 
-    def faults_until_the_end(self, wire, one):
+    def faults_until_the_end(self, wire, one, is_head):
         """What is not as it should be of a connection that ends."""
         answers = []
         while True:
-            answer = wire.answer()
+            answer = wire.answer(is_head)
             if answer is None:
                 break
             answers.append(answer)
