@@ -90,6 +90,23 @@ import Testing
             ])
     }
 
+    @Test func `D7: the sentence of a region follows its reason while it fires`() {
+        // It fired for want of anybody on duty; now somebody is, and is OFFLINE.
+        var manned = member(.noOnlineResponders, 1, 1, labels(("region", "north")))
+        manned.facts.isUnstaffed = true
+        #expect(
+            told(manned) == [
+                "north: nobody online, 1 of 1 out of contact",
+                "None of 1 active responders is ONLINE; 1 is out of contact.",
+                "count=1", "total=1", "for=0 s", "reason=unreachable",
+            ])
+        // And the reverse: all of them went off duty.
+        var left = member(.noOnlineResponders, 0, 0, labels(("region", "north")))
+        left.facts.isUnstaffed = false
+        #expect(told(left)[0] == "north: nobody is on duty")
+        #expect(told(left).last == "reason=unstaffed")
+    }
+
     private func over(_ member: NoticeMember) -> [String] {
         var member = member
         member.endsAt = Timestamp(milliseconds: Self.start.milliseconds + 3_723_000)

@@ -80,7 +80,7 @@ package struct AlertText {
                     ? "\(place): nobody is expected"
                     : "\(place): \(count) of \(total) out of contact"
             }
-            if facts.isUnstaffed { return "\(place): nobody is on duty" }
+            if isUnstaffed { return "\(place): nobody is on duty" }
             return "\(place): nobody online, \(count) of \(total) out of contact\(causes)"
         case .responderFlapping:
             if isOver, count == 0 { return "\(place): nobody keeps dropping out" }
@@ -94,6 +94,9 @@ package struct AlertText {
         case .watchdog: return "Rollcall's way to you works"
         }
     }
+
+    /// By the numbers of now: what it fired for may have become the other thing (D7).
+    private var isUnstaffed: Bool { facts.figures.total == 0 }
 
     private func headline(_ storm: StormFacts) -> String {
         let (count, total) = (facts.figures.count, facts.figures.total)
@@ -233,7 +236,7 @@ package struct AlertText {
             return "\(count) of \(total) active responders are OFFLINE (\(percent)), more than "
                 + "\(Self.decimal(facts.limit, 100)) %\(lasting)\(causes)."
         case .noOnlineResponders:
-            if facts.isUnstaffed {
+            if isUnstaffed {
                 let lasting = lasting.isEmpty ? "" : ",\(lasting)"
                 return "Nobody is active in a region that must always be staffed\(lasting)."
             }
@@ -309,7 +312,7 @@ package struct AlertText {
             add(member.name == .responderFlapping ? "window" : "for", Self.span(facts.span))
         }
         if member.name == .noOnlineResponders {
-            add("reason", facts.isUnstaffed ? "unstaffed" : "unreachable")
+            add("reason", isUnstaffed ? "unstaffed" : "unreachable")
         }
         add("causes", causeList)
         add("responders", people.joined(separator: ", "))
