@@ -256,6 +256,27 @@ import Testing
             ])
     }
 
+    @Test func `A8: a group is repeated as a whole, once an interval`() throws {
+        var receivers = [ReceiverKind.webhook, .pagerduty].map { kind in
+            Receiver.named(kind == .webhook ? "hook" : "pager", kind)
+        }
+        for place in receivers.indices { receivers[place].repeatInterval = .seconds(300) }
+        var desk = try NoticeStage(receivers, "rate off")
+        try desk.report("1", in: "north", at: 0)
+        try desk.report("2", in: "south", at: 100)
+        desk.pass(to: 800)
+        #expect(desk.engine.brokenInvariants() == [])
+        let (north, south) = ("NoOnlineResponders#1(north)", "NoOnlineResponders#2(south)")
+        #expect(
+            desk.told == [
+                "150 hook fired \(north)", "150 pager fired \(north)",
+                "250 hook fired \(south)", "250 pager fired \(south)",
+                "450 hook repeated \(north) \(south)", "450 pager repeated \(north)",
+                "550 pager repeated \(south)",
+                "750 hook repeated \(north) \(south)", "750 pager repeated \(north)",
+            ])
+    }
+
     @Test func `B2: alerts that come and go by the hundred leave nothing behind`() throws {
         var desk = try NoticeStage(
             [.named("hook")], "rate off flapping off feed off noonline keep=0s")

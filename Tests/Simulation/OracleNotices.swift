@@ -99,8 +99,9 @@ extension Oracle {
             }
         }
         alertsOver = [:]
+        let repeats = groupsToRepeat()
         for id in tellings.keys.sorted() {
-            for receiver in policy.receivers { tell(id, receiver, &groups) }
+            for receiver in policy.receivers { tell(id, receiver, repeats, &groups) }
             for receiver in policy.receivers { giveAway(id, receiver, &groups) }
         }
         let ordered = groups.indices.sorted {
@@ -110,14 +111,32 @@ extension Oracle {
         for place in ordered { tell(groups[place]) }
     }
 
+    /// The names that each receiver of whole groups is to be told again. Source: A8.
+    private mutating func groupsToRepeat() -> [String: Set<String>] {
+        var repeats: [String: Set<String>] = [:]
+        for receiver in policy.receivers where !receiver.isPager {
+            for (id, telling) in tellings {
+                guard let toldAt = telling.toldAt[receiver.name],
+                    now - toldAt >= receiver.repeatInterval,
+                    receiver.matchers.allSatisfy({ $0.fits(telling.labels) }),
+                    muteReason(id, telling) == nil
+                else { continue }
+                repeats[receiver.name, default: []].insert(id.name)
+            }
+        }
+        return repeats
+    }
+
     private mutating func tell(
-        _ id: AlertID, _ receiver: StoryReceiver, _ groups: inout [Group]
+        _ id: AlertID, _ receiver: StoryReceiver, _ repeats: [String: Set<String>],
+        _ groups: inout [Group]
     ) {
         guard var telling = tellings[id],
             receiver.matchers.allSatisfy({ $0.fits(telling.labels) })
         else { return }
         let toldAt = telling.toldAt[receiver.name]
-        if let toldAt, now - toldAt < receiver.repeatInterval { return }
+        let isWithOthers = repeats[receiver.name]?.contains(id.name) ?? false
+        if let toldAt, now - toldAt < receiver.repeatInterval, !isWithOthers { return }
         let reason = muteReason(id, telling)
         if let reason, toldAt == nil {
             guard telling.reasons[receiver.name] != reason else { return }

@@ -18,6 +18,15 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
         }
     }
 
+    /// True if one message carries all that fires of a name, as an Alertmanager's would: its repeats do
+    /// so once an interval.
+    package var isToldWholeGroups: Bool {
+        switch self {
+        case .webhook, .slack: true
+        case .alertmanager, .pagerduty, .log: false
+        }
+    }
+
     /// True if people read each message, so that a storm becomes one (D11): programs and logs get
     /// every alert.
     package var isForPeople: Bool {

@@ -163,9 +163,9 @@ package struct Outbox: Equatable, Sendable {
     private func context(
         of message: OutboxMessage, in lane: OutboxLane
     ) -> (members: [NoticeMember], count: Int) {
-        guard lane.kind == .webhook || lane.kind == .slack,
-            let name = message.notice.members.first?.name
-        else { return ([], 0) }
+        guard lane.kind.isToldWholeGroups, let name = message.notice.members.first?.name else {
+            return ([], 0)
+        }
         let own = message.notice.members.map(\.incident)
         return lane.known.known(name, but: own, count: Self.contextMax)
     }

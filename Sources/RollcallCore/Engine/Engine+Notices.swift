@@ -12,7 +12,8 @@ extension Engine {
     /// did so at this instant.
     mutating func settleNotices(fired: [AlertKey], _ ended: [EndedAlert]) {
         desk.expire(watch)
-        let sorted = keysToTell(fired, ended)
+        var sorted = keysToTell(fired, ended)
+        let repeats = groupsToRepeat(&sorted)
         let isStormDue = desk.storms.isDirty || nextStorm <= watch.now
         guard !sorted.isEmpty || !ended.isEmpty || isStormDue else { return }
         let keys = sorted.indices.filter { $0 == 0 || sorted[$0] != sorted[$0 - 1] }
@@ -22,7 +23,7 @@ extension Engine {
         beginStorms(keys, &draft.mutes)
         for key in keys {
             guard let alert = alerts[key], alert.state == .firing else { continue }
-            tell(key, alert, &draft)
+            tell(key, alert, repeats, &draft)
         }
         for telling in stormsToTell() { draft.add(telling) }
         emit(draft)
@@ -42,6 +43,27 @@ extension Engine {
             for (key, _) in ended { keys += inhibited(by: key) }
         }
         return keys.sorted(by: AlertKey.areInOrder)
+    }
+
+    /// The receivers, by their places, that are to be told again of all that fires of a name, because
+    /// that is due of one of `keys`: the others of the group join these, and are due again with it (A8).
+    private func groupsToRepeat(_ keys: inout [AlertKey]) -> [AlertName: Set<Int>] {
+        var groups: [AlertName: Set<Int>] = [:]
+        for key in keys {
+            guard let alert = alerts[key], alert.state == .firing else { continue }
+            for (place, receiver) in policy.receivers.enumerated()
+            where receiver.kind.isToldWholeGroups && receiver.wants(alert.labels) {
+                guard let told = alert.told(receiver.name), told.storm == 0,
+                    watch.now - told.at >= receiver.repeatInterval,
+                    muteReason(key, alert.labels) == nil
+                else { continue }
+                groups[key.name, default: []].insert(place)
+            }
+        }
+        guard !groups.isEmpty else { return [:] }
+        keys += alerts.firing.filter { groups[$0.name] != nil }
+        keys.sort(by: AlertKey.areInOrder)
+        return groups
     }
 
     /// The muted alerts of which this one says more, if it fires (A6, F11).
@@ -80,9 +102,13 @@ extension Engine {
         }
     }
 
-    /// Tells the receivers of one alert that fires.
-    private mutating func tell(_ key: AlertKey, _ alert: Alert, _ draft: inout NoticeDraft) {
+    /// Tells the receivers of one alert that fires; those of `repeats` again, with all of its name.
+    private mutating func tell(
+        _ key: AlertKey, _ alert: Alert, _ repeats: [AlertName: Set<Int>],
+        _ draft: inout NoticeDraft
+    ) {
         var alert = alert
+        let groups = repeats[key.name] ?? []
         var next = RunningTime.distantFuture
         for (place, receiver) in policy.receivers.enumerated()
         where receiver.wants(alert.labels) {
@@ -90,7 +116,7 @@ extension Engine {
             let toldAt = told?.at
             // The storm is told again.
             if let told, told.storm != 0 { continue }
-            if let toldAt, watch.now - toldAt < receiver.repeatInterval {
+            if let toldAt, watch.now - toldAt < receiver.repeatInterval, !groups.contains(place) {
                 next = min(next, toldAt + receiver.repeatInterval)
                 continue
             }
