@@ -147,6 +147,13 @@ import Testing
             try told(#"{"receiver":"pager","state":"waiting","attempts":0}"#).contains(
                 "s. Nobody was told; NOT REACHED: pager (waiting). Rollcall"))
         #expect(try told("").contains("s. Nobody was told; no receiver is set for it. Rollcall"))
+        // Of nothing but a log it is said.
+        let line = #"{"receiver":"log","state":"taken","attempts":1}"#
+        answers["/v1/status"] = Self.status.replacing(
+            #"{"name":"oncall","kind":"pagerduty","pending":0}"#,
+            with: #"{"name":"log","kind":"log","pending":0}"#)
+        #expect(try told(line).contains("s. Only the log was told: log. Rollcall"))
+        #expect(try told(line + "," + taken).contains("s. Told: log, pager 25s ago"))
     }
 
     @Test func `D10: a clock that is off is told below the watch`() throws {

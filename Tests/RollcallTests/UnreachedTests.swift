@@ -87,6 +87,33 @@ import Testing
         }
     }
 
+    @Test func `D1: a line of the log reaches nobody, unless there is nothing else`() throws {
+        let lines = Receiver(name: Array("lines".utf8), kind: .log)
+        for (receivers, isReached) in [([lines], true), ([Self.pager, lines], false)] {
+            var scene = try Scene(receivers)
+            let since = scene.engine.watch.wall(RunningTime(milliseconds: 0))
+            for sending in scene.outbox.begin(now: RunningTime(milliseconds: 1000)) {
+                guard case .message(let message, _, _) = sending.content else { continue }
+                let isLine = message.lane.receiver == lines.name
+                _ = scene.outbox.end(
+                    message.number, in: message.lane, isLine ? .delivered : .failed,
+                    error: "timed out", now: RunningTime(milliseconds: 1000),
+                    wall: scene.engine.watch.wallNow)
+            }
+            let text = isReached ? "null" : Self.text("not_taken", since)
+            #expect(scene.unreached(at: 60) == text)
+        }
+    }
+
+    @Test func `D1: who was reached stays reached when the receivers are others`() throws {
+        var scene = try Scene([Self.pager])
+        scene.attempt(.delivered, at: 1)
+        scene.outbox.follow([Receiver(name: Array("other".utf8), kind: .pagerduty)])
+        scene.attempt(.failed, at: 2)
+        #expect(scene.unreached(at: 100) == "null")
+        #expect(scene.outbox.reach(of: 1).map(\.state) == [.taken])
+    }
+
     @Test func `D1: what is silenced waits for nobody`() throws {
         var scene = try Scene([Self.pager])
         let silence = Silence(

@@ -45,10 +45,15 @@ package struct Unreached: Equatable, Sendable {
             note(alert.labels, receivers, since: alert.startsAt, alert.incident)
         }
         for alarm in alarms where alarm.alertState == .firing {
-            guard now - alarm.startsAt >= Self.after, alarm.told.isEmpty,
+            let labels = alarm.subject.member.labels
+            let logs =
+                receivers.areMoreThanLogs(for: labels)
+                ? receivers.filter { $0.kind == .log }.map(\.name) : []
+            guard now - alarm.startsAt >= Self.after,
+                alarm.told.allSatisfy({ logs.contains($0.receiver) }),
                 alarm.silence(in: engine, now: engine.watch.now) == nil
             else { continue }
-            note(alarm.subject.member.labels, receivers, since: alarm.startsAt, nil)
+            note(labels, receivers, since: alarm.startsAt, nil)
         }
         incidents = Array(incidents.sorted().prefix(Self.incidentsMax))
     }

@@ -253,7 +253,8 @@ struct StatusPage {
         // Alerts that are told from memory only say who took them.
         let receivers = (alert["receivers"] ?? alert["told"])?.elements ?? []
         func isTaken(_ one: JSONTree) -> Bool { one["state"].map { $0.text == "taken" } ?? true }
-        let told = receivers.filter(isTaken).map { one in
+        let taken = receivers.filter(isTaken)
+        let told = taken.map { one in
             let at = (one["taken_at"] ?? one["at"])?.instant
             let storm = one["storm"]?.whole.map { ", by storm \($0)" } ?? ""
             return Self.name(one) + (at.map { " \(ago($0))" } ?? "") + storm
@@ -272,11 +273,21 @@ struct StatusPage {
                 }
             return "\(name) (\(reason))"
         }
-        var parts = [told.isEmpty ? "Nobody was told" : "Told: \(told.joined(separator: ", "))"]
+        let isLogOnly = taken.allSatisfy { one in
+            one["receiver"]?.text.map { logs.contains($0) } ?? false
+        }
+        let head = isLogOnly ? "Only the log was told" : "Told"
+        var parts = [told.isEmpty ? "Nobody was told" : "\(head): \(told.joined(separator: ", "))"]
         if !untold.isEmpty { parts.append("NOT REACHED: \(untold.joined(separator: ", "))") }
         if receivers.isEmpty, muted.isEmpty { parts.append("no receiver is set for it") }
         if !muted.isEmpty { parts.append("not told: \(muted.joined(separator: ", "))") }
         return parts.joined(separator: "; ") + "."
+    }
+
+    /// Receivers that are lines of the server's own log, which nobody may read.
+    private var logs: Set<String> {
+        let all = (status["receivers"]?.elements ?? []).filter { $0["kind"]?.text == "log" }
+        return Set(all.compactMap { $0["name"]?.text })
     }
 
     /// The receiver, which of its addresses if it is not the first, and in whose place it is told.

@@ -91,3 +91,10 @@ package struct Receiver: Equatable, Sendable {
 
     static let empty = Receiver(name: [], kind: .log)
 }
+
+extension [Receiver] {
+    /// True if an alert with `labels` is for somebody else than our own log.
+    package func areMoreThanLogs(for labels: [Label]) -> Bool {
+        contains { $0.kind != .log && $0.wants(labels) }
+    }
+}

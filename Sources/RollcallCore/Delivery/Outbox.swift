@@ -281,7 +281,8 @@ package struct Outbox: Equatable, Sendable {
         let place = lanes.firstIndex { $0.key >= key } ?? lanes.count
         if place < lanes.count, lanes[place].key == key { return place }
         let kind = kind(of: key)
-        lanes.insert(OutboxLane(key, kind ?? .log, isGone: kind == nil), at: place)
+        // Of one that the settings do not know nobody knows that it is only a log.
+        lanes.insert(OutboxLane(key, kind ?? .webhook, isGone: kind == nil), at: place)
         return place
     }
 }

@@ -122,15 +122,18 @@ extension Outbox {
             ?? own.lazy.compactMap(\.lastError).first
     }
 
-    /// True if a receiver took the news of an alert, singly or by a storm, at `instant` at the latest.
+    /// True if a receiver took the news of an alert, singly or by a storm, at `instant` at the latest. A
+    /// line of our own log is nobody, unless nobody else is set for it (D1).
     package func isTaken(_ alert: Alert, by instant: Timestamp = .distantFuture) -> Bool {
-        isTaken(alert.incident, by: instant)
-            || alert.told.contains { $0.storm != 0 && isTaken($0.storm, by: instant) }
+        let isLogEnough = !receivers.areMoreThanLogs(for: alert.labels)
+        let incidents = [alert.incident] + alert.told.map(\.storm).filter { $0 != 0 }
+        return incidents.contains { isTaken($0, by: instant, isLogEnough: isLogEnough) }
     }
 
-    private func isTaken(_ incident: Int64, by instant: Timestamp) -> Bool {
+    private func isTaken(_ incident: Int64, by instant: Timestamp, isLogEnough: Bool) -> Bool {
         lanes.contains { lane in
-            lane.known.messages(of: incident).contains {
+            if lane.kind == .log, !isLogEnough { return false }
+            return lane.known.messages(of: incident).contains {
                 $0.outcome == .delivered && $0.finishedAt <= instant
             }
         }
