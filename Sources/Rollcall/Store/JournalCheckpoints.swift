@@ -45,3 +45,24 @@ extension Journal {
         }
     }
 }
+
+extension Journal {
+    /// Removes at most `slicesMax` slices of checkpoints that are kept no longer; true if some are
+    /// left. `appendSlice` does it too; erasing somebody calls it until nothing is left.
+    package func pruneCheckpoints(slicesMax: Int64) throws(StoreError) -> Bool {
+        var isLeft = false
+        try writing { () throws(StoreError) in
+            let turn = try statements.obsoleteTurn.one()
+            guard turn > 0 else { return }
+            isLeft = true
+            statements.deleteSlices.bind(turn, at: 1)
+            statements.deleteSlices.bind(slicesMax, at: 2)
+            try statements.deleteSlices.run()
+            guard connection.changes < slicesMax else { return }
+            statements.deleteCheckpoint.bind(turn, at: 1)
+            try statements.deleteCheckpoint.run()
+            isLeft = try statements.obsoleteTurn.one() > 0
+        }
+        return isLeft
+    }
+}

@@ -109,7 +109,9 @@ package struct StormDesk: Equatable, Sendable {
         guard let place = way.incidents.first.flatMap({ place($0) }) else { return }
         if end.outcome == .delivered { (storms[place].toldAt, storms[place].trigger) = (now, 0) }
         // Nobody took it there: if the receiver comes back it is told at once.
-        if end.outcome == .removed, storms[place].trigger != 0 { storms[place].toldAt = .distantPast }
+        if end.outcome == .removed, storms[place].trigger != 0 {
+            storms[place].toldAt = .distantPast
+        }
         if way.addresses == 0 { storms[place].notices.removeAll { $0 == end.notice } }
         isDirty = true
     }

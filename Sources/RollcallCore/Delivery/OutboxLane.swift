@@ -3,18 +3,6 @@
 /// An attempt costs the same however many messages wait: nothing here looks at all of them but a
 /// start and a reload.
 struct OutboxLane: Equatable, Sendable {
-    /// What the address is being sent: one thing at a time.
-    enum Busy: Equatable, Sendable {
-        case message(Int64)
-        case refresh
-    }
-
-    /// An end that was told, for those who are told it again for a while.
-    struct Ended: Equatable, Sendable {
-        var member: NoticeMember
-        var until: RunningTime
-    }
-
     let key: LaneKey
     private(set) var kind: ReceiverKind
     /// How long an Alertmanager keeps what fires without word of it.
@@ -50,16 +38,6 @@ struct OutboxLane: Equatable, Sendable {
         self.kind = kind
         self.isGone = isGone
     }
-
-    /// What is to be sent, by notice: for what is rare.
-    var open: [OutboxMessage] { waiting.inOrder }
-
-    /// Messages that are not finished and not being sent.
-    var waitingCount: Int { waiting.count - (busy == nil || busy == .refresh ? 0 : 1) }
-
-    /// True once nothing is left of an address that is gone: what it took stays true, and is what it
-    /// knows if it is named again.
-    var isOver: Bool { isGone && busy == nil && waiting.isEmpty && known.isEmpty }
 
     // MARK: - What is decided
 
@@ -366,7 +344,8 @@ struct OutboxLane: Equatable, Sendable {
         message.outcome = outcome
         message.finishedAt = wall
         let mayBeKnown = outcome == .delivered || (outcome == .expired && message.attempts > 0)
-        let isHeld = mayBeKnown && message.isTrigger && !message.isEmpty
+        let isHeld =
+            mayBeKnown && message.isTrigger && !message.isEmpty
             && !(isGone && message.isDrill)
         message.state = isHeld ? .held : .over
         if outcome == .delivered { deliver(message, now: now, times) }

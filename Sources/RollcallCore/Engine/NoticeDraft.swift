@@ -1,0 +1,65 @@
+/// Notices of one instant while they are put together.
+struct NoticeDraft {
+    /// What one receiver is told of alerts of one name.
+    struct Group {
+        var name: AlertName
+        var kind: Notice.Kind
+        var receiver: Receiver
+        /// In the order of the settings.
+        var place: Int
+        var members: [NoticeMember]
+        /// What the members are of.
+        var keys: [AlertKey]
+        /// The storm that its one member stands for.
+        var storm: StormTelling?
+
+        static func areInOrder(_ a: Group, _ b: Group) -> Bool {
+            if a.name != b.name { return a.name.rawValue < b.name.rawValue }
+            if a.kind != b.kind { return a.kind.rawValue > b.kind.rawValue }
+            return a.place < b.place
+        }
+    }
+
+    private(set) var groups: [Group] = []
+    var mutes: [Mute] = []
+    /// What has joined which storm.
+    var joined: [(key: AlertKey, storm: Int64)] = []
+    /// How many receivers there are.
+    private let receivers: Int
+    /// Places among `groups` by name, kind and receiver; -1 where there is none.
+    private var places: [Int]
+
+    init(receivers: Int) {
+        self.receivers = receivers
+        places = []
+    }
+
+    /// Adds what the receiver in one place of the settings is told.
+    mutating func add(
+        _ member: NoticeMember, of key: AlertKey, _ kind: Notice.Kind, _ receiver: Receiver,
+        _ place: Int
+    ) {
+        let kinds = Notice.Kind.allCases.count
+        if places.isEmpty {
+            places = Array(repeating: -1, count: AlertName.allCases.count * kinds * receivers)
+        }
+        let index = (Int(member.name.rawValue) * kinds + Int(kind.rawValue)) * receivers + place
+        guard places[index] < 0 else {
+            groups[places[index]].members.append(member)
+            return groups[places[index]].keys.append(key)
+        }
+        places[index] = groups.count
+        groups.append(
+            Group(
+                name: member.name, kind: kind, receiver: receiver, place: groups.count,
+                members: [member], keys: [key]))
+    }
+
+    /// Adds what a receiver is told of a storm.
+    mutating func add(_ telling: StormTelling) {
+        groups.append(
+            Group(
+                name: telling.member.name, kind: telling.kind, receiver: telling.receiver,
+                place: groups.count, members: [telling.member], keys: [], storm: telling))
+    }
+}
