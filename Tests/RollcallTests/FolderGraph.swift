@@ -6,7 +6,7 @@
 struct FolderGraph {
     /// The first use of a folder's type in another folder.
     struct Edge: CustomStringConvertible {
-        /// The folders' paths in the module; its own is empty.
+        /// The folders' paths in the module; its own is a full stop.
         let from: String
         let to: String
         /// The file that names the type, the type, and the file that declares it.
@@ -67,7 +67,7 @@ struct FolderGraph {
     }
 
     private static func folder(_ path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     }
 }
 
