@@ -1,7 +1,8 @@
 import Glibc
-import Rollcall
 import Synchronization
 import Testing
+
+@testable import Rollcall
 
 /// The product's limits with a change.
 func httpLimits(_ change: (inout HTTPLimits) -> Void) -> HTTPLimits {
