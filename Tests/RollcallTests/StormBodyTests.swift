@@ -86,7 +86,7 @@ import Testing
 
     @Test func `I11, D11: regions that nobody has any more are forgotten in it too`() throws {
         let engine = Engine()
-        let notice = try #require(engine.forgetting(Self.notice(.fired)))
+        let notice = try #require(engine.forgetting(Self.notice(.fired), of: .any))
         let labels = notice.storm?.top.map(\.labels)
         #expect(
             labels == [PageSamples.labels([("region", "")]), PageSamples.labels([("region", "")])])
