@@ -57,7 +57,7 @@ package enum Decision: Equatable, Sendable {
     /// The watch lost sight, or has it back, for one reason.
     case blind(at: Timestamp, begins: Bool, since: Timestamp, reason: BlindReason)
     /// What is known of a source's clock, or added to its times, changed.
-    case skew(at: Timestamp, SkewReport)
+    indirect case skew(at: Timestamp, SkewReport)
     /// An update was judged.
     case update(at: Timestamp, number: Int, sequence: Int64, outcome: UpdateOutcome)
 }
