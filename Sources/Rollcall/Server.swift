@@ -45,7 +45,7 @@ package final class Server: Sendable {
                 storeBytesMax: Int64(configuration.storageBytesMax),
                 log: log, edge: edge, ways: DeliveryWays(receivers), workload: workload,
                 refusals: { watch.figures.writesRefused + admission.refused }, onTurn: onTurn,
-                onFatal: { _ in exit(Self.failedDisk) })
+                onFatal: { _ in Foreground.end(Self.failedDisk) })
         } catch {
             listeners.close()
             throw .store(path: configuration.storagePath, error)

@@ -301,8 +301,10 @@ class ChangeTests(PageTestCase):
             self.assert_accessible(page, "lost")
         server.start()
         page.until("!document.querySelector('.banner.is-lost')", "contact is found", seconds=40)
-        self.assertNotEqual(page.run(colour), page.run(unknown))
         self.assertIn("answers again", page.text("#said"))
+        # Nor is it before somebody is heard again: nobody was watching (B4).
+        told.tell(*(told.batch(f"r-{n}", "north") for n in range(5)))
+        page.until(f"{colour} !== {unknown}", "they were heard", seconds=20)
 
     def test_while_blind_it_says_since_when_and_nothing_is_green(self):
         server = self.serve(SETTINGS)

@@ -66,7 +66,8 @@ import Testing
         let call = Self.call(server.port, method, "/a%2Fb?x=%3D&y") {
             if method != .get { $0.body = Array("body".utf8) }
         }
-        let body = method == .get ? "" : "body"
+        // Our own server reads none where it means nothing.
+        let body = method == .get || method == .delete ? "" : "body"
         #expect(Self.outcome(call) == "200 \(method.rawValue) /a%2Fb [x==, y=] \(body)")
     }
 

@@ -98,7 +98,7 @@ import Testing
                 "people_erased",
             ])
         #expect(tree["same"]?.isTrue == true && tree["difference"] == nil)
-        let kinds = ["transitions", "gaps", "alerts", "nudges", "blinds"]
+        let kinds = ["transitions", "gaps", "alerts", "nudges", "blinds", "skews"]
         #expect(tree["decisions"]?.names == kinds)
     }
 
