@@ -21,12 +21,21 @@ extension Metamorphosis {
     }
 
     /// Killed and started again within one instant: apart from saying so nothing changes, no alert
-    /// either. Where sources are declared a start is a beat (F10).
+    /// either. Where sources are declared a start is a beat (F10), and where a receiver has a fallback
+    /// what was not taken has its time anew (D3).
     func restartsAtOnce() throws(Failure) {
+        func hasFallback(_ policy: Policy) -> Bool {
+            policy.receivers.contains { !$0.fallback.isEmpty }
+        }
+        let isGivenAway =
+            hasFallback(story.policy)
+            || story.lines.contains {
+                if case .policy(let policy) = $0.event { hasFallback(policy) } else { false }
+            }
         let isBeating = story.lines.contains {
             if case .heartbeat = $0.event { true } else { false }
         }
-        guard !isBeating else { return }
+        guard !isBeating, !isGivenAway else { return }
         var dice = Dice(seed: story.seed ^ 0x2E_57A27)
         var engine = StoryEngine(policy: story.policy)
         var other: [StoryDecision] = []
