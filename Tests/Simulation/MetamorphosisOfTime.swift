@@ -24,7 +24,7 @@ extension Metamorphosis {
     /// either. Where sources are declared a start is a beat (F10), and where a receiver has a fallback
     /// what was not taken has its time anew (D3).
     func restartsAtOnce() throws(Failure) {
-        func hasFallback(_ policy: Policy) -> Bool {
+        func hasFallback(_ policy: StoryPolicy) -> Bool {
             policy.receivers.contains { !$0.fallback.isEmpty }
         }
         let isGivenAway =
