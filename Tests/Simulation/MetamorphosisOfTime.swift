@@ -25,7 +25,7 @@ extension Metamorphosis {
     /// what was not taken has its time anew (D3).
     func restartsAtOnce() throws(Failure) {
         func hasFallback(_ policy: StoryPolicy) -> Bool {
-            policy.receivers.contains { !$0.fallback.isEmpty }
+            policy.receivers.contains { $0.fallback != nil }
         }
         let isGivenAway =
             hasFallback(story.policy)
