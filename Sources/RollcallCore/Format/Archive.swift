@@ -108,6 +108,13 @@ struct Archive {
         value = Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1)
     }
 
+    /// A count or a place: sums of them, and one more, are numbers still, also of damaged bytes.
+    mutating func code(_ value: inout Int) {
+        var wide = Int64(value)
+        code(&wide)
+        if wide.magnitude < 1 << 48 { value = Int(wide) } else { isDamaged = true }
+    }
+
     mutating func code<Number: FixedWidthInteger>(_ value: inout Number) {
         var wide = Int64(truncatingIfNeeded: value)
         code(&wide)
