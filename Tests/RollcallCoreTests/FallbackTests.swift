@@ -247,6 +247,44 @@ import Testing
         }
     }
 
+    /// Two receivers share a fallback, and what one waits for is silenced while the other's time runs.
+    private static func shared() throws -> NoticeStage {
+        var slow = receiver("slow")
+        slow.fallbackAfter = .seconds(600)
+        var stage = try Self.stage([standby(), receiver("quick"), slow])
+        _ = stage.silence([.of("region", "north")], from: 170, until: 400)
+        stage.pass(to: 300)
+        return stage
+    }
+
+    @Test func `D3: of several with one fallback, the first whose time is up gives`()
+        throws
+    {
+        var stage = try Self.shared()
+        #expect(stage.engine.brokenInvariants() == [])
+        stage.pass(to: 1000)
+        #expect(
+            stage.told.dropFirst(2) == [
+                "210 duty not told NoOnlineResponders#1: silence 1",
+                "400 duty fired NoOnlineResponders#1(north) for quick",
+            ])
+        #expect(stage.engine.brokenInvariants() == [])
+    }
+
+    @Test func `D3: of several with one fallback, one that takes it leaves the others time`()
+        throws
+    {
+        var stage = try Self.shared()
+        stage.take(1, "quick", at: 310)
+        #expect(stage.engine.brokenInvariants() == [])
+        #expect(stage.engine.alerts.muted.isEmpty)
+        stage.pass(to: 749)
+        #expect(stage.told.count == 3)
+        stage.pass(to: 750)
+        #expect(stage.told.last == "750 duty fired NoOnlineResponders#1(north) for slow")
+        #expect(stage.engine.brokenInvariants() == [])
+    }
+
     // MARK: - Reloads
 
     @Test func `D3: a fallback set while nobody takes it is given it at once`() throws {
@@ -256,6 +294,22 @@ import Testing
         stage.pass(to: 400)
         #expect(
             stage.told == [Self.fired, "310 duty fired NoOnlineResponders#1(north) for oncall"])
+        #expect(stage.engine.brokenInvariants() == [])
+    }
+
+    @Test func `D3: one that was silenced before it became a fallback is given it in time`() throws
+    {
+        var stage = try NoticeStage([.named("oncall"), .named("duty")], Self.rules)
+        try stage.report("1", at: 0)
+        _ = stage.silence([.of("region", "north")], from: 100, until: 400)
+        stage.pass(to: 200)
+        Self.reload(&stage, [Self.receiver(), Self.standby()], at: 210)
+        stage.pass(to: 1000)
+        #expect(
+            stage.told.dropFirst(2) == [
+                "400 oncall fired NoOnlineResponders#1(north)",
+                "460 duty fired NoOnlineResponders#1(north) for oncall",
+            ])
         #expect(stage.engine.brokenInvariants() == [])
     }
 

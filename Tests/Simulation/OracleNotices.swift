@@ -100,9 +100,12 @@ extension Oracle {
         }
         alertsOver = [:]
         let repeats = groupsToRepeat()
+        let names = policy.receivers.map(\.name)
         for id in tellings.keys.sorted() {
+            let reasons = tellings[id]?.reasons ?? [:]
+            tellings[id]?.reasons = reasons.filter { names.contains($0.key) }
             for receiver in policy.receivers { tell(id, receiver, repeats, &groups) }
-            for receiver in policy.receivers { giveAway(id, receiver, &groups) }
+            for receiver in policy.receivers { giveAway(id, to: receiver, &groups) }
         }
         let ordered = groups.indices.sorted {
             let (a, b) = (groups[$0], groups[$1])
@@ -155,24 +158,23 @@ extension Oracle {
         tellings[id] = telling
     }
 
-    /// Tells the fallback of a receiver that has not taken it for long enough. Source: D3.
+    /// Tells a fallback what another receiver has not taken for long enough: of several the one whose
+    /// time is up first. Source: D3.
     private mutating func giveAway(
-        _ id: AlertID, _ receiver: StoryReceiver, _ groups: inout [Group]
+        _ id: AlertID, to fallback: StoryReceiver, _ groups: inout [Group]
     ) {
-        guard var telling = tellings[id], let since = telling.openSince[receiver.name],
-            telling.fallbackOf[receiver.name] == nil,
-            receiver.matchers.allSatisfy({ $0.fits(telling.labels) }),
-            let fallback = policy.receivers.first(where: { $0.name == receiver.fallback }),
+        guard var telling = tellings[id],
             !fallback.matchers.allSatisfy({ $0.fits(telling.labels) }),
             telling.toldAt[fallback.name] == nil
         else { return }
-        let isGiven = telling.fallbackOf.contains { entry in
-            entry.value == receiver.name
-                && policy.receivers.contains { $0.name == entry.key }
+        let waiting = policy.receivers.filter {
+            $0.fallback == fallback.name && waits($0, telling)
         }
-        if isGiven { return }
+        let instants = waiting.compactMap { receiver in
+            telling.openSince[receiver.name].map { $0 + receiver.fallbackAfter }
+        }
         defer { tellings[id] = telling }
-        guard now - since >= receiver.fallbackAfter else {
+        guard let due = instants.min(), let first = instants.firstIndex(of: due), now >= due else {
             telling.reasons[fallback.name] = nil
             return
         }
@@ -185,9 +187,22 @@ extension Oracle {
         }
         telling.reasons[fallback.name] = nil
         telling.toldAt[fallback.name] = now
-        telling.fallbackOf[fallback.name] = receiver.name
+        telling.fallbackOf[fallback.name] = waiting[first].name
         add(id, "fired", fallback, &groups)
         marks.insert("told a fallback")
+    }
+
+    /// True if a receiver was told and has neither taken it nor given it away, as far as the settings
+    /// still know to whom. Source: D3.
+    private func waits(_ receiver: StoryReceiver, _ telling: Telling) -> Bool {
+        guard telling.openSince[receiver.name] != nil,
+            telling.fallbackOf[receiver.name] == nil,
+            receiver.matchers.allSatisfy({ $0.fits(telling.labels) })
+        else { return false }
+        return !telling.fallbackOf.contains { entry in
+            entry.value == receiver.name
+                && policy.receivers.contains { $0.name == entry.key }
+        }
     }
 
     /// Why nobody is told of an alert now: one that says more about the very same, a silence,

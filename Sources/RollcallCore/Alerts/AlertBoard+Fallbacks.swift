@@ -18,21 +18,20 @@ extension AlertBoard {
     }
 
     /// The message of a notice was taken: nobody else need be given what it told of.
-    mutating func take(_ notice: Int64, _ receivers: [Receiver]) {
+    mutating func take(_ notice: Int64, _ receivers: [Receiver], now: RunningTime) {
         for key in untaken.removeValue(forKey: notice) ?? [] {
             guard var alert = entries[key]?.alert,
                 let told = alert.told.firstIndex(where: { $0.trigger == notice })
             else { continue }
             alert.told[told].trigger = 0
-            let receiver = receivers.first { $0.name == alert.told[told].receiver }
-            guard let fallback = receiver?.fallback, !fallback.isEmpty else {
+            let hasFallback = receivers.contains {
+                $0.name == alert.told[told].receiver && !$0.fallback.isEmpty
+            }
+            guard hasFallback else {
                 note(key, alert)
                 continue
             }
-            // Somebody else's trigger may be muted for the same one.
-            let others = alert.openTriggers(receivers).contains { $0.fallback.name == fallback }
-            let isOwn = receivers.contains { $0.name == fallback && $0.wants(alert.labels) }
-            if !others, !isOwn { alert.muted.removeAll { $0.receiver == fallback } }
+            alert.dropStaleMutes(receivers, now: now)
             note(key, alert, repeatAt: alert.nextTelling(receivers))
         }
     }
@@ -62,8 +61,7 @@ extension AlertBoard {
             for told in alert.told.indices where alert.told[told].trigger != 0 {
                 alert.told[told].openSince = now
             }
-            let waiting = alert.openTriggers(receivers).map(\.fallback.name)
-            alert.muted.removeAll { waiting.contains($0.receiver) }
+            alert.dropStaleMutes(receivers, now: now)
             note(key, alert, repeatAt: alert.nextTelling(receivers))
         }
     }
@@ -111,24 +109,41 @@ extension Alert {
         placeTold(receiver).flatMap { told[$0].fallback }
     }
 
-    /// The triggers that are to be given away if they are not taken, in the order of the settings: of
-    /// each receiver once, never to somebody who is told already or has it by matchers, and never from
-    /// one fallback to the next.
+    /// The triggers that are to be given away if they are not taken: to each fallback, in the order of the
+    /// settings, the one that is due first; none to somebody who is told already or has it by matchers.
     func openTriggers(_ receivers: [Receiver]) -> [OpenTrigger] {
-        var open: [OpenTrigger] = []
-        for receiver in receivers where !receiver.fallback.isEmpty && receiver.wants(labels) {
-            guard let told = told.first(where: { $0.receiver == receiver.name }),
-                told.trigger != 0, told.fallback == nil,
-                let place = receivers.firstIndex(where: { $0.name == receiver.fallback }),
-                !receivers[place].wants(labels), placeTold(receiver.fallback) == nil,
-                !hasGiven(receiver.name, receivers)
-            else { continue }
-            open.append(
-                OpenTrigger(
-                    receiver: receiver, fallback: receivers[place], place: place,
-                    since: told.openSince))
+        let waiting = receivers.filter { !$0.fallback.isEmpty && isOpen($0, receivers) }
+        guard !waiting.isEmpty else { return [] }
+        return receivers.enumerated().compactMap { place, fallback in
+            guard !fallback.wants(labels), placeTold(fallback.name) == nil else { return nil }
+            return waiting.filter { $0.fallback == fallback.name }
+                .compactMap { receiver in
+                    told(receiver.name).map {
+                        OpenTrigger(
+                            receiver: receiver, fallback: fallback, place: place,
+                            since: $0.openSince)
+                    }
+                }
+                .min { $0.due < $1.due }
         }
-        return open
+    }
+
+    /// Forgets why receivers are not told who would not be told now anyway: neither do they ask for it nor
+    /// is it time to give it to them.
+    mutating func dropStaleMutes(_ receivers: [Receiver], now: RunningTime) {
+        guard !muted.isEmpty else { return }
+        let due = openTriggers(receivers).filter { $0.due <= now }.map(\.fallback.name)
+        muted.removeAll { muted in
+            let asks = receivers.contains { $0.name == muted.receiver && $0.wants(labels) }
+            return !asks && !due.contains(muted.receiver)
+        }
+    }
+
+    /// True if a receiver has neither taken what it was told first nor given it away, and was not told in
+    /// another's place: there is no way from one fallback to the next.
+    private func isOpen(_ receiver: Receiver, _ receivers: [Receiver]) -> Bool {
+        guard receiver.wants(labels), let told = told(receiver.name) else { return false }
+        return told.trigger != 0 && told.fallback == nil && !hasGiven(receiver.name, receivers)
     }
 
     /// True if somebody has it from `receiver` already whom the settings still know.

@@ -150,12 +150,10 @@ extension Engine {
         _ key: AlertKey, _ alert: inout Alert, _ next: inout RunningTime,
         _ draft: inout NoticeDraft
     ) {
+        alert.dropStaleMutes(policy.receivers, now: watch.now)
         for trigger in alert.openTriggers(policy.receivers) {
             let name = trigger.fallback.name
-            // Another receiver gave it the same just now.
-            if alert.told(name) != nil { continue }
             guard trigger.due <= watch.now else {
-                alert.muted.removeAll { $0.receiver == name }
                 next = min(next, trigger.due)
                 continue
             }
@@ -352,7 +350,7 @@ extension Engine {
     mutating func end(_ end: NoticeEnd) {
         counters.notifications.note(end)
         // One address is enough: its receiver knows.
-        if end.outcome == .delivered { alerts.take(end.notice, policy.receivers) }
+        if end.outcome == .delivered { alerts.take(end.notice, policy.receivers, now: watch.now) }
         for key in desk.storms.end(end, now: watch.now) {
             // It had left before the storm began: it keeps its own key, repeats and end (D11).
             guard var alert = alerts[key] else { continue }

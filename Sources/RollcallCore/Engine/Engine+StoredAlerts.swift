@@ -58,7 +58,7 @@ extension Engine {
             default: break
             }
         }
-        for notice in taken.sorted() { alerts.take(notice, policy.receivers) }
+        for notice in taken.sorted() { alerts.take(notice, policy.receivers, now: watch.now) }
         restoreStorms()
         alerts.armAgain(policy.alerts)
         alerts.isAllDirty = true
