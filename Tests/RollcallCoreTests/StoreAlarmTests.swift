@@ -224,6 +224,30 @@ import Testing
             ])
     }
 
+    @Test func `a store that fails again after its end is told is another firing`() {
+        var scene = Scene([.alertmanager])
+        scene.failed(0)
+        scene.run(0...10)
+        scene.worked(11)
+        scene.run(11...20)
+        scene.failed(30)
+        #expect(scene.alarm.alertState == .pending)
+        #expect(scene.alarm.activeAt == Scene.wall(30))
+        scene.run(30...33)
+        scene.worked(34)
+        scene.run(34...40)
+        scene.failed(50)
+        scene.run(50...60)
+        #expect(scene.alarm.alertState == .firing)
+        #expect(scene.alarm.activeAt == Scene.wall(50))
+        #expect(scene.alarm.startsAt == Scene.wall(55))
+        #expect(
+            scene.told == [
+                "5 marked", "5 fired alertmanager", "11 resolved alertmanager", "12 cleared",
+                "55 marked", "55 fired alertmanager",
+            ])
+    }
+
     @Test func `each firing has ids of its own, also after a restart`() {
         var scene = Scene([.webhook])
         var ids: [String] = []

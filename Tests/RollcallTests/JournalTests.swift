@@ -175,7 +175,7 @@ import Testing
         #expect(error.disposition == .recoverable(.full))
         let wanted = """
             INSERT INTO journal VALUES(?, ?, ?, ?, ?, ?): database or disk is full (SQLite 13, \
-            errno 0): free some space; it is tried again by itself
+            errno 0): free some space
             """
         #expect(error.description == wanted)
         // SQLite may have rolled back by itself; a row now would be committed alone.

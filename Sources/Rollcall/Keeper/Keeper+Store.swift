@@ -156,7 +156,9 @@ extension Keeper {
     /// Keeps a turn whose commit failed and goes blind: what is known so far stays published.
     private func fail(_ error: StoreError, keeping pending: PendingTurn, _ clock: ClockReading) {
         guard case .recoverable = error.disposition else { return end(error) }
-        log.error("the store does not take commits", metadata: ["error": "\(error)"])
+        log.error(
+            "the store does not take commits; they are tried again until it does",
+            metadata: ["error": "\(error)"])
         alarm.failed(now: running(clock), wall: clock.wall)
         takesWrites.store(false, ordering: .relaxed)
         chores.abandon()

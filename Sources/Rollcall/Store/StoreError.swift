@@ -176,10 +176,10 @@ extension StoreError: CustomStringConvertible {
 
     private var advice: String {
         switch disposition {
-        case .recoverable(.full): "free some space; it is tried again by itself"
-        case .recoverable(.busy): "close what else has the file open; it is tried again by itself"
-        case .recoverable(.readOnly): "make it writable; it is tried again by itself"
-        case .recoverable(.memory): "it is tried again by itself"
+        case .recoverable(.full): "free some space"
+        case .recoverable(.busy): "close what else has the file open"
+        case .recoverable(.readOnly): "make it writable"
+        case .recoverable(.memory): "free some memory"
         case .fatal(.io): "what the disk holds is unknown; check it, then start again"
         case .fatal(.corrupt): "put the file aside and restore a backup"
         case .fatal(.moved): "the file was renamed or deleted while open; put it back, start again"

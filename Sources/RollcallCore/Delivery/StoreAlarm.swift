@@ -147,7 +147,10 @@ package struct StoreAlarm: Equatable, Sendable {
         case .fine:
             activeAt = wall
             state = .failing(since: now)
-        case .ending: state = .failing(since: now)
+        case .ending:
+            // For who knows that it was over, this is another.
+            if isKnownToBeOver { activeAt = wall }
+            state = .failing(since: now)
         case .failing, .firing: break
         }
     }
@@ -156,6 +159,8 @@ package struct StoreAlarm: Equatable, Sendable {
     package mutating func worked(now: RunningTime, wall: Timestamp) {
         switch state {
         case .failing where lanes.isEmpty: state = .fine
+        // It did not fire again, so there is no other end to tell of.
+        case .failing where isKnownToBeOver: state = .ending(since: now)
         case .failing, .firing:
             endsAt = wall
             state = .ending(since: now)
@@ -170,16 +175,23 @@ package struct StoreAlarm: Equatable, Sendable {
         state = .firing
         firedAt = wall
         // For who does not know yet that it was over, it never was.
-        if lanes.values.allSatisfy(\.isEnded) { startsAt = wall }
+        if isKnownToBeOver { startsAt = wall }
+        // Whoever is told again that it is over would wait for that.
+        for (key, lane) in lanes where lane.isEnded && lane.busy == nil && lane.failures == 0 {
+            lanes[key]?.next = now
+        }
         return true
     }
+
+    /// Nobody thinks that it still fires; some may be told the end again.
+    private var isKnownToBeOver: Bool { lanes.values.allSatisfy(\.isEnded) }
 
     /// What the mark should be, if it is not: the time at which it fired, or none.
     package var markDue: Mark? {
         switch state {
         case .firing where !isMarked: .some(.set(startsAt))
         case .fine where isMarked: .some(.cleared)
-        case .ending where isMarked && lanes.values.allSatisfy(\.isEnded): .some(.cleared)
+        case .ending where isMarked && isKnownToBeOver: .some(.cleared)
         default: nil
         }
     }
@@ -314,7 +326,7 @@ package struct StoreAlarm: Equatable, Sendable {
     package var alertState: AlertState? {
         switch state {
         case .fine, .ending: nil
-        case .failing: lanes.isEmpty ? .pending : .firing
+        case .failing: isKnownToBeOver ? .pending : .firing
         case .firing: .firing
         }
     }
