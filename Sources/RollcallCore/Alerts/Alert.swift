@@ -1,4 +1,4 @@
-/// What makes an alert the same one over time. Source: A1.
+/// The identity of an alert over time: its name and its subject. Source: A1.
 package struct AlertKey: Hashable, Sendable {
     package var name: AlertName
     package var subject: AlertSubject
@@ -15,14 +15,14 @@ package struct Alert: Equatable, Sendable {
     /// A receiver that was told of it.
     package struct Told: Equatable, Sendable {
         package var receiver: [UInt8] = []
-        /// When it was told last.
+        /// The instant at which the receiver was last told of it.
         package internal(set) var at = RunningTime.distantPast
         /// The notice by which it was told first, as long as it is not known to have taken that; else
         /// 0 (D3).
         var trigger: Int64 = 0
         /// Since when it could have taken that: its decision, or a start.
         var openSince = RunningTime.distantPast
-        /// Why it was told if no matcher names it.
+        /// The reason why the receiver was told if no matcher names it.
         package internal(set) var fallback: Fallback?
         /// The storm that tells of it there; 0 if it is told singly. It follows from the storms.
         package internal(set) var storm: Int64 = 0
@@ -55,12 +55,12 @@ package struct Alert: Equatable, Sendable {
     /// As they were when it fired, by name.
     package internal(set) var labels: [Label] = []
     package internal(set) var annotations: [Label] = []
-    /// What is said of it.
+    /// The facts that its text states.
     package internal(set) var facts = AlertFacts()
     package internal(set) var told: [Told] = []
     package internal(set) var muted: [Muted] = []
 
-    /// How a receiver was told last; nil if it was not.
+    /// Returns how a receiver was told last; nil if it was not.
     func told(_ receiver: [UInt8]) -> Told? { told.first { $0.receiver == receiver } }
 
     /// Notes that a receiver is told now, singly or by a storm; as `fallback` says if it was not before

@@ -1,10 +1,10 @@
-/// Which of the alerts that fire somebody may have to be told of: found without a look at the others,
+/// The search for firing alerts that somebody may have to be told of, without a look at the others,
 /// however many fire. Source: A6 to A8, §19.
 extension AlertBoard {
     /// Entries of `repeats` that are out of date, at most, beside as many as there are alerts.
     private static let repeatsSlack = 64
 
-    /// When time alone makes somebody be told again.
+    /// Returns the earliest instant at which time alone makes somebody be told again.
     mutating func nextRepeat() -> RunningTime {
         while let first = repeats.first {
             if isTrue(first) { return first.at }
@@ -65,7 +65,7 @@ extension AlertBoard {
         armRepeatsAgain()
     }
 
-    /// What does not hold of what is known without a look at all alerts, in words.
+    /// Returns, in words, what does not hold of what is known without a look at all alerts.
     func brokenInvariants(_ receivers: [Receiver]) -> [String] {
         var broken: [String] = []
         var anew = self

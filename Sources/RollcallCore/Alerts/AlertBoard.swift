@@ -4,7 +4,7 @@ package struct AlertBoard: Sendable {
     struct Entry: Sendable {
         var alert: Alert
         var serial: UInt32
-        /// When somebody is to be told of it again at the earliest.
+        /// The earliest instant at which somebody is to be told of it again.
         var repeatAt = RunningTime.distantFuture
     }
 
@@ -12,7 +12,7 @@ package struct AlertBoard: Sendable {
     /// Keys by their numbers.
     var keys: [UInt32: AlertKey] = [:]
     private var nextSerial: UInt32 = 1
-    /// When an alert that is judged in watched time may fire or end by time alone.
+    /// The instants at which an alert that is judged in watched time may fire or end by time alone.
     private var timers = DeadlineQueue<WatchedTime>()
     /// Regions of which some number changed, each once, and a mark for each of them.
     private var dirtyRegions: [UInt32] = []
@@ -27,7 +27,8 @@ package struct AlertBoard: Sendable {
     var muted: Set<AlertKey> = []
     /// Alerts by the notices by which a receiver was told first that is not known to have taken it.
     var untaken: [Int64: Set<AlertKey>] = [:]
-    /// When somebody is to be told of one again; some entries are out of date.
+    /// The instants at which somebody is to be told of an alert again; some entries are out of
+    /// date.
     var repeats = DeadlineQueue<RunningTime>()
     /// True once a batch, a fact or a roster came: before, nobody can be missed (F29).
     var hasInput = false
@@ -152,7 +153,7 @@ package struct AlertBoard: Sendable {
 
     // MARK: - Timers
 
-    /// When the next timer may expire, in watched time.
+    /// The earliest instant at which a timer may expire, in watched time.
     var nextTimer: WatchedTime { timers.first?.at ?? .distantFuture }
 
     /// Takes the keys whose timers expired.
@@ -165,7 +166,8 @@ package struct AlertBoard: Sendable {
         return expired
     }
 
-    /// When an alert that is judged in running time may fire or end by time alone.
+    /// Returns the earliest instant at which an alert that is judged in running time may fire or
+    /// end by time alone.
     func nextRunningTimer(_ rules: AlertRules) -> RunningTime {
         var next = RunningTime.distantFuture
         for key in ofTheWatch {
@@ -296,7 +298,8 @@ package struct AlertBoard: Sendable {
 }
 
 extension Alert {
-    /// When time alone fires it, or ends it.
+    /// Returns the instant at which time alone fires or ends it, in milliseconds of the time that
+    /// it is judged by; nil for none.
     func due(_ rule: AlertRules.Rule) -> Int64? {
         if state == .pending { return since + rule.pendingFor.count }
         return falseSince.map { $0 + rule.keepFiringFor.count }

@@ -1,11 +1,11 @@
-/// When each alert fires. Source: Contract/Alerts, V8.
+/// The rules for when each alert fires. Source: Contract/Alerts, V8.
 package struct AlertRules: Equatable, Sendable {
-    /// What every alert has.
+    /// The settings that every alert has.
     package struct Rule: Equatable, Sendable {
         package var isEnabled = true
-        /// How long it must be true before it fires.
+        /// The time that it must be true before it fires.
         package var pendingFor: Milliseconds
-        /// How long it must be false before it ends.
+        /// The time that it must be false before it ends.
         package var keepFiringFor: Milliseconds
         package var severity: Severity
         /// Labels beside those of the identity; they are fixed when an alert fires.

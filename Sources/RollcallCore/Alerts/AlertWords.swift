@@ -51,7 +51,7 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     package var isReplayed: Bool { !isOfTheWatch || self == .telemetryFeedDown }
 }
 
-/// Where an alert stands.
+/// The state of an alert.
 ///
 ///     inactive ──true──► pending ──for──► firing ──false, keep_firing_for──► resolved
 ///                           └──false──► inactive
@@ -78,7 +78,7 @@ package enum AlertState: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// How bad it is if an alert fires.
+/// The severity of an alert that fires.
 package enum Severity: UInt8, CaseIterable, Sendable {
     case critical = 0
     case warning = 1
@@ -97,7 +97,7 @@ package enum Severity: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// What an alert is about, beside its name: together they are its identity (A1).
+/// The subject of an alert, which with its name is its identity (A1).
 package enum AlertSubject: Hashable, Sendable {
     /// The whole fleet, or the whole feed.
     case all

@@ -1,5 +1,5 @@
-/// Why somebody is told whom the matchers do not name: a receiver that they name has not taken it.
-/// Source: rule D3.
+/// The reason why somebody is told whom the matchers do not name: a receiver that they name has not
+/// taken it. Source: rule D3.
 package struct Fallback: Equatable, Sendable {
     /// The receiver that has not taken it.
     package var receiver: [UInt8]

@@ -26,7 +26,8 @@ struct Flapping: Equatable, Sendable {
             || isFlapping && changes.count >= rules.flappingClearBelow
     }
 
-    /// When time alone next ends the flapping, or leaves nothing to remember.
+    /// Returns the earliest instant at which time alone ends the flapping, or leaves nothing to
+    /// remember.
     func due(_ rules: AlertRules) -> WatchedTime {
         guard let oldest = changes.first else { return .distantPast }
         return oldest + rules.flappingWindow

@@ -1,7 +1,6 @@
-/// What a receiver is to be told about alerts of one name: decided in one judging, one message.
-/// Source: A8, A9.
+/// A message to one receiver about alerts of one name, decided in one judging. Source: A8, A9.
 package struct Notice: Equatable, Sendable {
-    /// What it says. The raw values are stored.
+    /// The kinds of news in a message. The raw values are stored.
     package enum Kind: UInt8, CaseIterable, Sendable {
         /// They fire, and the receiver does not know yet.
         case fired = 0
@@ -29,7 +28,8 @@ package struct Notice: Equatable, Sendable {
     package var kind: Kind
     /// By label set; one at least.
     package var members: [NoticeMember]
-    /// What it says of many alerts at once, which its one member stands for; nil of all others.
+    /// The facts about the many alerts that it tells of at once, for which its one member stands;
+    /// nil of all others.
     package var storm: StormFacts?
 
     /// The notice as the store keeps it. Nobody's id is in it. A field's place, once written, stays.
@@ -67,7 +67,7 @@ package struct Notice: Equatable, Sendable {
     }
 }
 
-/// What one message says of many alerts of one name. Source: D11.
+/// The facts in a message that tells of many alerts of one name at once. Source: D11.
 package struct StormFacts: Equatable, Sendable {
     /// Alerts named at most.
     package static let topMax = 10
@@ -101,7 +101,7 @@ package struct NoticeMember: Equatable, Sendable {
     /// `distantPast` while it fires.
     package var endsAt = Timestamp.distantPast
     package var facts = AlertFacts()
-    /// Why the receiver is told if no matcher names it. Coded by the notice.
+    /// The reason why the receiver is told if no matcher names it. Coded by the notice.
     package var fallback: Fallback?
 
     /// An empty one, to be filled in.
@@ -118,7 +118,7 @@ package struct NoticeMember: Equatable, Sendable {
     }
 }
 
-/// What an alert's text says, as facts. People are numbers: no id is stored with it.
+/// The facts that an alert's text states. People are numbers: no id is stored with it.
 package struct AlertFacts: Equatable, Sendable {
     /// Causes named at most.
     package static let causesMax = 4
@@ -150,7 +150,7 @@ package struct AlertFacts: Equatable, Sendable {
     package var sources: [[UInt8]] = []
     /// The last batch from anyone, where that is remarkable (F12).
     package var lastBatchAt: Timestamp?
-    /// When we were not running, if nobody was told yet (B4).
+    /// The beginning of the time that we were not running, if nobody was told yet (B4).
     package var absentFrom: Timestamp?
     package var absentTo: Timestamp?
 
@@ -173,7 +173,7 @@ package struct AlertFacts: Equatable, Sendable {
     }
 }
 
-/// Why somebody who should be told is not. Source: A6, A7, A10.
+/// The reason why somebody who should be told is not. Source: A6, A7, A10.
 package enum MuteReason: Equatable, Sendable {
     /// A silence, by its number.
     case silence(Int64)
@@ -243,8 +243,8 @@ package struct Mute: Equatable, Sendable {
     }
 }
 
-/// What finally became of a message to one address of a receiver. The raw values are stored.
-/// Source: A9.
+/// The end that a message to one address of a receiver came to. The raw values are stored. Source:
+/// A9.
 package enum NoticeOutcome: UInt8, CaseIterable, Sendable {
     /// It took it.
     case delivered = 0
@@ -274,7 +274,7 @@ package struct NoticeEnd: Equatable, Sendable {
     /// The notice's number.
     package var notice: Int64
     package var receiver: [UInt8]
-    /// Which of the receiver's addresses, from 0.
+    /// The place among the receiver's addresses, from 0.
     package var target: Int
     package var outcome: NoticeOutcome
     /// From the decision to the end.

@@ -1,5 +1,5 @@
-/// What decides who is told beside the alerts themselves: silences, drills, what we missed. Source:
-/// A6, A7, A11.
+/// The state that decides who is told, beside the alerts themselves: silences, drills, what we
+/// missed. Source: A6, A7, A11.
 package struct NoticeDesk: Sendable {
     /// Drills that wait for their end at most.
     static let drillsMax = 16
@@ -21,9 +21,9 @@ package struct NoticeDesk: Sendable {
     /// Over, by their ends.
     package private(set) var pastSilences: [Silence] = []
     private var drills: [Drill] = []
-    /// Which alerts people are told of together.
+    /// The storms, in which people are told of many alerts together.
     var storms = StormDesk()
-    /// When we did not run, if nobody was told yet (B4).
+    /// The time that we did not run, if nobody was told yet (B4).
     private(set) var absence: (from: Timestamp, to: Timestamp)?
     /// True if whoever was not told of an alert may have to be told now.
     var isDirty = false
@@ -51,7 +51,7 @@ package struct NoticeDesk: Sendable {
         storms = other.storms.storedStorms
     }
 
-    /// What the store holds wins over what was decided again (J4).
+    /// Takes over numbers from the store, which win over what was decided again (J4).
     mutating func note(storedNotice notice: Int64, incident: Int64) {
         nextNotice = max(nextNotice, notice + 1)
         nextIncident = max(nextIncident, incident + 1)
@@ -121,7 +121,7 @@ package struct NoticeDesk: Sendable {
         pastSilences.removeAll { watch.now - $0.ends >= Silence.listedFor }
     }
 
-    /// When the next silence ends.
+    /// The earliest instant at which a silence ends.
     var nextEnd: RunningTime {
         silences.isEmpty ? .distantFuture : silences.map(\.ends).min() ?? .distantFuture
     }

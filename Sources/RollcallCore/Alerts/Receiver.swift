@@ -1,4 +1,4 @@
-/// How a receiver is talked to. The raw values are stored. Source: A8.
+/// The protocol by which a receiver is talked to. The raw values are stored. Source: A8.
 package enum ReceiverKind: UInt8, CaseIterable, Sendable {
     case alertmanager = 0
     case webhook = 1
@@ -37,7 +37,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// Who is told, as far as it decides: never a URL, never a secret (J1). Source: A8.
+/// A receiver, as far as it decides who is told: never a URL, never a secret (J1). Source: A8.
 package struct Receiver: Equatable, Sendable {
     /// Receivers at most.
     package static let countMax = 64
@@ -46,10 +46,10 @@ package struct Receiver: Equatable, Sendable {
 
     package var name: [UInt8]
     package var kind: ReceiverKind
-    /// What must hold of an alert's labels; empty for every alert.
+    /// The matchers that must hold of an alert's labels; empty for every alert.
     package var match: [LabelMatcher] = []
     package var sendsResolved = true
-    /// How long until somebody who was told is told again; runs also while blind.
+    /// The time after which somebody who was told is told again; runs also while blind.
     package var repeatInterval = Milliseconds.seconds(4 * 3600)
     /// Of `alertmanager`: how long it takes something to fire that it is not told of again (D9).
     package var resolveTimeout = Milliseconds.seconds(15 * 60)

@@ -2,7 +2,7 @@
 package struct Silence: Equatable, Sendable {
     /// Silences in force at most.
     package static let countMax = 256
-    /// How long one that is over is still listed.
+    /// The time for which one that is over is still listed.
     static let listedFor = Milliseconds.seconds(24 * 3600)
     /// Those that are over and listed at most.
     static let overMax = 256
@@ -10,14 +10,14 @@ package struct Silence: Equatable, Sendable {
     /// Rising from 1 on in a store.
     package internal(set) var number: Int64 = 0
     package var matchers: [LabelMatcher]
-    /// When it began.
+    /// The instant at which it began.
     package internal(set) var startsAt = Timestamp.distantPast
-    /// When it ends; once it is over, when it did.
+    /// The instant at which it ends; once it is over, at which it did.
     package internal(set) var endsAt: Timestamp
     package var author: [UInt8]
     package var comment: [UInt8]
-    /// What whoever asked for it called it, so that asking again does not make another; empty for
-    /// nothing.
+    /// The name that whoever asked for it gave it, so that asking again does not make another;
+    /// empty for none.
     package var requestID: [UInt8] = []
     /// A hash of what was asked for under `requestID`.
     package var fingerprint: Int64 = 0
@@ -73,14 +73,14 @@ package struct Silence: Equatable, Sendable {
     }
 }
 
-/// What somebody does about silences.
+/// A change of the silences that somebody asks for.
 package enum SilenceChange: Equatable, Sendable {
     case begin(Silence)
     /// Ends the one of this number.
     case end(Int64)
 }
 
-/// Why a change of silences was not taken.
+/// The reason why a change of silences was not taken.
 package enum SilenceFault: Equatable, Sendable {
     /// None in force has this number.
     case unknown

@@ -1,6 +1,6 @@
-/// What alerts that wait for people's receivers are made of. Source: D11.
+/// The parts of a storm desk: lanes, single alerts that wait, and storms. Source: D11.
 extension StormDesk {
-    /// Where alerts wait together: one name for one receiver.
+    /// The queue in which alerts wait together: one name for one receiver.
     struct Lane: Hashable, Sendable {
         var receiver: [UInt8] = []
         var name = AlertName.highOfflineRate
@@ -29,12 +29,13 @@ extension StormDesk {
         var severity = Severity.none
         /// By firing.
         var members: [Int64: Single] = [:]
-        /// How many ever joined.
+        /// The number of alerts that ever joined.
         var joined = 0
         /// False once nobody joins any more.
         var isJoinable = true
         var lastJoin = RunningTime.distantPast
-        /// When it was told last, and taken if it was, and the number of its members then; 0 before.
+        /// The instant at which it was told last, and taken if it was, and the number of its
+        /// members then; 0 before.
         var toldAt = RunningTime.distantPast
         var toldCount = 0
         /// The numbers of its messages that are on their way.

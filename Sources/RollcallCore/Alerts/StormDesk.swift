@@ -1,5 +1,5 @@
-/// What people's receivers were told singly and have not taken, and the storms that tell of many
-/// alerts at once. Source: D11.
+/// The alerts that people's receivers were told singly and have not taken, and the storms that tell
+/// of many alerts at once. Source: D11.
 ///
 ///     told singly ──── taken ────────────────► told singly, for good
 ///         │                                        ▲
@@ -31,7 +31,7 @@ package struct StormDesk: Equatable, Sendable {
     /// True if nothing is known of anybody's receiver.
     var isEmpty: Bool { storms.isEmpty && singles.isEmpty }
 
-    /// How many wait.
+    /// Returns the number of alerts that wait in a lane.
     func waiting(_ lane: Lane) -> Int { singles[lane]?.count ?? 0 }
 
     /// A receiver is told of a firing singly, for the first time.
@@ -313,8 +313,8 @@ package struct StormDesk: Equatable, Sendable {
 
     // MARK: - Invariants
 
-    /// What does not hold, in words; `fires` are the firings that a receiver was told of, with the
-    /// storm that tells of them.
+    /// Returns, in words, what does not hold; `fires` are the firings that a receiver was told of,
+    /// with the storm that tells of them.
     func brokenInvariants(_ fires: [Int64: [Alert.Told]]) -> [String] {
         var broken: [String] = []
         func expect(_ holds: Bool, _ what: String) { if !holds { broken.append(what) } }
