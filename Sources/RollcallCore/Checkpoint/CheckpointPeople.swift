@@ -1,4 +1,5 @@
-/// How people and what belongs to them are written. A field's place, once written, stays.
+/// The form in which people and what belongs to them are written. A field's place, once written,
+/// stays.
 extension Responder {
     private static let noPole: UInt8 = 255
     /// In the order in which their times are written.

@@ -32,7 +32,7 @@ package struct CheckpointSlice: Sendable {
 private struct PeopleBlock: Sendable {
     /// Number of the first person.
     let first: Int
-    /// Where the people say that their ids stand.
+    /// The bytes in which the people's ids stand.
     let bytes: [UInt8]
     private(set) var people = ContiguousArray<Responder>()
     /// In the people's order, each with their place.
@@ -84,7 +84,7 @@ package struct CheckpointReader {
         take(CheckpointSlice(bytes, isFirst: engine == nil, version: version))
     }
 
-    /// The same of one that was taken apart.
+    /// Takes the next slice, which was taken apart already.
     package mutating func take(_ slice: CheckpointSlice) {
         guard !isDamaged else { return }
         if case .head(let bytes) = slice.content { return takeHead(bytes) }

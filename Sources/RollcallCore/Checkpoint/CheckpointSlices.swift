@@ -1,4 +1,4 @@
-/// What stands beside a person in the engine's tables.
+/// The values that stand beside a person in the engine's tables.
 struct PersonExtras: Sendable {
     var ledger: SequenceLedger?
     var pausedUntil: Timestamp?
@@ -15,7 +15,7 @@ struct PersonExtras: Sendable {
     /// Written with the person.
     var factAside: FactTable?
 
-    /// Which of them are there, a bit each.
+    /// The values that are there, a bit each.
     private var flags: UInt16 {
         (ledger == nil ? 0 : 1) | (pausedUntil == nil ? 0 : 2) | (adoption == nil ? 0 : 4)
             | (retiredAt == nil ? 0 : 8) | (transitionIDs == nil ? 0 : 16)
@@ -85,7 +85,7 @@ struct PersonTables: Sendable {
         factAsides = engine.factAsides
     }
 
-    /// What stands beside one person.
+    /// Returns the values that stand beside one person.
     func extras(_ number: Int) -> PersonExtras {
         PersonExtras(
             ledger: ledgers[number], pausedUntil: pauses[number], adoption: adopted[number],
