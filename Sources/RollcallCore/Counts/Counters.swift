@@ -1,8 +1,8 @@
-/// What the engine counted since its store began; it goes on over restarts (V2).
+/// The counts of the engine since its store began; they go on over restarts (V2).
 package struct Counters: Equatable, Sendable {
     /// From × to, index from × 4 + to.
     package var transitions = [Int](repeating: 0, count: 16)
-    /// What the server said, from × to.
+    /// The transitions that the server told, from × to.
     package var serverTransitions = [Int](repeating: 0, count: 16)
     /// The model's status × the server's.
     package var disagreements = [Int](repeating: 0, count: 16)
@@ -14,7 +14,7 @@ package struct Counters: Equatable, Sendable {
     /// Installs that followed another one of the same person (I3).
     package var installsReset = 0
     package var delay = Histogram(bounds: Histogram.delayBounds)
-    /// The same by duty state × platform, index duty × 4 + platform.
+    /// The delay by duty state × platform, index duty × 4 + platform.
     package var delayBy = [Histogram](
         repeating: Histogram(bounds: Histogram.delayBounds), count: 16)
     /// Between locations, by duty state.

@@ -1,4 +1,4 @@
-/// What became of messages, by receiver; it goes on over restarts (V2).
+/// The counts of messages by receiver and by the end they came to; they go on over restarts (V2).
 package struct NotificationCounters: Equatable, Sendable {
     /// A receiver that did not take something, and its fallback.
     private struct Way: Hashable {
@@ -10,7 +10,7 @@ package struct NotificationCounters: Equatable, Sendable {
     /// Alerts that were given to a fallback.
     private var given: [Way: Int] = [:]
 
-    /// How many messages to a receiver came to an end.
+    /// Returns the number of messages to a receiver that came to an end.
     package func count(_ receiver: [UInt8], _ outcome: NoticeOutcome) -> Int {
         counts[receiver]?[Int(outcome.rawValue)] ?? 0
     }
@@ -20,7 +20,7 @@ package struct NotificationCounters: Equatable, Sendable {
         counts[end.receiver, default: none][Int(end.outcome.rawValue)] += 1
     }
 
-    /// How many alerts that `receiver` had not taken were given to `fallback`.
+    /// Returns the number of alerts that `receiver` had not taken and `fallback` was given.
     package func given(from receiver: [UInt8], to fallback: [UInt8]) -> Int {
         given[Way(receiver: receiver, fallback: fallback)] ?? 0
     }
@@ -39,7 +39,7 @@ package struct NotificationCounters: Equatable, Sendable {
         }
     }
 
-    /// What version 6 added; a part of its own, behind all other counts.
+    /// Codes the counts that version 6 added; a part of its own, behind all other counts.
     mutating func codeFallbacks(_ archive: inout Archive) {
         var list = given.sorted { a, b in
             a.key.receiver == b.key.receiver

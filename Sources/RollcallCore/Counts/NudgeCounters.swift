@@ -1,4 +1,4 @@
-/// What became of nudges and wakes; it goes on over restarts (V2).
+/// The counts of nudges and wakes; they go on over restarts (V2).
 package struct NudgeCounters: Equatable, Sendable {
     /// Decided to be sent, and in dry runs.
     package private(set) var sent = 0
@@ -15,18 +15,18 @@ package struct NudgeCounters: Equatable, Sendable {
 
     package init() {}
 
-    /// How often somebody was not nudged for `reason`, as far as it is written.
+    /// Returns how often somebody was not nudged for `reason`, as far as it is written.
     package func held(_ reason: NudgeReason) -> Int { holds[Int(reason.rawValue)] }
 
-    /// What followed nudges.
+    /// Returns how often nudges on a platform had an outcome.
     package func followed(_ outcome: NudgeOutcome, _ platform: Platform) -> Int {
         outcomes[Self.place(outcome, platform)]
     }
 
-    /// How often somebody was not woken for `reason`.
+    /// Returns how often somebody was not woken for `reason`.
     package func notWoken(_ reason: WakeReason) -> Int { notWoken[Int(reason.rawValue)] }
 
-    /// How many pushes came to an end.
+    /// Returns how many pushes came to an end.
     package func pushed(_ kind: PushKind, _ outcome: PushOutcome) -> Int {
         pushes[Self.place(kind, outcome)]
     }

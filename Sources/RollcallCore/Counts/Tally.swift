@@ -1,4 +1,5 @@
-/// How many are in which state, kept as people change so that a scrape need not look at them.
+/// The number of people in each state, kept as people change so that a scrape need not look at
+/// them.
 package struct Tally: Sendable {
     /// Active people by region number × status: index region × 4 + status.
     package private(set) var byRegion: [Int] = [0, 0, 0, 0]
@@ -14,7 +15,8 @@ package struct Tally: Sendable {
     }
     /// Active people by duty state.
     package private(set) var byDuty = [Int](repeating: 0, count: DutyState.allCases.count)
-    /// Who is out of contact now: how many, and the sum of the instants since when, in milliseconds.
+    /// The people who are out of contact now: how many, and the sum of the instants since when, in
+    /// milliseconds.
     private var dark: [DarkKey: (count: Int64, since: Int64)] = [:]
     /// Flapping people, and UNKNOWN people beyond the degraded threshold, by region.
     private var flappingByRegion: [UInt32: Int] = [:]
@@ -63,10 +65,10 @@ package struct Tally: Sendable {
     /// People of a region who are UNKNOWN for longer than the degraded threshold (F29).
     func unheard(in region: UInt32) -> Int { unheardByRegion[region] ?? 0 }
 
-    /// Where somebody is out of contact now, in no order.
+    /// The keys under which somebody is out of contact now, in no order.
     var darkKeys: [DarkKey] { Array(dark.keys) }
 
-    /// How long those who are out of contact now have been, summed up.
+    /// Returns for how long, summed up, those who are out of contact now have been.
     func darkMilliseconds(_ key: DarkKey, now: WatchedTime) -> Int64 {
         guard let sum = dark[key] else { return 0 }
         return sum.count &* now.milliseconds &- sum.since
