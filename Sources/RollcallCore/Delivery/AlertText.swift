@@ -14,7 +14,7 @@ package struct AlertText {
     /// Of one that stands for many (D11).
     private let storm: StormFacts?
     private let name: (Int) -> [UInt8]?
-    /// Why somebody is told whom no matcher names; nil if one does, and of an end.
+    /// The reason why somebody is told whom no matcher names; nil if one does, and of an end.
     private let fallback: String?
     /// Causes that the title names at most: as many as fit.
     private var causesShown = AlertFacts.causesMax
@@ -54,7 +54,7 @@ package struct AlertText {
         return title(Self.titleMax - end.count) + end
     }
 
-    /// What fits into so many characters: cut between causes, else between words.
+    /// Returns the headline in at most so many characters: cut between causes, else between words.
     private func title(_ most: Int) -> String {
         var shorter = self
         var text = ""
@@ -184,7 +184,7 @@ package struct AlertText {
         return sentences.filter { !$0.isEmpty }.joined(separator: " ")
     }
 
-    /// What holds at the end, and nothing of what held before it (D7).
+    /// The text of an end: what holds then, and nothing of what held before it (D7).
     private var ended: String {
         let span =
             "It fired at \(Self.clock(member.startsAt)) and is over since "

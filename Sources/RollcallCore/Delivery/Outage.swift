@@ -1,5 +1,5 @@
-/// What an address does to attempts, whatever message they are of: while it does not answer, one
-/// message probes it, and waits follow the length of the outage. Source: rule D2.
+/// The effect of an address on attempts, whatever message they are of: while it does not answer,
+/// one message probes it, and waits follow the length of the outage. Source: rule D2.
 ///
 ///     well ──── failed ────► away ──── failed: the next wait ────┐
 ///      ▲                      │ ▲                                │
@@ -7,11 +7,11 @@
 struct Outage: Equatable, Sendable {
     /// Probes in a row that failed; 0 while it is well.
     private(set) var failures = 0
-    /// When the last attempt was over.
+    /// The instant at which the last attempt was over.
     private(set) var triedAt = RunningTime.distantPast
     /// Until then it wants to be left alone, or is.
     private var closedUntil = RunningTime.distantPast
-    /// What the wait is spread by.
+    /// The number that spreads the waits.
     private var seed: UInt64 = 0
 
     /// True while it does not answer.
@@ -45,7 +45,8 @@ struct Outage: Equatable, Sendable {
         closedUntil = max(closedUntil, instant)
     }
 
-    /// What is at another place may be well: it is tried at `soonest`, if not sooner.
+    /// Ends the outage, for what is at another place may be well: it is tried at `soonest`, if not
+    /// sooner.
     mutating func moved(soonest: RunningTime, isUrgent: Bool, _ times: OutboxTimes) {
         closedUntil = min(soonest, pausedUntil(isUrgent: isUrgent, times))
         failures = 0

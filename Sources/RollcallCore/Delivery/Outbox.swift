@@ -1,4 +1,4 @@
-/// What is on its way to receivers: which message is sent next, when, and what becomes of it.
+/// The messages on their way to receivers: which is sent next, when, and what becomes of it.
 ///
 /// A value without clock, threads and rows: the keeper tells it what was decided, what was tried
 /// and what time it is, writes down what it changes, and sends only what is written.
@@ -9,15 +9,15 @@ package struct Outbox: Equatable, Sendable {
     /// the oldest of the fullest lane first; each is a dead letter.
     package static let messagesMax = 10_000
 
-    /// What else fires, of what a message tells, at most: more is counted. Nobody's body has room
-    /// for more.
+    /// The most other alerts that a message tells to fire beside its own: more are counted.
+    /// Nobody's body has room for more.
     package static let contextMax = 99
 
     /// The store's number: part of every key, and of what jitter is made of.
     package let store: UInt64
     package let times: OutboxTimes
     package let messagesMax: Int
-    /// Whom the settings know.
+    /// The receivers that the settings know.
     package private(set) var receivers: [Receiver] = []
     /// In their order.
     private(set) var lanes: [OutboxLane] = []
@@ -100,8 +100,8 @@ package struct Outbox: Equatable, Sendable {
 
     // MARK: - What is due
 
-    /// When `settle` or `begin` next has something to do, never before the latest instant that it
-    /// was told of: how late a turn is follows from this.
+    /// Returns the instant at which `settle` or `begin` next has something to do, never before the
+    /// latest instant that it was told of: how late a turn is follows from this.
     package mutating func due() -> RunningTime { max(latest, dueAtAll()) }
 
     private mutating func dueAtAll() -> RunningTime {
@@ -158,8 +158,8 @@ package struct Outbox: Equatable, Sendable {
         return sendings
     }
 
-    /// What else of the same name the receiver knows to fire, and how many there are: chats and
-    /// webhooks are told all of a name at once, as an Alertmanager would.
+    /// Returns what else of the same name the receiver knows to fire, and how many there are: chats
+    /// and webhooks are told all of a name at once, as an Alertmanager would.
     private func context(
         of message: OutboxMessage, in lane: OutboxLane
     ) -> (members: [NoticeMember], count: Int) {
@@ -265,7 +265,8 @@ package struct Outbox: Equatable, Sendable {
     /// True while something is being sent.
     package var isSending: Bool { lanes.contains { $0.busy != nil } }
 
-    /// When the oldest message about something critical that waits was decided; nil if none does.
+    /// Returns when the oldest message about something critical that waits was decided; nil if none
+    /// does.
     package mutating func oldestCritical() -> RunningTime? {
         lanes.indices.compactMap { lanes[$0].oldestCritical() }.min()
     }

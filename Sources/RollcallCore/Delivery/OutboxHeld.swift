@@ -1,5 +1,5 @@
-/// What an address knows to fire, or may know: messages that are finished, found by their firings
-/// and by the alert's name.
+/// The firings that an address knows, or may know: messages that are finished, found by their
+/// firings and by the alert's name.
 struct OutboxHeld: Equatable, Sendable {
     private var messages: [Int64: OutboxMessage] = [:]
     /// Numbers of messages by firings.
@@ -90,7 +90,7 @@ struct OutboxHeld: Equatable, Sendable {
         known[member.name] = incidents.isEmpty ? nil : incidents
     }
 
-    /// Where a firing stands, or would, in a rising list.
+    /// Returns the place of a firing in a rising list, or the one that it would have.
     private static func place(
         of incident: Int64, in incidents: [Int64]
     ) -> (place: Int, isFound: Bool) {

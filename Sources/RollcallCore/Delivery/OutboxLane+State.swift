@@ -1,6 +1,6 @@
-/// What an address is doing, and what is left for it. Source: A9.
+/// The state of an address: what it is doing, and what is left for it. Source: A9.
 extension OutboxLane {
-    /// What the address is being sent: one thing at a time.
+    /// The one thing that the address is being sent.
     enum Busy: Equatable, Sendable {
         case message(Int64)
         case refresh
@@ -12,7 +12,7 @@ extension OutboxLane {
         var until: RunningTime
     }
 
-    /// What is to be sent, by notice: for what is rare.
+    /// The messages to be sent, by notice: for what is rare.
     var open: [OutboxMessage] { waiting.inOrder }
 
     /// Messages that are not finished and not being sent.

@@ -5,30 +5,30 @@
 struct OutboxLane: Equatable, Sendable {
     let key: LaneKey
     private(set) var kind: ReceiverKind
-    /// How long an Alertmanager keeps what fires without word of it.
+    /// The time for which an Alertmanager keeps what fires without word of it.
     private var resolveTimeout = Milliseconds(0)
     /// True once the settings do not know it any more.
     private(set) var isGone: Bool
-    /// What is to be sent.
+    /// The messages to be sent.
     private(set) var waiting = OutboxOpen()
-    /// What it knows to fire, or may know.
+    /// The firings that it knows, or may know.
     private(set) var known = OutboxHeld()
     /// Firings that messages do not tell of any more.
     private var withdrawn = OutboxWithdrawn()
     /// By the fingerprints of their labels.
     private(set) var ended: [UInt64: Ended] = [:]
     private(set) var busy: Busy?
-    /// Which message is next.
+    /// The order in which messages are next.
     private var line = OutboxLine()
-    /// What the address does to attempts.
+    /// The effect of the address on attempts.
     private(set) var outage = Outage()
-    /// What went wrong with the last attempt; nil if nothing did, or another process made it.
+    /// The error of the last attempt; nil if there was none, or another process made it.
     private(set) var lastError: String?
-    /// What became of the way there while something was under way.
+    /// The change of the way there while something was under way.
     private var changeMeanwhile: WayChange?
-    /// When it is next told all that fires.
+    /// The instant at which it is next told all that fires.
     private(set) var nextRefresh = RunningTime.distantPast
-    /// What became of messages since it was last taken, by notice.
+    /// The messages that changed since they were last taken, by notice.
     private(set) var changed: [Int64: OutboxMessage] = [:]
     /// Those of them that the store does not have.
     private(set) var added: Set<Int64> = []
@@ -128,8 +128,8 @@ struct OutboxLane: Equatable, Sendable {
         }
     }
 
-    /// What would tell of a firing singly does not any more, for it is over or told together with
-    /// others; then what is on its way may still be taken.
+    /// Withdraws the messages that would tell of a firing singly, for it is over or told together
+    /// with others; then what is on its way may still be taken.
     mutating func withdraw(_ incident: Int64, isOver: Bool = false) {
         let messages = waiting.triggers(of: incident).compactMap { waiting[$0] }
         for message in withdrawn.take(incident, from: messages, isOver: isOver) {
@@ -155,7 +155,7 @@ struct OutboxLane: Equatable, Sendable {
 
     // MARK: - What is due
 
-    /// When something is to be done with the messages here.
+    /// Returns the instant at which something is to be done with the messages here.
     mutating func due(_ times: OutboxTimes) -> RunningTime {
         if isOver || line.hasEnding { return .distantPast }
         guard busy == nil else { return .distantFuture }
@@ -169,16 +169,17 @@ struct OutboxLane: Equatable, Sendable {
         outage.pausedUntil(isUrgent: waiting.criticalCount > 0, times)
     }
 
-    /// When the oldest message about something critical was decided; nil if none waits.
+    /// Returns when the oldest message about something critical was decided; nil if none waits.
     mutating func oldestCritical() -> RunningTime? { line.oldestCritical(in: waiting)?.since }
 
-    /// When it is given up. An Alertmanager is told as long as it fires: it forgets by itself.
+    /// Returns the instant at which a message is given up. An Alertmanager is told as long as it
+    /// fires: it forgets by itself.
     private func expiry(_ message: OutboxMessage, _ times: OutboxTimes) -> RunningTime {
         if !message.isTrigger { return message.since + times.resolveFor }
         return kind == .alertmanager ? .distantFuture : message.since + times.triggerFor
     }
 
-    /// What becomes of a message without anything being sent.
+    /// Returns the end that a message comes to without anything being sent; nil for none.
     private func ending(
         _ message: OutboxMessage, now: RunningTime, _ times: OutboxTimes
     ) -> NoticeOutcome? {

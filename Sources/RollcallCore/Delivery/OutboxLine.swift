@@ -1,5 +1,5 @@
-/// Which message of a lane comes next, and which comes to its end: ranks only, the messages are in
-/// `OutboxOpen`.
+/// The order in which the messages of a lane come next, and come to their end: ranks only, the
+/// messages are in `OutboxOpen`.
 ///
 /// What is critical goes first, then what was tried least recently. While the address does not
 /// answer, nothing is tried a second time before everything was tried once, so that one message
@@ -26,9 +26,10 @@ struct OutboxLine: Equatable, Sendable {
         }
     }
 
-    /// What may be sent now.
+    /// The messages that may be sent now.
     private var ready = RankedNumbers<Rank>()
-    /// What may be sent later, or has not been looked at since it could, by that instant.
+    /// The messages that may be sent later, or were not looked at since they could, by that
+    /// instant.
     private var resting = RankedNumbers<RunningTime>()
     /// By when they are given up.
     private var expiries = RankedNumbers<RunningTime>()
@@ -37,7 +38,7 @@ struct OutboxLine: Equatable, Sendable {
     /// By what they say, then by their numbers.
     private var kinds = [RankedNumbers<Int64>](
         repeating: .init(), count: Notice.Kind.allCases.count)
-    /// What has nothing more to do.
+    /// The messages that have nothing more to do.
     private var endings: Set<Int64> = []
     /// Those that were tried in this round of probes.
     private var probed: [Int64] = []
@@ -69,7 +70,7 @@ struct OutboxLine: Equatable, Sendable {
         }
     }
 
-    /// The same of one.
+    /// Gives one message its place if it may be sent.
     mutating func offer(_ message: OutboxMessage, in open: OutboxOpen) {
         guard Self.maySend(message, open) else { return }
         resting.insert(message.number, message.ready)
@@ -103,7 +104,7 @@ struct OutboxLine: Equatable, Sendable {
 
     // MARK: - Sending
 
-    /// When the first message may be sent, as far as messages decide.
+    /// Returns the instant at which the first message may be sent, as far as messages decide.
     mutating func next(in open: OutboxOpen) -> RunningTime {
         if let first = ready.first(where: { Self.holds($0, open) }) { return first.rank.ready }
         return resting.first { Self.holds($0, open) }?.rank ?? .distantFuture
@@ -150,7 +151,7 @@ struct OutboxLine: Equatable, Sendable {
 
     // MARK: - Ends
 
-    /// When the first message is given up.
+    /// Returns the instant at which the first message is given up.
     mutating func nextExpiry(in open: OutboxOpen) -> RunningTime {
         expiries.first { open[$0.number] != nil }?.rank ?? .distantFuture
     }
@@ -169,8 +170,8 @@ struct OutboxLine: Equatable, Sendable {
         return numbers.sorted()
     }
 
-    /// What can be missed best, of that the oldest: repeats, then ends, then triggers, and nothing
-    /// that is being sent.
+    /// Returns the message that can be missed best, of those the oldest: repeats, then ends, then
+    /// triggers, and nothing that is being sent.
     mutating func dispensable(in open: OutboxOpen) -> Int64? {
         for kind in [Notice.Kind.repeated, .resolved, .fired] {
             let kind = Int(kind.rawValue)

@@ -1,6 +1,6 @@
 /// A notice on its way to one address of its receiver. Source: A9.
 package struct OutboxMessage: Equatable, Sendable {
-    /// Where it stands. The raw values are stored.
+    /// The state of a message. The raw values are stored.
     ///
     ///                ┌────────── failed ──────────┐
     ///                ▼                            │
@@ -28,10 +28,10 @@ package struct OutboxMessage: Equatable, Sendable {
     }
 
     package let notice: Notice
-    /// Which of the receiver's addresses, from 0.
+    /// The place among the receiver's addresses, from 0.
     package let target: Int
     package let decidedAt: Timestamp
-    /// When it was decided, by the clock that its waits run by.
+    /// The instant at which it was decided, by the clock that its waits run by.
     package let since: RunningTime
     /// The members that are still to be told, by their places, from the lowest bit on; once it is
     /// held, those that the receiver knows to fire.
@@ -39,7 +39,7 @@ package struct OutboxMessage: Equatable, Sendable {
     package internal(set) var state = State.waiting
     /// Attempts that were begun.
     package internal(set) var attempts = 0
-    /// When it may be tried next.
+    /// The instant from which it may be tried next.
     package internal(set) var next: RunningTime
     /// Nil until it is finished.
     package internal(set) var outcome: NoticeOutcome?
@@ -49,13 +49,13 @@ package struct OutboxMessage: Equatable, Sendable {
     /// True if what is left is about something critical: somebody has to get up.
     private(set) var isCritical = false
     // What follows is of this process: a start forgets it.
-    /// When the last attempt was over.
+    /// The instant at which the last attempt was over.
     var triedAt = RunningTime.distantPast
-    /// What went wrong with it; nil if nothing did, or another process tried it.
+    /// The error of the last attempt; nil if there was none, or another process tried it.
     var lastError: String?
     /// It was tried in this round of probes.
     var isProbed = false
-    /// How often it failed at an address that took others just before.
+    /// The number of times it failed at an address that took others just before.
     var strikes = 0
     /// Until then it rests while others go: it may be itself what the address cannot take.
     var restUntil = RunningTime.distantPast
@@ -93,7 +93,7 @@ package struct OutboxMessage: Equatable, Sendable {
     /// The notice's number.
     package var number: Int64 { notice.number }
 
-    /// Where it goes.
+    /// The lane that it goes through.
     package var lane: LaneKey { LaneKey(receiver: notice.receiver, target: target) }
 
     /// True if it tells that something fires.
@@ -116,7 +116,7 @@ package struct OutboxMessage: Equatable, Sendable {
             .map { notice.members[$0].incident }
     }
 
-    /// When it may be sent, as far as it alone decides.
+    /// The instant from which it may be sent, as far as it alone decides.
     var ready: RunningTime { max(next, restUntil) }
 
     /// The place of a firing among the members that are left.
@@ -161,7 +161,7 @@ package struct OutboxMessage: Equatable, Sendable {
 /// One address of one receiver: its messages go one after the other.
 package struct LaneKey: Hashable, Comparable, Sendable {
     package let receiver: [UInt8]
-    /// Which of the receiver's addresses, from 0.
+    /// The place among the receiver's addresses, from 0.
     package let target: Int
 
     /// The address of a receiver by its name and number.

@@ -1,10 +1,10 @@
-/// How long the outbox waits between attempts, and for how long it tries. Source: A9.
+/// The waits of the outbox between attempts, and the times for which it tries. Source: A9.
 package struct OutboxTimes: Equatable, Sendable {
     /// Before the next probe of an address after its first failure; after later ones `probes` times
     /// this, at most `retryMax`. Source: rule D2.
     package var retryMin = Milliseconds.seconds(1)
     package var retryMax = Milliseconds.seconds(5 * 60)
-    /// The same at most while something critical waits.
+    /// The longest wait before a probe while something critical waits.
     package var urgentMax = Milliseconds.seconds(30)
     /// The longest `Retry-After` that is heeded.
     package var retryAfterMax = Milliseconds.seconds(5 * 60)
@@ -13,15 +13,17 @@ package struct OutboxTimes: Equatable, Sendable {
     /// After the last attempt at an address, before the next one that a reload calls for, if the way
     /// there is another one. Without a bound reloads in a loop would be a flood.
     package var changedAfter = Milliseconds.seconds(5)
-    /// The same if it is as it was, and of a start, which cannot tell.
+    /// The wait after the last attempt at an address, before the next one that a reload calls for,
+    /// if the way there is as it was; and after a start, which cannot tell.
     package var unchangedAfter = Milliseconds.seconds(60)
-    /// How long it is tried to tell that something fires, from the decision on.
+    /// The time for which it is tried to tell that something fires, from the decision on.
     package var triggerFor = Milliseconds.seconds(24 * 3600)
-    /// The same of its end, which is never told again by anything else.
+    /// The time for which it is tried to tell its end, which is never told again by anything else.
     package var resolveFor = Milliseconds.seconds(72 * 3600)
-    /// How often an Alertmanager is told all that fires (A8).
+    /// The interval at which an Alertmanager is told all that fires (A8).
     package var refreshEvery = Milliseconds.seconds(60)
-    /// How long it is told what has ended, at least; longer if it keeps what fires for longer (D9).
+    /// The least time for which it is told what has ended; longer if it keeps what fires for longer
+    /// (D9).
     package var refreshEndedFor = Milliseconds.seconds(15 * 60)
 
     /// The times of the product.
@@ -30,7 +32,7 @@ package struct OutboxTimes: Equatable, Sendable {
     /// Waits after the first, second, ... failure in a row.
     private static let probes: [Int64] = [1, 2, 4, 8, 15, 30, 60, 120, 240, 300]
 
-    /// How long to wait after failure number `failures` of an outage, from 1 on, while something
+    /// Returns the wait after failure number `failures` of an outage, from 1 on, while something
     /// critical waits or not. `seed` spreads it by a fifth to either side, so that those who fail
     /// together do not come back together.
     func probe(after failures: Int, isUrgent: Bool, seed: UInt64) -> Milliseconds {

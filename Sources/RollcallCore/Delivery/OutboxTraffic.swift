@@ -16,9 +16,9 @@ package struct OutboxChanges: Equatable, Sendable {
     }
 }
 
-/// What is to be sent to one address, once that it is stored.
+/// The message or the refresh to be sent to one address, once it is stored.
 package struct OutboxSending: Equatable, Sendable {
-    /// What it is.
+    /// The content of what is sent.
     package enum Content: Equatable, Sendable {
         /// A message as it is now, which is attempted for the `attempts`th time, and what else of
         /// the same name the receiver knows to fire, if it is told all of a name: the first
@@ -31,13 +31,13 @@ package struct OutboxSending: Equatable, Sendable {
     package let lane: LaneKey
     package let content: Content
 
-    /// Which attempt of a message it is; 0 of a refresh.
+    /// The number of the attempt at a message; 0 of a refresh.
     package var attempt: Int {
         if case .message(let message, _, _) = content { message.attempts } else { 0 }
     }
 }
 
-/// What an attempt came to, as far as it decides.
+/// The result of an attempt, as far as it decides.
 package enum OutboxVerdict: Equatable, Sendable {
     /// The receiver took it.
     case delivered
@@ -47,7 +47,7 @@ package enum OutboxVerdict: Equatable, Sendable {
     case failed
 }
 
-/// What follows from an attempt.
+/// The consequence of an attempt.
 package enum AttemptEnd: Equatable, Sendable {
     /// Nothing: it was not under way.
     case unknown

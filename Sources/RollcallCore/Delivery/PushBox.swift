@@ -1,4 +1,4 @@
-/// What is on its way to phones: which push is sent next, when, and what becomes of it.
+/// The pushes on their way to phones: which is sent next, when, and what becomes of it.
 ///
 /// A value without clock, threads and rows, like the outbox, and its opposite in one thing: what
 /// may have gone out is never sent again, since one missed nudge is better than a double one (N7).
@@ -22,17 +22,17 @@ package struct PushBox: Equatable, Sendable {
     package let times: PushTimes
     let waitingMax: Int
     let ticketsMax: Int
-    /// Whom the settings name.
+    /// The sink that the settings name.
     package private(set) var sink = NudgeRules.Sink.none
-    /// What waits or is being sent, by number.
+    /// The pushes that wait or are being sent, by number.
     private(set) var open: [PushMessage] = []
-    /// What receipts are waited for.
+    /// The pushes whose receipts are waited for.
     private(set) var tickets = PushTickets()
-    /// What is over, with its outcome, and not handed over yet.
+    /// The pushes that are over, with their outcomes, and not handed over yet.
     private var ending: [PushMessage] = []
-    /// What is under way, by number.
+    /// The pushes under way, by number.
     private var busy: [PushLane: [Int64]] = [:]
-    /// What became of the way to the sink since they left, of those under way.
+    /// The changes of the way to the sink since they left, of those under way.
     private var changesMeanwhile: [PushLane: WayChange] = [:]
     private var probe: PushLane?
     private var rest: PushRest
@@ -115,7 +115,7 @@ package struct PushBox: Equatable, Sendable {
 
     // MARK: - What is due
 
-    /// When `settle` or `begin` next has something to do.
+    /// Returns the instant at which `settle` or `begin` next has something to do.
     package mutating func due() -> RunningTime {
         if let dueKnown { return dueKnown }
         var due = tickets.due(isFree: lane(.receipts) != nil)

@@ -1,6 +1,6 @@
 /// A push on its way to somebody's phone. Source: N7.
 package struct PushMessage: Equatable, Sendable {
-    /// Where it stands. The raw values are stored.
+    /// The state of a push. The raw values are stored.
     ///
     ///                ┌── certainly not sent ──┐
     ///                ▼                        │
@@ -31,23 +31,24 @@ package struct PushMessage: Equatable, Sendable {
 
     package let number: Int64
     package let kind: PushKind
-    /// Whom it is for.
+    /// The number of the person whom it is for.
     package let person: Int
     package let decidedAt: Timestamp
-    /// When it was decided, by the clock that its waits run by.
+    /// The instant at which it was decided, by the clock that its waits run by.
     package let since: RunningTime
     /// Of a nudge: what was known when it was decided.
     package let facts: NudgeFacts
     package internal(set) var state = State.waiting
     /// Attempts that were begun.
     package internal(set) var attempts = 0
-    /// How often it was refused by a sink that took others: not stored.
+    /// The number of times it was refused by a sink that took others: not stored.
     var strikes = 0
-    /// When it may be tried next; of a ticketed one, when its receipt is asked for.
+    /// The instant from which it may be tried next; of a ticketed one, at which its receipt is
+    /// asked for.
     package internal(set) var next: RunningTime
-    /// When it is given up; of a ticketed one, when its receipt is.
+    /// The instant at which it is given up; of a ticketed one, at which its receipt is.
     package internal(set) var until: RunningTime
-    /// What the sink tells of it under; empty without one.
+    /// The ticket under which the sink tells of it; empty without one.
     package internal(set) var ticket: [UInt8] = []
     /// `StableHash` of the token it was last sent to; 0 if none was.
     package internal(set) var token: UInt64 = 0
@@ -81,7 +82,7 @@ package struct PushMessage: Equatable, Sendable {
             life: rules.timeToLive, facts: report.facts)
     }
 
-    /// What of a push changes on its way, as the store keeps it.
+    /// The part of a push that changes on its way, as the store keeps it.
     package struct Row: Equatable, Sendable {
         package var state: State
         package var attempts: Int
@@ -126,7 +127,7 @@ package struct PushMessage: Equatable, Sendable {
         finishedAt = row.finishedAt
     }
 
-    /// What changes on its way.
+    /// The part that changes on its way.
     package var row: Row {
         Row(
             state: state, attempts: attempts, next: next, until: until, ticket: ticket,
@@ -148,7 +149,7 @@ extension NudgeFacts {
     }
 }
 
-/// How long pushes wait. Source: N7.
+/// The times for which pushes wait. Source: N7.
 package struct PushTimes: Equatable, Sendable {
     /// Between attempts that certainly failed.
     package var attempts = OutboxTimes()
@@ -157,23 +158,23 @@ package struct PushTimes: Equatable, Sendable {
     package var receiptEvery = Milliseconds.seconds(15 * 60)
     /// For how long it is asked: "receipts are cleared after 24 hours".
     package var receiptFor = Milliseconds.seconds(24 * 3600)
-    /// How long a wake is worth being delivered (N9).
+    /// The time for which a wake is worth being delivered (N9).
     package var wakeFor = Milliseconds.seconds(60)
 
     /// The times of the product.
     package init() {}
 }
 
-/// What one courier carries at a time: pushes of one kind, or the question for receipts.
+/// The load of one courier at a time: pushes of one kind, or the question for receipts.
 package struct PushLane: Hashable, Sendable {
-    /// What is carried.
+    /// The kinds of load.
     package enum Load: Hashable, Sendable {
         case pushes(PushKind)
         case receipts
     }
 
     package let load: Load
-    /// Which courier of those with the same load, from 0.
+    /// The place among the couriers with the same load, from 0.
     package let place: Int
 
     /// The lane of a courier.
@@ -183,18 +184,18 @@ package struct PushLane: Hashable, Sendable {
     }
 }
 
-/// What is to be sent or asked in one call, once that it is stored.
+/// The pushes to be sent or asked for in one call, once they are stored.
 package struct PushSending: Equatable, Sendable {
     package let lane: PushLane
     /// To whom it goes.
     package let sink: NudgeRules.Sink
     package let messages: [PushMessage]
 
-    /// How many attempts begin with it.
+    /// The number of attempts that begin with it.
     package var claims: Int { lane.load == .receipts ? 0 : messages.count }
 }
 
-/// What one attempt to send a push came to.
+/// The result of one attempt to send a push.
 package struct PushAttempt: Equatable, Sendable {
     package let number: Int64
     package let verdict: PushVerdict

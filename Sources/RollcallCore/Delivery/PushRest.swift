@@ -1,7 +1,7 @@
 /// The rest that a sink gets which does not take pushes: while it is away, one call probes it, and
 /// waits follow the length of the outage. Source: N7, rule D2.
 struct PushRest: Equatable, Sendable {
-    /// What a call came to.
+    /// The result of a call.
     struct Call {
         /// Something of it was taken.
         var isTaken: Bool
@@ -16,9 +16,9 @@ struct PushRest: Equatable, Sendable {
     private(set) var failures = 0
     /// Until then nothing is sent, because it takes nothing.
     private var pausedUntil = RunningTime.distantPast
-    /// The same because it asked for it, or because it might be lost.
+    /// Until then nothing is sent, because the sink asked for it, or because it might be lost.
     private var closedUntil = RunningTime.distantPast
-    /// When the last call came back.
+    /// The instant at which the last call came back.
     private var calledAt = RunningTime.distantPast
     /// Until then a push from before a start waits, maybe because the sink wanted that.
     private var restoredUntil = RunningTime.distantPast
@@ -33,12 +33,12 @@ struct PushRest: Equatable, Sendable {
     /// True while it takes nothing.
     var isAway: Bool { failures > 0 }
 
-    /// When a push may be sent.
+    /// Returns the instant from which a push may be sent.
     func ready(_ message: PushMessage) -> RunningTime {
         max(message.next, pausedUntil, closedUntil)
     }
 
-    /// What another sink refused, or whether it answers, says nothing about this one.
+    /// Forgets what another sink refused, or whether it answers: it says nothing about this one.
     mutating func forget() {
         failures = 0
         (pausedUntil, closedUntil) = (.distantPast, .distantPast)

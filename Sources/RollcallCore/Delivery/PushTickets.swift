@@ -4,7 +4,7 @@
 struct PushTickets: Equatable, Sendable {
     /// In the order of `next`: whoever comes is the last to be asked for.
     private(set) var waiting: ArraySlice<PushMessage> = []
-    /// What is asked for now.
+    /// The pushes whose receipts are being asked for.
     private var asked: [PushMessage] = []
     /// The first instant at which one is given up, or an earlier one.
     private var givenUpFrom = RunningTime.distantFuture
@@ -31,7 +31,7 @@ struct PushTickets: Equatable, Sendable {
         closedUntil = .distantPast
     }
 
-    /// When something is to be done; `isFree` if somebody could ask.
+    /// Returns the instant at which something is to be done; `isFree` if somebody could ask.
     func due(isFree: Bool) -> RunningTime {
         guard isFree, let first = waiting.first else { return givenUpFrom }
         return min(givenUpFrom, max(first.next, closedUntil))
@@ -64,8 +64,9 @@ struct PushTickets: Equatable, Sendable {
         return victims
     }
 
-    /// What was asked for, each with what its receipt says; nil if the question failed, and is
-    /// asked again after a while. `rest` gives how long that is after so many failures.
+    /// Takes the answer and returns the pushes that were asked for, each with what its receipt
+    /// says; nil if the question failed, and is asked again after a while. `rest` gives how long
+    /// that is after so many failures.
     mutating func take(
         _ receipts: [ReceiptVerdict]?, now: RunningTime, rest: (_ failures: Int) -> Milliseconds
     ) -> [(message: PushMessage, receipt: ReceiptVerdict)]? {

@@ -1,4 +1,4 @@
-/// What one attempt to hand a push to its sink came to, as far as it decides. Source: N7.
+/// The result of one attempt to hand a push to its sink, as far as it decides. Source: N7.
 package enum PushVerdict: Equatable, Sendable {
     /// The sink took it.
     case delivered
@@ -20,7 +20,7 @@ package enum PushVerdict: Equatable, Sendable {
     }
 }
 
-/// What a receipt says.
+/// The result that a receipt tells.
 package enum ReceiptVerdict: Equatable, Sendable {
     /// The phone's system took it.
     case delivered

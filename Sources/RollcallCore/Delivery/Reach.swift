@@ -1,7 +1,7 @@
-/// How far the news that something fires has come with one address, as it is shown. What decides is
+/// The way that the news of a firing has come with one address, as it is shown. What decides is
 /// what was decided (A6 to A9); what is shown as told is what was taken. Source: rule D1.
 package struct Reach: Equatable, Sendable {
-    /// Where it stands.
+    /// The state of the news.
     ///
     ///     waiting ──► trying ──► taken
     ///        │          │ ▲
@@ -39,7 +39,7 @@ package struct Reach: Equatable, Sendable {
     }
 
     package let receiver: [UInt8]
-    /// Which of the receiver's addresses, from 0.
+    /// The place among the receiver's addresses, from 0.
     package let target: Int
     package var state: State
     package var decidedAt: Timestamp
@@ -79,7 +79,7 @@ package struct Reach: Equatable, Sendable {
 }
 
 extension Reach.State {
-    /// What a message's state and outcome, after so many attempts, are shown as.
+    /// The state as which a message's state and outcome, after so many attempts, are shown.
     package init(_ state: OutboxMessage.State, _ outcome: NoticeOutcome?, attempts: Int) {
         switch (state, outcome) {
         case (_, .delivered): self = .taken
@@ -92,7 +92,7 @@ extension Reach.State {
 }
 
 extension OutboxLane {
-    /// How far the news of a firing has come here; nil if nothing is known of it.
+    /// Returns how far the news of a firing has come here; nil if nothing is known of it.
     func reach(of incident: Int64, _ times: OutboxTimes) -> Reach? {
         let known = known.messages(of: incident)
         if let message = known.first(where: { $0.outcome == .delivered }) { return Reach(message) }
@@ -108,14 +108,14 @@ extension OutboxLane {
 }
 
 extension Outbox {
-    /// How far the news of a firing has come, by the addresses that it was decided for and that are
-    /// not done with it.
+    /// Returns how far the news of a firing has come, by the addresses that it was decided for and
+    /// that are not done with it.
     package func reach(of incident: Int64) -> [Reach] {
         lanes.compactMap { $0.reach(of: incident, times) }
     }
 
-    /// What went wrong last on the way of such news to a receiver; nil if nothing did, or another
-    /// process tried it.
+    /// Returns the last error on the way of such news to a receiver; nil if there was none, or
+    /// another process tried it.
     package func lastError(of incident: Int64, to receiver: [UInt8]) -> String? {
         let own = lanes.filter { $0.key.receiver == receiver }
         return own.lazy.compactMap { $0.reach(of: incident, times)?.lastError }.first

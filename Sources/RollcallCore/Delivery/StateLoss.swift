@@ -1,4 +1,5 @@
-/// Why what was known is not known any more, or not all of it. The words are stored and answered.
+/// The cause for which what was known is not known any more, or not all of it. The words are stored
+/// and answered.
 package enum StateLossCause: UInt8, CaseIterable, Sendable {
     /// The store was damaged; it is put aside.
     case damaged = 0
@@ -32,7 +33,7 @@ package enum StateLossCause: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// What follows from it.
+    /// A text that tells what follows from it.
     var description: String {
         self == .older
             ? "What was acknowledged after the store's end is gone; phones send what they were not "

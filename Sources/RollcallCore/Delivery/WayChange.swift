@@ -1,5 +1,5 @@
-/// What settings that were read again say of the way to an address, or to the sink of pushes: that
-/// it is another one, never what it is (J1).
+/// The news that settings which were read again bring of the way to an address, or to the sink of
+/// pushes: that it is another one, never what it is (J1).
 package enum WayChange: Int, Comparable, Sendable {
     /// Nothing. Whoever has them read again may have repaired the other side.
     case same = 0
@@ -11,7 +11,7 @@ package enum WayChange: Int, Comparable, Sendable {
     package static func < (a: WayChange, b: WayChange) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The same of all of them.
+/// The changes of the ways to all addresses, and to the sink of pushes.
 package struct WayChanges: Equatable, Sendable {
     /// By address; what is not in here is as it was.
     package var lanes: [LaneKey: WayChange] = [:]
@@ -21,6 +21,6 @@ package struct WayChanges: Equatable, Sendable {
     /// Nothing has changed.
     package init() {}
 
-    /// What changed of the way to an address.
+    /// Returns the change of the way to an address.
     func of(_ key: LaneKey) -> WayChange { lanes[key] ?? .same }
 }
