@@ -1,6 +1,6 @@
-/// What an alert that fires says: numbers, limits, causes, people. Source: A2 to A5.
+/// The facts that an alert which fires states: numbers, limits, causes, people. Source: A2 to A5.
 extension Engine {
-    /// What is found out about the people of one alert.
+    /// The facts found out about the people of one alert.
     private struct Crowd {
         var causes = [Int](repeating: 0, count: GapCause.allCases.count)
         /// Numbers by the people's ids, so many at most.

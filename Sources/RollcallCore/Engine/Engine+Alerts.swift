@@ -22,12 +22,12 @@ extension Engine {
         settleNotices(fired: changes.fired.map { changes.reports[$0].key }, changes.ended)
     }
 
-    /// When time alone next changes an alert that is judged in running time.
+    /// The earliest instant at which time alone changes an alert that is judged in running time.
     var nextRunningAlert: RunningTime {
         alerts.ofTheWatch.isEmpty ? .distantFuture : alerts.nextRunningTimer(policy.alerts)
     }
 
-    /// What one judging changed.
+    /// The changes of one judging.
     private struct AlertChanges {
         var reports: [AlertReport] = []
         /// Places of those that fire now.

@@ -14,7 +14,7 @@ package enum Reachable: CaseIterable, Sendable {
     }
 }
 
-/// What is said about a person.
+/// The facts that are answered about a person.
 extension Engine {
     /// False while blind and, after it, until contact or OFFLINE (L11).
     package func isConfirmed(_ person: Responder) -> Bool {
@@ -37,7 +37,7 @@ extension Engine {
         }
     }
 
-    /// When the pause of a person ends by itself; nil if none does.
+    /// Returns the instant at which the pause of a person ends by itself; nil if none does.
     package func pausedUntil(_ number: Int) -> Timestamp? { pauses[number] }
 
     /// True if a person's phone ever told something of itself.

@@ -1,4 +1,4 @@
-/// Who is company, and who names which circle. Source: N3, F33.
+/// The company of people, and the circles that they name. Source: N3, F33.
 extension Engine {
     /// True if somebody else of a circle of theirs is active; without circles, somebody else of the
     /// region.

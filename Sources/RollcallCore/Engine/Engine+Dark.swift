@@ -1,9 +1,11 @@
 /// Dark time: how long somebody who was expected could not be reached, or not be located. Source:
 /// C4.
 extension Engine {
-    /// Who stays dark is booked this often, so that a day's row is not later than that.
+    /// The interval at which the time of those who stay dark is booked, so that a day's row is not
+    /// later than that.
     static let darkBookedEvery = Milliseconds.seconds(3600)
-    /// How long a hole stays open for locations that come later, unless a verdict settles it.
+    /// The time for which a hole stays open for locations that come later, unless a verdict settles
+    /// it.
     private static let coveredWithin = Milliseconds.seconds(120)
     private static let dayMilliseconds: Int64 = 86_400_000
 
@@ -68,7 +70,7 @@ extension Engine {
         person.isDark = start <= now
     }
 
-    /// What the dark time of a region, or of all, and a platform sums up to, in milliseconds: in
+    /// Returns the dark time of a region, or of all, and a platform, summed up, in milliseconds: in
     /// contact up to the last turn, in location as far as it is settled. It never falls.
     package func dark(_ kind: DarkKind, region: UInt32?, _ platform: Platform) -> Int64 {
         let key = DarkKey(region: region, platform: platform)
@@ -137,7 +139,7 @@ extension Engine {
         holes.push(.init(at: entry.due, number: UInt32(number)))
     }
 
-    /// When the next holes are to be booked.
+    /// The earliest instant at which holes are to be booked.
     var nextHoles: RunningTime { holes.first?.at ?? .distantFuture }
 
     /// Books the holes that nothing has filled for two minutes. Those of a gap wait for its verdict.

@@ -1,7 +1,7 @@
 /// Facts about people, told by their phones with a batch or by a backend. Source: I9,
 /// F15 to F17.
 extension Engine {
-    /// How long a duty state told by the backend wins over batches (F15).
+    /// The time for which a duty state told by the backend wins over batches (F15).
     private static var dutyPrecedence: Milliseconds { .seconds(60) }
 
     /// Takes an item of facts that the backend knows.

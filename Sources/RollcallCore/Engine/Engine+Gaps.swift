@@ -1,4 +1,5 @@
-/// Why the silent are silent: gaps, suspicions, verdicts. Source: Contract/Gaps, F24 to F26.
+/// The reasons why the silent are silent: gaps, suspicions, verdicts. Source: Contract/Gaps, F24 to
+/// F26.
 extension Engine {
     /// At 5 % or below a battery is empty (C1).
     private static let batteryEmpty: Int16 = 500
@@ -111,7 +112,7 @@ extension Engine {
         for number in silent.sorted(by: roster.precedes) { judgeAgain(number, company) }
     }
 
-    /// When the feed is to be suspected if no batch comes (B3).
+    /// The instant at which the feed is to be suspected if no batch comes (B3).
     var nextStall: RunningTime {
         guard feed.sources.isEmpty, let lastBatch = stall.awaited(from: policy.feedMinActive)
         else { return .distantFuture }
@@ -121,8 +122,8 @@ extension Engine {
         return lastBatch + max(policy.feedStallAfter, spacing)
     }
 
-    /// What was told last of the gap of person `number` that is open or waits for its verdict; nil
-    /// without one.
+    /// Returns the last report of the gap of person `number` that is open or waits for its verdict;
+    /// nil without one.
     package func followedGap(of number: Int) -> GapReport? { gaps[number]?.report }
 
     /// Keeps what somebody's gap is now, and counts it if it is open; nil is none.
@@ -242,7 +243,7 @@ extension Engine {
         gap.report.silent = watch.now - gap.silentSince
     }
 
-    /// What a batch brought that bears on a verdict.
+    /// The news of a batch that bear on a verdict.
     struct GapNews {
         /// Locations, fresh and by a believable clock.
         var captured: [(instant: WatchedTime, wall: Timestamp)] = []
@@ -262,7 +263,7 @@ extension Engine {
 
     // MARK: - Verdicts
 
-    /// When the next verdict falls due.
+    /// The earliest instant at which a verdict falls due.
     var nextVerdict: RunningTime { verdicts.first?.at ?? .distantFuture }
 
     /// Delivers the verdicts that are due, by responder id (F5).

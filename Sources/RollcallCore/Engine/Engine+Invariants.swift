@@ -1,4 +1,5 @@
-/// What must hold between any two steps. Expensive: it looks at everybody. For the simulation.
+/// The invariants that must hold between any two steps. Expensive: it looks at everybody. For the
+/// simulation.
 extension Engine {
     /// Every invariant that does not hold, in words; empty when all is well.
     package func brokenInvariants() -> [String] {

@@ -4,8 +4,8 @@ extension Engine {
     /// far ahead of `received_at` (I6).
     private static var skewMax: Milliseconds { Milliseconds(2000) }
 
-    /// What lies further back than this is no location, and a fact told for before it counts from
-    /// here (P2).
+    /// The age beyond which a location is none, and a fact told for before it counts from here
+    /// (P2).
     static var agedAfter: Milliseconds { .seconds(30 * 86_400) }
 
     mutating func foldItems(_ list: ItemList, _ receipt: inout Receipt) {
@@ -125,7 +125,7 @@ extension Engine {
         learn(news, number)
     }
 
-    /// When the backend heard the phone, by the wall and in watched time.
+    /// Returns the instant at which the backend heard the phone, by the wall and in watched time.
     func arrival(of item: Item) -> (received: Timestamp, instant: WatchedTime) {
         let received = min(toldAt(of: item) ?? watch.wallNow, watch.wallNow)
         return (received, watch.told(received))

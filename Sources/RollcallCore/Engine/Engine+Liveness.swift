@@ -151,7 +151,7 @@ extension Engine {
         }
     }
 
-    /// When time alone next changes something about a person.
+    /// Returns the earliest instant at which time alone changes something about a person.
     @inline(__always)
     func due(_ person: Responder) -> WatchedTime {
         guard person.isActive else { return .distantFuture }
@@ -160,7 +160,7 @@ extension Engine {
         return min(dark, stale, person.status == .offline ? forgotten(person) : person.lateness)
     }
 
-    /// When somebody who is OFFLINE is forgotten (L10).
+    /// Returns the instant at which somebody who is OFFLINE is forgotten (L10).
     private func forgotten(_ person: Responder) -> WatchedTime {
         person.offlineSince + policy.forgetAfter
     }

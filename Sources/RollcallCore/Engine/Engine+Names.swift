@@ -6,7 +6,7 @@ extension Engine {
         regions.use(regions.number(of: Self.defaultRegion))
     }
 
-    /// How many names there may be, as the settings say.
+    /// Sets how many names there may be, as the settings say.
     mutating func boundNames() {
         regions.countMax = policy.regionNamesMax
         circles.countMax = policy.circleNamesMax
@@ -104,7 +104,7 @@ extension Engine {
         return circles.hasRoom(for: missing + 1)
     }
 
-    /// What does not hold of the tables of names, in words.
+    /// Returns, in words, what does not hold of the tables of names.
     func brokenNames() -> [String] {
         let kept = keptRegions
         let labels = policy.regionLabelsMax

@@ -9,17 +9,18 @@ package struct NudgeAnswer: Equatable, Sendable {
     package var stale: Milliseconds?
     /// The age from which on they are nudged.
     package var limit = Milliseconds(0)
-    /// When time alone would let a nudge go at the earliest, by the wall, if sight is not lost;
-    /// nil if time alone never does.
+    /// The earliest instant, by the wall, at which time alone would let a nudge go, if sight is not
+    /// lost; nil if time alone never does.
     package var earliest: Timestamp?
-    /// When they were last nudged in the present mode; nil if never.
+    /// The instant at which they were last nudged in the present mode; nil if never.
     package var lastAt: Timestamp?
-    /// What is known of them.
+    /// The facts known of them.
     package var facts = NudgeFacts()
 }
 
 extension Engine {
-    /// Where somebody's phone is reached, as it was told; nil if nobody did (E11).
+    /// Returns the token under which somebody's phone is reached, as it was told; nil if nobody
+    /// told one (E11).
     package func pushToken(_ number: Int) -> [UInt8]? { pushTokens[number] }
 
     /// Whether somebody would be nudged now; if not, why not, and when at the earliest.

@@ -39,13 +39,13 @@ extension Engine {
         }
     }
 
-    /// Who is due no longer because watched time was set back is still held, until they are told to
-    /// be located or not expected.
+    /// Returns true if somebody is no longer expected, or was located anew: who is due no longer
+    /// because watched time was set back is held until then.
     private func isNews(from before: Responder, _ person: Responder) -> Bool {
         !person.isActive || person.lastLocation > before.lastLocation
     }
 
-    /// What a newer location, or contact, says about the last nudge.
+    /// Notes what a newer location, or contact, says about the last nudge.
     private mutating func noteNews(
         from before: Responder, _ person: Responder, _ number: Int
     ) {
@@ -65,7 +65,8 @@ extension Engine {
 
     // MARK: - Once an instant
 
-    /// When time alone next changes something about nudges, in blindness too (F32).
+    /// The earliest instant at which time alone changes something about nudges, in blindness too
+    /// (F32).
     var nextNudge: RunningTime {
         var next = nudges.followed.first?.at ?? .distantFuture
         guard policy.nudges.mode != .disabled else { return next }
@@ -257,7 +258,7 @@ extension Engine {
         decisions.append(.nudge(at: watch.wallNow, number: number, report))
     }
 
-    /// What is known of somebody who is to be nudged.
+    /// Returns what is known of somebody who is to be nudged.
     package func nudgeFacts(_ person: Responder, _ number: Int) -> NudgeFacts {
         var facts = NudgeFacts()
         facts.platform = person.platform
@@ -316,7 +317,7 @@ extension Engine {
         }
     }
 
-    /// What followed, as far as it was seen.
+    /// Returns what followed a nudge, as far as it was seen.
     private func seen(_ state: NudgeState) -> NudgeOutcome {
         if state.hasContact { return .contact }
         let began = state.followedUntil - NudgeDesk.followedFor

@@ -44,7 +44,7 @@ extension Engine {
         return item.telemetry?.countsAs(person.telemetry) ?? true
     }
 
-    /// The same as `foldBatch`, of which only this much is left for a batch that is quiet.
+    /// Folds a batch that is quiet, for which only this much is left of `foldBatch`.
     mutating func foldQuietly(
         _ item: Item, _ list: ItemList, _ person: inout Responder, _ number: Int,
         _ told: (received: Timestamp, instant: WatchedTime), _ receipt: inout Receipt
@@ -64,7 +64,8 @@ extension Engine {
         roster[number] = person
     }
 
-    /// What a quiet batch changes beside the person, who was heard and located last at these instants.
+    /// Follows up a quiet batch beside the person, who was heard and located last at these
+    /// instants.
     private mutating func followQuietly(
         _ lastContact: WatchedTime, _ lastLocation: WatchedTime, _ person: inout Responder
     ) {

@@ -1,4 +1,4 @@
-/// What was received from a person's installs. Source: I1 to I3, F13, F14.
+/// The sequences that were received from a person's installs. Source: I1 to I3, F13, F14.
 extension Engine {
     /// The highest sequence that each of a person's installs has taken; −1 for none.
     func heights(_ person: Responder, _ number: Int) -> [Int64] {

@@ -55,7 +55,7 @@ extension Engine {
         return StableHash.of(known.span, 0..<known.count)
     }
 
-    /// Who stands neither in the list nor in the parts before it.
+    /// Returns the numbers of those who stand neither in the list nor in the parts before it.
     private func leaving(_ list: ItemList, _ earlier: NumberSet) -> [Int] {
         var named = earlier
         for index in 0..<list.count {

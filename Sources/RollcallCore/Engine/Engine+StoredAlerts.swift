@@ -1,7 +1,6 @@
-/// What a store knows of alerts, where today's rules would have decided otherwise. Source:
-/// J4.
+/// The store's knowledge of alerts, where today's rules would have decided otherwise. Source: J4.
 extension Engine {
-    /// See `note(storedDecision:of:)`: the next gap comes behind number `number`.
+    /// Takes over a gap's number from the store (J4): the next gap comes behind number `number`.
     package mutating func note(storedGap number: Int64) { nextGap = max(nextGap, number + 1) }
 
     /// The alerts and who was told of them, at one turn.

@@ -1,7 +1,7 @@
-/// What a store knows of nudges, where today's rules would have decided otherwise. Source: design
-/// §1 J4, §7 N2.
+/// The store's knowledge of nudges, where today's rules would have decided otherwise. Source:
+/// design §1 J4, §7 N2.
 extension Engine {
-    /// Who was nudged, and what was counted, at one turn.
+    /// The people who were nudged, and the counts, at one turn.
     package struct NudgeLedger: Sendable {
         fileprivate let states: SideTable<NudgeState>
         fileprivate let nextPush: Int64
@@ -13,7 +13,7 @@ extension Engine {
         NudgeLedger(states: nudgeStates, nextPush: nudges.nextPush, counters: counters.nudges)
     }
 
-    /// See `note(storedDecision:of:)`: the next push comes behind number `number`.
+    /// Takes over a push's number from the store (J4): the next push comes behind number `number`.
     package mutating func note(storedPush number: Int64) {
         nudges.nextPush = max(nudges.nextPush, number + 1)
     }

@@ -1,6 +1,6 @@
 /// Makes one message of many alerts that wait for one of people's receivers. Source: D11.
 extension Engine {
-    /// When time alone next makes a storm be told again.
+    /// The earliest instant at which time alone makes a storm be told again.
     var nextStorm: RunningTime {
         var next = RunningTime.distantFuture
         for storm in desk.storms.storms where storm.notices.isEmpty && storm.toldCount > 0 {
@@ -59,7 +59,7 @@ extension Engine {
             }
     }
 
-    /// What waits is told by the storm from now on.
+    /// Begins a storm, which tells of what waits from now on.
     private mutating func begin(_ lane: StormDesk.Lane, _ mutes: inout [Mute]) {
         let episode = desk.takeIncident()
         let waiting = desk.storms.begin(episode, lane, now: watch.now, wall: watch.wallNow)
@@ -75,7 +75,7 @@ extension Engine {
 
     // MARK: - Telling
 
-    /// What there is to be told of storms at this instant.
+    /// Returns what there is to be told of storms at this instant.
     mutating func stormsToTell() -> [StormTelling] {
         guard desk.storms.isDirty || nextStorm <= watch.now else { return [] }
         defer { desk.storms.isDirty = false }
@@ -162,7 +162,7 @@ extension Engine {
             kind: .resolved, receiver: receiver, place: place)
     }
 
-    /// What stands for all members.
+    /// Returns the member that stands for all members.
     private func member(_ storm: StormDesk.Storm, _ figures: AlertFigures) -> NoticeMember {
         let rule = policy.alerts[storm.lane.name]
         var member = NoticeMember()
@@ -217,7 +217,7 @@ extension Engine {
         }
     }
 
-    /// What does not hold of storms, in words.
+    /// Returns, in words, what does not hold of storms.
     func brokenStorms() -> [String] {
         var fires: [Int64: [Alert.Told]] = [:]
         alerts.forEach { _, alert in
@@ -227,7 +227,7 @@ extension Engine {
     }
 }
 
-/// What one receiver is told of a storm. Source: D11.
+/// The news of a storm for one receiver. Source: D11.
 struct StormTelling {
     let episode: Int64
     let severity: Severity

@@ -17,7 +17,7 @@ package struct Engine: Sendable {
     package static let turnLateAfter = Milliseconds.seconds(5)
     /// Decisions of an instant for which room is kept.
     private static let decisionsKept = 4096
-    /// Where people are of whom nobody told a region.
+    /// The region of people of whom nobody told one.
     static let defaultRegion = Array("default".utf8)
 
     package internal(set) var policy: Policy
@@ -35,7 +35,7 @@ package struct Engine: Sendable {
     package var journalRows: Int { Int(nextRow - 1) }
     /// The numbers that the next stored decision, and the next gap that counts, get.
     var (nextDecision, nextGap): (Int64, Int64) = (1, 1)
-    /// What was decided and not yet taken by the driver.
+    /// The decisions that the driver has not taken yet.
     package var decisions: [Decision] = []
     /// Dark time that was booked and not yet taken by the driver.
     var darkBookings: [DarkBooking] = []
@@ -49,18 +49,18 @@ package struct Engine: Sendable {
     package var isMeasuring = true
 
     var namesRefused: FactSet = []
-    /// What is added to the times of whoever sent what is being folded.
+    /// The span that is added to the times of whoever sent what is being folded.
     var correction = Milliseconds(0)
     var writes = WriteWindow()
     var isStoreFailing = false
-    /// When people are late, dark, too old or forgotten.
+    /// The instants at which people are late, dark, too old or forgotten.
     var dues = DueTimes()
     var pauseQueue = DeadlineQueue<Timestamp>()
-    /// When changes that may be flapping leave the window.
+    /// The instants at which changes that may be flapping leave the window.
     var flapTimers = DeadlineQueue<WatchedTime>()
-    /// When verdicts fall due.
+    /// The instants at which verdicts fall due.
     var verdicts = DeadlineQueue<RunningTime>()
-    /// When uncovered stretches are booked.
+    /// The instants at which uncovered stretches are booked.
     var holes = DeadlineQueue<RunningTime>()
 
     // What few people have, by number.
@@ -76,7 +76,7 @@ package struct Engine: Sendable {
     var uncovered = SideTable<Uncovered>()
     var flaps = SideTable<Flapping>()
     var nudgeStates = SideTable<NudgeState>()
-    /// When phones were last woken (N9).
+    /// The instants at which phones were last woken (N9).
     var woken = SideTable<RunningTime>()
     var erasures = Erasures()
     var rosters = RosterParts()
@@ -152,7 +152,7 @@ package struct Engine: Sendable {
         settle()
     }
 
-    /// The same state as seen at `instant`, before which time alone changes nothing: only ages
+    /// Returns the state as seen at `instant`, before which time alone changes nothing: only ages
     /// differ. For questions.
     package func viewed(at instant: RunningTime) -> Engine {
         var view = self
@@ -161,7 +161,7 @@ package struct Engine: Sendable {
         return view
     }
 
-    /// The same state, blind since `instant` because the store fails. For questions (J6).
+    /// Returns the state, blind since `instant` because the store fails. For questions (J6).
     package func unstorable(since instant: RunningTime) -> Engine {
         var view = viewed(at: instant)
         view.watch.lose(.store, since: instant)
@@ -300,8 +300,8 @@ package struct Engine: Sendable {
         }
     }
 
-    /// What the store holds wins over what was decided again (J4): the next decision comes behind
-    /// decision `id`, which is person `number`'s newest.
+    /// Takes over a decision's number from the store, which wins over what was decided again (J4):
+    /// the next decision comes behind decision `id`, which is person `number`'s newest.
     package mutating func note(storedDecision id: Int64, of number: Int) {
         nextDecision = max(nextDecision, id + 1)
         if (0..<roster.count).contains(number) { roster[number].lastDecision = id }

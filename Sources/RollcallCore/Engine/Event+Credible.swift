@@ -1,5 +1,5 @@
-/// What an event from a file may say: the edges let nothing else through, so whatever is beyond was
-/// damaged, or made up, and the engine's arithmetic need not reckon with it.
+/// The limits of what an event from a file may say: the edges let nothing else through, so whatever
+/// is beyond was damaged, or made up, and the engine's arithmetic need not reckon with it.
 extension Event {
     /// Spans and steps of the wall: a century.
     private static let spanMax: Int64 = 3_155_760_000_000

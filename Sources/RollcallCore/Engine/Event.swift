@@ -1,4 +1,4 @@
-/// What the engine learns from, and nothing else. Source: J1, F5.
+/// The events that the engine learns from, and nothing else. Source: J1, F5.
 package enum Event: Sendable {
     /// A body of batches, transitions or facts about responders, all of one kind.
     case items(ItemList, source: [UInt8])
@@ -23,9 +23,9 @@ package enum Event: Sendable {
     case silence(SilenceChange)
     /// Somebody tests the way to the receiver of this name.
     case drill(receiver: [UInt8])
-    /// What finally became of a message.
+    /// The end of a message.
     case outcome(NoticeEnd)
-    /// What finally became of a push.
+    /// The end of a push.
     case pushed(PushEnd)
     /// Somebody looks at a circle.
     case wake(WakeCall, source: [UInt8])
@@ -56,7 +56,7 @@ package enum Decision: Equatable, Sendable {
     case wake(at: Timestamp, number: Int, push: Int64)
     /// The watch lost sight, or has it back, for one reason.
     case blind(at: Timestamp, begins: Bool, since: Timestamp, reason: BlindReason)
-    /// What is known of a source's clock, or added to its times, changed.
+    /// A change in what is known of a source's clock, or added to its times.
     indirect case skew(at: Timestamp, SkewReport)
     /// An update was judged.
     case update(at: Timestamp, number: Int, sequence: Int64, outcome: UpdateOutcome)
@@ -67,17 +67,17 @@ package struct NumberedDecision: Equatable, Sendable {
     package var decision: Decision
     /// Rising from 1 on.
     package var id: Int64
-    /// The same person's decision before this one; 0 without one.
+    /// The number of the same person's decision before this one; 0 without one.
     package var previous: Int64
 }
 
 /// The names of sources.
 package enum EventSource {
-    /// Who sends without saying so (F10).
+    /// The name of a source that sends without saying so (F10).
     package static let standard = Array("default".utf8)
 }
 
-/// What became of the items of one event, for the answer and the journal.
+/// The results for the items of one event, for the answer and the journal.
 package struct Receipt: Equatable, Sendable {
     /// An item's place in the journal.
     package struct Row: Equatable, Sendable {
@@ -108,19 +108,19 @@ package struct Receipt: Equatable, Sendable {
     package private(set) var aged: [Int] = []
     /// All of them.
     package private(set) var agedCount = 0
-    /// What is to be journaled of the event; empty for a refused one.
+    /// The rows of the event to be journaled; empty for a refused one.
     package var rows: [Row] = []
-    /// Whom a roster retired, if it was taken and no more parts follow.
+    /// The number of people whom a roster retired, if it was taken and no more parts follow.
     package var retired: Int?
-    /// Why the roster, or the part, was not taken.
+    /// The reason why the roster, or the part, was not taken.
     package var rosterFault: RosterFault?
     /// The number of an erasure.
     package var erasure: Int64?
     /// The number of the silence that began or ended.
     package var silence: Int64?
-    /// Why the silence was not taken.
+    /// The reason why the silence was not taken.
     package var silenceFault: SilenceFault?
-    /// What was decided about the members of a circle that somebody looks at, by their ids.
+    /// The decisions about the members of a circle that somebody looks at, by their ids.
     package var wakes: [WakeAnswer] = []
     /// Members beyond `WakeCall.membersMax`.
     package var wakesBeyond = 0

@@ -1,6 +1,6 @@
 /// Notices of one instant while they are put together.
 struct NoticeDraft {
-    /// What one receiver is told of alerts of one name.
+    /// The news of alerts of one name for one receiver.
     struct Group {
         var name: AlertName
         var kind: Notice.Kind
@@ -8,7 +8,7 @@ struct NoticeDraft {
         /// In the order of the settings.
         var place: Int
         var members: [NoticeMember]
-        /// What the members are of.
+        /// The keys of the alerts that the members are of.
         var keys: [AlertKey]
         /// The storm that its one member stands for.
         var storm: StormTelling?
@@ -22,9 +22,9 @@ struct NoticeDraft {
 
     private(set) var groups: [Group] = []
     var mutes: [Mute] = []
-    /// What has joined which storm.
+    /// The alerts that have joined a storm, each with its storm's number.
     var joined: [(key: AlertKey, storm: Int64)] = []
-    /// How many receivers there are.
+    /// The number of receivers there are.
     private let receivers: Int
     /// Places among `groups` by name, kind and receiver; -1 where there is none.
     private var places: [Int]

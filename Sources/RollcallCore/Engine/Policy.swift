@@ -2,7 +2,7 @@
 package struct Policy: Equatable, Sendable {
     /// The thresholds of one duty state.
     package struct Profile: Equatable, Sendable {
-        /// How often a phone is to report.
+        /// The interval at which a phone is to report.
         package var expected: Milliseconds
         /// Age beyond which a responder is DEGRADED.
         package var degradedAfter: Milliseconds
@@ -17,7 +17,7 @@ package struct Policy: Equatable, Sendable {
         }
     }
 
-    /// What the server's transitions are worth.
+    /// The weight of the server's transitions.
     package enum ServerTransitions: UInt8, Equatable, Sendable {
         case adopt = 0
         case observe = 1
@@ -30,9 +30,10 @@ package struct Policy: Equatable, Sendable {
     package var iosFactor = 1.0
     package var androidFactor = 1.0
     package var serverTransitions = ServerTransitions.adopt
-    /// How long somebody is OFFLINE before being forgotten (L10).
+    /// The time that somebody is OFFLINE before being forgotten (L10).
     package var forgetAfter = Milliseconds.seconds(7 * 86_400)
-    /// How long an erased id is remembered and refused (F17): as long as the journal is kept.
+    /// The time for which an erased id is remembered and refused (F17): as long as the journal is
+    /// kept.
     package var retention = Milliseconds.seconds(30 * 86_400)
     /// Responders ONLINE from which on a stalled feed is suspected (B3).
     package var feedMinActive = 20
@@ -51,7 +52,7 @@ package struct Policy: Equatable, Sendable {
     package var coverageRegions: [[UInt8]] = []
 
     package var alerts = AlertRules()
-    /// Who is told of alerts; the names are unique.
+    /// The receivers of alerts; their names are unique.
     package var receivers: [Receiver] = []
 
     package var nudges = NudgeRules()

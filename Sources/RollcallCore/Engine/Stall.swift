@@ -1,16 +1,17 @@
 /// The suspicion that the whole feed stands still, where no source promised to beat. It holds
 /// nothing back. Source: B3, F11.
 package struct Stall: Sendable {
-    /// When the last batch came from anyone, moved on by what we did not run since; nil before any.
+    /// The instant of the last batch from anyone, moved on by what we did not run since; nil before
+    /// any.
     private var lastBatch: RunningTime?
-    /// Who was ONLINE right after it.
+    /// The number of people who were ONLINE right after it.
     private var online = 0
-    /// Who was active right after it, by duty state.
+    /// The number of people who were active right after it and on duty.
     private var onDuty = 0
     private var onMission = 0
     /// True while the feed is suspected.
     package private(set) var isSuspected = false
-    /// How many gaps had opened by the last batch: later ones are put down to the feed.
+    /// The number of gaps that had opened by the last batch: later ones are put down to the feed.
     private(set) var openings: Int64 = 0
     /// Number of those who fell silent with it, and how many they are.
     private(set) var group: Int64 = 0
