@@ -3,10 +3,10 @@
 ///
 /// Reading damaged bytes never traps: values become zero and `isDamaged` is set.
 struct Archive {
-    /// What writes now; `Engine.version`.
+    /// The version that is written now; `Engine.version`.
     static let newestVersion: Int64 = 6
 
-    /// What was written, or what is read.
+    /// The bytes that were written, or that are read.
     private(set) var bytes: [UInt8]
     /// True if the bytes ended too early or made no sense.
     private(set) var isDamaged = false
@@ -201,7 +201,7 @@ struct Archive {
         values = Array(bytes[range])
     }
 
-    /// Where bytes stand that `code` would read as an array of them; they are passed over.
+    /// Passes over bytes that `code` would read as an array of them, and returns where they stand.
     mutating func range() -> Range<Int> {
         var count = 0
         code(&count)

@@ -14,6 +14,6 @@ package struct ByteRange: Hashable, Sendable {
     /// No bytes.
     package static let empty = ByteRange(offset: 0, count: 0)
 
-    /// The same stretch as a range of indices.
+    /// The stretch as a range of indices.
     package var indices: Range<Int> { Int(offset)..<(Int(offset) + Int(count)) }
 }

@@ -1,6 +1,6 @@
-/// Why a body is not the JSON that we read.
+/// The error of a body that is not the JSON which we read.
 package struct JSONError: Error, Equatable, Sendable {
-    /// What is wrong, for people.
+    /// The fault, for people.
     package var message: String
     /// Byte offset at which it was seen.
     package var offset: Int
@@ -70,6 +70,7 @@ package struct JSONCursor {
     }
 
     /// Reads `byte`, which must come next.
+    /// - Throws: `JSONError` if another byte, or the end, comes next; its message is `message`.
     package mutating func expect(
         _ byte: UInt8, _ bytes: Span<UInt8>, _ message: @autoclosure () -> String
     ) throws(JSONError) {
@@ -78,13 +79,15 @@ package struct JSONCursor {
     }
 
     /// Reads an opening brace or bracket and counts its depth.
+    /// - Throws: `JSONError` if another byte comes next, or it is nested deeper than `depthMax`.
     package mutating func open(_ byte: UInt8, _ bytes: Span<UInt8>) throws(JSONError) {
         try expect(byte, bytes, "unexpected value")
         depth += 1
         if depth > depthMax { throw error("nested too deep") }
     }
 
-    /// After `open`: true if a first member follows; reads the closing byte if none does.
+    /// Looks behind an opening byte: true if a first member follows; reads the closing byte if none
+    /// does. It never throws.
     package mutating func hasFirst(
         closing: UInt8, _ bytes: Span<UInt8>
     ) throws(JSONError) -> Bool {
@@ -94,7 +97,9 @@ package struct JSONCursor {
         return false
     }
 
-    /// After a member: true if a comma was read; reads the closing byte if that comes instead.
+    /// Looks behind a member: true if a comma was read; reads the closing byte if that comes
+    /// instead.
+    /// - Throws: `JSONError` if neither comes next.
     package mutating func hasNext(closing: UInt8, _ bytes: Span<UInt8>) throws(JSONError) -> Bool {
         let byte = peek(bytes)
         if byte == UInt8(ascii: ",") {
@@ -110,13 +115,14 @@ package struct JSONCursor {
     }
 
     /// Reads a member's name and its colon.
+    /// - Throws: `JSONError` if no string comes next, or no colon behind it.
     package mutating func key(_ bytes: Span<UInt8>) throws(JSONError) -> StringToken {
         let token = try string(bytes)
         try expect(UInt8(ascii: ":"), bytes, "colon expected")
         return token
     }
 
-    /// Throws unless only white space is left.
+    /// Checks that only white space is left. Throws `JSONError` if anything else is.
     package mutating func finish(_ bytes: Span<UInt8>) throws(JSONError) {
         if !isAtEnd(bytes) { throw error("more after the end of the value") }
     }
@@ -124,6 +130,8 @@ package struct JSONCursor {
     // MARK: - Scalars
 
     /// Reads a string and checks its escapes and its UTF-8.
+    /// - Throws: `JSONError` if no string comes next, or one without an end, with a control
+    ///   character, a bad escape or bytes that are not UTF-8.
     package mutating func string(_ bytes: Span<UInt8>) throws(JSONError) -> StringToken {
         try expect(UInt8(ascii: "\""), bytes, "string expected")
         let start = position
@@ -155,6 +163,7 @@ package struct JSONCursor {
     }
 
     /// Reads `true`, `false` or `null`.
+    /// - Throws: `JSONError` if other bytes come next.
     package mutating func literal(
         _ word: StaticString, _ bytes: Span<UInt8>
     ) throws(JSONError) {
@@ -167,6 +176,8 @@ package struct JSONCursor {
     }
 
     /// Reads a number and returns where it stands.
+    /// - Throws: `JSONError` if none comes next, or one with a leading zero, or without digits
+    ///   where they must be.
     package mutating func number(_ bytes: Span<UInt8>) throws(JSONError) -> Range<Int> {
         let start = position
         if position < end, bytes[position] == UInt8(ascii: "-") { position += 1 }
@@ -201,6 +212,7 @@ package struct JSONCursor {
     /// whether its value is to be looked into.
     ///
     /// Iterative, so that no input can overflow the stack.
+    /// - Throws: `JSONError` if the value is not JSON, or nested deeper than `depthMax`.
     package mutating func skipValue(
         _ bytes: Span<UInt8>, onKey: (StringToken, Span<UInt8>) -> Bool = { _, _ in true }
     ) throws(JSONError) {
@@ -243,8 +255,8 @@ package struct JSONCursor {
         JSONError(message: message, offset: position)
     }
 
-    /// How many of eight bytes, the first in the low bits, come before the first that is a quote, a
-    /// backslash, a control character or not ASCII.
+    /// Returns how many of eight bytes, the first in the low bits, come before the first that is a
+    /// quote, a backslash, a control character or not ASCII.
     @inline(__always)
     private static func plainBytes(_ eight: UInt64) -> Int {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -285,6 +297,7 @@ package struct JSONCursor {
 
     /// Reads one character of two to four bytes; RFC 3629 allows neither overlong forms nor
     /// surrogates nor anything beyond U+10FFFF.
+    /// - Throws: `JSONError` if it is none of these.
     private mutating func multibyte(_ bytes: Span<UInt8>) throws(JSONError) {
         let first = bytes[position]
         let count: Int

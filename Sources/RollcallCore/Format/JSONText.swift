@@ -1,4 +1,4 @@
-/// What string and number tokens mean.
+/// The meaning of string and number tokens.
 package enum JSONText {
     /// Bytes of an escape that stands for one byte, at most: `\u0041`.
     static let escapeBytesMax = 6
