@@ -23,7 +23,7 @@ package struct DarkBooking: Equatable, Sendable {
     package var platform: Platform
 }
 
-/// Where a region, or all of them, and a platform stand in the tables of dark time.
+/// The place of a region, or of all of them, and a platform in the tables of dark time.
 struct DarkKey: Hashable, Comparable, Sendable {
     let raw: UInt64
 
@@ -34,7 +34,7 @@ struct DarkKey: Hashable, Comparable, Sendable {
 
     init(_ person: Responder) { self.init(region: person.region, platform: person.platform) }
 
-    /// The same platform of all regions.
+    /// The key of the same platform in all regions.
     var ofAll: DarkKey { DarkKey(raw: UInt64(UInt32.max) << 2 | raw & 3) }
 
     private init(raw: UInt64) { self.raw = raw }
@@ -62,8 +62,8 @@ package struct DarkTotals: Equatable, Sendable {
     private(set) var contact: [DarkKey: Int64] = [:]
     /// Milliseconds.
     private(set) var location: [DarkKey: Int64] = [:]
-    /// What had been shown when a blind stretch was noticed later: a counter never goes back, so it
-    /// stands still until the true sum has caught up.
+    /// The sums that had been shown when a blind stretch was noticed later: a counter never goes
+    /// back, so it stands still until the true sum has caught up.
     private(set) var shown: [DarkKey: Int64] = [:]
 
     mutating func add(_ kind: DarkKind, _ key: DarkKey, _ length: Milliseconds) {
@@ -111,7 +111,7 @@ struct Uncovered: Equatable, Sendable {
     private(set) var holes: [Hole] = []
     /// Up to here everything is booked or in `holes`.
     private(set) var until = WatchedTime.distantPast
-    /// When the holes are booked, if no gap makes them wait for its verdict.
+    /// The instant at which the holes are booked, if no gap makes them wait for its verdict.
     var due = RunningTime.distantFuture
 
     /// Nothing open, and everything accounted for up to `until`.

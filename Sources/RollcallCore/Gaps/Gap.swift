@@ -1,9 +1,10 @@
 /// A gap as the engine follows it, from the opening to the verdict. Source: Contract/Gaps.
 struct Gap: Equatable, Sendable {
-    /// What was told of it last.
+    /// The last report that was told of it.
     var report = GapReport()
     var openedAt = WatchedTime.distantPast
-    /// When the last contact was folded, or the person became active: blindness after it is carried.
+    /// The instant at which the last contact was folded, or the person became active: blindness
+    /// after it is carried.
     var silentSince = RunningTime.distantPast
     /// Different people of the region who fell silent within 60 s before it, with this one (F25).
     var openings = 0
@@ -11,7 +12,7 @@ struct Gap: Equatable, Sendable {
     var serial: Int64 = 0
     /// Number of the region under which it opened.
     var region: UInt32 = 0
-    /// When the verdict falls due; nil while the gap is open.
+    /// The instant at which the verdict falls due; nil while the gap is open.
     var due: RunningTime?
     /// The last contact before the return: what is captured after it, and more than an expected
     /// interval before the return, is inside the gap (F26).

@@ -1,11 +1,10 @@
-/// What was known of a phone when its gap was judged: the evidence of a suspicion, as facts.
-/// Source: C1.
+/// The facts known of a phone when its gap was judged: the evidence of a suspicion. Source: C1.
 package struct GapFacts: Equatable, Sendable {
     /// Wall time of the last contact; `distantPast` if there was none.
     package var lastContactAt = Timestamp.distantPast
     /// True if contact counted since the person became active.
     package var isHeard = false
-    /// What the phone last said of itself.
+    /// The telemetry that the phone told last.
     package var telemetry = Telemetry()
     /// Ten-thousandths of a full battery; −1 not told.
     package var battery: Int16 = -1
@@ -26,7 +25,7 @@ package struct GapGroup: Equatable, Sendable {
     package var id: Int64 = 0
     /// True if the whole feed is suspected (B3): then it has no region.
     package var isFeed = false
-    /// Who had fallen silent within 60 s when this was judged.
+    /// The number of people who had fallen silent within 60 s when this was judged.
     package var members = 0
     /// The region's active people then; the fleet's if the feed is suspected.
     package var active = 0
@@ -34,7 +33,7 @@ package struct GapGroup: Equatable, Sendable {
     package init() {}
 }
 
-/// What the return showed: the evidence of a verdict. Source: C2, F26.
+/// The facts that the return showed: the evidence of a verdict. Source: C2, F26.
 package struct GapReturn: Equatable, Sendable {
     /// Wall time of the return as it was folded; `distantPast` while the gap is open.
     package var at = Timestamp.distantPast
@@ -75,13 +74,13 @@ package struct GapReport: Equatable, Sendable {
     package var closedAt = Timestamp.distantPast
     /// Watched time from the opening to the end.
     package var length = Milliseconds(0)
-    /// How long we were blind between the last contact and now, or the end. A gap with much of it is
-    /// held against nobody: see `isLeftOut`.
+    /// The time that we were blind between the last contact and now, or the end. A gap with much of
+    /// it is held against nobody: see `isLeftOut`.
     package var blind = Milliseconds(0)
     /// Running time from the last contact to now, or the end; 0 in what older versions stored.
     package var silent = Milliseconds(0)
     package var facts = GapFacts()
-    /// What the return showed.
+    /// The facts that the return showed.
     package var seen = GapReturn()
 
     package init() {}

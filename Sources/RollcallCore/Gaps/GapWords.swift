@@ -1,5 +1,5 @@
-/// What is thought to have silenced a phone, on what it last said. The raw values are in the order
-/// in which they are tried: the first that holds is the suspicion. Source: C1.
+/// The cause that is thought to have silenced a phone, on what it last said. The raw values are in
+/// the order in which they are tried: the first that holds is the suspicion. Source: C1.
 package enum GapCause: UInt8, CaseIterable, Sendable {
     /// The person, or a policy of the phone, took the location permission away.
     case permissionDenied = 0
@@ -39,8 +39,8 @@ package enum GapCause: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// What a gap turned out to be. The raw values are in the order in which they are tried; each says
-/// what it proves and what it does not. Source: C2, F24, F26.
+/// The verdict on what a gap turned out to be. The raw values are in the order in which they are
+/// tried; each says what it proves and what it does not. Source: C2, F24, F26.
 package enum GapVerdict: UInt8, CaseIterable, Sendable {
     /// A new install began between the gap's opening and the verdict. Proves that the app's data
     /// were gone; not when, nor that the install before had stopped by itself.
@@ -78,7 +78,7 @@ package enum GapVerdict: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// What is told of a gap.
+/// The news that is told of a gap.
 ///
 ///     open ──OFFLINE──► judged ──contact──► closed ──two minutes──► verdict
 ///       │                  └──not expected──► closed, verdict at once
@@ -92,7 +92,7 @@ package enum GapState: UInt8, CaseIterable, Sendable {
     case judged = 1
     /// The responder is back, or no longer expected.
     case closed = 2
-    /// What it was.
+    /// The verdict on the gap is there.
     case verdict = 3
 
     /// The word in JSON.

@@ -1,10 +1,10 @@
-/// Who fell out of contact together, region by region. Source: C1, F25.
+/// The people who fell out of contact together, region by region. Source: C1, F25.
 struct MassGaps: Sendable {
     /// Fewer are no mass.
     static let countMin = 5
     private static let keptFor = Milliseconds.seconds(3 * 3600)
 
-    /// What one region's people did within the last 60 s.
+    /// The people of one region who fell silent within the last 60 s, and their group.
     struct Region: Sendable {
         var people = RecentPeople()
         /// Those of them that belong to no group, oldest first: to be judged again with the next.
@@ -12,9 +12,9 @@ struct MassGaps: Sendable {
         /// The group that forms at the moment; 0 without one.
         var group: Int64 = 0
         var members = 0
-        /// When somebody joined last: after 60 s the next mass is another group.
+        /// The instant at which somebody joined last: after 60 s the next mass is another group.
         var joinedAt = WatchedTime.distantPast
-        /// When somebody fell silent last.
+        /// The instant at which somebody fell silent last.
         var openedAt = WatchedTime.distantPast
 
         fileprivate mutating func open(_ number: Int, now: WatchedTime) -> Int {

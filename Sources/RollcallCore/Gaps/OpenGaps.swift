@@ -7,10 +7,10 @@ package struct OpenGaps: Equatable, Sendable {
 
     init() {}
 
-    /// How many there are under one suspicion.
+    /// Returns the number of open gaps under one suspicion.
     package func count(_ cause: GapCause) -> Int { counts[Int(cause.rawValue)] }
 
-    /// How many there are.
+    /// The number of open gaps.
     package var all: Int { counts.reduce(0, +) }
 
     /// Somebody's gap is another one now; nil is none.

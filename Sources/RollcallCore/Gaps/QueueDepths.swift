@@ -2,7 +2,7 @@
 /// received. Kept only of phones of which one is not 0. Source: C1, F25.
 struct QueueDepths: Sendable {
     struct Entry: Equatable, Sendable {
-        /// When the batch was received.
+        /// The instant at which the batch was received.
         var at: WatchedTime
         /// The highest sequence of the batch, for ties; −1 without updates.
         var sequence: Int64
