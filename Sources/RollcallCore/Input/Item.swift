@@ -1,4 +1,4 @@
-/// What an item says, by the route that it came by.
+/// The kind of an item, by the route that it came by.
 package enum ItemKind: UInt8, Sendable {
     /// `POST /v1/batches`
     case batch = 1
@@ -8,7 +8,7 @@ package enum ItemKind: UInt8, Sendable {
     case responder = 3
     /// An entry of `PUT /v1/responders`.
     case rosterEntry = 4
-    /// What is left in the journal of an item about somebody who was erased.
+    /// The rest in the journal of an item about somebody who was erased.
     case nobody = 5
 }
 
@@ -20,7 +20,8 @@ package struct Item: Sendable {
     package var kind: ItemKind = .batch
     /// The person, 1 to 128 bytes.
     package var responderID = ByteRange.empty
-    /// When the backend heard the phone (`received_at`), or when the fact became true (`at`).
+    /// The instant at which the backend heard the phone (`received_at`), or at which the fact
+    /// became true (`at`).
     package var toldAt: Timestamp?
     package var duty: DutyState?
     package var region: ByteRange?
@@ -58,7 +59,7 @@ package struct Item: Sendable {
 package struct ItemList: Sendable {
     /// The items' bytes, one after the other.
     package var bytes: [UInt8] = []
-    /// Where each item ends in `bytes`.
+    /// The end of each item in `bytes`.
     package var ends: [Int] = []
 
     package init() {}
@@ -66,14 +67,14 @@ package struct ItemList: Sendable {
     /// Number of items.
     package var count: Int { ends.count }
 
-    /// What takes the place of an item about somebody who was erased.
+    /// Returns the bytes that take the place of an item about somebody who was erased.
     package static func nobody(isEnrolment: Bool) -> [UInt8] {
         isEnrolment
             ? [ItemKind.nobody.rawValue, ItemTag.isEnrolment.rawValue, 1]
             : [ItemKind.nobody.rawValue]
     }
 
-    /// Where item `index` stands in `bytes`.
+    /// Returns the range of item `index` in `bytes`.
     package func range(of index: Int) -> Range<Int> {
         (index == 0 ? 0 : ends[index - 1])..<ends[index]
     }
@@ -117,7 +118,7 @@ enum ItemTag: UInt8 {
 
 /// Writes items as tagged fields.
 struct ItemWriter {
-    /// Where the item begins that is being written.
+    /// The place at which the item begins that is being written.
     private(set) var start = 0
 
     /// Begins an item at the end of `list`.

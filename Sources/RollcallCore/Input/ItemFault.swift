@@ -1,4 +1,4 @@
-/// Why an item or a part of it was not taken: the label `reason` of two metrics.
+/// The reason why an item or a part of it was not taken: the label `reason` of two metrics.
 package enum ItemFault: UInt8, CaseIterable, Sendable {
     case malformed = 0
     case missing = 1
@@ -42,7 +42,7 @@ package struct ItemNote: Equatable, Sendable {
     /// The field, as a JSON pointer from the item on.
     package var pointer: String
     package var fault: ItemFault
-    /// What is wrong, for people.
+    /// The fault, for people.
     package var detail: String
 
     /// Makes a note about the item at `index`.

@@ -19,7 +19,7 @@ enum ItemField: UInt8 {
     case from
     case to
     case transitionID
-    /// Why the server changed a status: known, and not read.
+    /// The reason why the server changed a status: known, and not read.
     case reason
     // What the phone says of itself, beside `telemetry` instead of inside it (P3).
     case permissionStatus
@@ -67,7 +67,7 @@ enum ItemField: UInt8 {
         }
     }
 
-    /// What an item of `kind` cannot do without.
+    /// Returns the fields that an item of `kind` cannot do without.
     static func required(_ kind: ItemKind) -> [ItemField] {
         kind == .transition ? [.responderID, .from, .to] : [.responderID]
     }

@@ -1,6 +1,7 @@
 /// The names in items: what they may be, and what they must not look like.
 extension ItemScanner {
     /// Reads the circles into the item, sorted, each once.
+    /// - Throws: `JSONError` if the value that comes next is not JSON.
     mutating func circles(
         _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) {
@@ -71,7 +72,7 @@ extension ItemScanner {
         return true
     }
 
-    /// What is said of a name that looks like a place on earth.
+    /// The text that refuses a name which looks like a place on earth.
     static let placeRefusal = "looks like coordinates, which are never taken"
 
     /// True of a name that does, and was not taken before.

@@ -1,8 +1,8 @@
-/// What was found in a body.
+/// The result of reading a body.
 package struct ScanResult: Sendable {
     /// The items to be folded.
     package var items = ItemList()
-    /// Where each of them stood in the body.
+    /// The places in the body of each of them.
     package var places: [UInt32] = []
     /// Items that are not taken; the first `ItemScanner.notesMax` of them.
     package private(set) var rejected: [ItemNote] = []
@@ -21,7 +21,7 @@ package struct ScanResult: Sendable {
     package var privateFieldsDropped = 0
     /// Times that were read, by `TimeForm`.
     package fileprivate(set) var timesRead: InlineArray<3, Int> = [0, 0, 0]
-    /// When the body says that it was sent (D10).
+    /// The instant at which the body says that it was sent (D10).
     package fileprivate(set) var sentAt = SentAt.untold
     /// The newest `received_at` of its batches; nil without one.
     package fileprivate(set) var receivedAt: Timestamp?
@@ -31,12 +31,12 @@ package struct ScanResult: Sendable {
     /// Items in the body.
     package var itemCount: Int { items.count + rejectedCount }
 
-    /// How many items are not taken for a reason, listed or not.
+    /// Returns how many items are not taken for a reason, listed or not.
     package func rejectedCount(_ fault: ItemFault) -> Int {
         rejectedCounts.isEmpty ? 0 : rejectedCounts[Int(fault.rawValue)]
     }
 
-    /// How many problems of a kind there are, listed or not.
+    /// Returns how many problems of a kind there are, listed or not.
     package func problemCount(_ fault: ItemFault) -> Int {
         problemCounts.isEmpty ? 0 : problemCounts[Int(fault.rawValue)]
     }
@@ -91,7 +91,8 @@ package struct ItemScanner {
     private var writer = ItemWriter()
     var place = 0
     private var seen: UInt64 = 0
-    /// Why the item that is read cannot be taken: its first fault is the one that is told.
+    /// The first fault of the item that is read, for which it cannot be taken; it is the one that
+    /// is told.
     private var rejection: Rejection?
     var scratch: [UInt8] = []
     /// False for what was taken once already: a replay decides by what was stored.
@@ -119,9 +120,9 @@ package struct ItemScanner {
 
     /// Reads `body[range]`.
     ///
-    /// Errors: `ScanError`, and then nothing of the body counts. A line that is not JSON rejects
-    /// that item alone: lines are framed, so that the rest of them can be trusted. Where it
-    /// `isStrict`, an unknown field rejects its item (P3).
+    /// Throws `ScanError` if the body is not JSON or holds too many items, and then nothing of it
+    /// counts. A line that is not JSON rejects that item alone: lines are framed, so that the rest
+    /// of them can be trusted. Where it `isStrict`, an unknown field rejects its item (P3).
     package static func scan(
         _ body: Span<UInt8>, in range: Range<Int>? = nil, kind: ItemKind,
         format: BodyFormat = .json, limits: ScanLimits = ScanLimits(), isStrict: Bool = false
@@ -136,8 +137,8 @@ package struct ItemScanner {
         return scanner.result
     }
 
-    /// Reads the value that comes next: the body in the midst of something larger. Errors: it is not
-    /// JSON.
+    /// Reads the value that comes next: the body in the midst of something larger. Throws
+    /// `JSONError` if it is not JSON.
     static func scan(
         next cursor: inout JSONCursor, _ bytes: Span<UInt8>, kind: ItemKind
     ) throws(JSONError) -> ScanResult {
@@ -161,6 +162,7 @@ package struct ItemScanner {
     }
 
     /// Reads one object or an array of objects; false if they are too many.
+    /// - Throws: `JSONError` if the body is not JSON, up to the last item that may be taken.
     private mutating func value(
         _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) -> Bool {
@@ -278,6 +280,7 @@ package struct ItemScanner {
     }
 
     /// True if `field` is to be read: it was not there before and is not null.
+    /// - Throws: `JSONError` if a value that is not to be read is not JSON.
     private mutating func isFirst(
         _ field: ItemField, _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) -> Bool {
@@ -295,6 +298,7 @@ package struct ItemScanner {
     }
 
     /// Skips a value that says nothing to us, but counts the private fields in it.
+    /// - Throws: `JSONError` if the value is not JSON.
     mutating func skip(_ cursor: inout JSONCursor, _ body: Span<UInt8>) throws(JSONError) {
         var dropped = 0
         try cursor.skipValue(body) { token, bytes in

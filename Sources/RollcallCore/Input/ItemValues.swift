@@ -8,6 +8,7 @@ extension ItemScanner {
     package static let tokenBytesMax = 1024
 
     /// Reads the value of `field` into the item.
+    /// - Throws: `JSONError` if the value is not JSON; one of a wrong form is noted, not thrown.
     mutating func read(
         _ field: ItemField, _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) {
@@ -73,7 +74,8 @@ extension ItemScanner {
         write { ItemWriter.time(tag, time, to: &$0) }
     }
 
-    /// Reads when the body was sent; null says nothing.
+    /// Reads the instant at which the body was sent; null says nothing.
+    /// - Throws: `JSONError` if the value is not JSON.
     mutating func sending(
         _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) -> SentAt {
@@ -86,6 +88,7 @@ extension ItemScanner {
     }
 
     /// Reads a time and counts as what it was read; nil if it is none.
+    /// - Throws: `JSONError` if the value is not JSON.
     private mutating func time(
         _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) -> (time: Timestamp, form: TimeForm)? {
@@ -148,6 +151,7 @@ extension ItemScanner {
     }
 
     /// Reads an integer from 0 to 2⁶³−1; nil for any other value.
+    /// - Throws: `JSONError` if the value is not JSON.
     private mutating func natural(
         _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) -> Int64? {
@@ -201,6 +205,7 @@ extension ItemScanner {
     }
 
     /// Reads a member of the telemetry; `parent` is where it stands, for a problem's pointer.
+    /// - Throws: `JSONError` if the value is not JSON.
     private mutating func telemetryMember(
         _ field: ItemField, _ parent: StaticString, _ telemetry: inout Telemetry,
         _ cursor: inout JSONCursor, _ body: Span<UInt8>
@@ -250,6 +255,7 @@ extension ItemScanner {
     }
 
     /// Reads the updates into `scratch` and returns how many were taken.
+    /// - Throws: `JSONError` if the value is not JSON.
     mutating func updates(
         _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) -> Int {

@@ -31,7 +31,7 @@ package enum PlaceText {
     /// True if the text is one.
     package static func isIn(_ text: [UInt8]) -> Bool { isIn(text.span, 0..<text.count) }
 
-    /// What a decimal number, a `geo:` or a degree sign cannot do without.
+    /// Returns true for the bytes without which there is no decimal number, `geo:` or degree sign.
     private static func isMark(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: ".") || byte == UInt8(ascii: ",") || byte == UInt8(ascii: ":")
             || byte == 0xB0
@@ -79,7 +79,7 @@ package enum PlaceText {
 
     /// Up to three digits, a point or a comma, and decimals.
     private struct Number {
-        /// Where its digits stand, without a sign.
+        /// The range of its digits, without a sign.
         var range: Range<Int>
         var whole = 0
         var decimals = 0

@@ -1,4 +1,4 @@
-/// How a body holds its items.
+/// The form in which a body holds its items.
 package enum BodyFormat: Sendable {
     /// One object or an array of objects.
     case json
@@ -25,7 +25,7 @@ package struct ScanLimits: Equatable, Sendable {
     }
 }
 
-/// Why a whole body is refused.
+/// The error for which a whole body is refused.
 package enum ScanError: Error, Equatable, Sendable {
     /// It is not JSON, or nested too deep.
     case notJSON(JSONError)

@@ -1,14 +1,14 @@
-/// When a client says that it sent a request: by the smallest difference to its arrival a clock that is
-/// off is told from a way that is long. Source: D10.
+/// The instant at which a client says that it sent a request: by the smallest difference to its
+/// arrival a clock that is off is told from a way that is long. Source: D10.
 package enum SentAt: Equatable, Sendable {
     /// It says nothing.
     case untold
-    /// What it says is no time.
+    /// It says something that is no time.
     case unreadable
     /// The time, and as what it was read.
     case at(Timestamp, TimeForm)
 
-    /// What is said of one that is no time.
+    /// The text about one that is no time.
     package static var fault: String { "neither RFC 3339 nor seconds or milliseconds since 1970" }
 
     /// Reads the value of a header field; nil is none. The forms are those of a body (P1).

@@ -21,7 +21,7 @@ struct ShortWord: Equatable, ExpressibleByStringLiteral {
     @inline(__always)
     init(stringLiteral word: StaticString) { self.init(word) }
 
-    /// What `token` stands for.
+    /// The word that `token` stands for.
     init(_ token: JSONCursor.StringToken, _ bytes: Span<UInt8>) {
         if token.isEscaped {
             // What is longer than every word, however it is written, need not be decoded whole.

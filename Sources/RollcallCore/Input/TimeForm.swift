@@ -42,6 +42,7 @@ package enum TimeForm: UInt8, CaseIterable, Sendable {
     }
 
     /// Reads a string as RFC 3339; nil for all else, which is skipped.
+    /// - Throws: `JSONError` if the value is not JSON.
     static func text(
         _ cursor: inout JSONCursor, _ bytes: Span<UInt8>
     ) throws(JSONError) -> Timestamp? {
@@ -59,6 +60,7 @@ package enum TimeForm: UInt8, CaseIterable, Sendable {
     }
 
     /// Reads the `at` of a replay line: RFC 3339 or, however small, milliseconds (P1).
+    /// - Throws: `JSONError` if the value is not JSON.
     static func lineTime(
         _ cursor: inout JSONCursor, _ bytes: Span<UInt8>
     ) throws(JSONError) -> Timestamp? {

@@ -1,7 +1,7 @@
 /// A field that nobody knows, in the words of an answer: its name, cut, and what was probably meant.
 /// Its value is neither read nor kept. Source: P3.
 package struct UnknownField: Sendable {
-    /// Where a field stands.
+    /// The place of a field in an item.
     enum Parent {
         case item
         case telemetry
@@ -18,7 +18,7 @@ package struct UnknownField: Sendable {
 
     /// Its JSON pointer, from the item on.
     package let pointer: String
-    /// What is said of it.
+    /// The text about it.
     package let detail: String
 
     /// Describes the field that `token` names in an item of `kind`.
@@ -96,7 +96,7 @@ package struct UnknownField: Sendable {
         return words.first { $0.1.count > 2 * changesMax && areNear($0.1, name) }?.0
     }
 
-    /// What others call it.
+    /// Names that others give to fields which we know.
     private static let others = [
         ("deviceid", "responder_id"), ("userid", "responder_id"), ("driverid", "responder_id"),
         ("seq", "sequence"), ("sequenceno", "sequence"), ("sequencenumber", "sequence"),
