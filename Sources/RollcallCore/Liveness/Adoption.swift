@@ -1,4 +1,5 @@
-/// What was adopted from the server of one person; each is undone by later contact (F20).
+/// The times of one person that were adopted from the server; each is undone by later contact
+/// (F20).
 struct Adoption: Equatable, Sendable {
     /// Before every contact, so that nothing is undone that never was.
     static let never = WatchedTime(milliseconds: WatchedTime.distantPast.milliseconds - 1)

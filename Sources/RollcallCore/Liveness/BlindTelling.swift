@@ -1,7 +1,7 @@
-/// Which blind windows are told, and as what: the shorter ones would fill stories and spoil
+/// The blind windows that are told, and as what: the shorter ones would fill stories and spoil
 /// statistics. What is decided knows nothing of it. Source: D5.
 struct BlindTelling: Equatable, Sendable {
-    /// What is told of one window.
+    /// The news of one window.
     typealias Line = (reason: BlindReason, begins: Bool, since: RunningTime)
 
     /// A window that was told, begin and end.
@@ -15,8 +15,8 @@ struct BlindTelling: Equatable, Sendable {
     /// The last window told of each reason.
     private var last = [Window?](repeating: nil, count: BlindReason.allCases.count)
 
-    /// When a window that is not told yet will be told, if it stays open; `onsets` are those of the
-    /// open ones.
+    /// Returns the earliest instant at which a window that is not told yet will be told, if it
+    /// stays open; `onsets` are those of the open ones.
     func nextInstant(_ onsets: [RunningTime?]) -> RunningTime {
         var next = RunningTime.distantFuture
         for index in onsets.indices where open[index] == nil {

@@ -1,5 +1,5 @@
-/// Whom the server declared worse within 60 s although we heard them: it may be the one that is
-/// blind (L7).
+/// The people whom the server declared worse within 60 s although we heard them: it may be the one
+/// that is blind (L7).
 struct DeclaredWorse: Sendable {
     private static let countMin = 20
 

@@ -4,12 +4,12 @@ package struct Feed: Sendable {
     package struct Source: Sendable {
         /// Its name, as bytes.
         package var name: [UInt8]
-        /// How often it promised to beat.
+        /// The interval at which it promised to beat.
         package var every: Milliseconds
         package var lastBeat: RunningTime
-        /// When it was noticed to be missing; nil while it beats.
+        /// The instant at which it was noticed to be missing; nil while it beats.
         package var downSince: RunningTime?
-        /// When a missing one is disarmed, by the time that ran so far.
+        /// The instant at which a missing one is disarmed, by the time that ran so far.
         var disarmAt = RunningTime.distantFuture
 
         /// 2.5 beats after the last one.
@@ -18,14 +18,14 @@ package struct Feed: Sendable {
 
     /// Sources declared at most.
     package static let sourcesMax = 64
-    /// How long a missing source keeps its place while another one beats.
+    /// The time for which a missing source keeps its place while another one beats.
     package static let disarmAfter = Milliseconds.seconds(15 * 60)
 
     /// In the order of declaration.
     package internal(set) var sources: [Source] = []
     /// Since when all were missing; nil while one beats.
     var allMissingSince: RunningTime?
-    /// What is known of the clocks of sources, declared or not.
+    /// The skews of the clocks of sources, declared or not, as far as they are known.
     package internal(set) var skews = SourceSkews()
 
     /// True if sources are declared and none of them beats.

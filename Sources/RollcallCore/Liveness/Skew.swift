@@ -1,4 +1,4 @@
-/// How the clock of a source stands against ours. The raw values are stored. Source: D10.
+/// The state of a source's clock against ours. The raw values are stored. Source: D10.
 ///
 ///     right ──► unsure ──► corrected        two minutes in a row agree
 ///       ▲          │            │
@@ -10,7 +10,7 @@ package enum SkewState: UInt8, CaseIterable, Sendable {
     case right = 0
     /// Beyond 2 s, and no second minute has said the same.
     case unsure = 1
-    /// What is known is added to the times that the source tells.
+    /// The skew is added to the times that the source tells.
     case corrected = 2
     /// Beyond 5 min: nothing is added.
     case tooFar = 3
@@ -29,14 +29,14 @@ package enum SkewState: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// What changed about the clock of a source. Source: D10.
+/// A change about the clock of a source. Source: D10.
 package struct SkewReport: Equatable, Sendable {
     /// The source, as bytes.
     package var source: [UInt8] = []
     package var state = SkewState.right
     /// By how much its clock is behind ours, as measured last; below 0 it is ahead.
     package var skew = Milliseconds(0)
-    /// What is added to its times from now on.
+    /// The span that is added to its times from now on.
     package var correction = Milliseconds(0)
 
     /// The report as the store keeps it.

@@ -7,9 +7,9 @@ package struct SourceSkews: Sendable {
         package var name: [UInt8] = []
         /// The smallest arrival − `sent_at` of its last minute: above 0 its clock is behind ours.
         package var measured = Milliseconds(0)
-        /// When that minute ended.
+        /// The instant at which that minute ended.
         var measuredAt = RunningTime.distantPast
-        /// What is added to its times; 0 for nothing.
+        /// The span that is added to its times; 0 for nothing.
         package var correction = Milliseconds(0)
         package var state = SkewState.right
 
@@ -57,14 +57,14 @@ package struct SourceSkews: Sendable {
     /// True while something is added to somebody's times.
     private(set) var isCorrecting = false
 
-    /// When what is known of a source ceases to hold.
+    /// The earliest instant at which what is known of a source ceases to hold.
     var nextInstant: RunningTime {
         var next = RunningTime.distantFuture
         for source in sources { next = min(next, source.measuredAt + Self.keptFor) }
         return next
     }
 
-    /// What is added to the times of source `name`.
+    /// Returns the span that is added to the times of source `name`.
     func correction(of name: [UInt8]) -> Milliseconds {
         guard isCorrecting else { return Milliseconds(0) }
         return sources.first { $0.name == name }?.correction ?? Milliseconds(0)
@@ -125,7 +125,8 @@ package struct SourceSkews: Sendable {
         if archive.isReading { noteCorrections() }
     }
 
-    /// Where a source stands, given a place now if there is room for it.
+    /// Returns the place of a source, which it gets now if there is room for it; nil if there is
+    /// none.
     private mutating func place(of name: [UInt8]) -> Int? {
         if let place = sources.firstIndex(where: { $0.name == name }) { return place }
         guard sources.count < Feed.sourcesMax else { return nil }

@@ -13,7 +13,7 @@ package struct Watch: Sendable {
     package static let graceFrom = Milliseconds.seconds(15)
     /// Graces within `graceSpan` at most, so that a crash loop cannot hide a death (B5).
     package static let gracesMax = 3
-    /// See `gracesMax`.
+    /// The span within which at most `gracesMax` graces are granted.
     package static let graceSpan = Milliseconds.seconds(30 * 60)
 
     /// The instant that is being folded or judged.
@@ -28,7 +28,7 @@ package struct Watch: Sendable {
     var windows: [Window] = []
     /// Sum of the lengths of all windows that were ever closed.
     var lost = Milliseconds(0)
-    /// Where the present episode began; nil while we can see.
+    /// The instant at which the present episode began; nil while we can see.
     package private(set) var onset: RunningTime?
     /// Onset of each reason's open window, by `BlindReason`.
     package private(set) var open = [RunningTime?](
@@ -36,11 +36,12 @@ package struct Watch: Sendable {
     /// Milliseconds of closed windows by reason.
     package private(set) var closedMilliseconds = [Int64](
         repeating: 0, count: BlindReason.allCases.count)
-    /// What of the windows is told.
+    /// The windows that are told.
     private var telling = BlindTelling()
-    /// When graces were granted lately.
+    /// The instants at which graces were granted lately.
     var graces: [RunningTime] = []
-    /// When the last episode ended: what was shown before is unconfirmed until contact (L11).
+    /// The instant at which the last episode ended: what was shown before is unconfirmed until
+    /// contact (L11).
     package var lastBlindEnd = RunningTime.distantPast
 
     /// True while we cannot see.
@@ -108,12 +109,12 @@ package struct Watch: Sendable {
         return running
     }
 
-    /// How long we have been blind since a running instant.
+    /// Returns the time that we have been blind since a running instant.
     func blind(since instant: RunningTime) -> Milliseconds {
         Milliseconds((now - instant).count - (watchedNow - watched(instant)).count)
     }
 
-    /// How much of the time since a told wall time was watched, and how much was blind.
+    /// Returns how much of the time since a told wall time was watched, and how much was blind.
     package func passed(since time: Timestamp) -> (watched: Milliseconds, blind: Milliseconds) {
         let running = max(Milliseconds(0), wallNow - time)
         let watched = watchedNow - told(time)
@@ -149,7 +150,7 @@ package struct Watch: Sendable {
         return since
     }
 
-    /// When a window that is open will be old enough to be told.
+    /// The earliest instant at which a window that is open will be old enough to be told.
     var nextTelling: RunningTime { isBlind ? telling.nextInstant(open) : .distantFuture }
 
     /// Tells what is to be told at `now`, in its order (D5); `ended` are the windows that ended now.
