@@ -1,4 +1,4 @@
-/// What the engine knows, for a scrape.
+/// The engine's families of metrics, for a scrape.
 ///
 /// Everything is read from sums that are kept as people change: nobody looks at a responder, and
 /// no responder id can get into a label. Series that are known in advance stand at 0 from the

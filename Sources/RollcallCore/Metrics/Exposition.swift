@@ -1,4 +1,4 @@
-/// What a scraper reads, appended family by family in one of the two text formats.
+/// A page for a scraper, appended family by family in one of the two text formats.
 ///
 ///     var page = Exposition(format: .openMetrics)
 ///     page.family("rollcall_updates", .counter, "Updates by what became of them.")
@@ -36,7 +36,8 @@ package struct Exposition: Sendable {
         case histogram
         /// A distribution of what is now: its counts go up and down.
         case gaugeHistogram
-        /// What does not change while the process runs; its samples end in `_info` and are 1.
+        /// A fact that does not change while the process runs; its samples end in `_info` and are
+        /// 1.
         case info
     }
 
@@ -55,7 +56,7 @@ package struct Exposition: Sendable {
 
     /// The format being written.
     package let format: Format
-    /// What was written so far.
+    /// The bytes written so far.
     package private(set) var bytes: [UInt8] = []
 
     private var name: StaticString = ""

@@ -1,4 +1,4 @@
-/// Which regions have a label of their own. Source: F30, F30.
+/// The regions that have a label of their own. Source: F30, F30.
 ///
 /// Regions under `coverage` always do, also before anybody was there. The other places go by
 /// region number, so that a region keeps its label whatever comes later. What remains is summed as
