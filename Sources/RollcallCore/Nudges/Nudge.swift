@@ -1,5 +1,5 @@
-/// Why somebody is not nudged. When several reasons hold, the first in this order is told (F32). The
-/// raw values are stored.
+/// The reason why somebody is not nudged. When several reasons hold, the first in this order is
+/// told (F32). The raw values are stored.
 package enum NudgeReason: UInt8, CaseIterable, Comparable, Sendable {
     /// Not expected to share: only answered, never written.
     case offDuty = 0
@@ -35,7 +35,7 @@ package enum NudgeReason: UInt8, CaseIterable, Comparable, Sendable {
     }
 }
 
-/// What followed within half an hour of a nudge (N8). The raw values are stored.
+/// The outcome within half an hour of a nudge (N8). The raw values are stored.
 package enum NudgeOutcome: UInt8, CaseIterable, Sendable {
     /// A location that was captured after it.
     case located = 0
@@ -57,9 +57,9 @@ package enum NudgeOutcome: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// What is known when a nudge is decided: its text is made of it.
+/// The facts known when a nudge is decided: its text is made of them.
 package struct NudgeFacts: Equatable, Sendable {
-    /// Why they are silent, as far as it is suspected.
+    /// The cause of their silence, as far as it is suspected.
     package var cause = GapCause.unexplained
     package var platform = Platform.unknown
     package var lastLocationAt = Timestamp.distantPast
@@ -78,13 +78,13 @@ package struct NudgeFacts: Equatable, Sendable {
 
 /// An entry of the nudge ledger. Source: N8.
 package struct NudgeReport: Equatable, Sendable {
-    /// What was decided, or became known. The raw values are stored.
+    /// The kind of a decision about a nudge, or of what became known. The raw values are stored.
     package enum Kind: UInt8, Sendable {
         /// To be nudged.
         case send = 0
         /// Not to be nudged, for `reason`.
         case hold = 1
-        /// What followed a nudge; no decision.
+        /// An outcome of a nudge; no decision.
         case followed = 2
     }
 

@@ -1,6 +1,6 @@
-/// What decides about nudges beside the people themselves. Source: Contract/Nudges.
+/// The state that decides about nudges, beside the people themselves. Source: Contract/Nudges.
 package struct NudgeDesk: Sendable {
-    /// How long what follows a nudge is looked at (N8).
+    /// The time for which what follows a nudge is looked at (N8).
     package static let followedFor = Milliseconds.seconds(30 * 60)
     /// A forward step of the wall beyond this freezes nudges (N2).
     package static let stepMax = Milliseconds.seconds(60)
@@ -9,25 +9,25 @@ package struct NudgeDesk: Sendable {
     var nextPush: Int64 = 1
     /// Nudges are frozen until then, by the wall (N2).
     package internal(set) var frozenUntil = Timestamp.distantPast
-    /// When we last saw again after a blind episode of 15 s or more (F31).
+    /// The instant at which we last saw again after a blind episode of 15 s or more (F31).
     var sawAgainAt = WatchedTime.distantPast
     /// The nudges of the last second, oldest first; at most as many as the rate allows.
     var sends: [RunningTime] = []
 
     // What follows is not stored: it follows from the people.
 
-    /// Who is to be judged when the instant closes.
+    /// The people who are to be judged when the instant closes.
     var toJudge: [UInt32] = []
-    /// Who waits for their turn; the first by id is the last. Those who wait no longer leave when
-    /// their turn comes.
+    /// The people who wait for their turn; the first by id is the last. Those who wait no longer
+    /// leave when their turn comes.
     var row: [UInt32] = []
-    /// Who was held because we could not see.
+    /// The people who were held because we could not see.
     var blind: [UInt32] = []
-    /// When the throttle lets somebody go, by the wall.
+    /// The instants, by the wall, at which the throttle lets somebody go.
     var throttles = DeadlineQueue<Timestamp>()
-    /// When somebody is judged again after blindness.
+    /// The instants at which somebody is judged again after blindness.
     var graces = DeadlineQueue<WatchedTime>()
-    /// When it is known what followed a nudge.
+    /// The instants at which it is known what followed a nudge.
     var followed = DeadlineQueue<RunningTime>()
 
     init() {}
@@ -51,13 +51,13 @@ package struct NudgeDesk: Sendable {
 
     mutating func clampInstants(to now: WatchedTime) { sawAgainAt = min(sawAgainAt, now) }
 
-    /// How many may be nudged now.
+    /// Returns how many may be nudged now.
     mutating func room(_ rules: NudgeRules, _ now: RunningTime) -> Int {
         sends.removeAll { now - $0 >= .seconds(1) }
         return max(0, rules.ratePerSecond - sends.count)
     }
 
-    /// When the next of the row may be nudged.
+    /// Returns the instant at which the next of the row may be nudged.
     func nextTurn(_ rules: NudgeRules, _ now: RunningTime) -> RunningTime {
         guard !row.isEmpty else { return .distantFuture }
         let recent = sends.filter { now - $0 < .seconds(1) }

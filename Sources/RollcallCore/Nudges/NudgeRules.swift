@@ -1,4 +1,4 @@
-/// When people are asked to open their app. Source: Contract/Nudges, V8; F31 to F34.
+/// The rules for when people are asked to open their app. Source: Contract/Nudges, V8; F31 to F34.
 package struct NudgeRules: Equatable, Sendable {
     /// Whether nudges are decided, and sent. The raw values are stored.
     package enum Mode: UInt8, CaseIterable, Sendable {
@@ -19,7 +19,7 @@ package struct NudgeRules: Equatable, Sendable {
         }
     }
 
-    /// Who carries a push to the phone. The raw values are stored.
+    /// The sink that carries a push to the phone. The raw values are stored.
     package enum Sink: UInt8, CaseIterable, Sendable {
         case none = 0
         /// A backend of one's own, which knows the phones' tokens.
@@ -37,7 +37,7 @@ package struct NudgeRules: Equatable, Sendable {
         }
     }
 
-    /// Who is company (N3). The raw values are stored.
+    /// The people who count as company (N3). The raw values are stored.
     package enum Company: UInt8, CaseIterable, Sendable {
         /// A circle; for those without circles everybody active in their region.
         case circleOrRegion = 0
@@ -95,7 +95,7 @@ package struct NudgeRules: Equatable, Sendable {
     package var staleAfter = Staleness()
     /// Between two nudges of one person at least, by the wall (N2).
     package var minInterval = Milliseconds.seconds(6 * 3600)
-    /// How long a push is worth being delivered, from its decision on.
+    /// The time for which a push is worth being delivered, from its decision on.
     package var timeToLive = Milliseconds.seconds(3600)
     /// Nudges within any 1000 ms at most (N10).
     package var ratePerSecond = 5

@@ -1,6 +1,6 @@
-/// What the watch remembers of somebody who was nudged, or was not for a reason.
+/// The memory of somebody who was nudged, or was not for a reason.
 struct NudgeState: Equatable, Sendable {
-    /// When they were last nudged, of each mode its own: a dry run throttles no real one (N10).
+    /// The last nudge of one mode, of each its own: a dry run throttles no real one (N10).
     struct Throttle: Equatable, Sendable {
         /// By the wall (N2); `distantPast` if never.
         var sentAt = Timestamp.distantPast
@@ -18,7 +18,7 @@ struct NudgeState: Equatable, Sendable {
 
     var live = Throttle()
     var dryRun = Throttle()
-    /// What was last written of why not; nil once it is over.
+    /// The reason against a nudge that was written last; nil once it is over.
     var reason: NudgeReason?
     /// True while they stand in the row of those who wait for their turn.
     var isInRow = false
@@ -28,7 +28,7 @@ struct NudgeState: Equatable, Sendable {
     var waitsUntil: Timestamp?
     /// The nudge of which it is not known yet what followed; 0 without one.
     var followed: Int64 = 0
-    /// When it was decided.
+    /// The instant at which it was decided.
     var followedFrom = WatchedTime.distantPast
     /// Until when what follows is looked at.
     var followedUntil = RunningTime.distantPast

@@ -1,4 +1,4 @@
-/// What a push is for. The raw values are stored.
+/// The purpose of a push. The raw values are stored.
 package enum PushKind: UInt8, CaseIterable, Sendable {
     /// To be seen by the person (N6).
     case nudge = 0
@@ -9,7 +9,7 @@ package enum PushKind: UInt8, CaseIterable, Sendable {
     package var word: StaticString { self == .nudge ? "nudge" : "wake" }
 }
 
-/// What finally became of a push. The raw values are stored. Source: N7.
+/// The end that a push came to. The raw values are stored. Source: N7.
 package enum PushOutcome: UInt8, CaseIterable, Sendable {
     /// The sink took it; of Expo: the receipt says that the phone's system did.
     case delivered = 0
@@ -44,7 +44,7 @@ package enum PushOutcome: UInt8, CaseIterable, Sendable {
 package struct PushEnd: Equatable, Sendable {
     /// The push's number.
     package var number: Int64
-    /// Whom it was for.
+    /// The number of the person whom it was for.
     package var person: Int
     package var kind: PushKind
     package var outcome: PushOutcome

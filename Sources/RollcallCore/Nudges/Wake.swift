@@ -1,5 +1,5 @@
-/// Why a phone is not woken. When several reasons hold, the first in this order is told. The raw
-/// values are stored. Source: N9.
+/// The reason why a phone is not woken. When several reasons hold, the first in this order is told.
+/// The raw values are stored. Source: N9.
 package enum WakeReason: UInt8, CaseIterable, Sendable {
     /// Not expected to share.
     case offDuty = 0
@@ -30,7 +30,7 @@ package enum WakeReason: UInt8, CaseIterable, Sendable {
 package enum WakeCall: Equatable, Sendable {
     /// The circle and the viewer's id, as they came.
     case circle([UInt8], viewer: [UInt8])
-    /// The same as people's numbers, as the journal keeps it: no name is in it.
+    /// The members as people's numbers, as the journal keeps them: no name is in it.
     case members([Int])
 
     /// Members looked at, at most, by their ids; the rest of a larger circle is left alone.
@@ -50,7 +50,7 @@ package enum WakeCall: Equatable, Sendable {
     }
 }
 
-/// What was decided about one member of a circle that somebody looks at.
+/// The decision about one member of a circle that somebody looks at.
 package struct WakeAnswer: Equatable, Sendable {
     /// The member's number.
     package var person: Int
