@@ -1,6 +1,5 @@
-/// Who is whose company, kept as people change so that nobody is searched for: of each circle, and of
-/// each region, how many are active and who they are as long as it is one. Source: N3,
-/// F33.
+/// The company of people, kept as they change so that nobody is searched for: of each circle, and
+/// of each region, how many are active and who they are as long as it is one. Source: N3, F33.
 ///
 /// A circle is told by its number in the table of sets of circles, where it stands as a set of one.
 struct CircleCrowds: Sendable {
@@ -57,7 +56,8 @@ struct CircleCrowds: Sendable {
         Self.count(&circles, circle, number, step)
     }
 
-    /// The same of a region.
+    /// Counts somebody who is active in a region, or (`step` −1) no longer, and returns who was
+    /// alone there and is not any more, or the reverse.
     mutating func count(_ number: Int, region: UInt32, _ step: Int) -> Int? {
         Self.count(&regions, region, number, step)
     }

@@ -1,4 +1,4 @@
-/// Who is to be erased.
+/// The person who is to be erased.
 package enum ErasedPerson: Equatable, Sendable {
     /// By their id, as it is asked for.
     case id([UInt8])
@@ -21,7 +21,7 @@ package enum ErasedPerson: Equatable, Sendable {
 /// F17.
 package struct Erasures: Sendable {
     struct Entry: Sendable {
-        /// When it was last asked for.
+        /// The instant at which it was last asked for.
         var at: RunningTime
         /// The journal's row of the first asking: the erasure's number.
         var row: Int64

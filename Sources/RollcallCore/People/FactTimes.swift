@@ -10,7 +10,7 @@ struct FactSet: OptionSet, Sendable {
     static var versions: FactSet { FactSet(at: 5) }
     static var battery: FactSet { FactSet(at: 6) }
     static var telemetry: FactSet { FactSet(at: 7) }
-    /// What the backend last told of the duty state, for its 60 s of precedence.
+    /// The duty state that the backend last told, for its 60 s of precedence.
     static var dutyByBackend: FactSet { FactSet(at: 8) }
     static var all: FactSet { FactSet(rawValue: allBits) }
     /// The bits of `all`.
@@ -28,8 +28,8 @@ struct FactSet: OptionSet, Sendable {
     var place: Int { rawValue.trailingZeroBitCount / 2 }
 }
 
-/// When a fact was told: for which instant, and by which batch, to decide between two that tell for
-/// the same instant. Source: I2.
+/// The time of a fact: for which instant it was told, and by which batch, to decide between two
+/// that tell for the same instant. Source: I2.
 struct FactTime: Equatable, Sendable {
     /// Marks a sequence of which only the low bits are kept.
     private static let large: UInt32 = 1 << 31
@@ -43,7 +43,7 @@ struct FactTime: Equatable, Sendable {
     /// the same millisecond are not a thousand million updates apart.
     var sequence: UInt32 = 0
 
-    /// What nobody told.
+    /// The time of a fact that nobody told.
     init() {}
 
     init(at: WatchedTime, sequence: UInt32) {
@@ -51,7 +51,8 @@ struct FactTime: Equatable, Sendable {
         self.sequence = sequence
     }
 
-    /// What a batch, or the backend, told for an instant; nil and −1 are no sequence.
+    /// The time of a fact that a batch, or the backend, told for an instant; nil and −1 are no
+    /// sequence.
     init(at: WatchedTime, by sequence: Int64?) {
         self.at = at
         guard let sequence, sequence >= 0 else { return }
@@ -71,12 +72,12 @@ struct FactTime: Equatable, Sendable {
     }
 }
 
-/// When each fact was told, one by one: for the few whose facts were told at more times than
+/// The times of all facts, one by one: for the few whose facts were told at more times than
 /// `FactTimes` has room for.
 struct FactTable: Equatable, Sendable {
     private var times = InlineArray<9, FactTime>(repeating: FactTime())
 
-    /// When the fact at a place was told.
+    /// The time at which the fact at a place was told.
     subscript(place: Int) -> FactTime {
         get { times[place] }
         set { times[place] = newValue }
@@ -95,7 +96,7 @@ struct FactTable: Equatable, Sendable {
     }
 }
 
-/// When each fact about a person was last told: what is older does not change it.
+/// The times at which each fact about a person was last told: what is older does not change it.
 ///
 /// Most of them are told together, with every batch, the others when somebody is enrolled. So three
 /// times are kept, and for each fact which of them is its own; who needs more has a table aside, in
@@ -104,7 +105,7 @@ struct FactTimes: Sendable {
     private static let slots = 3
     /// Set if there is a table aside.
     private static let asideMark: UInt32 = 1 << 31
-    /// What is added to an instant to make it a natural number: some 557 years.
+    /// The span that is added to an instant to make it a natural number: some 557 years.
     private static let bias: Int64 = 1 << 44
 
     private var sequences = InlineArray<3, UInt32>(repeating: 0)
@@ -115,7 +116,7 @@ struct FactTimes: Sendable {
     /// True if some facts stand in a table aside.
     var hasAside: Bool { slotOfFact & Self.asideMark != 0 }
 
-    /// When a fact was told; nil if it stands aside or was never told.
+    /// Returns when a fact was told; nil if it stands aside or was never told.
     @inline(__always)
     func time(_ fact: FactSet) -> FactTime? {
         let slot = Int(slotOfFact >> UInt32(fact.place * 2) & 3)
@@ -249,7 +250,7 @@ struct FactTimes: Sendable {
         return table
     }
 
-    /// The same as `table`, and what of it stands aside.
+    /// The times of `table`, and those of it that stand aside.
     init(_ table: FactTable, _ aside: inout FactTable?) {
         aside = nil
         var rest = FactSet.all
@@ -264,12 +265,12 @@ struct FactTimes: Sendable {
         }
     }
 
-    /// What was told of nobody.
+    /// The times of a person of whom nothing was told.
     init() {}
 }
 
 extension SideTable<FactTable> {
-    /// When a fact about person `number`, who has these times, was last told.
+    /// Returns when a fact about person `number`, who has these times, was last told.
     @inline(__always)
     func time(_ fact: FactSet, _ times: FactTimes, _ number: Int) -> FactTime {
         if let time = times.time(fact) { return time }

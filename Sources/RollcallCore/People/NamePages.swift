@@ -8,7 +8,7 @@ package struct NamePages: RandomAccessCollection, Sendable {
     /// Dead bytes of a page that are worth its being written anew.
     private static let deadMin = 1024
 
-    /// Where a name stands in its page.
+    /// The place of a name in its page.
     private struct Place {
         var start: UInt32
         var count: UInt32
@@ -35,14 +35,14 @@ package struct NamePages: RandomAccessCollection, Sendable {
         read(number) { name in name.withUnsafeBufferPointer { Array($0) } }
     }
 
-    /// What `body` makes of the name of a number below `count`, where it stands.
+    /// Returns what `body` makes of the name of a number below `count`, where it stands.
     @inline(__always)
     func read<Result>(_ number: Int, _ body: (Span<UInt8>) -> Result) -> Result {
         let bytes = pages[number / Self.pageSize].bytes
         return body(bytes.span.extracting(range(number)))
     }
 
-    /// Where a name stands in its page.
+    /// Returns the range of a name in its page.
     @inline(__always)
     private func range(_ number: Int) -> Range<Int> {
         let place = pages[number / Self.pageSize].places[number % Self.pageSize]

@@ -191,8 +191,9 @@ package struct NameTable: Sendable {
 
     // MARK: - Invariants
 
-    /// What does not hold of the table, in words: every number is in use, kept or free. Before an
-    /// instant closes (`isUnclosed`), a number may also be one that somebody has just left.
+    /// Returns, in words, what does not hold of the table: every number is in use, kept or free.
+    /// Before an instant closes (`isUnclosed`), a number may also be one that somebody has just
+    /// left.
     func brokenInvariants(
         _ table: String, isUnclosed: Bool, isKept: (UInt32) -> Bool
     ) -> [String] {

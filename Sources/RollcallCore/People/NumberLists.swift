@@ -5,7 +5,7 @@
 /// are chained by their first number and taken again.
 struct NumberLists: Sendable {
     private struct List {
-        /// Where its block begins.
+        /// The place at which its block begins.
         var start: UInt32 = 0
         var count: UInt32 = 0
     }

@@ -1,4 +1,4 @@
-/// What the watch knows of one person: numbers and places only, so that a page of them is copied
+/// The watch's knowledge of one person: numbers and places only, so that a page of them is copied
 /// as plain memory (J5). What few people have lives in the engine's side tables.
 package struct Responder: Sendable {
     // Fields stand by their size, the largest first: a hole between two would be there a million
@@ -13,7 +13,7 @@ package struct Responder: Sendable {
     var darkFrom = WatchedTime.distantFuture
     package var degradedDeadline = WatchedTime.distantFuture
     package var offlineDeadline = WatchedTime.distantFuture
-    /// What multiplies the thresholds: as of the last contact, 1 before any (L4, F19).
+    /// The factor that multiplies the thresholds: as of the last contact, 1 before any (L4, F19).
     package var factor = 1.0
     /// The install, and the one range received from it; empty while `lowest` is above `highest`.
     package var installID: UInt64 = 0
@@ -24,11 +24,12 @@ package struct Responder: Sendable {
 
     // MARK: Four bytes
 
-    /// Where the id stands in the roster's bytes; an erased person has none.
+    /// The place of the id in the roster's bytes; an erased person has none.
     package var idOffset: UInt32 = 0
     package var region: UInt32 = 0
     package var circles: UInt32 = 0
-    /// When each fact was last told, and by which batch (F15); see `Engine.factAsides`.
+    /// The times at which each fact was last told, and by which batch (F15); see
+    /// `Engine.factAsides`.
     var factTimes = FactTimes()
 
     // MARK: Six bytes
@@ -40,16 +41,16 @@ package struct Responder: Sendable {
     /// The newest location's instant by the wall, for display and intervals.
     @CompactInstant package var lastLocationAt = Timestamp.distantPast
     @CompactInstant package var newestCapturedAt = Timestamp.distantPast
-    /// When the last contact was folded: what is shown is confirmed only by one after the last
-    /// blindness (L11).
+    /// The instant at which the last contact was folded: what is shown is confirmed only by one
+    /// after the last blindness (L11).
     @CompactInstant package var contactFolded = RunningTime.distantPast
     @CompactInstant package var activeSince = WatchedTime.distantPast
-    /// When the last grace was granted to this person: deadlines count from there at the earliest.
-    /// Who is OFFLINE when one is granted gets none (B5).
+    /// The instant at which the last grace was granted to this person: deadlines count from there
+    /// at the earliest. Who is OFFLINE when one is granted gets none (B5).
     @CompactInstant package var grace = WatchedTime.distantPast
-    /// When the status last became OFFLINE, from which L10 counts.
+    /// The instant at which the status last became OFFLINE, from which L10 counts.
     @CompactInstant package var offlineSince = WatchedTime.distantPast
-    /// When the last batch that told an empty queue was received (F25).
+    /// The instant at which the last batch that told an empty queue was received (F25).
     @CompactInstant var emptyQueueAt = WatchedTime.distantPast
     /// The person's newest row in the journal (J7).
     @CompactNumber package var lastRow: Int64 = 0
@@ -81,7 +82,7 @@ package struct Responder: Sendable {
     /// True if some contact ever was.
     package var wasHeard: Bool { lastContact > .distantPast }
 
-    /// Why the person is not expected; nil if they are active. Source: L1.
+    /// The reason why the person is not expected; nil if they are active. Source: L1.
     package var notExpected: NotExpected? {
         if isRetired { return .retired }
         if isForgotten { return .forgotten }
@@ -103,7 +104,7 @@ package struct Responder: Sendable {
 }
 
 extension Responder {
-    /// What is true of a person, a bit each.
+    /// The marks that are true of a person, a bit each.
     private struct Marks: OptionSet, Sendable {
         var rawValue: UInt16 = 0
 

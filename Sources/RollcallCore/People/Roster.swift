@@ -116,7 +116,7 @@ package struct Roster: Sendable {
         NumberSlots.hash(idBytes.span.extracting(idRange(pages, number)).bytes)
     }
 
-    /// Where a person's id stands; nothing else of them is read.
+    /// Returns the range of a person's id; nothing else of them is read.
     @inline(__always)
     private static func idRange(
         _ pages: [ContiguousArray<Responder>], _ number: Int

@@ -1,4 +1,4 @@
-/// How a roster comes. Source: I11.
+/// The terms on which a roster comes. Source: I11.
 package struct RosterTerms: Equatable, Sendable {
     /// True if it may retire more than half of the active.
     package var allowsShrink: Bool
@@ -15,7 +15,7 @@ package struct RosterTerms: Equatable, Sendable {
     }
 }
 
-/// Why a roster, or a part of one, is refused.
+/// The reason why a roster, or a part of one, is refused.
 package enum RosterFault: Equatable, Sendable {
     /// It would retire so many of so many active: a failed query must not switch the watch off.
     case shrinks(active: Int, retiring: Int)
@@ -61,7 +61,7 @@ package struct RosterParts: Sendable {
 
     struct Open: Sendable {
         var id: [UInt8]
-        /// Who stood in the parts so far.
+        /// The people who stood in the parts so far.
         var named = NumberSet()
         var lastPart: RunningTime
     }
@@ -82,7 +82,7 @@ package struct RosterParts: Sendable {
         return ended.last { $0.id == hash }
     }
 
-    /// Who stood in the earlier parts.
+    /// Returns the people who stood in the earlier parts.
     func named(_ id: [UInt8]) -> NumberSet? { open.first { $0.id == id }?.named }
 
     /// A part with more to follow has named some people.

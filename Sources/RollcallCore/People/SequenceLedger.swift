@@ -63,7 +63,7 @@ package struct Install: Equatable, Sendable {
     }
 }
 
-/// What was received from one person's phones: their last installs. Source: I1, I3.
+/// The sequences received from one person's phones: their last installs. Source: I1, I3.
 package struct SequenceLedger: Equatable, Sendable {
     /// Installs remembered at most.
     package static let installsMax = 4

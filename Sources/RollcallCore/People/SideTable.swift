@@ -1,4 +1,4 @@
-/// What few people have, by their numbers.
+/// Values that few people have, by their numbers.
 ///
 /// It stands in pages like the roster, so that a checkpoint can hold on to the pages of one instant
 /// while the watch goes on (J5): a dictionary would be copied whole, at a million entries
@@ -91,7 +91,7 @@ struct SideTable<Value: Sendable>: Sendable {
         return (page, isThere ? index : nil)
     }
 
-    /// Where `place` stands, or would.
+    /// Returns the index at which `place` stands, or would.
     private static func index(of place: UInt8, in page: Page) -> Int {
         var low = 0
         var high = page.count

@@ -27,7 +27,7 @@ struct SixBytes: Equatable, Sendable {
 /// nearest inside.
 @propertyWrapper
 package struct CompactInstant<Time: Instant>: Sendable {
-    /// What is added to an instant to make it a natural number.
+    /// The span that is added to an instant to make it a natural number.
     private static var bias: Int64 { 1 << 44 }
     private static var past: UInt64 { 0 }
     private static var future: UInt64 { SixBytes.max }

@@ -1,7 +1,7 @@
 /// One update of a batch. Source: I9.
 package struct Update: Equatable, Sendable {
     package var sequence: Int64
-    /// When the phone took the fix, as it says itself; nil is no location (F6).
+    /// The instant at which the phone took the fix, as it says itself; nil is no location (F6).
     package var capturedAt: Timestamp?
     /// True for a last known position sent anew.
     package var isCached: Bool

@@ -1,4 +1,4 @@
-/// What the watch believes of an active responder.
+/// The status of an active responder, as the watch believes it.
 ///
 ///     UNKNOWN ──contact──► ONLINE ──late──► DEGRADED ──missing──► OFFLINE
 ///        │                   ▲                 │                     │
@@ -29,7 +29,7 @@ package enum Status: UInt8, CaseIterable, Comparable, Sendable {
     }
 }
 
-/// What made a status change. Source: L9, F21.
+/// The origin of a status change. Source: L9, F21.
 package enum Origin: UInt8, CaseIterable, Sendable {
     /// A batch arrived.
     case contact = 0
@@ -54,7 +54,7 @@ package enum Origin: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// What a responder is up to, by their own or the backend's word.
+/// The duty state of a responder, by their own or the backend's word.
 package enum DutyState: UInt8, CaseIterable, Sendable {
     /// Nobody has said yet.
     case none = 0
@@ -108,8 +108,8 @@ package enum Platform: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// Why somebody is not expected. The first that holds, in this order, is the one that is told.
-/// Source: L1, L10.
+/// The reason why somebody is not expected. The first that holds, in this order, is the one that is
+/// told. Source: L1, L10.
 package enum NotExpected: UInt8, CaseIterable, Sendable {
     case retired = 0
     case forgotten = 1
@@ -129,7 +129,7 @@ package enum NotExpected: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// Why the watch is blind. Source: B1, F5.
+/// The reason why the watch is blind. Source: B1, F5.
 package enum BlindReason: UInt8, CaseIterable, Sendable {
     /// All declared sources are missing (B2).
     case heartbeat = 0
@@ -154,7 +154,7 @@ package enum BlindReason: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// What became of an update. Source: I1.
+/// The outcome of an update. Source: I1.
 package enum UpdateOutcome: UInt8, CaseIterable, Sendable {
     case accepted = 0
     case duplicate = 1
@@ -177,11 +177,11 @@ package struct TelemetryField: Sendable {
     package let name: StaticString
     /// The values by raw number; the first is `unknown`, the last `other`.
     package let values: [StaticString]
-    /// Where the value stands in `Telemetry`.
+    /// The value of the field in `Telemetry`.
     package let value: @Sendable (Telemetry) -> UInt8
 }
 
-/// What a phone says about itself with a batch, taken as a whole (F15).
+/// The telemetry that a phone tells of itself with a batch, taken as a whole (F15).
 package struct Telemetry: Hashable, Sendable {
     /// Updates waiting in the phone's queue; `queueDepthUnknown` when not told.
     package var queueDepth: UInt32 = queueDepthUnknown
