@@ -8,7 +8,8 @@ package enum DecisionLine {
         append(decision, id: { engine.roster.id($0) }, to: &output)
     }
 
-    /// The same of people whose ids `id` knows by their numbers.
+    /// Appends one line and its line feed, about people whose ids `id` knows by their numbers;
+    /// nothing for what a replay does not print.
     package static func append(
         _ decision: Decision, id: (Int) -> ArraySlice<UInt8>, to output: inout [UInt8]
     ) {

@@ -118,8 +118,8 @@ package enum EventLine {
         return true
     }
 
-    /// What is left of items about people who were erased: where they stood, and whether they took
-    /// a number.
+    /// Appends what is left of items about people who were erased: where they stood, and whether
+    /// they took a number.
     private static func erased(_ items: [Item?], _ output: inout [UInt8]) {
         var isFirst = true
         for (index, item) in items.enumerated() {

@@ -18,7 +18,8 @@ enum ItemText {
         return isWhole
     }
 
-    /// What stands for a push token in a file that travels: two are equal if the tokens were.
+    /// Returns the text that stands for a push token in a file that travels: two are equal if the
+    /// tokens were.
     static func token(_ hash: UInt64) -> [UInt8] { HexText.bytes(hash) }
 
     /// `StableHash` of what stands for the token of this hash; 0 stays 0, which is none.

@@ -1,23 +1,23 @@
-/// Why a replay ends before its file does.
+/// The error that ends a replay before its file does.
 package struct ReplayError: Error, Equatable, Sendable {
     /// The line, from 1.
     package var line: Int
-    /// What is wrong with it.
+    /// The fault of the line.
     package var message: String
 }
 
 /// An engine that is driven in virtual time by the steps of a replay: the very engine that runs live.
 package struct ReplayRun: Sendable {
     package private(set) var engine: Engine
-    /// What decides whatever the steps say; nil for what they say.
+    /// The policy that decides whatever the steps say; nil for what they say.
     private let fixed: Policy?
-    /// What becomes of the policies that the steps say; nil for nothing.
+    /// The change that is made to the policies that the steps say; nil for none.
     private let adapt: (@Sendable (Policy) -> Policy)?
     private var last: RunningTime?
     private var isEnded = false
     /// The engine's number of each person, by the place of their name; -1 while nobody asked.
     private var numbers: ContiguousArray<Int32> = []
-    /// What is said of batches that are taken the short way; nobody reads it.
+    /// The receipt of batches that are taken the short way; nobody reads it.
     private var receipt = Receipt()
 
     /// A run that decides by `policy`, from end to end if `isFixed`, else until the steps say
@@ -171,6 +171,7 @@ package struct Replay {
     }
 
     /// Folds one line (without its line feed) and appends what it made the engine decide.
+    /// - Throws: `ReplayError` if the line is not JSON, is none of a replay, or may not stand here.
     package mutating func fold(
         _ bytes: [UInt8], to output: inout [UInt8]
     ) throws(ReplayError) {

@@ -3,7 +3,7 @@
 /// Both are sequences of lines; they are compared in order, each as soon as both are known. The
 /// first difference ends it. Source: V7.
 package struct ReplayCheck {
-    /// What kind a decision is.
+    /// The kind of a decision.
     package enum Kind: Int, CaseIterable, Sendable {
         case transition = 0
         case gap = 1
@@ -13,7 +13,7 @@ package struct ReplayCheck {
         case skew = 5
     }
 
-    /// Where the two part.
+    /// The place at which the two part.
     package struct Difference: Equatable, Sendable {
         /// The turn that holds the stored line, or the last one before the other; 0 before any.
         package var turn: Int64
@@ -60,6 +60,7 @@ package struct ReplayCheck {
     package var hasErased: Bool { reader.hasErased }
 
     /// Folds one line (without its line feed) and compares what can be compared.
+    /// - Throws: `ReplayError` if the line is not JSON, is none of a replay, or may not stand here.
     package mutating func fold(_ bytes: [UInt8]) throws(ReplayError) {
         guard difference == nil, let step = try reader.read(bytes) else { return }
         if case .state = step { isExport = true }
@@ -139,7 +140,7 @@ extension ReplayCheck.Kind {
         }
     }
 
-    /// What is counted, in words.
+    /// The word for what is counted.
     package var word: StaticString {
         switch self {
         case .transition: "transitions"

@@ -6,11 +6,11 @@ package struct ReplayChunk: Sendable {
         let at: RunningTime
         /// The person's place among the names that were met.
         let name: Int
-        /// Who sent it, as a place in `sources`.
+        /// The source that sent it, as a place in `sources`.
         let source: Int
     }
 
-    /// Where a step stands.
+    /// The place of a step.
     enum Place {
         case batch(Int)
         case other(Int)

@@ -2,14 +2,14 @@
 struct ReplayLine {
     var at: Timestamp?
     var kind = ""
-    /// Who sent it; `default` without one (F10).
+    /// The source that sent it; `default` without one (F10).
     var source = EventSource.standard
     var terms = RosterTerms()
-    /// What is left of items about people who were erased, and where it stands among the others.
+    /// The rest of items about people who were erased, and where each stands among the others.
     var erased: [(index: Int, enrols: Bool)] = []
-    /// Where the body stands in the line.
+    /// The range of the body in the line.
     var body: Range<Int>?
-    /// What the body says, if the kind that stands before it says that it is items.
+    /// The items of the body, if the kind that stands before it says that it is items.
     var items: ItemList?
 
     init(_ bytes: Span<UInt8>) throws(JSONError) {
@@ -50,7 +50,7 @@ struct ReplayLine {
         try cursor.finish(bytes)
     }
 
-    /// What the items are, if the line is nothing but items; each is told alone, as a rule.
+    /// The kind of the items, if the line is nothing but items; each is told alone, as a rule.
     var itemKind: ItemKind? {
         switch kind {
         case "batch": .batch
@@ -111,7 +111,7 @@ package struct ReplayBody {
     package var state: String?
     package var count: Int?
     package var isRestored = false
-    /// When the request was sent (D10).
+    /// The instant at which the request was sent (D10).
     package var sentAt = SentAt.untold
     /// Of a push that came to its end (`outcome`).
     var push: Int64?
@@ -126,6 +126,7 @@ package struct ReplayBody {
     var people: [Int]?
 
     /// Reads `bytes[range]`, an object; without a range there is nothing to read.
+    /// - Throws: `JSONError` if it is no JSON object.
     package init(_ bytes: Span<UInt8>, _ range: Range<Int>?) throws(JSONError) {
         guard let range else { return }
         var cursor = JSONCursor(range: range, depthMax: 64)

@@ -1,4 +1,4 @@
-/// What a line of a replay asks for.
+/// The step that a line of a replay asks for.
 package enum ReplayStep: Sendable {
     /// The watch goes on from this state.
     /// Indirect, or every step of a long list would be as large as an engine.
@@ -28,7 +28,7 @@ package struct ReplayReader {
     private var line = 0
     private var last: RunningTime?
     private var steps = Milliseconds(0)
-    /// What the line that was read last says of a turn; nil if it was another kind of line.
+    /// The facts of a turn in the line that was read last; nil if it was another kind of line.
     private(set) var turn: TurnLine?
     /// True once something is left out because somebody was erased.
     private(set) var hasErased = false
@@ -39,6 +39,8 @@ package struct ReplayReader {
     }
 
     /// Reads one line (without its line feed); nil for one that is blank.
+    /// - Throws: `ReplayError` if the line is not JSON, has no time, is of an unknown kind or with
+    ///   a body of a wrong form, or may not stand where it does.
     package mutating func read(_ bytes: [UInt8]) throws(ReplayError) -> ReplayStep? {
         line += 1
         var cursor = JSONCursor(range: 0..<bytes.count, depthMax: 64)
@@ -79,8 +81,9 @@ package struct ReplayReader {
         return .event(event, at: instant)
     }
 
-    /// A clean stop was seen: only `start` and `end` may follow, and what the last turn tells of
-    /// itself.
+    /// Reads a line behind a clean stop: only `start` and `end` may follow, and what the last turn
+    /// tells of itself.
+    /// - Throws: `ReplayError` if another line follows, or its body cannot be read.
     private mutating func afterStop(
         _ parsed: ReplayLine, _ at: Timestamp, _ bytes: [UInt8]
     ) throws(ReplayError) -> ReplayStep {
@@ -93,7 +96,9 @@ package struct ReplayReader {
         return try step(parsed, at, bytes)
     }
 
-    /// The state that everything begins with.
+    /// Begins with the state that the first line holds.
+    /// - Throws: `ReplayError` if it is not the first line, or its state is missing, damaged or of
+    ///   a newer engine.
     private mutating func begin(
         _ parsed: ReplayLine, _ bytes: [UInt8]
     ) throws(ReplayError) -> ReplayStep {
@@ -134,7 +139,8 @@ package struct ReplayReader {
 
     // MARK: - Events
 
-    /// The event of a line; nil if the line changes nothing.
+    /// Returns the event of a line; nil if the line changes nothing.
+    /// - Throws: `ReplayError` if the kind is unknown or the body cannot be read.
     private func event(_ line: ReplayLine, _ bytes: [UInt8]) throws(ReplayError) -> Event? {
         if let kind = line.itemKind {
             return .items(try items(kind, line, bytes), source: line.source)
@@ -216,7 +222,8 @@ package struct ReplayReader {
         }
     }
 
-    /// The end of a push.
+    /// Returns the end of a push.
+    /// - Throws: `ReplayError` if the body does not name person, kind and outcome.
     private func end(_ push: Int64, _ body: ReplayBody) throws(ReplayError) -> Event {
         guard let person = body.person,
             let kind = PushKind.allCases.first(where: { "\($0.word)" == body.kind }),
@@ -235,7 +242,8 @@ package struct ReplayReader {
         return try with(line.erased, try scan(kind, line, bytes).items)
     }
 
-    /// The items with what is left of those about people who were erased, in its places.
+    /// Returns the items with what is left of those about people who were erased, in its places.
+    /// - Throws: `ReplayError` if such a place lies beyond the items.
     private func with(
         _ erased: [(index: Int, enrols: Bool)], _ items: ItemList
     ) throws(ReplayError) -> ItemList {

@@ -22,7 +22,7 @@ package enum StateLine {
         JSONWriter.raw("}\n", to: &output)
     }
 
-    /// Why a line's state cannot be used.
+    /// The reason why a line's state cannot be used.
     enum Fault: Error {
         case notJSON(JSONError)
         /// It was written by rules that we do not know.
@@ -30,7 +30,8 @@ package enum StateLine {
         case damaged
     }
 
-    /// The engine of the body that stands at `bytes[range]`.
+    /// Returns the engine of the body that stands at `bytes[range]`.
+    /// - Throws: `Fault` if the body is not JSON, was written by a newer engine, or is damaged.
     static func engine(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Fault) -> Engine {
         var version = Engine.version
         var slices: [JSONCursor.StringToken] = []

@@ -29,6 +29,7 @@ package struct TurnLine: Equatable, Sendable {
     }
 
     /// Reads the body that stands at `bytes[range]`.
+    /// - Throws: `JSONError` if it is no JSON object.
     init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(JSONError) {
         var cursor = JSONCursor(range: range, depthMax: 64)
         try cursor.open(UInt8(ascii: "{"), bytes)
@@ -50,7 +51,8 @@ package struct TurnLine: Equatable, Sendable {
         try cursor.finish(bytes)
     }
 
-    /// The elements of an array, each as the bytes that it has.
+    /// Returns the elements of an array, each as the bytes that it has.
+    /// - Throws: `JSONError` if no array comes next, or one that is not JSON.
     private static func lines(
         _ cursor: inout JSONCursor, _ bytes: Span<UInt8>
     ) throws(JSONError) -> [[UInt8]] {
