@@ -1,4 +1,4 @@
-/// When each person next falls due, by number.
+/// The instants at which each person next falls due, by number.
 ///
 /// A page of people has one entry in a queue, not later than the earliest of them. It stays where it
 /// is while its people move on, which they do with every batch, and is put back when it is reached:
@@ -7,13 +7,13 @@ struct DueTimes: Sendable {
     private static let pageSize = 256
 
     private var pages: [ContiguousArray<WatchedTime>] = []
-    /// When each page is looked at next.
+    /// The instants at which each page is looked at next.
     private var alarms: [WatchedTime] = []
     private var queue = DeadlineQueue<WatchedTime>()
     /// The page whose alarm is known to be the earliest of its people; -1 for none.
     private var exact = -1
 
-    /// When a person falls due; the distant future for somebody who never does.
+    /// The instant at which a person falls due; the distant future for somebody who never does.
     subscript(number: Int) -> WatchedTime {
         let page = number / Self.pageSize
         return page < pages.count ? pages[page][number % Self.pageSize] : .distantFuture
@@ -82,7 +82,8 @@ struct DueTimes: Sendable {
         return numbers
     }
 
-    /// The same of one page; returns when the others there fall due first.
+    /// Takes those of one page who are due by `now`, and returns when the others there fall due
+    /// first.
     private mutating func take(
         until now: WatchedTime, _ page: Int, _ numbers: inout [Int]
     ) -> WatchedTime {
