@@ -3,7 +3,7 @@
 /// Times are the wall's. A spell of the present settings is also called a gap: it is the
 /// yardstick that other settings are held against.
 package struct LateSpell: Equatable, Sendable {
-    /// What ended it.
+    /// The event that ended a spell.
     package enum Ending: UInt8, Equatable, Sendable {
         /// They were heard again, by us or by the server.
         case contact
@@ -17,11 +17,12 @@ package struct LateSpell: Equatable, Sendable {
 
     /// The person's number.
     package var number: Int
-    /// When they were heard last, or became expected if that is later; nil if nobody knows.
+    /// The instant at which they were heard last, or became expected if that is later; nil if
+    /// nobody knows.
     package var silentFrom: Timestamp?
-    /// When they were first shown as late.
+    /// The instant at which they were first shown as late.
     package var lateAt: Timestamp
-    /// When they were first shown as OFFLINE; nil if they were not.
+    /// The instant at which they were first shown as OFFLINE; nil if they were not.
     package var offlineAt: Timestamp?
     package var end = Timestamp.distantFuture
     package var ending = Ending.data
@@ -37,13 +38,13 @@ package struct LateSpell: Equatable, Sendable {
         return max(Milliseconds(0), offlineAt - silentFrom)
     }
 
-    /// How much of `other` it covers.
+    /// Returns how much of `other` it covers.
     func overlap(_ other: LateSpell) -> Milliseconds {
         max(Milliseconds(0), min(end, other.end) - max(lateAt, other.lateAt))
     }
 }
 
-/// What became of a time that somebody was OFFLINE.
+/// The fate of a time that somebody was OFFLINE.
 package enum OfflineFate: Equatable, Sendable {
     /// They were heard again soon: a false alarm.
     case healed
@@ -58,7 +59,7 @@ package enum OfflineFate: Equatable, Sendable {
 }
 
 extension LateSpell {
-    /// What became of its OFFLINE; nil if it had none.
+    /// Returns the fate of its OFFLINE; nil if it had none.
     package func fate(healsWithin span: Milliseconds) -> OfflineFate? {
         guard let offlineAt else { return nil }
         if isBlind { return .unseen }

@@ -1,4 +1,4 @@
-/// What things cost that a setting brings about, in units of one false alarm.
+/// The costs of what a setting brings about, in units of one false alarm.
 package struct TuneWeights: Equatable, Sendable {
     /// An OFFLINE that heals by itself.
     package var falseAlarm = 1.0
@@ -17,9 +17,9 @@ package struct TuneOutcome: Equatable, Sendable {
     package var counts: TuneCounts
     package var figures: TuneComparison.Figures
     package var watched: Milliseconds
-    /// See `Policy.longestOnDuty`.
+    /// The longest that somebody on duty can be silent before they are OFFLINE.
     package var longestOnDuty: Milliseconds
-    /// See `TuneRun.isMisfit`.
+    /// True if the steps brought a policy in which these settings make no sense.
     package var isMisfit = false
 
     /// An outcome of what a run counted.
@@ -47,7 +47,7 @@ package struct TuneOutcome: Equatable, Sendable {
     /// A count as so many a day; 0 of nothing seen.
     package func daily(_ count: Int) -> Double { days > 0 ? Double(count) / days : 0 }
 
-    /// What it costs in a day.
+    /// Returns the cost of a day.
     package func cost(_ weights: TuneWeights) -> Double {
         guard days > 0 else { return 0 }
         let gaps =
@@ -62,7 +62,7 @@ package struct TuneOutcome: Equatable, Sendable {
     }
 }
 
-/// Why a setting is never advised, however cheap it is.
+/// The reason why a setting is never advised, however cheap it is.
 package enum TuneObjection: Equatable, Sendable {
     /// In a policy of the history it makes no sense.
     case misfit
@@ -76,7 +76,7 @@ package enum TuneObjection: Equatable, Sendable {
     case rings(Double)
 }
 
-/// Why the present setting is to be kept.
+/// The reason why the present setting is to be kept.
 package enum TuneKeep: Equatable, Sendable {
     /// Less was watched than `TuneAdvice.watchedMin`.
     case short(Milliseconds)
@@ -92,7 +92,7 @@ package enum TuneKeep: Equatable, Sendable {
     case unjudged
 }
 
-/// What to do about one setting, or several that are changed together.
+/// The advice about one setting, or several that are changed together.
 package enum TuneAdvice: Equatable, Sendable {
     case keep(TuneKeep)
     /// Take the setting at this place; it saves this share of the cost.
@@ -135,7 +135,7 @@ package enum TuneAdvice: Equatable, Sendable {
         return saves < savesMin ? .keep(.small(saves)) : .take(sound.0, saves: saves)
     }
 
-    /// What speaks against a setting, whatever it costs; nil for nothing.
+    /// Returns what speaks against a setting, whatever it costs; nil for nothing.
     package static func objection(
         to outcome: TuneOutcome, _ present: TuneOutcome
     ) -> TuneObjection? {

@@ -3,7 +3,7 @@
 /// The yardstick does not move: it is the same gaps for every setting, so that one that looks
 /// away is not praised for what it does not see.
 package struct TuneComparison: Equatable, Sendable {
-    /// What came out of it.
+    /// The figures that come out of a comparison.
     package struct Figures: Equatable, Sendable {
         /// Gaps that lasted longer than a false alarm does.
         package var long = 0
@@ -35,7 +35,7 @@ package struct TuneComparison: Equatable, Sendable {
     /// Spells that ended and may lie in a gap that has not.
     private var kept: [Int: [LateSpell]] = [:]
 
-    /// See `TuneTally.init(healsWithin:)`.
+    /// A comparison for which an OFFLINE that ends within `healsWithin` was a false alarm.
     package init(healsWithin: Milliseconds) { self.healsWithin = healsWithin }
 
     /// Both tallies have taken the same steps: judges the gaps that ended in them. `ended` are the

@@ -1,4 +1,4 @@
-/// What is counted of one setting.
+/// The counts of one setting.
 package struct TuneCounts: Equatable, Sendable {
     /// Changes and alarms of the people of one duty state on one platform.
     package struct Cell: Equatable, Sendable {
@@ -28,13 +28,13 @@ package struct TuneCounts: Equatable, Sendable {
 
     /// The alerts of one name.
     package struct Pages: Equatable, Sendable {
-        /// How often it fired.
+        /// The number of times it fired.
         package var fired = 0
         /// Of these, those that were critical.
         package var critical = 0
         /// Of these, those that were over within the time in which a false alarm heals.
         package var short = 0
-        /// How long it fired, in all.
+        /// The time for which it fired, in all.
         package var firing = Milliseconds(0)
 
         package init() {}

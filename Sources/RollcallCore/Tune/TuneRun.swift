@@ -6,7 +6,7 @@ package struct TuneRun: Sendable {
     private let healsWithin: Milliseconds
     /// True once the steps brought a policy in which these settings make no sense.
     package private(set) var isMisfit = false
-    /// How often the steps brought another policy than the one before.
+    /// The number of times the steps brought another policy than the one before.
     package private(set) var policyChanges = 0
     private var told: Policy?
 
@@ -25,7 +25,7 @@ package struct TuneRun: Sendable {
     /// The settings that decide now.
     package var policy: Policy { run.engine.policy }
 
-    /// What the comparison with the present settings says.
+    /// The figures of the comparison with the present settings.
     package var figures: TuneComparison.Figures { comparison.figures }
 
     /// Takes the steps of a chunk.

@@ -5,7 +5,7 @@ package struct TuneTally: Equatable, Sendable {
     /// Pages kept for the comparison with others; what fires beyond is only counted.
     static let pagesMax = 100_000
 
-    /// What is remembered of a person.
+    /// The memory of a person.
     private struct Person: Equatable, Sendable {
         var activeAt = Timestamp.distantPast
         var silentFrom = Timestamp.distantPast
@@ -28,7 +28,7 @@ package struct TuneTally: Equatable, Sendable {
     private var firstWatched = WatchedTime.distantPast
     /// From the first instant to the last.
     package private(set) var span = Milliseconds(0)
-    /// How much of it we could see.
+    /// The part of the span that we could see.
     package private(set) var watched = Milliseconds(0)
 
     /// A tally for which an OFFLINE that ends within `healsWithin` was a false alarm.
