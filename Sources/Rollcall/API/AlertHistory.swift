@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Which firings a question is about.
+/// The firings that a question is about.
 struct AlertHistoryQuery: Sendable {
     /// Firings without a `limit`.
     static let limitStandard = 50
@@ -13,7 +13,8 @@ struct AlertHistoryQuery: Sendable {
     var before = Int64.max
     var limit = limitStandard
 
-    /// Reads a query. Errors: `ParameterError`.
+    /// Reads a query.
+    /// - Throws: `ParameterError` if a parameter is unknown or makes no sense.
     init(_ query: [(name: String, value: String)] = []) throws(ParameterError) {
         for (name, value) in query {
             switch name {
@@ -69,13 +70,15 @@ struct AlertHistory {
     private var found: [AlertIncident] = []
     /// Places in `found` of firings that were pending before, by what they are about.
     private var unpended: [AlertKey: Int] = [:]
-    /// What storms were told with, newest first, and those of which the first message was not found.
+    /// The messages that storms were told with, newest first, and those of which the first message
+    /// was not found.
     private var storms: [Int64: [(at: Timestamp, notice: Notice)]] = [:]
     private var stormsSought: Set<Int64> = []
     private var hasMore = false
     private var isTruncated = false
 
-    /// Answers a query.
+    /// Answers a query from the store.
+    /// - Throws: `StoreError` if the store cannot be read.
     static func answer(
         _ query: AlertHistoryQuery, _ present: HistoryPresent, _ work: HistoryWork
     ) throws(StoreError) -> HTTPResponse {
@@ -213,7 +216,9 @@ struct AlertHistory {
         return .json(AlertJSON.bytes(body))
     }
 
-    /// What became of the messages of the storms that told of what was found, oldest first (D11).
+    /// Returns what became of the messages of the storms that told of what was found, oldest first
+    /// (D11).
+    /// - Throws: `StoreError` if the store cannot be read.
     private func stormsTold() throws(StoreError) -> [Int64: [StormTold]] {
         var told: [Int64: [StormTold]] = [:]
         for (_, mute) in found.flatMap(\.mutes) {
@@ -314,8 +319,8 @@ struct AlertHistory {
         ])
     }
 
-    /// What became of a message that something fires: what was taken once is taken, else the latest
-    /// one says how it stands (D1).
+    /// Notes what became of a message that something fires: what was taken once is taken, else the
+    /// latest one says how it stands (D1).
     private static func note(
         _ targets: [NoticeFate.Target], of notice: Notice, _ fallback: Fallback?,
         _ at: Timestamp, in reaches: inout [Reach], storm: Int64 = 0

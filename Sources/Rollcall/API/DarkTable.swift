@@ -1,8 +1,8 @@
 import RollcallCore
 
-/// What dark time is asked for.
+/// The dark time that is asked for.
 struct DarkQuery: Sendable {
-    /// What dark time may be summed up by.
+    /// The keys by which dark time may be summed up.
     enum Key: CaseIterable, Sendable {
         case region, platform, responder, day
 
@@ -35,7 +35,9 @@ struct DarkQuery: Sendable {
     var after: Int64 = 0
     var limit = Router.limitStandard
 
-    /// Reads a query. Errors: `ParameterError`.
+    /// Reads a query.
+    /// - Throws: `ParameterError` if a parameter is unknown, makes no sense, or does not go with
+    ///   the others.
     init(_ query: [(name: String, value: String)] = []) throws(ParameterError) {
         var isPaged = false
         for (name, value) in query {
@@ -79,7 +81,7 @@ struct DarkQuery: Sendable {
 
 /// `GET /v1/dark`: daily rows summed up (C4).
 struct DarkTable {
-    /// What a row is about; what it is not summed up by stays as it is here.
+    /// The key of a row; what it is not summed up by stays as it is here.
     private struct Key: Hashable {
         var day: Int64 = -1
         var responder: Int64 = 0
@@ -90,7 +92,7 @@ struct DarkTable {
     private struct Row {
         var contact = Milliseconds(0)
         var location = Milliseconds(0)
-        /// Who had any, each once.
+        /// The people who had any, each once.
         var people: Set<Int64> = []
 
         mutating func add(_ row: DarkRow) {
@@ -110,7 +112,8 @@ struct DarkTable {
     /// The last person of a page that is not the last one.
     private var next: Int64?
 
-    /// Answers a query; `person` is the one that it names.
+    /// Answers a query from the store; `person` is the one that it names.
+    /// - Throws: `StoreError` if the store cannot be read.
     static func answer(
         _ query: DarkQuery, _ person: HistoryPerson?, _ present: HistoryPresent,
         _ work: HistoryWork
@@ -171,7 +174,9 @@ struct DarkTable {
         }
     }
 
-    /// The next people behind a number: of each day so many that the first ones are complete.
+    /// Sums up the next people behind a number: of each day so many that the first ones are
+    /// complete.
+    /// - Throws: `StoreError` if the store cannot be read.
     private mutating func sumPage() throws(StoreError) {
         let first = query.after
         var found: [DarkRow] = []

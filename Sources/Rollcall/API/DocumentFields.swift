@@ -4,7 +4,7 @@ import RollcallCore
 struct DocumentFields {
     /// Those that are named: a few.
     private(set) var named: [UnknownField] = []
-    /// What is counted of them, and of names like a place.
+    /// The counts of them, and of names like a place.
     private(set) var figures = InputFigures()
 
     /// Looks at a body of which `known` may be in.
@@ -73,7 +73,7 @@ extension Router {
 }
 
 extension SilenceRequest {
-    /// What a body may say, in our words and in Alertmanager's.
+    /// The fields that a body may have, in our words and in Alertmanager's.
     static let fields = [
         "matchers", "ends_at", "duration", "author", "comment", "id", "starts_at", "endsAt",
         "createdBy", "startsAt",

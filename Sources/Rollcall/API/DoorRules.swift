@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Who is let in, judged by the head of a request. Source: V9.
+/// The rules for who is let in, judged by the head of a request. Source: V9.
 extension Router {
     /// The paths of the listener of its own, and what needs no token on any.
     private static let probes: Set<String> = ["/metrics", "/-/healthy", "/-/ready"]
@@ -47,8 +47,8 @@ extension Router {
         return nil
     }
 
-    /// What a token must open for this; nil where none is needed. What there is not counts as
-    /// reading, or as the most that there is.
+    /// Returns the scope that a token must open for this; nil where none is needed. What there is
+    /// not counts as reading, or as the most that there is.
     static func scope(_ method: String, _ path: String) -> Access.Scope? {
         if path == "/-/healthy" || path == "/-/ready" { return nil }
         switch (method, path) {
@@ -61,9 +61,9 @@ extension Router {
         }
     }
 
-    /// What a token must open for a whole request. What a source of its own may not do to all others
-    /// needs more than to write: to take everybody off the list but a few, and to switch off
-    /// somebody else's dead-man's switch.
+    /// Returns the scope that a token must open for a whole request. What a source of its own may
+    /// not do to all others needs more than to write: to take everybody off the list but a few, and
+    /// to switch off somebody else's dead-man's switch.
     private static func scope(_ request: HTTPRequest, of token: Access.Token?) -> Access.Scope? {
         switch (request.method, request.path) {
         case ("PUT", "/v1/responders")
@@ -115,7 +115,8 @@ extension Router {
                 + "web.external_url")
     }
 
-    /// The same for everybody, and both challenges: a browser asks for a password by the second.
+    /// The answer to everybody who shows no token that is known, with both challenges: a browser
+    /// asks for a password by the second.
     private static var noToken: HTTPResponse {
         .problem(
             401, "Unauthorized",
@@ -127,7 +128,7 @@ extension Router {
             ])
     }
 
-    /// What there is not.
+    /// The answer to a path that there is not.
     static var notFound: HTTPResponse {
         .problem(404, "Not Found", detail: "there is no such path")
     }

@@ -2,7 +2,8 @@ import RollcallCore
 
 /// The routes of drills: test alerts through the real path. Source: A11.
 extension Router {
-    /// How long a drill's receiver is waited for: the listener's watchdog would come next.
+    /// The time for which a drill's receiver is waited for: the listener's watchdog would come
+    /// next.
     private static var drillPatience: Milliseconds { Milliseconds(4000) }
 
     /// Answers `POST /v1/drill`: waits for the receiver.
@@ -40,7 +41,7 @@ extension Router {
         }
     }
 
-    /// What became of a drill: 202 as long as its end is not known.
+    /// Answers with what became of a drill: 202 as long as its end is not known.
     private static func drill(_ fate: NoticeFate?) -> HTTPResponse {
         guard let fate, fate.notice.kind == .fired,
             fate.notice.members.contains(where: { $0.name == .rollcallDrill })

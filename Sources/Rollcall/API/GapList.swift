@@ -6,10 +6,11 @@ struct GapList {
     private let present: HistoryPresent
     private let work: HistoryWork
     private var found: [(responder: Int64, report: GapReport)] = []
-    /// Where the next page begins; nil at the end.
+    /// The place at which the next page begins; nil at the end.
     private var next: (place: Int64, number: Int64)?
 
-    /// Answers a query; `person` is the one it names.
+    /// Answers a query from the store; `person` is the one it names.
+    /// - Throws: `StoreError` if the store cannot be read.
     static func answer(
         _ query: GapQuery, _ person: HistoryPerson?, _ present: HistoryPresent,
         _ work: HistoryWork
@@ -29,6 +30,7 @@ struct GapList {
     }
 
     /// Goes through everybody's gaps in the order of their opening.
+    /// - Throws: `StoreError` if the store cannot be read.
     private mutating func scan() throws(StoreError) {
         var place = GapPlace(until: query.until)
         if let after = query.after {
@@ -51,6 +53,7 @@ struct GapList {
 
     /// Walks back through one person's decisions: their gaps are told of there, one after the
     /// other.
+    /// - Throws: `StoreError` if the store cannot be read.
     private mutating func walk(_ person: HistoryPerson) throws(StoreError) {
         var decision = query.after?.place ?? person.lastDecision
         var below = query.after?.number ?? .max

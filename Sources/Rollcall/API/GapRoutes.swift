@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Which gaps a question is about.
+/// The gaps that a question is about.
 struct GapQuery: Sendable {
     /// Whether a gap is over. A person may be back while the verdict is still to come.
     enum State: String, CaseIterable, Sendable {
@@ -10,7 +10,7 @@ struct GapQuery: Sendable {
         var word: StaticString { self == .open ? "open" : "closed" }
     }
 
-    /// What gaps may be counted by.
+    /// The keys by which gaps may be counted.
     enum Key: CaseIterable, Sendable {
         case cause, verdict, region, platform
 
@@ -33,13 +33,15 @@ struct GapQuery: Sendable {
     var responder: [UInt8]?
     var since: Timestamp?
     var until: Timestamp?
-    /// Where a page begins: a time of opening or a decision, and a gap's number.
+    /// The place at which a page begins: a time of opening or a decision, and a gap's number.
     var after: (place: Int64, number: Int64)?
     var limit = Router.limitStandard
-    /// What to count by; empty for a list.
+    /// The keys to count by; empty for a list.
     var by: [Key] = []
 
-    /// Reads a query. Errors: `ParameterError`.
+    /// Reads a query.
+    /// - Throws: `ParameterError` if a parameter is unknown or makes no sense, or `by` goes with a
+    ///   page.
     init(_ query: [(name: String, value: String)] = []) throws(ParameterError) {
         var isPaged = false
         for (name, value) in query {
@@ -147,13 +149,13 @@ extension Router {
         }
     }
 
-    /// What is answered of an id that nobody has.
+    /// The answer about an id that nobody has.
     static var nobody: HTTPResponse {
         .problem(404, "Not Found", detail: "nobody has this id")
     }
 }
 
-/// Where a person's history begins, going back.
+/// The place at which a person's history begins, going back.
 struct HistoryPerson: Sendable {
     /// Their number + 1.
     let responder: Int64

@@ -22,7 +22,7 @@ struct GapTable {
         }
     }
 
-    /// What a row is about; what it is not counted by stays as it is here.
+    /// The key of a row; what it is not counted by stays as it is here.
     private struct Key {
         var cause = GapCause.unexplained
         var verdict: GapVerdict?
@@ -51,7 +51,7 @@ struct GapTable {
     private let work: HistoryWork
     private let countsBy: (cause: Bool, verdict: Bool, platform: Bool, region: Bool)
     private var rows: [Row] = []
-    /// Where the row of a key stands, by the key's index; −1 for none.
+    /// The place of a key's row, by the key's index; −1 for none.
     private var places: [Int32] = []
     private var regions = RegionNames()
     private var looked = 0
@@ -60,7 +60,8 @@ struct GapTable {
     /// There was more to count over.
     private var hasStopped = false
 
-    /// Answers a query; `person` is the one it names.
+    /// Answers a query from the store; `person` is the one it names.
+    /// - Throws: `StoreError` if the store cannot be read.
     static func answer(
         _ query: GapQuery, _ person: HistoryPerson?, _ present: HistoryPresent,
         _ work: HistoryWork
@@ -101,6 +102,7 @@ struct GapTable {
     }
 
     /// Counts by the times of opening; false if there are too many for that.
+    /// - Throws: `StoreError` if the store cannot be read.
     private mutating func scanOpened() throws(StoreError) -> Bool {
         var place = GapPlace(until: query.until)
         var isEnd = false

@@ -3,7 +3,8 @@ import Logging
 import RollcallCore
 import Synchronization
 
-/// What one question of history may cost at most; what is left is told by `next` or `truncated`.
+/// The limits of the work for one question of history; what is left is told by `next` or
+/// `truncated`.
 package struct HistoryLimits: Sendable {
     /// Gaps looked at for one page.
     var gapsListed = 200_000
@@ -22,20 +23,21 @@ package struct HistoryLimits: Sendable {
     var samplesLookedAt = 50_000
     /// Decisions about nobody that are looked at for its blind windows, and windows told of.
     var decisionsAboutNobody = 200_000
-    /// See `decisionsAboutNobody`.
+    /// Blind windows at most; see `decisionsAboutNobody`.
     var blindWindows = 1000
-    /// How long one question is worked at.
+    /// The time that one question is worked at.
     var time = Duration.seconds(2)
-    /// How long a question waits before it gets a 503: the listener's watchdog would come next.
+    /// The time that a question waits before it gets a 503: the listener's watchdog would come
+    /// next.
     var patience = Duration.seconds(3)
-    /// How long the keeper is waited for: it answers between two turns.
+    /// The time that the keeper is waited for: it answers between two turns.
     var keeperPatience = Milliseconds.seconds(1)
 
     /// The limits of the product.
     package init() {}
 }
 
-/// What a question of history needs to know of the present.
+/// The facts of the present that a question of history needs to know.
 struct HistoryPresent: Sendable {
     /// The clocks as of the question.
     let watch: Watch
@@ -77,8 +79,8 @@ struct HistoryWork {
         }
     }
 
-    /// How far the news of firings has come, by what is on its way now; nil if the keeper does not
-    /// answer.
+    /// Returns how far the news of firings has come, by what is on its way now; nil if the keeper
+    /// does not answer.
     func reaches(of incidents: [Int64]) -> [Int64: [Reach]]? {
         if incidents.isEmpty { return [:] }
         return asked { view in

@@ -1,14 +1,15 @@
 import RollcallCore
 
-/// Which entries of the nudge ledger a question is about.
+/// The entries of the nudge ledger that a question is about.
 struct NudgeQuery: Sendable {
     var responder: [UInt8]?
     var choice: NudgeJSON.Choice?
-    /// Where a page begins: a decision's number.
+    /// The place at which a page begins: a decision's number.
     var after: Int64?
     var limit = Router.limitStandard
 
-    /// Reads a query. Errors: `ParameterError`.
+    /// Reads a query.
+    /// - Throws: `ParameterError` if a parameter is unknown or makes no sense.
     init(_ query: [(name: String, value: String)] = []) throws(ParameterError) {
         for (name, value) in query {
             switch name {
@@ -43,10 +44,11 @@ struct NudgeLedger {
     private let work: HistoryWork
     private var found: [Entry] = []
     private var followed: [Int64: NudgeWords.Followed] = [:]
-    /// Where the next page begins; nil at the end.
+    /// The place at which the next page begins; nil at the end.
     private var next: Int64?
 
-    /// Answers a query; `person` is the one it names.
+    /// Answers a query from the store; `person` is the one it names.
+    /// - Throws: `StoreError` if the store cannot be read.
     static func answer(
         _ query: NudgeQuery, _ person: HistoryPerson?, _ present: HistoryPresent,
         _ standing: NudgeStanding, _ work: HistoryWork
@@ -69,6 +71,7 @@ struct NudgeLedger {
     // MARK: - Reading
 
     /// Goes back through everybody's entries, before the one where the page begins.
+    /// - Throws: `StoreError` if the store cannot be read.
     private mutating func scan() throws(StoreError) {
         var id = query.after ?? .max
         var looked = 0
@@ -84,6 +87,7 @@ struct NudgeLedger {
     }
 
     /// Walks back through one person's decisions, from the one where the page begins.
+    /// - Throws: `StoreError` if the store cannot be read.
     private mutating func walk(_ person: HistoryPerson) throws(StoreError) {
         var id = query.after ?? person.lastDecision
         var looked = 0
@@ -116,7 +120,8 @@ struct NudgeLedger {
         found.append(Entry(id: row.id, responder: row.responder, at: at, report: report))
     }
 
-    /// What followed the first of a page is told on the page before.
+    /// Looks for what followed the first nudges of a page, which is told on the page before.
+    /// - Throws: `StoreError` if the store cannot be read.
     private mutating func lookAhead() throws(StoreError) {
         guard var id = query.after else { return }
         var open = Set(found.filter(\.isSent).map(\.report.number))

@@ -82,7 +82,8 @@ enum OpenAPI {
         ]
     }
 
-    /// Who may do this: a token of the scope by either scheme, or anybody where there are none.
+    /// Returns who may do this: a token of the scope by either scheme, or anybody where there are
+    /// none.
     ///
     /// OpenAPI 3.1.0 §4.8.30: "For other security scheme types, the array MAY contain a list of
     /// role names which are required for the execution".
@@ -96,7 +97,7 @@ enum OpenAPI {
 
     // MARK: - Operations
 
-    /// What an operation is for.
+    /// The purpose of an operation.
     enum Tag: String {
         case writes, answers, operation
     }

@@ -1,4 +1,4 @@
-/// What the document shows of alerts.
+/// The document's samples of alerts.
 extension OpenAPI.Samples {
     private static let labels: JSONTree = [
         "alertname": "NoOnlineResponders", "region": "north", "severity": "critical",

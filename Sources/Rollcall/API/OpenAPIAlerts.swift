@@ -74,7 +74,7 @@ extension OpenAPI {
         return ["parameters": [reference("parameters", "number")], "get": show, "delete": end]
     }
 
-    /// What is answered about a drill.
+    /// The answer about a drill.
     private static let drilled: JSONTree = [
         "200": answer("Its end.", schema("Drill"), example: Samples.drill),
         "202": answer(

@@ -136,7 +136,7 @@ extension OpenAPI {
             reportedMembers)
     }
 
-    /// What a phone says of itself.
+    /// The members that a phone tells of itself.
     static var reportedMembers: JSONTree {
         var members: [JSONTree.Member] = Telemetry.fields.map { field in
             let told = Array(field.values.dropFirst())

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What is told of the past: gaps, dark time, timelines. Source: Contract/Gaps, V5.
+/// The operations that tell of the past: gaps, dark time, timelines. Source: Contract/Gaps, V5.
 extension OpenAPI {
     // MARK: - Operations
 
@@ -336,7 +336,7 @@ extension OpenAPI {
             ])
     }
 
-    /// What both phones and backends tell.
+    /// The members that both phones and backends tell.
     private static var toldMembers: JSONTree {
         [
             "duty_state": schema("DutyState"), "region": schema("Name"),

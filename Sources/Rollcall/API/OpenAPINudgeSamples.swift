@@ -1,4 +1,4 @@
-/// What the document shows of nudges.
+/// The document's samples of nudges.
 extension OpenAPI.Samples {
     private static let standing: JSONTree = [
         "mode": "live", "sink": "webhook", "frozen_until": nil, "watching": true,

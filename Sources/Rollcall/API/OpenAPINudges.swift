@@ -73,7 +73,7 @@ extension OpenAPI {
     private static let reason = words(NudgeReason.allCases.map(\.word))
     private static let followed = words(NudgeOutcome.allCases.map(\.word))
 
-    /// How nudges stand, beside what is asked for.
+    /// The standing of nudges, beside what is asked for.
     private static var standing: JSONTree {
         [
             "mode": words(NudgeRules.Mode.allCases.map(\.word)),

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What several operations share: parameters, bodies, header fields and failures.
+/// The parts that several operations share: parameters, bodies, header fields and failures.
 extension OpenAPI {
     // MARK: - Parameters
 

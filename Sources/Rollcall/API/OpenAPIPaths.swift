@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What can be done with each resource.
+/// The operations of each resource.
 extension OpenAPI {
     /// The path item of a resource.
     static func item(_ resource: Resource) -> JSONTree {

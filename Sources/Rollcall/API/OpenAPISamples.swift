@@ -1,4 +1,4 @@
-/// What the document shows: sent to a server, and answered by one.
+/// The document's samples: sent to a server, and answered by one.
 extension OpenAPI {
     enum Samples {
         static let batch: JSONTree = [

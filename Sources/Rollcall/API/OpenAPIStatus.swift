@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// How the fleet and the watch stand at this moment. Source: V5.
+/// The operations that tell how the fleet and the watch stand at this moment. Source: V5.
 extension OpenAPI {
     // MARK: - Operations
 

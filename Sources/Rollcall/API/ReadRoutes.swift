@@ -12,7 +12,7 @@ extension Router {
 
     // MARK: - People
 
-    /// Who a list is to hold.
+    /// The people whom a list is to hold.
     private struct Filter: Sendable {
         var status: Status?
         var reachable: Reachable?
@@ -21,7 +21,8 @@ extension Router {
         var after: [UInt8]?
         var limit = limitStandard
 
-        /// Nil and the reason if a parameter makes no sense.
+        /// Reads a query.
+        /// - Throws: `ParameterError` if a parameter is unknown or makes no sense.
         init(_ query: [(name: String, value: String)]) throws(ParameterError) {
             for (name, value) in query {
                 switch name {

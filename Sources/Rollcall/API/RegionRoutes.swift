@@ -23,7 +23,7 @@ extension Router {
     }
 }
 
-/// Which regions a question is about.
+/// The regions that a question is about.
 struct RegionQuery: Sendable {
     /// The region that the page before ended with.
     var after: [UInt8]?
@@ -34,7 +34,8 @@ struct RegionQuery: Sendable {
 
     private init() {}
 
-    /// Reads a query. Errors: `ParameterError`.
+    /// Reads a query.
+    /// - Throws: `ParameterError` if a parameter is unknown or makes no sense.
     init(_ query: [(name: String, value: String)]) throws(ParameterError) {
         for (name, value) in query {
             switch name {

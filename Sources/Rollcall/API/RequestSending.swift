@@ -1,21 +1,22 @@
 import RollcallCore
 
-/// When a client says that it sent a request: in the body, else in the header. Source: D10.
+/// The instant at which a client says that it sent a request: in the body, else in the header.
+/// Source: D10.
 struct RequestSending {
     /// The field of the head that may say it.
     static let field = "Rollcall-Sent-At"
 
-    /// What counts: the body wins, also if it cannot be read.
+    /// The saying that counts: the body wins, also if it cannot be read.
     let said: SentAt
     private let isByHeader: Bool
 
-    /// What `request` says, whose body says `body`.
+    /// The saying of `request`, whose body says `body`.
     init(_ request: HTTPRequest, body: SentAt = .untold) {
         isByHeader = body == .untold
         said = isByHeader ? SentAt(field: request.sentAt) : body
     }
 
-    /// What is to be told of one that cannot be read; nil if there is nothing to tell.
+    /// The problem with one that cannot be read; nil if there is nothing to tell.
     var problem: ItemNote? {
         guard said == .unreadable else { return nil }
         return ItemNote(
@@ -23,7 +24,7 @@ struct RequestSending {
             detail: isByHeader ? "header \(Self.field): \(SentAt.fault)" : SentAt.fault)
     }
 
-    /// What of it is to be counted, where no scanner did.
+    /// The figures to be counted of it, where no scanner did.
     var figures: InputFigures {
         var input = InputFigures()
         if said == .unreadable { input.addProblem(.malformed) }

@@ -2,7 +2,7 @@ import RollcallCore
 
 /// Whole rosters, and erasures. Source: I11.
 extension Router {
-    /// How soon an erased person is out of the store, as promised.
+    /// The time within which an erased person is out of the store, as promised.
     static let erasedWithin = Milliseconds.seconds(600)
 
     // MARK: - Rosters
@@ -51,7 +51,7 @@ extension Router {
         return terms
     }
 
-    /// Why a roster was not taken.
+    /// Returns the answer to a roster that was not taken.
     static func refusal(_ fault: RosterFault) -> HTTPResponse {
         switch fault {
         case .shrinks(let active, let retiring):
@@ -103,10 +103,10 @@ extension Router {
         }
     }
 
-    /// What an erasure does not look into.
+    /// The texts that an erasure does not look into.
     static let keptByErasures = Array("authors and comments of silences".utf8)
 
-    /// How far an erasure is.
+    /// Answers with how far an erasure is.
     func showErasure(_ number: Int64, _ answer: @escaping Answer) {
         keeper.ask { view in
             guard let erasure = view.erasures[number] else {

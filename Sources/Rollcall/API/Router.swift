@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Where requests go. Source: V5.
+/// The router of requests to their routes. Source: V5.
 package struct Router: Sendable {
     /// Answers a request once, and tells what of its input is to be counted.
     typealias Answer = @Sendable (HTTPResponse, InputFigures) -> Void
@@ -169,7 +169,7 @@ package struct Router: Sendable {
         return response
     }
 
-    /// How a body of this content type is read; nil for one that is not.
+    /// Returns how a body of this content type is read; nil for one that is not.
     ///
     /// Without a type, and form-encoded as `curl -d` says it, it is JSON (I7).
     static func format(_ contentType: String?) -> BodyFormat? {

@@ -8,11 +8,11 @@ import Synchronization
 /// 200 ms, the scraper gets the last copy, which is renewed every second while anybody scrapes and
 /// tells its age. Source: J8, §13 D1.
 final class ScrapeDesk: Sendable {
-    /// How long the keeper may take.
+    /// The time that the keeper may take.
     private static let patience = Duration.milliseconds(200)
-    /// How often the copy is renewed.
+    /// The interval at which the copy is renewed.
     private static let renewEvery = Duration.seconds(1)
-    /// How long after the last scrape that goes on.
+    /// The time after the last scrape for which that goes on.
     private static let renewFor = Duration.seconds(120)
 
     private struct Waiting: Sendable {

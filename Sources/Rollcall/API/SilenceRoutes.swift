@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What somebody asks for with `POST /v1/silences`. Source: A7.
+/// The silence that somebody asks for with `POST /v1/silences`. Source: A7.
 struct SilenceRequest {
     /// Bytes of an author at most.
     static let authorMax = ItemScanner.nameBytesMax
@@ -11,7 +11,7 @@ struct SilenceRequest {
     /// So much later than we another clock may be.
     static let skewMax = Milliseconds.seconds(60)
 
-    /// Why it is not taken.
+    /// The reason why a request is not taken.
     struct Fault: Error, Equatable {
         let pointer: String
         let detail: String
@@ -23,7 +23,7 @@ struct SilenceRequest {
 
     let silence: Silence
 
-    /// Reads what somebody calls their request, so that the same again is no second one.
+    /// Reads the request's own name, by which a repeat is known. Throws `Fault` if it is none.
     private static func requestID(_ body: JSONTree) throws(Fault) -> [UInt8] {
         guard let id = body["id"], id != "", id != .null else { return [] }
         // A number is one of ours: as Alertmanager's clients mean it, that silence is to be changed.
@@ -37,8 +37,8 @@ struct SilenceRequest {
         return try Self.text(id, "/id", authorMax)
     }
 
-    /// The same for the same request and another for another, also while a `duration` counts from
-    /// another now (FNV-1a).
+    /// Returns one number for the same request and another for another, also while a `duration`
+    /// counts from another now (FNV-1a).
     private static func fingerprint(_ silence: Silence, _ body: JSONTree) -> Int64 {
         var parts = silence.matchers.map { Array(MatcherText.text($0).utf8) }
         parts += [silence.author, silence.comment]
@@ -52,8 +52,8 @@ struct SilenceRequest {
         return Int64(bitPattern: hash)
     }
 
-    /// Reads a body at `now`. What Alertmanager calls otherwise (`endsAt`, `createdBy`) is taken
-    /// too.
+    /// Reads a body at `now`, also in Alertmanager's words (`endsAt`, `createdBy`). Throws `Fault`
+    /// if it is no object, or a field of it is missing or wrong.
     init(_ body: JSONTree, now: Timestamp) throws(Fault) {
         guard case .object = body else { throw Fault(pointer: "", detail: "an object expected") }
         let requestID = try Self.requestID(body)
@@ -77,7 +77,8 @@ struct SilenceRequest {
         self.silence = silence
     }
 
-    /// `isRepeatable` tells that it may be the same again, of which the end may have passed.
+    /// Reads the end, which may have passed if `isRepeatable`: it may be the same again. Throws
+    /// `Fault` if there is none, or two, or it is out of range.
     private static func end(
         _ body: JSONTree, _ now: Timestamp, isRepeatable: Bool
     ) throws(Fault) -> Timestamp {
@@ -165,7 +166,7 @@ struct SilenceRequest {
         return matchers
     }
 
-    /// A text, or an object as Alertmanager has it.
+    /// Reads a matcher: a text, or Alertmanager's object. Throws `Fault` if it is none.
     private static func matcher(
         _ entry: JSONTree, _ pointer: String
     ) throws(Fault) -> LabelMatcher {
@@ -323,7 +324,7 @@ extension Router {
 
     // MARK: - Writes of admins
 
-    /// Why a body is not taken.
+    /// The reason why a body is not taken.
     struct BodyFault: Error {
         let detail: String
         /// True if a text looks like coordinates.
@@ -338,7 +339,7 @@ extension Router {
     /// tree costs a hundred times what the scanner's items cost.
     static let documentBytesMax = 64 << 10
 
-    /// What is answered to a document that is too large; nil for one that is read.
+    /// Returns the answer to a document that is too large; nil for one that is read.
     static func bulk(_ request: HTTPRequest) -> HTTPResponse? {
         guard request.body.count > documentBytesMax else { return nil }
         return .problem(
@@ -369,7 +370,7 @@ extension Router {
         write(event, request, answer, then: then)
     }
 
-    /// What is answered to a body that is no JSON.
+    /// Returns the answer to a body that is no JSON.
     static func notJSON(_ error: JSONError) -> HTTPResponse {
         .problem(
             400, "Bad Request", detail: "not JSON: \(error.message) at byte \(error.offset)")

@@ -1,12 +1,12 @@
 import RollcallCore
 
-/// What of a silence was probably not meant: a name that nobody has mutes nothing, and whoever
-/// relies on it is paged all the same. Source: A7; D7.
+/// The things about a silence that were probably not meant: a name that nobody has mutes nothing,
+/// and whoever relies on it is paged all the same. Source: A7; D7.
 struct SilenceWarnings {
     /// Warnings at most.
     static let countMax = 10
 
-    /// What is odd, in the order of the matchers; then whether anything is muted.
+    /// The warnings, in the order of the matchers; then whether anything is muted.
     private(set) var texts: [String] = []
 
     /// Looks at `silence` as `engine` stands.

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Which stretch of the fleet's past a question is about, and how closely.
+/// The stretch of the fleet's past that a question is about, and how closely.
 struct StatusHistoryQuery: Sendable {
     /// Steps of one answer at most.
     static let samplesMax: Int64 = 1500
@@ -10,14 +10,16 @@ struct StatusHistoryQuery: Sendable {
     static let stepRange: ClosedRange<Int64> = 60_000...86_400_000
     /// The stretch without a `since`.
     static let spanStandard = Milliseconds.seconds(12 * 3600)
-    /// What is chosen from without a `step`, in minutes: whole parts of an hour or a day.
+    /// The steps chosen from without a `step`, in minutes: whole parts of an hour or a day.
     private static let steps: [Int64] = [1, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440]
 
     let since: Timestamp
     let until: Timestamp
     let step: Milliseconds
 
-    /// Reads a query that is asked `now`. Errors: `ParameterError`.
+    /// Reads a query that is asked `now`.
+    /// - Throws: `ParameterError` if a parameter is unknown or makes no sense, the stretch is
+    ///   empty, or it has too many steps.
     init(
         _ query: [(name: String, value: String)], now: Timestamp
     ) throws(ParameterError) {
@@ -56,7 +58,7 @@ struct StatusHistoryQuery: Sendable {
 
     private static func count(_ span: Int64, _ step: Int64) -> Int64 { (span + step - 1) / step }
 
-    /// How many steps the stretch has.
+    /// The number of steps of the stretch.
     var count: Int64 { Self.count((until - since).count, step.count) }
 }
 
@@ -98,7 +100,8 @@ struct StatusHistory {
     private var windows: [Window] = []
     private var isTruncated = false
 
-    /// Answers a query.
+    /// Answers a query from the store.
+    /// - Throws: `StoreError` if the store cannot be read.
     static func answer(
         _ query: StatusHistoryQuery, _ present: HistoryPresent, _ work: HistoryWork
     ) throws(StoreError) -> HTTPResponse {
@@ -116,7 +119,9 @@ struct StatusHistory {
 
     // MARK: - Reading
 
-    /// Windows are told of when they end; those that are open the keeper knows.
+    /// Reads the windows of blindness, which are told of when they end; those that are open the
+    /// keeper knows.
+    /// - Throws: `StoreError` if the store cannot be read.
     private mutating func readWindows() throws(StoreError) {
         for reason in BlindReason.allCases {
             guard let onset = present.watch.open[Int(reason.rawValue)] else { continue }

@@ -2,8 +2,8 @@ import RollcallCore
 
 /// The routes of the page for people. Source: V4.
 extension Router {
-    /// What a browser may do with the page: run and draw its own files, ask its own server, and
-    /// nothing else. There are no inline scripts or styles, and no text may become markup.
+    /// The rights of the page in a browser: to run and draw its own files, to ask its own server,
+    /// and nothing else. There are no inline scripts or styles, and no text may become markup.
     private static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
         "img-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",

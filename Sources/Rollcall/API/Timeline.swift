@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Which part of a person's timeline is asked for.
+/// The part of a person's timeline that is asked for.
 struct TimelineQuery: Sendable {
     /// Events without a `limit`.
     static let limitStandard = 200
@@ -10,10 +10,11 @@ struct TimelineQuery: Sendable {
     var limit = limitStandard
     /// False leaves the batches out.
     var hasContacts = true
-    /// Where the walks go on: a decision, a row, a decision about blindness.
+    /// The place at which the walks go on: a decision, a row, a decision about blindness.
     var after: TimelinePlace?
 
-    /// Reads a query. Errors: `ParameterError`.
+    /// Reads a query.
+    /// - Throws: `ParameterError` if a parameter is unknown or makes no sense.
     init(_ query: [(name: String, value: String)] = []) throws(ParameterError) {
         for (name, value) in query {
             switch (name, value) {
@@ -34,7 +35,7 @@ struct TimelineQuery: Sendable {
     }
 }
 
-/// Where the walks back through a timeline stand; 0 at their ends.
+/// The places of the walks back through a timeline; 0 at their ends.
 struct TimelinePlace: Sendable {
     var decision: Int64
     var row: Int64
@@ -49,7 +50,7 @@ struct Timeline {
     private struct Head {
         let turn: Int64
         let event: [UInt8]
-        /// Where the walk goes on behind it.
+        /// The place at which the walk goes on behind it.
         let next: Int64
         /// The decision's number; 0 for a row.
         var id: Int64 = 0
@@ -69,7 +70,8 @@ struct Timeline {
     private var events: [[UInt8]] = []
     private var looked = 0
 
-    /// Answers a query about `person`, who has this id.
+    /// Answers a query about `person`, who has this id, from the store.
+    /// - Throws: `StoreError` if the store cannot be read.
     static func answer(
         _ query: TimelineQuery, _ id: [UInt8], _ person: HistoryPerson,
         _ present: HistoryPresent, _ work: HistoryWork
@@ -95,6 +97,7 @@ struct Timeline {
     // MARK: - Reading
 
     /// Fills the page; true once nothing is left behind it.
+    /// - Throws: `StoreError` if the store cannot be read.
     private mutating func read() throws(StoreError) -> Bool {
         while events.count < query.limit {
             guard try fill() else { return false }
@@ -132,6 +135,7 @@ struct Timeline {
 
     /// Looks for the next event of each walk that has none; false if the question has had its work
     /// before.
+    /// - Throws: `StoreError` if the store cannot be read.
     private mutating func fill() throws(StoreError) -> Bool {
         while decision == nil, place.decision > 0 {
             guard goesOn else { return false }

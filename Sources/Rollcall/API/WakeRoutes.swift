@@ -1,21 +1,22 @@
 import RollcallCore
 
-/// What somebody tells with `POST /v1/wakes`: they look at a circle. Source: N9.
+/// The circle that somebody looks at, as they tell with `POST /v1/wakes`. Source: N9.
 struct WakeRequest: Equatable {
-    /// Why it is not taken.
+    /// The reason why a request is not taken.
     struct Fault: Error, Equatable {
         let detail: String
         /// True of a name that looks like coordinates: that is counted.
         var isPlace = false
     }
 
-    /// What a body may say.
+    /// The fields that a body may have.
     static let fields = ["circle", "viewer"]
 
     let circle: [UInt8]
     let viewer: [UInt8]
 
     /// Reads a body.
+    /// - Throws: `Fault` if it is no object, or a name in it is missing or wrong.
     init(_ body: JSONTree) throws(Fault) {
         guard case .object = body else { throw Fault(detail: "an object expected") }
         circle = try Self.name(body, "circle")
@@ -72,7 +73,7 @@ extension Router {
         }
     }
 
-    /// What of a request that brings no item cannot be read, if there is anything.
+    /// Returns what of a request that brings no item cannot be read, if there is anything.
     private static func problems(_ sending: RequestSending) -> JSONTree {
         guard let problem = sending.problem else { return [:] }
         let note: JSONTree = [
@@ -98,7 +99,7 @@ extension Router {
         ]
     }
 
-    /// Who is woken and who is not: who writes alone need not know who is in a circle.
+    /// Returns who is woken and who is not: who writes alone need not know who is in a circle.
     private static func members(_ receipt: Receipt, _ engine: Engine) -> JSONTree {
         var decisions: [JSONTree] = []
         for wake in receipt.wakes {

@@ -63,7 +63,7 @@ extension Router {
         request.query.contains { $0.name == "strict" && $0.value == "true" }
     }
 
-    /// What a heartbeat's body may say.
+    /// The fields that a heartbeat's body may have.
     private static var heartbeatFields: [String] { ["source", "every_seconds", "sent_at"] }
 
     /// Arms or disarms a source's dead-man's switch (B2).
@@ -184,8 +184,8 @@ extension Router {
             status: 422, headers: [("Content-Type", "application/problem+json")], body: body)
     }
 
-    /// What was left out of items that were taken, in the body's order: by the scanner, for want of
-    /// room, and for its age (P2).
+    /// Returns what was left out of items that were taken, in the body's order: by the scanner, for
+    /// want of room, and for its age (P2).
     private static func problems(_ scan: ScanResult, _ receipt: Receipt) -> [ItemNote] {
         guard !(receipt.namesRefused.isEmpty && receipt.aged.isEmpty) else { return scan.problems }
         let refused = receipt.namesRefused.map { item, kind in
@@ -275,8 +275,8 @@ extension Router {
 
     // MARK: - Sources
 
-    /// Who sends a write: `?source=NAME`, else whose token it came with, else `default` (
-    /// F10); nil if it is no name.
+    /// Returns the source of a write: `?source=NAME`, else whose token it came with, else `default`
+    /// (F10); nil if it is no name.
     func source(_ request: HTTPRequest) -> [UInt8]? {
         guard let named = request.query.first(where: { $0.name == "source" }) else {
             return holder(request)
