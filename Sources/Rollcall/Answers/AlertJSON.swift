@@ -68,7 +68,7 @@ enum AlertJSON {
         ]
     }
 
-    /// What is said of one that fires; of one that is pending only its title can be.
+    /// Returns the annotations of one that fires; of one that is pending only its title can be.
     private static func annotations(
         _ key: AlertKey, _ alert: Alert, _ labels: [Label], _ engine: Engine
     ) -> [Label] {
@@ -122,7 +122,7 @@ enum AlertJSON {
 
     // MARK: - Parts
 
-    /// What became of a message to one address, with every attempt.
+    /// Returns what became of a message to one address, with every attempt.
     static func target(_ target: NoticeFate.Target) -> JSONTree {
         [
             "target": .integer(Int64(target.target)), "state": word(target.state.word),
@@ -139,7 +139,7 @@ enum AlertJSON {
         ]
     }
 
-    /// Why somebody is not told.
+    /// Returns the reason why somebody is not told, as an object.
     static func reason(_ reason: MuteReason) -> JSONTree {
         switch reason {
         case .silence(let number): ["reason": "silence", "silence": .integer(number)]

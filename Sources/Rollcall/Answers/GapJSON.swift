@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What is told of one gap.
+/// The object that tells of one gap.
 enum GapJSON {
     /// Appends one gap's object, as of `watch`.
     static func append(

@@ -2,7 +2,7 @@ import RollcallCore
 
 /// Nudges as JSON. Source: N8.
 enum NudgeJSON {
-    /// What was decided, as entries of the ledger are asked for.
+    /// The decisions by which entries of the ledger are asked for.
     enum Choice: CaseIterable, Sendable {
         case send, hold, dryRun
 
@@ -62,7 +62,7 @@ enum NudgeJSON {
         return head.with(standing.tree).with(["as_of": AlertJSON.time(now)])
     }
 
-    /// What became of a push; null without one.
+    /// Returns what became of a push; null without one.
     static func push(_ fate: PushFate?) -> JSONTree {
         guard let fate else { return nil }
         return [

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// How nudges stand at this moment.
+/// The standing of nudges at this moment.
 struct NudgeStanding: Equatable, Sendable {
     let mode: NudgeRules.Mode
     let sink: NudgeRules.Sink

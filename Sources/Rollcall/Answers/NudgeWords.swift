@@ -1,14 +1,14 @@
 import RollcallCore
 
-/// What nudges are told by in plain words. Source: N8.
+/// The plain words by which nudges are told. Source: N8.
 enum NudgeWords {
-    /// What followed a nudge, and when that was known.
+    /// An outcome of a nudge, and when it was known.
     struct Followed: Equatable {
         let outcome: NudgeOutcome
         let at: Timestamp
     }
 
-    /// Why somebody is not nudged.
+    /// Returns the reason why somebody is not nudged, in words.
     static func reason(_ reason: NudgeReason) -> String {
         switch reason {
         case .offDuty: "they are not expected to share"
@@ -21,7 +21,7 @@ enum NudgeWords {
         }
     }
 
-    /// What followed a nudge; `later` is the time in between.
+    /// Returns what followed a nudge, in words; `later` is the time in between.
     static func outcome(_ outcome: NudgeOutcome, later: Milliseconds?) -> String {
         let within = within(later)
         return switch outcome {
@@ -33,7 +33,8 @@ enum NudgeWords {
         }
     }
 
-    /// How long it was waited for: half an hour, or less if the next nudge came before (N8, D7).
+    /// Returns how long it was waited for: half an hour, or less if the next nudge came before (N8,
+    /// D7).
     private static func within(_ later: Milliseconds?) -> String {
         guard let later, later.count < NudgeDesk.followedFor.count - 1000 else {
             return "within half an hour"

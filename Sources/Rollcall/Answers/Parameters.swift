@@ -1,13 +1,14 @@
 import RollcallCore
 
-/// Why a query makes no sense.
+/// The reason why a query makes no sense.
 struct ParameterError: Error {
     let detail: String
 }
 
 /// Reads the values of queries' parameters.
 enum Parameters {
-    /// A word of a closed set.
+    /// Reads a word of a closed set.
+    /// - Throws: `ParameterError` if it is none of `words`.
     static func word<Word>(
         _ name: String, _ value: String, _ words: [Word], _ text: (Word) -> StaticString
     ) throws(ParameterError) -> Word {
@@ -18,7 +19,8 @@ enum Parameters {
         return word
     }
 
-    /// A number in a range.
+    /// Reads a number in a range.
+    /// - Throws: `ParameterError` if it is no number, or beyond the range.
     static func number(
         _ name: String, _ value: String, _ range: ClosedRange<Int>
     ) throws(ParameterError) -> Int {
@@ -29,7 +31,8 @@ enum Parameters {
         return number
     }
 
-    /// A wall time: RFC 3339, or milliseconds since 1970.
+    /// Reads a wall time: RFC 3339, or milliseconds since 1970.
+    /// - Throws: `ParameterError` if it is neither.
     static func time(_ name: String, _ value: String) throws(ParameterError) -> Timestamp {
         if let milliseconds = Int64(value), (0...RFC3339.millisecondsMax).contains(milliseconds) {
             return Timestamp(milliseconds: milliseconds)
@@ -41,7 +44,8 @@ enum Parameters {
         return time
     }
 
-    /// A day, UTC, as the number of days since 1970.
+    /// Reads a day, UTC, as the number of days since 1970.
+    /// - Throws: `ParameterError` if it is no day such as 2026-11-21, or before 1970.
     static func day(_ name: String, _ value: String) throws(ParameterError) -> Int64 {
         let bytes = Array("\(value)T00:00:00Z".utf8)
         guard value.utf8.count == 10, let time = RFC3339.parse(bytes.span, 0..<bytes.count),
@@ -50,7 +54,8 @@ enum Parameters {
         return time.milliseconds / 86_400_000
     }
 
-    /// What a `next` consists of: numbers with dots between them.
+    /// Reads the numbers that a `next` consists of, with dots between them.
+    /// - Throws: `ParameterError` if they are not `count` numbers from 0 on.
     static func cursor(
         _ name: String, _ value: String, count: Int
     ) throws(ParameterError) -> [Int64] {
@@ -62,7 +67,8 @@ enum Parameters {
         return numbers
     }
 
-    /// Some of a set of words with commas between them, each once.
+    /// Reads some of a set of words with commas between them, each once.
+    /// - Throws: `ParameterError` if there is another word, one twice, or more than `max`.
     static func words<Word: Equatable>(
         _ name: String, _ value: String, _ words: [Word], max: Int, _ text: (Word) -> StaticString
     ) throws(ParameterError) -> [Word] {

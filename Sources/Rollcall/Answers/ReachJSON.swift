@@ -14,7 +14,7 @@ extension Unreached {
 }
 
 extension Unreached {
-    /// The same for people, on the page that has no JavaScript; nothing anybody sent is in it.
+    /// A sentence for people, on the page that has no JavaScript; nothing anybody sent is in it.
     var sentence: String? {
         guard let criticalSince else { return nil }
         let count = counts[.critical] ?? 0
@@ -26,7 +26,8 @@ extension Unreached {
 }
 
 extension KeeperView {
-    /// How far the news of an alert has come: an entry for each address that it was decided for.
+    /// Returns how far the news of an alert has come: an entry for each address that it was decided
+    /// for.
     func reaches(_ alert: Alert) -> [Reach] {
         let reaches = outbox.reach(of: alert.incident)
         return alert.told.flatMap { told in
@@ -56,7 +57,7 @@ extension KeeperView {
 }
 
 extension AlertJSON {
-    /// Who took the news, and when the first of their addresses did.
+    /// Returns who took the news, and when the first of their addresses did.
     static func told(_ reaches: [Reach]) -> JSONTree {
         var told: [(reach: Reach, at: Timestamp)] = []
         for reach in reaches {
@@ -102,7 +103,7 @@ extension AlertJSON {
 }
 
 extension Reach {
-    /// The same, of somebody who is told because `receiver` has not taken it (D3).
+    /// Returns the reach of somebody who is told because `receiver` has not taken it (D3).
     func fallback(of receiver: [UInt8]) -> Reach {
         var reach = self
         reach.fallbackOf = receiver

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What a path names: one table of everything that there is.
+/// The resource that a path names: one table of everything that there is.
 ///
 /// Who adds a case is asked by the compiler for its path, methods, label and its entry in the
 /// OpenAPI document. Source: V5.
@@ -80,7 +80,7 @@ enum Resource: CaseIterable, Sendable {
         }
     }
 
-    /// What can be done with it; `HEAD` goes wherever `GET` does.
+    /// The methods that it takes; `HEAD` goes wherever `GET` does.
     var methods: [String] {
         switch self {
         case .batches, .transitions, .wakes, .reload, .drills: ["POST"]
@@ -96,7 +96,7 @@ enum Resource: CaseIterable, Sendable {
         }
     }
 
-    /// How its requests are counted.
+    /// The route as which its requests are counted.
     var route: EdgeFigures.Route {
         switch self {
         case .batches: .batches
@@ -143,7 +143,7 @@ struct Target: Equatable, Sendable {
         var name: Substring = ""
     }
 
-    /// What it names.
+    /// The resource that it names.
     let resource: Resource
     /// Of a responder, and of what is below one: the id.
     private(set) var id: [UInt8] = []
@@ -152,7 +152,7 @@ struct Target: Equatable, Sendable {
     /// Of a file of the page: which one.
     private(set) var asset = Asset()
 
-    /// What `path` names; nil if there is no such thing.
+    /// The target that `path` names; nil if there is no such thing.
     init?(_ path: String) {
         if let resource = Self.fixed[path] {
             self.resource = resource

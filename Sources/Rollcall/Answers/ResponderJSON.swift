@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What is told about one person. Source: L11, §9.
+/// The object that tells about one person. Source: L11, §9.
 enum ResponderJSON {
     /// Appends one person's object.
     static func append(_ number: Int, _ engine: Engine, to body: inout [UInt8]) {
@@ -72,7 +72,7 @@ enum ResponderJSON {
         body.append(UInt8(ascii: "]"))
     }
 
-    /// What the phone last said of itself; what it did not say is left out.
+    /// Appends what the phone last said of itself; what it did not say is left out.
     private static func appendTelemetry(_ person: Responder, to body: inout [UInt8]) {
         var members: [UInt8] = []
         append(person.telemetry, to: &members)

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What is told about the watch itself.
+/// The object that tells about the watch itself.
 enum StatusJSON {
     /// Appends the object of `GET /v1/status`; `edge` knows how the settings were read.
     static func append(_ view: KeeperView, _ edge: EdgeFigures, to body: inout [UInt8]) {
@@ -115,7 +115,7 @@ enum StatusJSON {
         JSONWriter.integer(Int64(value), to: &body)
     }
 
-    /// Why the silent are silent, as of the same instant as their number (D7).
+    /// Appends why the silent are silent, as of the same instant as their number (D7).
     private static func appendGaps(_ gaps: OpenGaps, to body: inout [UInt8]) {
         JSONWriter.raw(",\"gaps\":{\"open\":", to: &body)
         JSONWriter.integer(Int64(gaps.all), to: &body)

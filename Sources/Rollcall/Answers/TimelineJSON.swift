@@ -37,7 +37,7 @@ enum TimelineJSON {
         return body
     }
 
-    /// What was told of the person, with its turn's wall time; nil for what tells nothing.
+    /// Returns what was told of the person, with its turn's wall time; nil for what tells nothing.
     static func event(_ item: Item, _ bytes: [UInt8], at: Timestamp) -> [UInt8]? {
         var body: [UInt8] = []
         switch item.kind {
@@ -117,7 +117,7 @@ enum TimelineJSON {
 
     // MARK: - Facts
 
-    /// What a batch said of the phone, as an object; none if it said nothing.
+    /// Appends what a batch said of the phone, as an object; none if it said nothing.
     private static func appendFacts(_ item: Item, _ bytes: [UInt8], to body: inout [UInt8]) {
         // Each member comes with a comma before it.
         var facts: [UInt8] = []
@@ -137,7 +137,7 @@ enum TimelineJSON {
         JSONWriter.raw("}", to: &body)
     }
 
-    /// What both phones and backends tell.
+    /// Appends what both phones and backends tell.
     private static func appendTold(_ item: Item, _ bytes: [UInt8], to body: inout [UInt8]) {
         if let duty = item.duty { ResponderJSON.word("duty_state", duty.word, to: &body) }
         name("region", item.region, bytes, to: &body)
