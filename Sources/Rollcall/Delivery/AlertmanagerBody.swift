@@ -48,6 +48,7 @@ enum AlertmanagerBody {
 }
 
 extension PageAlert {
-    /// When it ended; when it began if that is not known: then it is over in any case.
+    /// The instant at which it ended; that at which it began if that is not known: then it is over
+    /// in any case.
     var ended: Timestamp { endsAt ?? startsAt }
 }

@@ -1,8 +1,8 @@
 import RollcallCore
 
-/// What one attempt to deliver a message came to. Source: A9.
+/// The result of one attempt to deliver a message. Source: A9.
 package struct AttemptResult: Equatable, Sendable {
-    /// What follows from it.
+    /// The consequence of an attempt.
     package enum Kind: Equatable, Sendable {
         /// The receiver took it: 2xx.
         case delivered
@@ -16,9 +16,9 @@ package struct AttemptResult: Equatable, Sendable {
     package var kind: Kind
     /// The answer's; nil without a whole answer.
     package var status: Int?
-    /// What went wrong, for people: scheme, host and port of a URL at most, and no secret.
+    /// The error, for people: scheme, host and port of a URL at most, and no secret.
     package var error: String?
-    /// How long the receiver wants to be left alone, at most `retryAfterMax`.
+    /// The time that the receiver wants to be left alone, at most `retryAfterMax`.
     package var retryAfter: Milliseconds?
     /// False if nothing can have reached the receiver.
     package var mayHaveArrived: Bool

@@ -1,7 +1,7 @@
 import Foundation
 import RollcallCore
 
-/// What follows from an answer, or from there being none. Source: A9.
+/// The verdicts on answers, or on there being none. Source: A9.
 ///
 /// | | |
 /// |---|---|
@@ -14,7 +14,7 @@ enum AttemptVerdicts {
     /// Letters of a secret at least: shorter parts of a URL are no secrets, and would blot out words.
     private static let secretMin = 8
 
-    /// What an answer means; `place` is the part of the URL that may be shown.
+    /// Returns what an answer means; `place` is the part of the URL that may be shown.
     static func judge(
         _ answer: HTTPCallAnswer, of address: ReceiverAddress, from place: String, now: Timestamp
     ) -> AttemptResult {
@@ -36,7 +36,7 @@ enum AttemptVerdicts {
                 ? answer.retryAfter.flatMap { RetryAfter.span($0, now: now) } : nil)
     }
 
-    /// What it means that no whole answer came.
+    /// Returns what it means that no whole answer came.
     static func judge(_ error: HTTPCallError, of address: ReceiverAddress) -> AttemptResult {
         let text = PageWords.clipped("\(error)", bytesMax: AttemptResult.errorBytesMax)
         // The status line says it all, and nothing of the rest is used: but Slack's word.
@@ -69,8 +69,8 @@ enum AttemptVerdicts {
 
     // MARK: - The receiver's own words
 
-    /// Why, in its words, where its kind has a place for them. Nothing of a page of whoever stands
-    /// in between.
+    /// Returns the reason in the receiver's words, where its kind has a place for them. Nothing of
+    /// a page of whoever stands in between.
     private static func words(
         in answer: HTTPCallAnswer, of address: ReceiverAddress
     ) -> String {

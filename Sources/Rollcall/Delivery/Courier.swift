@@ -1,17 +1,17 @@
 import Logging
 import RollcallCore
 
-/// What a courier brings back.
+/// The report that a courier brings back.
 struct CourierReport: Sendable {
     let lane: LaneKey
     /// The notice's number; 0 for a refresh.
     let notice: Int64
-    /// Which attempt it was.
+    /// The number of the attempt.
     let attempt: Int
     let result: AttemptResult
     let beganAt: Timestamp
     let took: Milliseconds
-    /// What was carried.
+    /// The draft that was carried.
     let draft: PageDraft
 }
 

@@ -1,16 +1,16 @@
 import Logging
 import RollcallCore
 
-/// How messages get to their receivers, as far as the keeper has to know.
+/// The ways of messages to their receivers, as far as the keeper has to know them.
 package struct DeliveryWays: Sendable {
     /// Sends a message to an address' URL of a number; returns what came of it. Blocks its thread,
     /// and belongs to it.
     package typealias Send = (PageMessage, ReceiverAddress, _ target: Int, Timestamp) ->
         AttemptResult
 
-    /// How a receiver is reached now; nil if the settings do not say.
+    /// Returns how a receiver is reached now; nil if the settings do not say.
     package var address: @Sendable ([UInt8]) -> ReceiverAddress? = { _ in nil }
-    /// Where people reach us, for links; empty if that is not known.
+    /// Returns where people reach us, for links; empty if that is not known.
     package var externalURL: @Sendable () -> String = { "" }
     /// Makes what sends, on the thread that it belongs to.
     package var makeSend: @Sendable (Logger) -> Send = { log in
@@ -19,9 +19,9 @@ package struct DeliveryWays: Sendable {
     }
     package var times = OutboxTimes()
     package var pushTimes = PushTimes()
-    /// How long a stop leaves what is being sent to come back.
+    /// The time that a stop leaves what is being sent to come back.
     package var sendingLeaveMax = Milliseconds.seconds(2)
-    /// Who carries pushes to phones now; nil if the settings name nobody.
+    /// Returns who carries pushes to phones now; nil if the settings name nobody.
     package var pushSink: @Sendable () -> PushSink? = { nil }
     /// Makes what sends pushes, on the thread that it belongs to.
     package var makePushCaller: @Sendable (Logger) -> PushCalls = { _ in

@@ -1,6 +1,7 @@
 import RollcallCore
 
-/// What Expo's push service said. Source: Expo, "Push tickets", "Push receipts" and "Push errors".
+/// An answer of Expo's push service. Source: Expo, "Push tickets", "Push receipts" and "Push
+/// errors".
 struct ExpoAnswer {
     /// Bytes of a ticket's id at most; Expo's have 36.
     static let ticketBytesMax = 128
@@ -12,7 +13,8 @@ struct ExpoAnswer {
     /// Reads a body; what is no JSON says nothing.
     init(_ body: [UInt8]) { tree = try? JSONTree(reading: body) }
 
-    /// Why the whole request was refused; nil if it says nothing of that, or has answers as well.
+    /// The reason why the whole request was refused; nil if it says nothing of that, or has answers
+    /// as well.
     var refusal: String? {
         // Not compared with nil, which would be a tree of its own.
         if case .some = tree?["data"] { return nil }
@@ -23,8 +25,8 @@ struct ExpoAnswer {
 
     // MARK: - Tickets
 
-    /// What became of each of `count` messages, in their order; nil unless there is an answer for
-    /// each, as nobody could say whose is missing.
+    /// Returns what became of each of `count` messages, in their order; nil unless there is an
+    /// answer for each, as nobody could say whose is missing.
     func tickets(_ count: Int) -> [(verdict: PushVerdict, words: String?)]? {
         guard case .list(let tickets) = tree?["data"], tickets.count == count else { return nil }
         return tickets.map(Self.ticket)
@@ -52,8 +54,8 @@ struct ExpoAnswer {
 
     // MARK: - Receipts
 
-    /// What each ticket's receipt says, in their order, and the names of the errors among them; nil
-    /// if these are no receipts.
+    /// Returns what each ticket's receipt says, in their order, and the names of the errors among
+    /// them; nil if these are no receipts.
     func receipts(
         _ tickets: [[UInt8]]
     ) -> (verdicts: [ReceiptVerdict], errors: [String])? {

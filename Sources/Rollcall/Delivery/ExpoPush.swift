@@ -1,7 +1,7 @@
 import RollcallCore
 
-/// What Expo's push service is asked. Source: N6, N7, N9; Expo, "Send notifications with
-/// the Expo Push Service".
+/// The requests to Expo's push service. Source: N6, N7, N9; Expo, "Send notifications with the Expo
+/// Push Service".
 package enum ExpoPush {
     /// Messages of one request at most.
     package static let messagesMax = 100
@@ -12,10 +12,10 @@ package enum ExpoPush {
     /// Bytes of a token at most; Expo's have 41.
     static let tokenBytesMax = 256
 
-    /// Where messages are sent to.
+    /// Returns the URL that messages are sent to.
     static func sendURL(_ sink: PushSink) -> String { base(sink) + "/--/api/v2/push/send" }
 
-    /// Where receipts are asked for.
+    /// Returns the URL at which receipts are asked for.
     static func receiptsURL(_ sink: PushSink) -> String {
         base(sink) + "/--/api/v2/push/getReceipts"
     }

@@ -10,20 +10,21 @@ struct PageDraft: Sendable {
     let notice: Int64
     let kind: Notice.Kind
     let members: [NoticeMember]
-    /// What is said of those that its one member stands for; nil of all others.
+    /// The facts about the alerts that its one member stands for; nil of all others.
     let storm: StormFacts?
     let context: [NoticeMember]
-    /// How many more fire than `context` holds.
+    /// The number of alerts that fire beyond those that `context` holds.
     let contextMore: Int
     /// Ids by people's numbers, of those who are not erased.
     private let names: [Int: [UInt8]]
-    /// What the receivers that fallbacks stand for answered last, by the firings.
+    /// The last answers of the receivers that fallbacks stand for, by the firings.
     private let errors: [Int64: String]
-    /// What tells messages of an alarm about the store apart, and what it is about; nil of all others.
+    /// The id that tells messages of an alarm about the store apart, and the alarm's subject; nil
+    /// of all others.
     private let alarm: (id: String, subject: StoreAlarm.Subject)?
 
-    /// What is to be sent; `name` gives people's ids as they are now, nil of somebody erased, `error`
-    /// what the receiver answered last in whose place a fallback is told.
+    /// A draft of what is to be sent; `name` gives people's ids as they are now, nil of somebody
+    /// erased, `error` what the receiver answered last in whose place a fallback is told.
     init(
         _ sending: OutboxSending, store: UInt64, error: (NoticeMember) -> String? = { _ in nil },
         name: (Int) -> [UInt8]?
@@ -115,8 +116,8 @@ struct PageDraft: Sendable {
         return alarm?.subject.word ?? "\(member.incident)"
     }
 
-    /// Where people see more of it (D8): of a storm all alerts of its name. A drill, and what no store
-    /// holds, is no incident there.
+    /// Returns where people see more of it (D8): of a storm all alerts of its name. A drill, and
+    /// what no store holds, is no incident there.
     private static func link(
         to member: NoticeMember, _ storm: StormFacts?, _ externalURL: String
     ) -> String {

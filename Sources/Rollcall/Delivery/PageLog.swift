@@ -6,7 +6,7 @@ import RollcallCore
 ///
 /// They name no person: an erasure does not reach what a log's reader has kept.
 enum PageLog {
-    /// What is in the line already, or names people.
+    /// The names of what is in the line already, or names people.
     private static let leftOut = ["summary", "description", "responders"].map { Array($0.utf8) }
 
     /// Writes a line for each member, with the words that pagers get.

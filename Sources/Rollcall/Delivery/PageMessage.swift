@@ -11,11 +11,12 @@ package struct PageMessage: Equatable, Sendable {
     /// The members first, then, as context, what else of the same name the receiver was told and
     /// has not ended.
     package var alerts: [PageAlert]
-    /// How many of `alerts` are members.
+    /// The number of `alerts` that are members.
     package var memberCount: Int
-    /// How many more alerts belong to `context`, of which nothing is said but that they fire.
+    /// The number of further alerts that belong to `context`, of which nothing is said but that
+    /// they fire.
     package var contextMore: Int
-    /// Where we are reached from outside; empty if that is not known.
+    /// The URL at which we are reached from outside; empty if that is not known.
     package var externalURL: String
 
     /// A message whose `alerts` are all members, if nothing else is said.
@@ -32,9 +33,9 @@ package struct PageMessage: Equatable, Sendable {
         self.externalURL = externalURL
     }
 
-    /// What the message is about.
+    /// The alerts that the message is about.
     package var members: ArraySlice<PageAlert> { alerts.prefix(memberCount) }
-    /// What the receiver knows already, of the same name.
+    /// The alerts that the receiver knows already, of the same name.
     package var context: ArraySlice<PageAlert> { alerts.dropFirst(memberCount) }
     /// True while one alert of it fires.
     package var isFiring: Bool { contextMore > 0 || alerts.contains { $0.isFiring } }
@@ -53,11 +54,11 @@ package struct PageAlert: Equatable, Sendable {
     package var annotations: [Label]
     /// Numbers, threshold, causes, members: for fields.
     package var details: [Label]
-    /// When it fired.
+    /// The instant at which it fired.
     package var startsAt: Timestamp
     /// Nil while it fires.
     package var endsAt: Timestamp?
-    /// Where more is known about it; empty if that is not known.
+    /// The URL at which more is known about it; empty if that is not known.
     package var generatorURL: String
 
     /// An alert as it is told.
@@ -87,7 +88,7 @@ extension PageAlert {
     /// them. What the settings say wins.
     var fields: [Label] { (annotations + details).ordered() }
 
-    /// Where to look, by what the link is called.
+    /// The links to look at, by what each is called.
     var links: [(name: String, url: String)] {
         [("Runbook", annotation("runbook_url")), ("Rollcall", generatorURL)]
             .filter { !$0.1.isEmpty }

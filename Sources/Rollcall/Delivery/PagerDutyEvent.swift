@@ -42,7 +42,7 @@ enum PagerDutyEvent {
         return .object(members)
     }
 
-    /// What is not said elsewhere in the event.
+    /// Returns what is not said elsewhere in the event.
     private static func details(_ alert: PageAlert) -> [Label] {
         let said = ["alertname", "severity", "summary", "runbook_url"].map { Array($0.utf8) }
         return (alert.details + alert.annotations + alert.labels).filter {

@@ -1,14 +1,14 @@
 import Logging
 import RollcallCore
 
-/// What a courier of pushes brings back.
+/// The report that a courier of pushes brings back.
 struct PushReport: Sendable {
     let lane: PushLane
-    /// What became of each push; empty for receipts.
+    /// The attempts, one for each push; empty for receipts.
     var attempts: [PushAttempt] = []
-    /// What was answered to a question for receipts.
+    /// The answer to a question for receipts.
     var receipts: PushReceipts?
-    /// What went wrong first, for people: no secret, no token.
+    /// The first error, for people: no secret, no token.
     var error: String?
     /// The answer to that; nil without one.
     var status: Int?
@@ -17,7 +17,7 @@ struct PushReport: Sendable {
     /// A report from `lane`.
     init(_ lane: PushLane) { self.lane = lane }
 
-    /// What becomes of pushes that were not sent at all.
+    /// The report about pushes that were not sent at all.
     init(_ lane: PushLane, notSent numbers: [Int64], _ error: String?) {
         self.lane = lane
         if lane.load == .receipts {

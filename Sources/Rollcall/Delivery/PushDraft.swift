@@ -9,7 +9,8 @@ package struct PushDraft: Sendable {
     /// The store's number.
     package let store: UInt64
     package let responderID: [UInt8]
-    /// Where the phone is reached; nil if nobody told. Never stored, never logged (E11).
+    /// The token under which the phone is reached; nil if nobody told. Never stored, never logged
+    /// (E11).
     package let token: [UInt8]?
     /// True only for those who said `silent` (N5).
     package let isSilent: Bool
@@ -18,7 +19,7 @@ package struct PushDraft: Sendable {
     /// As they were when a nudge was decided; a wake has none.
     package let facts: NudgeFacts
     package let circles: [[UInt8]]
-    /// What is left of it.
+    /// The time that is left of its life.
     package let timeToLive: Milliseconds
     package let decidedAt: Timestamp
 

@@ -1,15 +1,15 @@
 import RollcallCore
 
-/// What one attempt to hand a push to its sink came to.
+/// The result of one attempt to hand a push to its sink.
 package struct PushResult: Equatable, Sendable {
     /// Bytes of `error` at most.
     package static let errorBytesMax = 200
 
-    /// What follows from it.
+    /// The verdict that follows from it.
     package let verdict: PushVerdict
     /// The answer's; nil without one.
     package let status: Int?
-    /// What went wrong, for people: no secret, no token.
+    /// The error, for people: no secret, no token.
     package let error: String?
 
     /// A result; `error` is cut to what it may have.
@@ -20,13 +20,13 @@ package struct PushResult: Equatable, Sendable {
     }
 }
 
-/// What a sink answered when it was asked for receipts.
+/// The answer of a sink that was asked for receipts.
 package struct PushReceipts: Equatable, Sendable {
     /// In the order of the tickets; nil if it could not be asked.
     package let verdicts: [ReceiptVerdict]?
-    /// How long the sink wants to be left alone.
+    /// The time that the sink wants to be left alone.
     package let retryAfter: Milliseconds?
-    /// Why it could not be asked: no secret.
+    /// The reason why it could not be asked: no secret.
     package let error: String?
 
     /// Receipts, or why there are none.
@@ -39,7 +39,7 @@ package struct PushReceipts: Equatable, Sendable {
     }
 }
 
-/// How pushes are sent. Both block their thread, and belong to it.
+/// The calls that send pushes. Both block their thread, and belong to it.
 package struct PushCalls {
     /// Hands pushes to the sink: to `expo` up to `ExpoPush.messagesMax`, to `webhook` one. The
     /// results are in the same order, and as many.

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What follows from an answer to a push, or from there being none. A push that may have gone out is
+/// The verdicts on answers to a push, or on there being none. A push that may have gone out is
 /// never sent again: one missed nudge is better than a double one. Source: N7.
 ///
 /// | | |
@@ -13,7 +13,7 @@ enum PushVerdicts {
     /// Letters of a secret at least: shorter ones would blot out words.
     private static let secretMin = 8
 
-    /// What the answer of a backend of one's own means.
+    /// Returns what the answer of a backend of one's own means.
     static func judge(_ answer: HTTPCallAnswer, of sink: PushSink, now: Timestamp) -> PushResult {
         let status = answer.status
         if (200...299).contains(status) { return PushResult(.delivered, status: status) }
@@ -22,7 +22,7 @@ enum PushVerdicts {
             error: words(sink, status))
     }
 
-    /// What it means that no whole answer came.
+    /// Returns what it means that no whole answer came.
     static func judge(_ error: HTTPCallError, of sink: PushSink) -> PushResult {
         guard let status = error.status else {
             return PushResult(
@@ -35,7 +35,7 @@ enum PushVerdicts {
         return PushResult(verdict(of: status, nil), status: status, error: "\(error)")
     }
 
-    /// What Expo's answer to `pushes` means for each of them.
+    /// Returns what Expo's answer to `pushes` means for each of them.
     static func judge(
         _ answer: HTTPCallAnswer, to pushes: [PushDraft], of sink: PushSink, now: Timestamp
     ) -> [PushResult] {
@@ -66,7 +66,7 @@ enum PushVerdicts {
         return all(.unknown, Self.words(sink, status, "not a ticket for each message"))
     }
 
-    /// What Expo's answer to the question for receipts means.
+    /// Returns what Expo's answer to the question for receipts means.
     static func receipts(
         _ answer: HTTPCallAnswer, for tickets: [[UInt8]], of sink: PushSink, now: Timestamp
     ) -> PushReceipts {

@@ -1,8 +1,8 @@
 import RollcallCore
 import Synchronization
 
-/// How those who are told of alerts are reached, and phones, as the settings say now: a reload changes it while
-/// messages are on their way, and each attempt looks anew.
+/// The ways to those who are told of alerts, and to phones, as the settings say now: a reload
+/// changes them while messages are on their way, and each attempt looks anew.
 package final class ReceiverBook: Sendable {
     private struct Page: Sendable {
         var addresses: [[UInt8]: ReceiverAddress] = [:]
@@ -34,7 +34,7 @@ package final class ReceiverBook: Sendable {
 
     private let page: Mutex<Page>
 
-    /// What `configuration` says.
+    /// A book of the ways that `configuration` says.
     package init(_ configuration: Configuration) { page = Mutex(Page(configuration)) }
 
     /// Holds what other settings say from now on, and tells which ways differ from those before.
@@ -46,17 +46,17 @@ package final class ReceiverBook: Sendable {
         }
     }
 
-    /// How a receiver is reached; nil if the settings do not know it any more.
+    /// Returns how a receiver is reached; nil if the settings do not know it any more.
     package func address(of receiver: [UInt8]) -> ReceiverAddress? {
         page.withLock { $0.addresses[receiver] }
     }
 
-    /// Whom we tell that the watch works.
+    /// The place that we tell that the watch works.
     package var alivePing: AlivePingSettings { page.withLock { $0.alivePing } }
 
-    /// Who carries pushes to phones; nil if the settings name nobody.
+    /// The sink that carries pushes to phones; nil if the settings name nobody.
     package var pushSink: PushSink? { page.withLock { $0.pushSink } }
 
-    /// Where people reach us, for links; empty if that is not known.
+    /// The URL at which people reach us, for links; empty if that is not known.
     package var externalURL: String { page.withLock { $0.externalURL } }
 }

@@ -51,7 +51,7 @@ enum WebhookBody {
 
     private static func status(_ isFiring: Bool) -> String { isFiring ? "firing" : "resolved" }
 
-    /// What all have alike.
+    /// Returns the members that all lists have alike.
     private static func common(_ lists: [[JSONTree.Member]]) -> [JSONTree.Member] {
         guard let first = lists.first else { return [] }
         return first.filter { member in lists.dropFirst().allSatisfy { $0.contains(member) } }

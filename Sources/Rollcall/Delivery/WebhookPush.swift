@@ -1,7 +1,7 @@
 import RollcallCore
 
-/// What a backend of one's own is asked to push: the body of one Standard Webhooks message. Source:
-/// N6, N7, N9.
+/// The requests to push for a backend of one's own: the body of one Standard Webhooks message.
+/// Source: N6, N7, N9.
 enum WebhookPush {
     /// The body. It stays the same over retries, but for what is left of the push's life.
     static func bytes(_ push: PushDraft, _ texts: NudgeTexts) -> [UInt8] {
