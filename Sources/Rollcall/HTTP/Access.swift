@@ -1,9 +1,9 @@
-/// Who may do what: the tokens that are known, and what each of them opens.
+/// The rights of clients: the tokens that are known, and what each of them opens.
 ///
 /// Without tokens everything is open; that is for loopback, or for who says `--insecure`.
 /// Source: V9.
 package struct Access: Sendable, Equatable {
-    /// What a token opens. None includes another: a token has the scopes that it lists.
+    /// The scopes that a token opens. None includes another: a token has the scopes that it lists.
     package enum Scope: String, CaseIterable, Sendable {
         /// Batches, transitions, facts, rosters, heartbeats, wakes.
         case ingest
@@ -15,14 +15,15 @@ package struct Access: Sendable, Equatable {
 
     /// One token.
     package struct Token: Sendable, Equatable {
-        /// What logs and messages call it; also the source of writes that name none.
+        /// The name by which logs and messages call it; also the source of writes that name none.
         package let name: String
-        /// What it opens.
+        /// The scopes that it opens.
         package let scopes: Set<Scope>
         fileprivate let padded: PaddedToken
 
-        /// The token of `bytes` under a name that may be shown. Errors: `AccessError`, never with
-        /// the bytes.
+        /// The token of `bytes` under a name that may be shown.
+        /// - Throws: `AccessError`, never with the bytes, if the name, the scopes or the bytes are
+        ///   not allowed.
         package init(name: String, scopes: Set<Scope>, bytes: [UInt8]) throws(AccessError) {
             let isName =
                 (1...tokenNameBytesMax).contains(name.utf8.count)
@@ -47,8 +48,9 @@ package struct Access: Sendable, Equatable {
     /// Everything open.
     package init() { tokens = [] }
 
-    /// Only who holds one of these tokens is let in. Two that open the same are a rotation: both
-    /// are valid. Errors: `AccessError`.
+    /// Access for those alone who hold one of these tokens. Two that open the same are a rotation:
+    /// both are valid.
+    /// - Throws: `AccessError` if there are too many, or two have the same name or the same bytes.
     package init(tokens: [Token]) throws(AccessError) {
         if tokens.count > Self.tokensMax { throw .count }
         for (place, token) in tokens.enumerated() {
@@ -63,7 +65,7 @@ package struct Access: Sendable, Equatable {
     /// True if nobody needs a token.
     package var isOpen: Bool { tokens.isEmpty }
 
-    /// Whose token stands in an `Authorization` field; nil if it is nobody's.
+    /// Returns the token that stands in an `Authorization` field; nil if it is nobody's.
     ///
     /// Every token is compared with in full, whether or not an earlier one fits: how long it takes
     /// tells nothing of any of them.
@@ -88,7 +90,7 @@ private let tokenNameBytesMax = 128
 private struct PaddedToken: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// A shorter one can be guessed.
     static let bytesMin = 16
-    /// What is compared, whatever the token's own length.
+    /// The bytes that are compared, whatever the token's own length.
     static let bytesMax = 512
 
     private let words: [UInt64]
@@ -119,7 +121,7 @@ private struct PaddedToken: Sendable, Equatable, CustomStringConvertible, Custom
     var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Why tokens cannot be used. It names them by their names, never by their text.
+/// The reason why tokens cannot be used. It names them by their names, never by their text.
 package enum AccessError: Error, Equatable, CustomStringConvertible {
     /// A name is empty, too long or holds control characters.
     case name
@@ -134,7 +136,7 @@ package enum AccessError: Error, Equatable, CustomStringConvertible {
     /// There are more than `Access.tokensMax`.
     case count
 
-    /// What is wrong, and what to do.
+    /// A text that says what is wrong, and what to do.
     package var description: String {
         switch self {
         case .name: "name: must have 1 to \(tokenNameBytesMax) bytes without control characters"

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What a client shows to be let in.
+/// The credentials that a client shows to be let in.
 enum Credentials {
     /// The token in an `Authorization` field: `Bearer TOKEN`, or `Basic` with the token as the
     /// password, whoever the user is, which is what browsers can do. Nil if it is neither.

@@ -1,12 +1,14 @@
 import Glibc
 import Logging
 
-/// How many files and sockets the system lets us have open, and how many of them clients get.
+/// The number of files and sockets that the system lets us have open, and how many of them clients
+/// get.
 enum DescriptorLimit {
-    /// What is never given to clients: the store, its epoch file, readers of history, receivers.
+    /// The number that is never given to clients: the store, its epoch file, readers of history,
+    /// receivers.
     static let reserve = 32
 
-    /// How many there may be now; nil if they are without limit, or the system does not say.
+    /// The number that there may be now; nil if they are without limit, or the system does not say.
     static var current: Int? {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return nil }
@@ -21,8 +23,8 @@ enum DescriptorLimit {
         setrlimit(resource, &limit)
     }
 
-    /// How many connections can be open if `wanted` are asked for: without a descriptor for the
-    /// store's files or for a receiver it would be no use to take another one.
+    /// Returns how many connections can be open if `wanted` are asked for: without a descriptor for
+    /// the store's files or for a receiver it would be no use to take another one.
     static func connections(_ wanted: Int, hasProbes: Bool, log: Logger) -> Int {
         guard let current else { return wanted }
         let probes = hasProbes ? HTTPLimits.probes.connectionsMax : 0

@@ -18,13 +18,13 @@ package struct Door: Sendable {
     }
 }
 
-/// Who is let in, and the count of who was not.
+/// The doors by which clients are let in, and the count of who was not.
 package final class Doors: Sendable {
-    /// What may change while the server runs.
+    /// The rules that may change while the server runs.
     package struct Rules: Sendable, Equatable {
         /// The tokens.
         package var access: Access
-        /// Where people reach us from outside, if that was set.
+        /// The URL at which people reach us from outside, if that was set.
         package var externalURL: ExternalURL?
 
         /// Everything open, at loopback's names only, unless told otherwise.
@@ -34,7 +34,7 @@ package final class Doors: Sendable {
         }
     }
 
-    /// Why somebody was not let in.
+    /// The reason why somebody was not let in.
     enum Refusal: String, CaseIterable {
         /// `Host` names another machine.
         case host

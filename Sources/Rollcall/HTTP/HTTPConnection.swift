@@ -11,12 +11,12 @@ import Synchronization
 final class HTTPConnection: @unchecked Sendable {
     /// The socket, open until this connection has left the registry.
     let descriptor: Int32
-    /// Where the client is: its IPv4 address, or the first 64 bits of an IPv6 one, which is what one
-    /// customer has at least (RFC 6177).
+    /// The network of the client: its IPv4 address, or the first 64 bits of an IPv6 one, which is
+    /// what one customer has at least (RFC 6177).
     let network: UInt64
     /// The head of the current request; libmicrohttpd's thread only.
     var head: HTTPHead?
-    /// What is to happen with the rest of the current request; libmicrohttpd's thread only.
+    /// The course of the rest of the current request; libmicrohttpd's thread only.
     var course = Course.reading
     /// Bytes of body held for the current request; libmicrohttpd's thread only.
     var bodyBytes = 0
@@ -29,7 +29,7 @@ final class HTTPConnection: @unchecked Sendable {
     private let traffic: HTTPTraffic
     private let shared: Mutex<Shared>
 
-    /// What happens with the rest of a request.
+    /// The course of the rest of a request.
     enum Course {
         /// Its body is kept for the handler.
         case reading
@@ -43,7 +43,7 @@ final class HTTPConnection: @unchecked Sendable {
         case handed
     }
 
-    /// Where a connection stands. The watchdog's deadlines hang on it.
+    /// The phase of a connection. The watchdog's deadlines hang on it.
     ///
     ///     header ─► body ─► handling ─► parked ─► responding ─► idle ─► header …
     ///        ├────────┴──► lingering ─► (closed)
@@ -250,7 +250,7 @@ final class HTTPConnection: @unchecked Sendable {
 
     // MARK: The watchdog's thread
 
-    /// What the watchdog has to do about this connection.
+    /// The work that the watchdog has to do about this connection.
     enum Overdue {
         /// Nothing.
         case nothing
@@ -295,7 +295,8 @@ final class HTTPConnection: @unchecked Sendable {
         }
     }
 
-    /// How long the first head has been awaited; nil once it came, and for who is cut already.
+    /// Returns how long the first head has been awaited; nil once it came, and for who is cut
+    /// already.
     func newcomerAge(at now: HTTPInstant) -> Duration? {
         shared.withLock { $0.isNewcomer ? $0.since.duration(to: now) : nil }
     }
@@ -330,7 +331,8 @@ final class HTTPConnection: @unchecked Sendable {
     }
 }
 
-/// See `HTTPConnection.network`; 0 if the other side is gone already.
+/// Returns the network of the other side: its IPv4 address, or the first 64 bits of an IPv6 one; 0
+/// if it is gone already.
 private func peerNetwork(_ descriptor: Int32) -> UInt64 {
     var storage = sockaddr_storage()
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -355,7 +357,7 @@ extension HTTPConnection {
     }
 }
 
-/// What the kernel knows of a socket.
+/// Returns what the kernel knows of a socket; nil if it does not tell.
 func tcpInfo(_ descriptor: Int32) -> tcp_info? {
     var info = tcp_info()
     var size = socklen_t(MemoryLayout<tcp_info>.size)
@@ -363,7 +365,8 @@ func tcpInfo(_ descriptor: Int32) -> tcp_info? {
     return told == 0 ? info : nil
 }
 
-/// See `HTTPConnection.hasReceived`.
+/// The margin after a request's end within which bytes count as part of it; see
+/// `HTTPConnection.hasReceived`.
 private let pipeliningMargin = Duration.milliseconds(50)
 
 /// An instant of the kernel's coarse monotonic clock: a few milliseconds' resolution for a quarter

@@ -32,7 +32,7 @@ final class HTTPDeadlines: @unchecked Sendable {
         var isTight = false
         /// Whether somebody waited for a connection at the last sweep.
         var isAwaited = false
-        /// When it was told last that all connections are in use.
+        /// The instant at which it was last told that all connections are in use.
         var toldFull: HTTPInstant?
     }
 
@@ -43,7 +43,7 @@ final class HTTPDeadlines: @unchecked Sendable {
         self.full = full
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     var figures: HTTPFigures {
         state.withLock {
             var figures = $0.figures
@@ -71,6 +71,7 @@ final class HTTPDeadlines: @unchecked Sendable {
     func countRefusedWrite() { state.withLock { $0.figures.writesRefused += 1 } }
 
     /// Starts the watchdog.
+    /// - Throws: `HTTPServerError.watchdog` if the system gives no pipe or no thread.
     func start() throws(HTTPServerError) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw .watchdog(errno: errno) }
@@ -225,7 +226,7 @@ private func hasUnread(_ descriptor: Int32) -> Bool {
     return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
 }
 
-/// What two readings of `HTTPInstant` may be off by, and more.
+/// The span that two readings of `HTTPInstant` may be off by, and more.
 private let clockCoarseness = Duration.milliseconds(10)
 
 /// Between looks at who says nothing, while all connections are in use.
@@ -234,7 +235,7 @@ private let crowdPause = Duration.milliseconds(100)
 /// Between two words about all connections being in use.
 private let fullEvery = Duration.seconds(60)
 
-/// How many wait to be accepted: of a listening socket, that is `tcpi_unacked`.
+/// Returns how many wait to be accepted: of a listening socket, that is `tcpi_unacked`.
 private func waitingCount(_ listener: Int32) -> Int {
     guard listener >= 0, let info = tcpInfo(listener), info.tcpi_state == UInt8(TCP_LISTEN) else {
         return 0

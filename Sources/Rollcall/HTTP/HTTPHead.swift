@@ -17,16 +17,16 @@ struct HTTPHead {
     private(set) var expectsContinue = false
     /// The first thing found wrong with the head.
     private(set) var fault: Fault?
-    /// What the head takes of the connection's buffer, bytes: its text, and what libmicrohttpd
+    /// The bytes that the head takes of the connection's buffer: its text, and what libmicrohttpd
     /// notes of each field and each argument.
     private(set) var roomBytes = 0
 
     private var hasTransferEncoding = false
-    /// What the query takes of the target, bytes, with the question mark.
+    /// The bytes that the query takes of the target, with the question mark.
     private var queryBytes = 0
     private var lastEnd: UnsafePointer<CChar>?
 
-    /// Why a head is refused.
+    /// The reason why a head is refused.
     enum Fault {
         /// A line does not end in CR LF, is folded, or holds a NUL or a CR of its own.
         case line
@@ -227,7 +227,7 @@ struct HTTPHead {
     }
 }
 
-/// What 0.9.75 allocates for a field, rounded up as its pool does.
+/// The bytes that 0.9.75 allocates for a field, rounded up as its pool does.
 private let noteBytes = 64
 
 /// RFC 9110 §5.3: several fields of one name mean the same as one with their values in a list.
@@ -260,7 +260,7 @@ private func endsInLineBreak(_ end: UnsafePointer<CChar>) -> Bool {
     end[0] == 0 && end[1] == 0
 }
 
-/// What some take for the end of a line, and 0.9.75 for part of the value.
+/// The byte that some take for the end of a line, and 0.9.75 for part of the value.
 private let carriageReturn: Int32 = 0x0d
 
 /// Whether only the colon and white space stand between the name's end and the value. Not so
@@ -287,8 +287,8 @@ private func isName(_ name: UnsafePointer<CChar>, _ expected: StaticString) -> B
 /// RFC 9110 §5.6.2: `!#$%&'*+-.^_`|~`, digits and letters, one bit each.
 private let tokenBits: (low: UInt64, high: UInt64) = (0x03ff_6cfa_0000_0000, 0x57ff_ffff_c7ff_fffe)
 
-/// What a host with its port may hold: from `0` on, the colon is the next one. Source: RFC 3986
-/// §3.2.2.
+/// Returns true for a byte that a host with its port may hold: from `0` on, the colon is the next
+/// one. Source: RFC 3986 §3.2.2.
 private func isHostByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

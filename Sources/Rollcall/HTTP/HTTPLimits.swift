@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the HTTP edge grants at most. Each limit ends in a status code or in a count of
+/// The limits that the HTTP edge grants. Each limit ends in a status code or in a count of
 /// `HTTPFigures`.
 package struct HTTPLimits: Sendable {
     /// Body of one request, bytes; beyond it 413.
@@ -18,15 +18,16 @@ package struct HTTPLimits: Sendable {
     /// first head yet; of further ones the oldest give way. Those that sent one do not count: a proxy
     /// carries everybody from one address, and keeps its connections open.
     package var newcomersMax = 128
-    /// Who is being connected to sends its head within so much time, or may have to give way.
+    /// The time within which somebody who is being connected to sends the head, or may have to give
+    /// way.
     package var newcomerGrace = Duration.milliseconds(250)
     /// Buffer of one connection, bytes. What does not even fit into it libmicrohttpd answers
     /// itself, with 431 or 414. More is slower: 0.9.75 fills the whole buffer with zeros
     /// after each request (256 KiB: 55 µs instead of 11, `wrk -t1 -c64` with 300-byte POSTs).
     package var connectionMemoryBytes = 16 << 10
-    /// What the head of a request may take of that buffer, bytes, with 64 for each field and each
-    /// argument; beyond it 431. The rest is for the answer: without room for one, libmicrohttpd
-    /// closes the connection without a word.
+    /// The bytes that the head of a request may take of that buffer, with 64 for each field and
+    /// each argument; beyond it 431. The rest is for the answer: without room for one,
+    /// libmicrohttpd closes the connection without a word.
     package var headBytesMax = 15 << 10
     /// From the connection's start, or a later request's first byte, to the end of its head.
     package var headerDeadline = Duration.seconds(10)
@@ -51,7 +52,7 @@ package struct HTTPLimits: Sendable {
     /// The limits of the product.
     package init() {}
 
-    /// What the listener for probes grants: some scrapers and probes, no bodies to speak of.
+    /// The limits of the listener for probes: some scrapers and probes, no bodies to speak of.
     package static var probes: HTTPLimits {
         var limits = HTTPLimits()
         limits.connectionsMax = 64
@@ -63,7 +64,7 @@ package struct HTTPLimits: Sendable {
     }
 }
 
-/// What the HTTP edge counted since its start.
+/// The counts of the HTTP edge since its start.
 package struct HTTPFigures: Sendable, Equatable {
     /// Connections open now.
     package var connectionsOpen = 0
@@ -89,7 +90,7 @@ package struct HTTPFigures: Sendable, Equatable {
     package init() {}
 }
 
-/// Why the HTTP edge could not start.
+/// The reason why the HTTP edge could not start.
 package enum HTTPServerError: Error, Equatable, CustomStringConvertible {
     /// The address is neither `IPv4:port` nor `[IPv6]:port`.
     case address(String)
@@ -100,7 +101,7 @@ package enum HTTPServerError: Error, Equatable, CustomStringConvertible {
     /// The watchdog could not be started.
     case watchdog(errno: Int32)
 
-    /// What failed, with what, and what to do.
+    /// A text that says what failed, with what, and what to do.
     package var description: String {
         switch self {
         case .address(let address):

@@ -35,6 +35,8 @@ package struct HTTPListener {
 
     /// Listens at `IPv4:port` or `[IPv6]:port`; port 0 lets the kernel choose. Names are not
     /// resolved. Whoever connects waits until a server takes the listener.
+    /// - Throws: `HTTPServerError` if the address is not of that form, or the system does not let
+    ///   us listen there.
     package init(address: String) throws(HTTPServerError) {
         self.address = address
         var storage = sockaddr_storage()

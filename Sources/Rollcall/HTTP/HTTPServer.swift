@@ -25,7 +25,7 @@ package final class HTTPServer: @unchecked Sendable {
     private struct Owned: @unchecked Sendable {
         var daemon: OpaquePointer?
         var isListening = true
-        /// What the callbacks get; retained as long as the daemon runs.
+        /// The traffic that the callbacks get; retained as long as the daemon runs.
         let context: Unmanaged<HTTPTraffic>
     }
 
@@ -38,6 +38,8 @@ package final class HTTPServer: @unchecked Sendable {
     ///   in use while somebody waits for one.
     /// - `handler`: takes whole requests, and those whose body nobody reads by their head. Like `early`
     ///   it runs on libmicrohttpd's only thread, and every other connection waits meanwhile.
+    /// - Throws: `HTTPServerError` if the watchdog or libmicrohttpd does not start; the listener is
+    ///   closed then.
     package init(
         listener: HTTPListener, limits: HTTPLimits = HTTPLimits(),
         early: @escaping @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil },
@@ -80,7 +82,7 @@ package final class HTTPServer: @unchecked Sendable {
 
     deinit { stop() }
 
-    /// What was counted so far.
+    /// The counts so far.
     package var figures: HTTPFigures { traffic.deadlines.figures }
 
     /// Stops accepting; open connections are served on.

@@ -2,7 +2,7 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// What libmicrohttpd's callbacks do with requests: judge the head, gather the body, hand it to
+/// The work of libmicrohttpd's callbacks on requests: judge the head, gather the body, hand it to
 /// the handler, park it, send the answer.
 ///
 /// `@unchecked Sendable` is true because the only mutable state outside of atomics and locks,
