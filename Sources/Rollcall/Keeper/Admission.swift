@@ -1,12 +1,12 @@
 import Synchronization
 
-/// How much may wait for the keeper, in all and of one source, so that a source that floods holds
-/// up itself first, and a keeper that is held up costs no memory without end.
+/// The limits of what may wait for the keeper, in all and of one source, so that a source that
+/// floods holds up itself first, and a keeper that is held up costs no memory without end.
 ///
 /// A write waits from here until the keeper has answered it, also when its client got the
 /// watchdog's 503 long before.
 package final class Admission: Sendable {
-    /// What may wait.
+    /// The limits of what may wait.
     package struct Limits: Sendable {
         /// Bytes of all writes; beyond it 503. Little enough that who is let in is answered soon,
         /// also by a server that is offered twice what it can do.
@@ -24,10 +24,10 @@ package final class Admission: Sendable {
         package init() {}
     }
 
-    /// What a write counts beside its body, bytes.
+    /// The bytes that a write counts beside its body.
     package static let writeBytes = 1 << 10
 
-    /// Why a write may not wait.
+    /// The reason why a write may not wait.
     package enum Refusal: Error, Equatable {
         /// Too much waits: our own reason. It counts against the watch (B1).
         case overloaded
@@ -71,6 +71,7 @@ package final class Admission: Sendable {
     package var waiting: Int { state.withLock { $0.all.writes } }
 
     /// Refuses early what `enter` would refuse whatever its size; takes no place.
+    /// - Throws: `Refusal` if `enter` would refuse it.
     package func look(_ source: [UInt8]) throws(Refusal) {
         let refusal = state.withLock { judge(source, bytes: Self.writeBytes, &$0) }
         if let refusal { throw refusal }
@@ -78,6 +79,7 @@ package final class Admission: Sendable {
 
     /// Takes a place for a write with a body of so many bytes. `isShared` false: the source's own
     /// limits do not hold. A heartbeat is small, and one that is refused looks like a dead source.
+    /// - Throws: `Refusal` if too much waits, in all or of its source.
     package func enter(
         _ source: [UInt8], bytes: Int, isShared: Bool = true
     ) throws(Refusal) -> Place {

@@ -18,9 +18,10 @@ final class CheckpointRestorer: Sendable {
 
     private init(version: Int64) { self.version = version }
 
-    /// The engine of the slices of a checkpoint that `read` hands over; nil if one is damaged.
+    /// Returns the engine of the slices of a checkpoint that `read` hands over; nil if one is
+    /// damaged.
     ///
-    /// Errors: those of `read`. If the system has no thread left, there is only this one.
+    /// Throws what `read` throws. If the system has no thread left, there is only this one.
     static func engine(
         version: Int64,
         _ read: ((UnsafeRawBufferPointer) -> Void) throws(StoreError) -> Void

@@ -10,7 +10,7 @@ struct CheckpointWriter {
     static let rowsAim = 500_000
     /// Milliseconds after which one is due if there was any row.
     private static let millisecondsMax: Int64 = 15 * 60 * 1000
-    /// How long a turn goes on writing slices.
+    /// The time for which a turn goes on writing slices.
     private static let writingMax = Duration.milliseconds(2)
     /// Bytes of slices after which a turn writes no further one, unless it must keep pace: its commit
     /// makes them durable.
@@ -95,6 +95,7 @@ struct CheckpointWriter {
     }
 
     /// Writes one of a turn, whole, in transactions of its own: at the end, when nobody waits.
+    /// - Throws: `StoreError` if it cannot be written; then it is not complete.
     mutating func writeWhole(
         turn: Int64, _ engine: Engine, _ clock: ClockReading, to journal: Journal
     ) throws(StoreError) {
@@ -111,6 +112,7 @@ struct CheckpointWriter {
     /// Writes the next slices into the open transaction: few, so that its turn stays far below 20
     /// ms, unless nobody waits for the turn. If it is behind with a turn of so many rows, it goes on
     /// for up to `allowance` until it is not.
+    /// - Throws: `StoreError` if the store cannot be written.
     mutating func write(
         to journal: Journal, isWaitedFor: Bool = true, turnRows: Int = 0,
         allowance: Duration = .zero

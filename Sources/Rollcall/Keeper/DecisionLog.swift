@@ -1,7 +1,7 @@
 import Logging
 import RollcallCore
 
-/// What was decided and is committed, as lines of our own log. Source: D4.
+/// The log of what was decided and is committed, as lines of our own. Source: D4.
 ///
 /// No line names a person: an erasure does not reach what a log's reader has kept. Whoever may read
 /// finds them by the number of the gap (`GET /v1/gaps`), which leads to nobody once they are erased.
@@ -120,7 +120,7 @@ struct DecisionLog: Sendable {
         log.info(words, metadata: metadata)
     }
 
-    /// Which alert a message is about, and how it stands there.
+    /// Returns which alert a message is about, and how it stands there.
     static func about(_ draft: PageDraft) -> Logger.Metadata {
         guard let first = draft.members.first else { return [:] }
         var metadata: Logger.Metadata = [

@@ -9,7 +9,7 @@ import RollcallCore
 /// that claims a push, and before that push goes out; and a turn is noted once it is durable. That
 /// note is not: what it misses after a power cut it misses.
 final class EpochFile {
-    /// What stands in it.
+    /// The content of the file.
     struct Page: Equatable, Sendable {
         /// The store's number.
         var store: UInt64
@@ -25,11 +25,11 @@ final class EpochFile {
         var wall: Timestamp
         /// Milliseconds since the machine was started, suspended or not.
         var elapsed: Int64
-        /// Which start that was; empty if the system does not tell.
+        /// The id of that start; empty if the system does not tell.
         var boot: String
     }
 
-    /// What a start learns from it.
+    /// The lessons of the file for a start.
     struct Verdict: Equatable, Sendable {
         /// True if pushes may have gone out that the store does not know of.
         var isRestored = false
@@ -57,9 +57,9 @@ final class EpochFile {
 
     // MARK: - What it tells
 
-    /// What follows from a page, nil if there is none that can be read, for a store of number
-    /// `store` that knows of so many claims, and whose last turn is `turn`. Of a copy that is started
-    /// for the first time nobody else can tell what the store sent since.
+    /// Returns what follows from a page, nil if there is none that can be read, for a store of
+    /// number `store` that knows of so many claims, and whose last turn is `turn`. Of a copy that
+    /// is started for the first time nobody else can tell what the store sent since.
     static func verdict(
         _ page: Page?, store: UInt64, claims: Int64, turn: Int64, isCopy: Bool = false,
         _ now: Reading
@@ -84,7 +84,7 @@ final class EpochFile {
         return lstat(path, &status) == 0
     }
 
-    /// What it holds; nil if there is none, or it makes no sense.
+    /// Returns the page that it holds; nil if there is none, or it makes no sense.
     func page() -> Page? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -95,7 +95,8 @@ final class EpochFile {
         return Page(text: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Puts a page in its place, durable when it returns. Errors: `file`.
+    /// Puts a page in its place, durable when it returns.
+    /// - Throws: `StoreError.file` if the system does not open, write, sync or rename it.
     func write(_ page: Page) throws(StoreError) {
         let directory = try StoreDirectory(storePath: path)
         let new = path + ".new"
@@ -161,7 +162,8 @@ extension EpochFile.Page {
     private static let titleOfVersion1 = "rollcall epoch 1"
     /// Of the greatest number.
     fileprivate static let turnDigits = 19
-    /// Where its digits begin: the line stands second, so that nothing before it varies.
+    /// The place at which its digits begin: the line stands second, so that nothing before it
+    /// varies.
     fileprivate static let turnOffset = off_t(title.utf8.count + "\nturn ".utf8.count)
 
     /// As it stands in the file, a name and a value a line.

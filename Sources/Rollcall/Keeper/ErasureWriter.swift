@@ -89,10 +89,11 @@ struct ErasureWriter {
         }
     }
 
-    /// What was begun in a transaction that failed is begun again.
+    /// Abandons what was begun in a transaction that failed; it is begun again.
     mutating func abandon() { isStale = true }
 
     /// Does the next piece in the open transaction.
+    /// - Throws: `StoreError` if the store cannot be read or written.
     mutating func write(
         to journal: Journal, checkpoint turn: Int64, _ engine: Engine
     ) throws(StoreError) {
@@ -154,6 +155,7 @@ struct ErasureWriter {
     }
 
     /// Keeps them no longer: they may name somebody, too, and the log is cut after this.
+    /// - Throws: `StoreError` if the store cannot be written.
     private mutating func forgetRegions(_ journal: Journal) throws(StoreError) {
         for number in current {
             erasures[number]?.regions = ErasedRegions()

@@ -1,12 +1,13 @@
 import Logging
 import RollcallCore
 
-/// How a keeper's life begins and ends.
+/// The beginning and the end of a keeper's life.
 extension Keeper {
-    /// The first turn: `start`, the settings if they are new, a wall that stepped meanwhile. It
-    /// cannot be told from time that passes how far it went forward, unless the epoch file does.
+    /// Makes the first turn: `start`, the settings if they are new, a wall that stepped meanwhile.
+    /// It cannot be told from time that passes how far it went forward, unless the epoch file does.
     ///
     /// Checkpoints that turned out to be damaged are given up with it.
+    /// - Throws: `StoreError` if the store cannot be read, or the turn cannot be committed.
     func begin(
         policy: Policy, isNew: Bool, pushes messages: [PushMessage], checkpointsDamaged: [Int64]
     ) throws(StoreError) {

@@ -3,11 +3,14 @@ import RollcallCore
 
 /// The keeper and what was lost with a store: it is said, told to receivers (A5), and remembered.
 extension Keeper {
-    /// How long the fleet must have been watched again until receivers are told that it is over:
-    /// longer than any threshold that people are judged by, so that the statuses mean something.
+    /// The time that the fleet must have been watched again until receivers are told that it is
+    /// over: longer than any threshold that people are judged by, so that the statuses mean
+    /// something.
     static let lossShownFor = Milliseconds.seconds(15 * 60)
 
-    /// What the epoch file says of the store that was found, and what an earlier start has noted.
+    /// Takes over what the epoch file says of the store that was found, and what an earlier start
+    /// has noted.
+    /// - Throws: `StoreError` if that note cannot be read.
     func beginLoss(_ epoch: EpochFile.Verdict, _ clock: ClockReading) throws(StoreError) {
         if loss == nil, epoch.turnsLost > 0 {
             let last = RFC3339.string(engine.watch.wallNow)

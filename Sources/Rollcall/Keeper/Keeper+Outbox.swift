@@ -12,8 +12,8 @@ extension Keeper {
     /// Notices that are waited for at once, at most.
     static let noticeWaitsMax = 16
 
-    /// What of a turn comes from the outbox: reports of couriers, and messages at their end, which
-    /// the engine learns of in the same turn.
+    /// Takes what comes from the outbox in a turn: reports of couriers, and messages at their end,
+    /// which the engine learns of in the same turn.
     func takeReports(at now: RunningTime, _ pending: inout PendingTurn) {
         let wall = engine.watch.wall(now)
         let came = reports
@@ -144,7 +144,7 @@ extension Keeper {
         }
     }
 
-    /// The same of all of them.
+    /// Dismisses the couriers of all addresses.
     func dismissCouriers() { dismiss(Array(couriers.keys)) }
 
     // MARK: - Reloads
@@ -173,7 +173,7 @@ extension Keeper {
         return engine.watch.wall(RunningTime(milliseconds: running))
     }
 
-    /// What fires and nobody has taken; of many alerts, as of the last second.
+    /// Returns what fires and nobody has taken; of many alerts, as of the last second.
     func unreached() -> Unreached {
         let elapsed = ClockReading.now().elapsed
         let isSmall = engine.alerts.all.count < 256
@@ -234,7 +234,8 @@ extension Keeper {
         log.log(level: level, words, metadata: metadata)
     }
 
-    /// What was told is told by the report; what was not is told here.
+    /// Tells the log of a message at its end that was not taken; what was taken is told by the
+    /// report.
     private func tell(_ end: NoticeEnd) {
         let level: Logger.Level
         switch end.outcome {
@@ -256,7 +257,7 @@ extension Keeper {
 /// A question for the end of a notice.
 struct NoticeWait: Sendable {
     let notice: Int64
-    /// When it is answered at the latest, by the machine's clock.
+    /// The instant at which it is answered at the latest, by the machine's clock.
     let until: Int64
     /// Called once, on the keeper's thread; nil if there is no such notice.
     let reply: @Sendable (NoticeFate?) -> Void

@@ -8,8 +8,8 @@ import RollcallCore
 ///
 /// The first two may be one commit. Whatever a start finds claimed is over: nobody knows.
 extension Keeper {
-    /// What of a turn comes from pushes: reports of couriers, and pushes at their end, which the
-    /// engine learns of in the same turn.
+    /// Takes what comes from pushes in a turn: reports of couriers, and pushes at their end, which
+    /// the engine learns of in the same turn.
     func takePushes(at now: RunningTime, _ pending: inout PendingTurn) {
         let came = pushReports
         pushReports = []
@@ -99,7 +99,8 @@ extension Keeper {
         }
     }
 
-    /// What is sent of a push: names and tokens are looked up now, and stored nowhere (E11).
+    /// Returns what is sent of a push: names and tokens are looked up now, and stored nowhere
+    /// (E11).
     private func draft(
         _ message: PushMessage, _ sink: NudgeRules.Sink, _ now: RunningTime
     ) -> PushDraft {
@@ -139,7 +140,8 @@ extension Keeper {
 
     // MARK: - The epoch
 
-    /// What the file beside the store says at a start, and the pushes that go on.
+    /// Begins the pushes that go on, and returns what the file beside the store says at a start.
+    /// - Throws: `StoreError` if the store cannot be read.
     func beginPushes(
         _ messages: [PushMessage], _ clock: ClockReading
     ) throws(StoreError) -> EpochFile.Verdict {

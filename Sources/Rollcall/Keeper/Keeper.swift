@@ -2,7 +2,7 @@ import Logging
 import RollcallCore
 import Synchronization
 
-/// What became of a write.
+/// The outcome of a write.
 package enum WriteOutcome: Sendable {
     /// It is committed; what the engine made of it.
     case committed(Receipt)
@@ -58,9 +58,9 @@ package final class Keeper: @unchecked Sendable {
     var chores: StoreChores
     var sampler = FleetSampler()
     var outbox: Outbox
-    /// What is told of the store's failing.
+    /// The alarm that tells of the store's failing.
     var alarm: StoreAlarm
-    /// What was lost with a store, and what is told of it.
+    /// The loss with a store, as it is told.
     var loss: StateLoss?
     var lossAlarm: StoreAlarm?
     /// True if this start lost it.
@@ -69,14 +69,14 @@ package final class Keeper: @unchecked Sendable {
     var isLossChanged = false
     /// Since when the fleet is watched again.
     var lossSince = RunningTime(milliseconds: 0)
-    /// Who is on the way, by address.
+    /// The couriers on their way, by address.
     var couriers: [LaneKey: Courier] = [:]
-    /// What couriers brought and no turn has taken yet.
+    /// The reports that couriers brought and no turn has taken yet.
     var reports: [CourierReport] = []
     var noticeWaits: [NoticeWait] = []
-    /// What nobody has taken, as of an instant of the machine's clock.
+    /// The news that nobody has taken, as of an instant of the machine's clock.
     var unreachedKnown = (at: Int64.min / 4, what: Unreached())
-    /// Who waits for the turn that keeps what a reload has hastened.
+    /// The callers who wait for the turn that keeps what a reload has hastened.
     private var hastened: [@Sendable () -> Void] = []
     var pushes: PushBox
     var pushCouriers: [PushLane: PushCourier] = [:]
@@ -95,7 +95,7 @@ package final class Keeper: @unchecked Sendable {
     var turnNumber: Int64
     /// The last one that is committed.
     var turnCommitted: Int64 = 0
-    /// Where running time and the machine's clock meet.
+    /// The instant at which running time and the machine's clock meet.
     var origin: (running: Int64, elapsed: Int64) = (0, 0)
     var lastTurnElapsed: Int64 = 0
     var committedElapsed: Int64 = 0
@@ -106,10 +106,10 @@ package final class Keeper: @unchecked Sendable {
     var logBytesTried = 0
     /// True while the store's log is longer than it should ever be.
     var isLogLong = false
-    /// When the store's size was looked at last; never before the first commit.
+    /// The instant at which the store's size was looked at last; never before the first commit.
     var sizedElapsed: Int64?
     var refusalsSeen = 0
-    /// When the store's files were looked at last.
+    /// The instant at which the store's files were looked at last.
     var witnessedElapsed: Int64 = 0
 
     /// A keeper of the store at `path` that decides by `policy`, ready to be started.
@@ -117,7 +117,8 @@ package final class Keeper: @unchecked Sendable {
     /// `ways` is how receivers are reached; `refusals` counts the writes that the edge answered 503
     /// by itself; `onTurn` is called when the loop has gone round, each second at least, also while
     /// the store fails; `onFatal` must end the process: a failed fsync is not retried (J6).
-    /// `aroundCommit` is for tests. Errors: `StoreError`.
+    /// `aroundCommit` is for tests. Throws `StoreError` if the store cannot be opened, read or
+    /// restored.
     package init(
         path: String, policy: Policy, storeBytesMax: Int64 = 4 << 30, log: Logger,
         edge: EdgeFigures, ways: DeliveryWays = DeliveryWays(), workload: Workload = Workload(),
@@ -206,7 +207,7 @@ package final class Keeper: @unchecked Sendable {
         mailbox.put(.ways(ways, reply: reply))
     }
 
-    /// Where the store is, for those who read it themselves.
+    /// The path of the store, for those who read it themselves.
     var storePath: String { store.journal.connection.path }
 
     /// True while writes are taken.
@@ -270,7 +271,7 @@ package final class Keeper: @unchecked Sendable {
         }
     }
 
-    /// When to look again at the latest, by the machine's clock.
+    /// Returns when to look again at the latest, by the machine's clock.
     private func nextWake() -> Int64 {
         let now = ClockReading.now().elapsed
         let patience = noticeWaits.map(\.until).min() ?? .max

@@ -1,7 +1,8 @@
 import RollcallCore
 import Synchronization
 
-/// When the keeper's loop went round last, for those who must not ask the keeper itself (J8).
+/// The instant at which the keeper's loop went round last, for those who must not ask the keeper
+/// itself (J8).
 package final class KeeperPulse: Sendable {
     /// A loop that stood still for longer hangs: it goes round each second, and a disk that is slow
     /// for a minute is given up by the kernel before.
@@ -21,7 +22,7 @@ package final class KeeperPulse: Sendable {
         onTurn()
     }
 
-    /// How long the loop stands still, once that is too long; `allowed` is how long it may.
+    /// Returns how long the loop stands still, once that is too long; `allowed` is how long it may.
     func still(
         for allowed: Milliseconds = stillAfter, at elapsed: Int64 = ClockReading.now().elapsed
     ) -> Milliseconds? {

@@ -2,7 +2,7 @@ import RollcallCore
 
 /// The keeper's side of the journal: what a turn looks like in it, and how to come back from it.
 package struct KeeperStore {
-    /// What was found at opening.
+    /// The state that was found at opening.
     package struct Recovered {
         package var engine: Engine
         /// The last committed turn; nil in a new store.
@@ -32,13 +32,15 @@ package struct KeeperStore {
     /// Sees a turn when all of it is written and not committed, and once it is: where tests kill.
     package typealias AroundCommit = @Sendable (PendingTurn, _ isCommitted: Bool) -> Void
 
-    /// Opens or makes the store at `path`. Errors: as `Journal`.
+    /// Opens or makes the store at `path`.
+    /// - Throws: `StoreError` if `Journal` cannot open it, or its number cannot be written.
     package init(path: String, aroundCommit: AroundCommit? = nil) throws(StoreError) {
         try self.init(path: path, vfs: nil, lock: nil, aroundCommit: aroundCommit)
     }
 
-    /// The same under a lock that is held already, or through SQLite's system layer named `vfs`:
-    /// tests give one of their own.
+    /// Opens or makes it under a lock that is held already, or through SQLite's system layer named
+    /// `vfs`: tests give one of their own.
+    /// - Throws: `StoreError` if `Journal` cannot open it, or its number cannot be written.
     init(
         path: String, vfs: String?, lock: StoreLock? = nil, aroundCommit: AroundCommit? = nil
     ) throws(StoreError) {
@@ -58,7 +60,8 @@ package struct KeeperStore {
 
     /// Writes `turns` in one transaction and commits; `also` adds to it.
     ///
-    /// Errors: as `Journal`; nothing is committed then.
+    /// Throws `StoreError` if `Journal` cannot write it, or what `also` throws; that transaction is
+    /// not committed then.
     package func commit(
         _ turns: [PendingTurn], also: () throws(StoreError) -> Void = {}
     ) throws(StoreError) {
@@ -132,8 +135,9 @@ package struct KeeperStore {
 
     // MARK: - Coming back
 
-    /// The engine as of the last committed turn: the newest checkpoint that can be read, and the
-    /// turns after it folded again. Nothing is emitted (J3).
+    /// Returns the engine as of the last committed turn: the newest checkpoint that can be read,
+    /// and the turns after it folded again. Nothing is emitted (J3).
+    /// - Throws: `StoreError` if the store cannot be read, or is damaged.
     package func recover() throws(StoreError) -> Recovered {
         var recovered = Recovered(engine: Engine())
         var limit = Int64.max

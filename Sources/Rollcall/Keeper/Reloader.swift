@@ -3,7 +3,7 @@ import Logging
 import RollcallCore
 import Synchronization
 
-/// What a reload came to.
+/// The outcome of a reload.
 package enum ReloadOutcome: Sendable {
     /// The settings that were read are in force. `file` is nil where there is none to read.
     case reloaded(SettingsChange, file: String?)

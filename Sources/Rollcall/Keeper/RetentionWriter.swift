@@ -55,6 +55,7 @@ struct RetentionWriter {
 
     /// Looks whether something has become older than `age` or too much; now and then, and after each
     /// checkpoint, which is where a cut may go to; at the size each second.
+    /// - Throws: `StoreError` if the store cannot be read.
     mutating func consider(
         _ journal: Journal, _ clock: ClockReading, age: Milliseconds, hasCheckpointed: Bool
     ) throws(StoreError) {
@@ -94,6 +95,7 @@ struct RetentionWriter {
 
     /// Removes the next piece in the open transaction, and further ones for as long as `allowance`;
     /// returns how many.
+    /// - Throws: `StoreError` if the store cannot be written.
     @discardableResult
     mutating func write(
         to journal: Journal, allowance: Duration = .zero

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What a commit wrote for the chores, and when.
+/// The piece that a commit wrote for the chores, and when.
 struct ChorePiece {
     /// About how many bytes.
     var bytes = 0
@@ -8,15 +8,16 @@ struct ChorePiece {
     var began = ContinuousClock.now
     var ended = ContinuousClock.now
 
-    /// How much longer the commit was for it, which ended at `end` and wrote `ownBytes` for its turn:
-    /// what the writing took, and its share by bytes of what made both durable.
+    /// Returns how much longer the commit was for it, which ended at `end` and wrote `ownBytes` for
+    /// its turn: what the writing took, and its share by bytes of what made both durable.
     func span(ofCommitUntil end: ContinuousClock.Instant, ownBytes: Int) -> Duration {
         guard bytes > 0 else { return .zero }
         return ended - began + (end - ended) * bytes / (bytes + ownBytes)
     }
 }
 
-/// What the keeper writes beside its turns: checkpoints, erasures, what becomes too old.
+/// The work of the keeper on its store beside its turns: checkpoints, erasures, what becomes too
+/// old.
 ///
 /// One of them a turn, and a piece of it: no turn takes longer than 20 ms for them (J5). But
 /// turns may become long, and few, when there is too much to do: then what must keep pace with what comes
@@ -32,13 +33,13 @@ struct StoreChores {
     var retention: RetentionWriter
     /// True once the journal's beginning was cut; whoever shows it takes it back.
     var hasCut = false
-    /// Who wrote a piece longest ago comes first.
+    /// The chores in order: the one that wrote a piece longest ago comes first.
     private var order = [Chore.checkpoint, .erasure, .retention]
-    /// How long the last commit without a piece took.
+    /// The time that the last commit without a piece took.
     private var plainCommit = Duration.zero
     /// Until when writes that wait come first.
     private var restsUntil: ContinuousClock.Instant?
-    /// When the last commit ended.
+    /// The instant at which the last commit ended.
     private var committedAt = ContinuousClock.now
 
     /// Nothing was written yet.
@@ -76,8 +77,9 @@ struct StoreChores {
         checkpoints.isBehind(turnRows) || retention.isBehind
     }
 
-    /// How long what has to keep pace may take in a commit that begins now: as long as the turn took
-    /// until then, which is half of all time; three times that if the bound would not hold.
+    /// Returns how long what has to keep pace may take in a commit that begins now: as long as the
+    /// turn took until then, which is half of all time; three times that if the bound would not
+    /// hold.
     func allowance(
         at now: ContinuousClock.Instant, isBeyond: Bool
     ) -> Duration {
@@ -98,6 +100,7 @@ struct StoreChores {
 
     /// Writes the next piece into the open transaction, of a turn of so many rows; and a piece of
     /// whatever has to keep pace.
+    /// - Throws: `StoreError` if the store cannot be read or written.
     mutating func writePiece(
         to journal: Journal, _ engine: Engine, turnRows: Int = 0
     ) throws(StoreError) -> ChorePiece {
@@ -121,7 +124,8 @@ struct StoreChores {
         return piece
     }
 
-    /// Returns about how many bytes that were.
+    /// Writes a piece of one chore; returns about how many bytes that were.
+    /// - Throws: `StoreError` if the store cannot be read or written.
     private mutating func write(
         _ chore: Chore, to journal: Journal, _ engine: Engine, _ turnRows: Int, allowance: Duration
     ) throws(StoreError) -> Int {
@@ -139,7 +143,8 @@ struct StoreChores {
         }
     }
 
-    /// Old days are cut: so are erasures of that time.
+    /// Forgets the erasures of days that were cut.
+    /// - Throws: `StoreError` if the store cannot be written.
     private mutating func forgetErasures(
         _ journal: Journal, _ engine: Engine
     ) throws(StoreError) {
@@ -151,6 +156,7 @@ struct StoreChores {
 
     /// Notes a committed turn, and begins what has become due; returns how long it took if a
     /// checkpoint was cut.
+    /// - Throws: `StoreError` if the store cannot be read.
     mutating func committed(
         _ pending: PendingTurn, _ journal: Journal, _ engine: Engine, _ clock: ClockReading
     ) throws(StoreError) -> Duration {
@@ -167,7 +173,7 @@ struct StoreChores {
         return checkpoints.isWriting && !wasWriting ? .now - began : .zero
     }
 
-    /// What was begun in a transaction that failed is begun again later.
+    /// Abandons what was begun in a transaction that failed; it is begun again later.
     mutating func abandon() {
         checkpoints.abandon()
         erasures.abandon()

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// How a store is opened for the keeper: as it is, or anew if it cannot be read.
+/// The opening of a store for the keeper: as it is, or anew if it cannot be read.
 ///
 ///     lock ──► open ──► recover ───────────────────────────────────────► opened
 ///                │         │ damaged, foreign                               ▲
@@ -12,13 +12,15 @@ import RollcallCore
 struct StoreOpening {
     let store: KeeperStore
     var recovered: KeeperStore.Recovered
-    /// What is on its way to receivers and to phones.
+    /// The messages on their way to receivers, and the pushes to phones.
     let messages: [OutboxMessage]
     let pushes: [PushMessage]
-    /// What was lost by it.
+    /// The loss by it; nil without one.
     private(set) var loss: StateLoss?
 
-    /// Opens or makes the store at `path`. Errors: `StoreError`.
+    /// Opens or makes the store at `path`.
+    /// - Throws: `StoreError` if it cannot be opened and may not be put aside, or a second attempt
+    ///   fails.
     init(
         path given: String, aroundCommit: KeeperStore.AroundCommit? = nil
     ) throws(StoreError) {

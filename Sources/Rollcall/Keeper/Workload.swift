@@ -1,12 +1,13 @@
 import Synchronization
 
-/// What writes cost the keeper, told by its last turns, so that no more is let in than it can answer
-/// before the listener's watchdog does: what is answered 503 for its age was done for nothing.
+/// The cost of writes to the keeper, told by its last turns, so that no more is let in than it can
+/// answer before the listener's watchdog does: what is answered 503 for its age was done for
+/// nothing.
 ///
 /// One slow fsync says nothing about the next turn: of the last three turns that brought much the
 /// fastest is believed, and those that brought little are not asked.
 package final class Workload: Sendable {
-    /// What waits is to take no longer; the watchdog answers after 5 s.
+    /// The longest time that what waits is to take; the watchdog answers after 5 s.
     package static let spanMax = Duration.seconds(3)
     /// So much may always wait, bytes.
     package static let bytesMin = 1 << 20
