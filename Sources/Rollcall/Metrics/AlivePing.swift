@@ -11,7 +11,7 @@ import RollcallCore
 /// `@unchecked Sendable` is true because everything mutable is touched by its own thread alone; the
 /// mailbox is what other threads see.
 package final class AlivePing: @unchecked Sendable {
-    /// What became of a ping that was due.
+    /// The outcome of a ping that was due.
     package enum Outcome: Int, CaseIterable, Sendable {
         /// 2xx.
         case sent
@@ -46,7 +46,7 @@ package final class AlivePing: @unchecked Sendable {
 
     private var settings = AlivePingSettings()
     private var nextAt = Int64.max
-    /// What the log was told last.
+    /// The text that the log was told last.
     private var told: String?
     private var caller: HTTPCaller?
 
@@ -125,7 +125,7 @@ package final class AlivePing: @unchecked Sendable {
         told = trouble
     }
 
-    /// Why it did not work; nil if it did.
+    /// Sends a ping, and returns why it did not work; nil if it did.
     private func ping(_ url: String) -> String? {
         var call = HTTPCall(.get, url)
         call.connectTimeout = ReceiverCaller.connectTimeout

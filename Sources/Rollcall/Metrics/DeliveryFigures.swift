@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What became of messages on their way, by receiver.
+/// The counts of messages on their way, by receiver.
 struct DeliveryFigures: Sendable {
     /// In milliseconds: from a pager that answers at once to one that was away for a day.
     private static let latencyBounds: [Int64] = [

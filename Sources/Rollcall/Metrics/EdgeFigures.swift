@@ -1,12 +1,13 @@
 import RollcallCore
 import Synchronization
 
-/// What the edges count: requests, commits, lateness, and what of the input was not taken.
+/// The counts of the edges: requests, commits, lateness, and what of the input was not taken.
 ///
 /// These begin at 0 with the process (V2). Any thread counts, under one short lock; a
 /// request takes it once, when it is answered.
 package final class EdgeFigures: Sendable {
-    /// Where a request went, a closed set: paths hold ids of people and whatever a stranger tries.
+    /// The route of a request, a closed set: paths hold ids of people and whatever a stranger
+    /// tries.
     package enum Route: Int, CaseIterable, Sendable {
         /// `/v1/batches`.
         case batches
@@ -120,7 +121,7 @@ package final class EdgeFigures: Sendable {
     ]
 
     private let state = Mutex(State())
-    /// What requests say about the clocks of their sources.
+    /// The clocks of sources, by what requests say.
     package let clocks = SourceClocks()
 
     /// Figures that are all 0.
@@ -182,7 +183,7 @@ package final class EdgeFigures: Sendable {
         state.withLock { $0.pings[outcome.rawValue] += 1 }
     }
 
-    /// How many pings came to `outcome`.
+    /// Returns how many pings came to `outcome`.
     package func pings(_ outcome: AlivePing.Outcome) -> Int {
         state.withLock { $0.pings[outcome.rawValue] }
     }
@@ -195,7 +196,8 @@ package final class EdgeFigures: Sendable {
         }
     }
 
-    /// When the settings in force were read, and whether the last reading was taken.
+    /// The instant at which the settings in force were read, and whether the last reading was
+    /// taken.
     var settings: (loadedAt: Timestamp, isReloadSuccessful: Bool) {
         state.withLock { ($0.reloadSuccessAt ?? .distantPast, $0.isReloadSuccessful) }
     }
@@ -275,7 +277,8 @@ package final class EdgeFigures: Sendable {
     }
 }
 
-/// What of some input was not taken. One that is empty costs no memory, which is the usual case.
+/// The counts of what of some input was not taken. One that is empty costs no memory, which is the
+/// usual case.
 package struct InputFigures: Equatable, Sendable {
     /// By `ItemFault`; empty while all are 0.
     private var rejected: [Int] = []

@@ -1,13 +1,13 @@
 import RollcallCore
 
-/// Which text format a scraper wants.
+/// The choice of the text format that a scraper wants.
 ///
 /// OpenMetrics goes to those who ask for it by name; text 0.0.4 to everybody else: browsers, curl,
 /// `*/*`, no header, and headers that make no sense. Never 406: a scrape in the wrong language says
 /// more than none. Source: Prometheus' and OpenMetrics' own pages on
 /// content negotiation.
 package enum MetricsNegotiation {
-    /// What the answer depends on, for its field `Vary`.
+    /// The fields that the answer depends on, for its field `Vary`.
     package static let vary = "Accept, Accept-Encoding"
 
     /// The format for a field `Accept`; nil if there was none.

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What the store knows of itself and the engine does not.
+/// The figures that the store knows of itself and the engine does not.
 package struct StoreFigures: Equatable, Sendable {
     /// The version of the product.
     package var version: String
@@ -12,9 +12,9 @@ package struct StoreFigures: Equatable, Sendable {
     package var bytesMax: Int64 = 0
     /// Wall time of the oldest row that the journal still holds; nil while it holds none.
     package var journalOldestAt: Timestamp?
-    /// When the newest checkpoint was begun; nil before the first.
+    /// The instant at which the newest checkpoint was begun; nil before the first.
     package var checkpointAt: Timestamp?
-    /// How old the newest checkpoint is; nil before the first.
+    /// The age of the newest checkpoint; nil before the first.
     package var checkpointAge: Milliseconds?
     /// Decisions that came out otherwise when they were folded again at a start (J3).
     package var refoldDifferences = 0
@@ -27,13 +27,13 @@ package struct StoreFigures: Equatable, Sendable {
     package var messagesPending: [[UInt8]: Int] = [:]
     /// Pushes that the sink has not taken yet.
     package var pushesPending = 0
-    /// What fires and nobody has taken (D1).
+    /// The alerts that fire and nobody has taken (D1).
     package var unreached = Unreached()
-    /// What is told of its failing.
+    /// The alarm that tells of its failing.
     package var alarm: StoreAlarm?
-    /// What was lost with a store; nil if nothing ever was.
+    /// The loss with a store; nil if nothing ever was lost.
     package var loss: StateLoss?
-    /// What is told of that.
+    /// The alarm that tells of that loss.
     package var lossAlarm: StoreAlarm?
 
     /// The alarms about it that the engine does not know.
@@ -111,7 +111,8 @@ package enum MetricsPage {
         return page.finish()
     }
 
-    /// How old a page may be that tells a present: whoever stood still for longer does not watch.
+    /// The greatest age of a page that tells a present: whoever stood still for longer does not
+    /// watch.
     package static let presentFor = Milliseconds.seconds(5)
 
     /// A copy of a page as it is told when it is so old: it says its age, and who tells an old

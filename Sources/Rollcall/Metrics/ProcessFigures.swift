@@ -1,7 +1,7 @@
 import Glibc
 import RollcallCore
 
-/// What the system says of this process, under the names that all Prometheus clients use.
+/// The figures of this process by the system, under the names that all Prometheus clients use.
 ///
 /// A figure that cannot be read is nil and left out: "leave out rather than export bogus values".
 /// Source: Prometheus, "Writing client libraries", process metrics; proc(5).

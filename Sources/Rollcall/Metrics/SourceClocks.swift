@@ -1,7 +1,7 @@
 import RollcallCore
 import Synchronization
 
-/// What the requests of a minute say about the clocks of their sources. Source: D10.
+/// The clocks of sources, by what the requests of a minute say. Source: D10.
 ///
 /// Whoever says when it sent a request is measured for the engine, which decides. Of who does not say
 /// it, no more can be known than by how much its `received_at` lag, and nothing is decided by that.
@@ -15,7 +15,7 @@ package final class SourceClocks: Sendable {
         package var isLate: Bool
     }
 
-    /// What a minute that is over says.
+    /// The verdict of a minute that is over.
     package struct Verdict: Equatable, Sendable {
         /// By source, in the order of their names: the smallest arrival − `sent_at`.
         package var skews: [Measure] = []
@@ -45,13 +45,13 @@ package final class SourceClocks: Sendable {
 
     fileprivate struct Lag: Sendable {
         var span: Milliseconds
-        /// When it was measured, by the machine's clock.
+        /// The instant at which it was measured, by the machine's clock.
         var at: Int64
         var isLate: Bool
     }
 
     fileprivate struct State: Sendable {
-        /// When the minute began, by the machine's clock; nil before the first.
+        /// The instant at which the minute began, by the machine's clock; nil before the first.
         var began: Int64?
         var minutes: [[UInt8]: Minute] = [:]
         var lags: [[UInt8]: Lag] = [:]
@@ -88,7 +88,8 @@ package final class SourceClocks: Sendable {
     /// Forgets what was noted in this minute: our own wall stepped in its course.
     package func discard() { state.withLock { $0.minutes = [:] } }
 
-    /// What the minute says that is over at `elapsed` of the machine's clock; nil before its end.
+    /// Returns what the minute says that is over at `elapsed` of the machine's clock; nil before
+    /// its end.
     package func takeMinute(at elapsed: Int64) -> Verdict? {
         state.withLock { state in
             guard let began = state.began else {
@@ -120,8 +121,8 @@ package final class SourceClocks: Sendable {
         }
     }
 
-    /// How much the times of sources lag that do not say when they send, in the order of their names:
-    /// of the last minute that each of them sent some in.
+    /// The lags of the times of sources that do not say when they send, in the order of their
+    /// names: of the last minute that each of them sent some in.
     package var lags: [Measure] {
         state.withLock { state in
             state.lags.map { Measure(source: $0.key, span: $0.value.span) }

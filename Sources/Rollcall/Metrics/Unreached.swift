@@ -2,7 +2,7 @@ import RollcallCore
 
 /// Alerts that fire and that nobody has taken. Source: rule D1.
 package struct Unreached: Equatable, Sendable {
-    /// How long an alert fires before that is said.
+    /// The time that an alert fires before that is said.
     static let after = Milliseconds.seconds(60)
     /// Incidents named at most.
     static let incidentsMax = 10
@@ -10,7 +10,7 @@ package struct Unreached: Equatable, Sendable {
     static let severities: [Severity] = [.critical, .warning, .info]
     private static let words = severities.map { Array("\($0.word)".utf8) }
 
-    /// Why nobody was reached.
+    /// The reason why nobody was reached.
     package enum Reason: Sendable {
         /// Somebody is to be told, and did not take it.
         case notTaken
@@ -21,7 +21,7 @@ package struct Unreached: Equatable, Sendable {
         package var word: StaticString { self == .notTaken ? "not_taken" : "no_receiver" }
     }
 
-    /// How many, by severity.
+    /// The number of alerts, by severity.
     private(set) var counts: [Severity: Int] = [:]
     /// The first instant at which one of those that are critical fired; nil if there is none.
     private(set) var criticalSince: Timestamp?
@@ -32,8 +32,8 @@ package struct Unreached: Equatable, Sendable {
     /// Nobody waits for anybody.
     init() {}
 
-    /// What nobody took of all that fires in `engine` and of the `alarms` that it does not know;
-    /// what was taken after `committed` does not count.
+    /// Counts what nobody took of all that fires in `engine` and of the `alarms` that it does not
+    /// know; what was taken after `committed` does not count.
     init(_ engine: Engine, _ outbox: Outbox, _ alarms: [StoreAlarm], by committed: Timestamp) {
         let receivers = engine.policy.receivers
         let now = engine.watch.wallNow
