@@ -20,7 +20,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
     case style = "page.css"
     case words = "words.js"
 
-    /// What it holds.
+    /// The bytes of the file.
     var bytes: [UInt8] {
         switch self {
         case .alerts: PackageResources.alerts_js
@@ -50,7 +50,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
         self == .style ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8"
     }
 
-    /// What stands in their addresses: another one whenever a byte of any of them changes, so that
+    /// The version in their addresses: another one whenever a byte of any of them changes, so that
     /// a browser may keep them for ever and never mixes two versions.
     static let version: String = {
         let all = allCases.flatMap { asset in

@@ -3,7 +3,7 @@ import RollcallCore
 /// The document that every view of the page begins as: what it needs, and how the fleet stood when
 /// it was asked for, which is all that a browser without JavaScript shows.
 struct StatusPageShell {
-    /// Where the page is: "" or "../", so that it also works below a path of a proxy.
+    /// The way to the page: "" or "../", so that it also works below a path of a proxy.
     let root: String
 
     /// The document. Nothing that anybody sent stands in it, so there is nothing to escape.
