@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What the settings of alerts mean, in words.
+/// The meaning of the settings of alerts, in words.
 extension Configuration {
     /// A sentence for each alert.
     var alertWords: [String] {

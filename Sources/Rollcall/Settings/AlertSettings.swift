@@ -1,7 +1,7 @@
 import RollcallCore
 import Yams
 
-/// When alerts fire: the settings under `alerts`. Source: Contract/Alerts, V8.
+/// The rules for when alerts fire: the settings under `alerts`. Source: Contract/Alerts, V8.
 extension AlertRules {
     /// Changes by which somebody may have to flap.
     private static let changesRange = 2...100
@@ -13,6 +13,7 @@ extension AlertRules {
     static let stormRange = 0...1_000_000
 
     /// Reads all of them.
+    /// - Throws: `ConfigurationError` if one is wrong or unknown.
     mutating func read(_ alerts: inout ConfigurationTree) throws(ConfigurationError) {
         try alerts.section("HighOfflineRate") { (alert) throws(ConfigurationError) in
             try alert.rule(&highOfflineRate)
@@ -47,7 +48,7 @@ extension AlertRules {
 }
 
 extension AlertRules.Rule {
-    /// What the setting of the link is called as an annotation.
+    /// The annotation's name of the link to a runbook.
     static let runbook = Array("runbook_url".utf8)
     /// Labels that Rollcall itself sets: an alert's identity and its severity.
     static let ownLabels = ["alertname", "severity", "region", "source", "suspected"]
@@ -61,7 +62,8 @@ extension AlertRules.Rule {
 }
 
 extension ConfigurationTree {
-    /// Reads what every alert has.
+    /// Reads the settings that every alert has.
+    /// - Throws: `ConfigurationError` if one is wrong.
     fileprivate mutating func rule(
         _ rule: inout AlertRules.Rule
     ) throws(ConfigurationError) {
@@ -82,6 +84,8 @@ extension ConfigurationTree {
     }
 
     /// Reads a mapping of names that Rollcall does not know; none may be one of `taken`.
+    /// - Throws: `ConfigurationError` if it is no mapping, too large, or a name or a text in it is
+    ///   wrong.
     private mutating func pairs(
         _ key: String, taken: [String]
     ) throws(ConfigurationError) -> [Label] {
@@ -118,6 +122,7 @@ extension ConfigurationTree {
     }
 
     /// Reads a link for people; empty is none.
+    /// - Throws: `ConfigurationError` if it is no link, or too long.
     private mutating func link(_ key: String) throws(ConfigurationError) -> String? {
         guard let node = take(key), node.null == nil, node.string != "" else { return nil }
         guard let text = node.string, text.utf8.count <= AlertRules.Rule.valueBytesMax,

@@ -1,6 +1,7 @@
 import RollcallCore
 
-/// What alerts there may be by the settings: labels that are known, and the one that is not.
+/// The shape of alerts that there may be by the settings: labels that are known, and the one that
+/// is not.
 private struct AlertShape {
     let name: AlertName
     let severity: Severity
@@ -57,7 +58,7 @@ private struct AlertShape {
 }
 
 extension Configuration {
-    /// What is weak in the alerts.
+    /// The weaknesses in the alerts.
     var alertWeaknesses: [Weakness] {
         var found: [Weakness] = []
         let rules = policy.alerts
@@ -79,7 +80,7 @@ extension Configuration {
         return found
     }
 
-    /// What is weak in who is told.
+    /// The weaknesses in who is told.
     var receiverWeaknesses: [Weakness] {
         if policy.receivers == [.standard] { return [] }
         let shapes = AlertShape.all(policy.alerts)
@@ -109,7 +110,7 @@ extension Configuration {
         return found
     }
 
-    /// What is weak in a receiver that no alert can reach: nothing, if it is there for others.
+    /// Returns the weakness of a receiver that no alert can reach: none, if it is there for others.
     private func neverTold(_ receiver: Receiver, _ key: String) -> [Weakness] {
         let name = String(decoding: receiver.name, as: UTF8.self)
         let isFallback = policy.receivers.contains { $0.fallback == receiver.name }

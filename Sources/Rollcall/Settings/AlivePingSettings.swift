@@ -1,8 +1,8 @@
 import RollcallCore
 
-/// Whom we tell that the watch works, for those who notice if we do not. Source: V8.
+/// The place that we tell that the watch works, for those who notice if we do not. Source: V8.
 package struct AlivePingSettings: Equatable, Sendable {
-    /// How often one may ask for it.
+    /// The intervals at which one may ask for it.
     static let everyRange = Milliseconds.seconds(10)...Milliseconds.seconds(3600)
 
     /// The URL that is asked for; nil for nobody. Any part of it may be secret.
@@ -12,7 +12,8 @@ package struct AlivePingSettings: Equatable, Sendable {
     /// Nobody.
     package init() {}
 
-    /// Reads what is under `alive_ping`.
+    /// Reads the settings under `alive_ping`.
+    /// - Throws: `ConfigurationError` if one is wrong, or a URL is given and libcurl is missing.
     mutating func read(_ ping: inout ConfigurationTree) throws(ConfigurationError) {
         ping.dropEmpty("url")
         ping.dropEmpty("url_file")

@@ -1,16 +1,18 @@
 import Glibc
 
-/// Who is trusted to vouch for servers: the machine's certificate authorities, and one file more.
+/// The certificate authorities that are trusted to vouch for servers: the machine's, and one file
+/// more.
 ///
 /// libcurl knows a place of its own, by how it was built. A program that is carried to another
 /// system finds the bundle elsewhere, and containers name it in `SSL_CERT_FILE`.
 package struct Authorities: Equatable, Sendable {
-    /// Where systems keep their bundle: Debian and Arch; Fedora and RHEL; openSUSE; Alpine.
+    /// The places where systems keep their bundle: Debian and Arch; Fedora and RHEL; openSUSE;
+    /// Alpine.
     static let usualFiles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
         "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
     ]
-    /// Where systems keep one file for each, under names that OpenSSL finds.
+    /// The folder where systems keep one file for each, under names that OpenSSL finds.
     static let folder = "/etc/ssl/certs"
     /// Bytes of a bundle at most; Debian's has 210 KB.
     static let bytesMax = 8 << 20
@@ -32,7 +34,8 @@ package struct Authorities: Equatable, Sendable {
         getenv(name).map { String(cString: $0) }
     }
 
-    /// Both files in one, as PEM allows; the path of one that cannot be read, or holds none.
+    /// Returns both files in one, as PEM allows.
+    /// - Throws: `Unreadable` with the path of one that cannot be read, or holds none.
     func bundle(with extra: String) throws(Unreadable) -> [UInt8] {
         let own = try Self.read(extra)
         return try (system.map { (path) throws(Unreadable) in try Self.read(path) } ?? []) + own

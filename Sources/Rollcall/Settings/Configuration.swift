@@ -2,9 +2,9 @@ import RollcallCore
 
 /// The settings of a server. Source: V8, as far as they exist.
 package struct Configuration: Equatable, Sendable {
-    /// Where to listen, `host:port`; port 0 picks a free one.
+    /// The address to listen at, `host:port`; port 0 picks a free one.
     package var listenAddress = "127.0.0.1:10112"
-    /// Who may come in, and where else.
+    /// The rules for who may come in, and where else.
     package var doors = DoorSettings()
     /// The database.
     package var storagePath = "./rollcall.db"
@@ -12,15 +12,15 @@ package struct Configuration: Equatable, Sendable {
     package var storageBytesMax = 4 << 30
     /// The settings that decide; they are journaled as `policy` events.
     package var policy = Self.standardPolicy
-    /// How those who are told of alerts are reached; who they are, `policy` says.
+    /// The ways to those who are told of alerts; who they are, `policy` says.
     package var receivers = [ReceiverAddress.standard]
     /// The switch that others watch us by.
     package var alivePing = AlivePingSettings()
-    /// How nudges are meant to go, as it is written; nil if that follows from the sink (N10).
+    /// The mode of nudges as it is written; nil if that follows from the sink (N10).
     package var nudgeMode: NudgeRules.Mode?
-    /// Who carries pushes to phones; nil for nobody, and where secrets decide nothing.
+    /// The sink that carries pushes to phones; nil for nobody, and where secrets decide nothing.
     package var pushSink: PushSink?
-    /// What nudges say.
+    /// The texts of nudges.
     package var nudgeTexts = NudgeTexts()
     /// Items and depth of a body.
     package var scanLimits = ScanLimits()
@@ -28,14 +28,15 @@ package struct Configuration: Equatable, Sendable {
     package var bodyBytesMax = 8 << 20
     /// Connections at most.
     package var connectionsMax = 512
-    /// What is legal and still not as it should be, for the log.
+    /// The warnings for the log: what is legal and still not as it should be.
     package var warnings: [String] = []
 
     package init() {}
 
     /// Reads a configuration file's text.
     ///
-    /// Errors: `ConfigurationError` with the line, the setting and what to do.
+    /// Throws `ConfigurationError`, if anything is wrong, with the line, the setting and what to
+    /// do.
     package init(yaml: String) throws(ConfigurationError) {
         var sources = SettingSources()
         sources.opensSecrets = false
@@ -43,8 +44,8 @@ package struct Configuration: Equatable, Sendable {
     }
 
     /// Reads a configuration file's text and what wins over it; `sources` then also tell what was
-    /// asked for. Errors: as above, with the variable or flag where that gave the value, and with
-    /// whatever else is wrong.
+    /// asked for. Throws `ConfigurationError` as above, with the variable or flag where that gave
+    /// the value, and with whatever else is wrong.
     init(yaml: String, sources: inout SettingSources) throws(ConfigurationError) {
         var faults = ConfigurationFaults()
         repeat {
@@ -64,6 +65,7 @@ package struct Configuration: Equatable, Sendable {
     }
 
     /// Reads a file until something is wrong.
+    /// - Throws: `ConfigurationError` if something is wrong: the first of it.
     private init(
         reading yaml: String, sources: inout SettingSources
     ) throws(ConfigurationError) {

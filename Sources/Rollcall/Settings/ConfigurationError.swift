@@ -1,10 +1,10 @@
-/// What is wrong with a configuration.
+/// The error of a configuration that is wrong.
 package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
-    /// Who gave the wrong value.
+    /// The source of the wrong value.
     package var origin: SettingOrigin
-    /// What failed, the value, the limit, what to do.
+    /// A text that says what failed, the value, the limit, and what to do.
     package var message: String
-    /// What else is wrong, in the order of the file; no entry has more of its own.
+    /// The other faults, in the order of the file; no entry has more of its own.
     package var more: [ConfigurationError] = []
     /// The setting that it is about, from the top on; empty for the file as a whole.
     var key: String
@@ -42,7 +42,7 @@ struct ConfigurationFaults {
     /// Errors told at most.
     static let countMax = 20
 
-    /// What is passed over in the next reading.
+    /// The settings that are passed over in the next reading.
     private(set) var skipped: Set<String> = []
     /// False once another reading would find nothing.
     private(set) var mayBeMore = true

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What a configuration means, in words.
+/// The meaning of a configuration, in words.
 extension Configuration {
     /// A sentence or two for each part, in the order of the file.
     package var meaning: [String] {

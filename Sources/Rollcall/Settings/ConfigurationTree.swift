@@ -10,10 +10,11 @@ struct ConfigurationTree {
     private var entries: [String: Node] = [:]
     private var origins: [String: SettingOrigin] = [:]
     private var known: Set<String> = []
-    /// What wins over this file, and what was asked for so far.
+    /// The values that win over this file, and the settings that were asked for so far.
     var sources: SettingSources
 
-    /// The top of a file; an empty file is an empty mapping.
+    /// Reads the top of a file; an empty file is an empty mapping.
+    /// - Throws: `ConfigurationError` if it is not YAML, no mapping, or has too many aliases.
     init(yaml: String, sources: SettingSources = SettingSources()) throws(ConfigurationError) {
         guard Self.aliases(in: yaml) <= Self.aliasesMax else {
             throw ConfigurationError(
@@ -62,7 +63,7 @@ struct ConfigurationTree {
     /// all of it where it stands in a key. So many cannot.
     private static let aliasesMax = 32
 
-    /// What is written like an alias, in quotes too: fewer there are not.
+    /// Counts what is written like an alias, in quotes too: fewer there are not.
     private static func aliases(in yaml: String) -> Int {
         let bytes = yaml.utf8
         return zip(bytes, bytes.dropFirst()).count { star, next in
@@ -105,6 +106,8 @@ struct ConfigurationTree {
     }
 
     /// Reads a mapping below this one, and refuses what `body` did not read of it.
+    /// - Throws: `ConfigurationError` if it is no mapping, `body` throws, or a key of it was not
+    ///   read.
     mutating func section(
         _ key: String, _ body: (inout ConfigurationTree) throws(ConfigurationError) -> Void
     ) throws(ConfigurationError) {
@@ -119,6 +122,8 @@ struct ConfigurationTree {
     }
 
     /// Reads a list of mappings, each like `section` one. Only the file can give it.
+    /// - Throws: `ConfigurationError` if it is no list of mappings, `body` throws, or a key was not
+    ///   read.
     mutating func sections(
         _ key: String, _ body: (inout ConfigurationTree) throws(ConfigurationError) -> Void
     ) throws(ConfigurationError) {
@@ -142,6 +147,8 @@ struct ConfigurationTree {
     }
 
     /// Reads a mapping below this one that only the file can give, like `section`.
+    /// - Throws: `ConfigurationError` if it is no mapping, `body` throws, or a key of it was not
+    ///   read.
     mutating func part(
         _ key: String, _ body: (inout ConfigurationTree) throws(ConfigurationError) -> Void
     ) throws(ConfigurationError) {
@@ -157,7 +164,9 @@ struct ConfigurationTree {
         sources.take(from: tree.sources)
     }
 
-    /// Refuses a key that nobody asked for, with the nearest one that somebody did.
+    /// Refuses a key that nobody asked for.
+    /// - Throws: `ConfigurationError` if there is one, with the nearest key that somebody did ask
+    ///   for.
     func finish() throws(ConfigurationError) {
         guard let key = entries.keys.min() else { return }
         var hint = Spelling.hint(for: key, among: known)
@@ -235,7 +244,8 @@ struct ConfigurationTree {
         }
     }
 
-    /// So many a second: `5/s`.
+    /// Reads a rate, so many a second: `5/s`.
+    /// - Throws: `ConfigurationError` if it is none, or beyond `range`.
     mutating func rate(
         _ key: String, in range: ClosedRange<Int>, _ value: inout Int
     ) throws(ConfigurationError) {
@@ -253,7 +263,8 @@ struct ConfigurationTree {
         }
     }
 
-    /// A share from 0 to 1, kept in ten-thousandths.
+    /// Reads a share from 0 to 1, kept in ten-thousandths.
+    /// - Throws: `ConfigurationError` if it is none, or has more than four decimals.
     mutating func share(_ key: String, _ value: inout Int64) throws(ConfigurationError) {
         for (node, origin) in candidates(key) {
             origins[key] = origin
@@ -353,7 +364,7 @@ struct ConfigurationTree {
         return entries.removeValue(forKey: key)
     }
 
-    /// Who gave the value of `key`; without anybody, the mapping that it would stand in.
+    /// Returns the source of the value of `key`; without one, the mapping that it would stand in.
     func origin(of key: String) -> SettingOrigin { origins[key] ?? .file(line: line) }
 
     /// The setting's name from the top on.

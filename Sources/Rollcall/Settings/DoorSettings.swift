@@ -1,10 +1,11 @@
 import Yams
 
-/// Who may come in, and where: the settings under `web` beside the address. Source: V8, V8.
+/// The rules for who may come in, and where: the settings under `web` beside the address. Source:
+/// V8, V8.
 package struct DoorSettings: Sendable, Equatable {
     /// The listener for `/metrics` and health alone, `host:port`; empty for none.
     package var metricsListenAddress = ""
-    /// Where people reach us from outside, if that was set.
+    /// The URL at which people reach us from outside, if that was set.
     package var externalURL: ExternalURL?
     /// The tokens.
     package var access = Access()
@@ -13,11 +14,12 @@ package struct DoorSettings: Sendable, Equatable {
 
     package init() {}
 
-    /// What may change while the server runs.
+    /// The rules that may change while the server runs.
     package var rules: Doors.Rules { Doors.Rules(access: access, externalURL: externalURL) }
 
     /// Refuses to open to everybody by mistake. The listener of its own may be open: it has
     /// numbers only.
+    /// - Throws: `ConfigurationError` if no token is set beyond loopback, unless `isInsecure`.
     package func check(listenAddress: String) throws(ConfigurationError) {
         // What is no address is refused with its reason when it is to be listened at.
         guard access.isOpen, !isInsecure, HTTPListener.isLoopback(listenAddress) == false else {
@@ -32,7 +34,8 @@ package struct DoorSettings: Sendable, Equatable {
 
     // MARK: - The file
 
-    /// Reads what is ours under `web`.
+    /// Reads our settings under `web`.
+    /// - Throws: `ConfigurationError` if an address, a URL or a token is wrong.
     mutating func read(_ web: inout ConfigurationTree) throws(ConfigurationError) {
         if let node = web.take("metrics_listen_address") {
             let address = node.null == nil ? node.string : ""
@@ -66,7 +69,9 @@ package struct DoorSettings: Sendable, Equatable {
         }
     }
 
-    /// One token; nil where secrets are not opened, as in a replay.
+    /// Reads one token; nil where secrets are not opened, as in a replay.
+    /// - Throws: `ConfigurationError` if its name, its scopes or its text is wrong, or the text is
+    ///   missing.
     private static func token(
         _ tree: inout ConfigurationTree
     ) throws(ConfigurationError) -> Access.Token? {

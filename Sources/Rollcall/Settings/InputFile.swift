@@ -8,10 +8,12 @@ package enum InputFile {
     /// Bytes of a file that is read whole at most.
     private static let bytesMax = 4 << 20
 
-    /// The text of the file at `path`; `-` is standard input.
+    /// Returns the text of the file at `path`; `-` is standard input.
     ///
     /// `isAgain` tells that it was read before and that a running server depends on it: then only a
     /// regular file will do, which never makes anybody wait, and one that is not just being written.
+    /// - Throws: `InputFileError` if it cannot be read, is too large, is not UTF-8 or, again, not
+    ///   usable.
     static func text(_ path: String, isAgain: Bool = false) throws(InputFileError) -> String {
         let more = isAgain ? O_NONBLOCK : 0
         let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | more)
@@ -47,7 +49,8 @@ package enum InputFile {
         return stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
     }
 
-    /// What the system knows of a file that can be read as often as one likes.
+    /// Returns what the system knows of a file that can be read as often as one likes.
+    /// - Throws: `InputFileError` if it is no regular file, or empty.
     private static func regular(
         _ descriptor: CInt, _ path: String
     ) throws(InputFileError) -> stat {
@@ -62,8 +65,9 @@ package enum InputFile {
         return status
     }
 
-    /// The settings in the file at `path` and nothing else: no variables, no secrets (a replay
-    /// decides by its input alone).
+    /// Returns the settings in the file at `path` and nothing else: no variables, no secrets (a
+    /// replay decides by its input alone).
+    /// - Throws: `InputFileError` if it cannot be read, or its settings are wrong.
     static func configuration(_ path: String) throws(InputFileError) -> Configuration {
         let text = try text(path)
         do throws(ConfigurationError) {
@@ -73,7 +77,8 @@ package enum InputFile {
         }
     }
 
-    /// The next bytes; none at the end.
+    /// Returns the next bytes; none at the end.
+    /// - Throws: `InputFileError.cannotRead` if the system does not read them.
     static func chunk(_ descriptor: CInt, path: String) throws(InputFileError) -> [UInt8] {
         var failure: CInt = 0
         let chunk = [UInt8](unsafeUninitializedCapacity: chunkBytes) { buffer, count in
@@ -86,7 +91,7 @@ package enum InputFile {
     }
 }
 
-/// Why a file could not be read and used.
+/// The reason why a file could not be read and used.
 package enum InputFileError: Error, CustomStringConvertible {
     case cannotRead(path: String, errno: CInt)
     /// It can be read and is still not what was asked for.
@@ -104,7 +109,7 @@ package enum InputFileError: Error, CustomStringConvertible {
         if case .export(let error) = self, error.isTemporary { 75 } else { 64 }
     }
 
-    /// What `description` tells in one line, for logs and answers.
+    /// The description in one line, for logs and answers.
     package var sentence: String {
         description.split(separator: "\n").joined(separator: "; ")
     }

@@ -1,8 +1,8 @@
 import RollcallCore
 
-/// What the settings of nudges mean, in words.
+/// The meaning of the settings of nudges, in words.
 extension Configuration {
-    /// Who is asked to open the app, and by whom.
+    /// Sentences about who is asked to open the app, and by whom.
     var nudgeWords: [String] {
         let rules = policy.nudges
         if rules.mode == .disabled { return ["Nobody is nudged, and nobody is woken."] }

@@ -1,27 +1,28 @@
 import RollcallCore
 import Yams
 
-/// Who is nudged, when, and by whom that is carried: the settings under `nudges`. Source: Contract/Nudges,
-/// §11, F34.
+/// The rules for who is nudged, when, and by whom that is carried: the settings under `nudges`.
+/// Source: Contract/Nudges, §11, F34.
 struct NudgeSettings {
     /// Below a second nothing is stale, and above a year it is forgotten.
     static let staleRange = Milliseconds.seconds(1)...ConfigurationTree.durationMax
-    /// How often one person may be nudged.
+    /// The intervals at which one person may be nudged.
     static let intervalRange = Milliseconds.seconds(1)...ConfigurationTree.durationMax
     /// No service keeps a push for longer than 28 days.
     static let lifeRange = Milliseconds.seconds(1)...Milliseconds.seconds(28 * 86_400)
     /// Expo takes 600 a second from one project.
     static let rateRange = 1...600
 
-    /// What decides.
+    /// The rules that decide.
     private(set) var rules = NudgeRules()
     /// The mode as it is written; nil if it follows from the sink.
     private(set) var mode: NudgeRules.Mode?
-    /// How the sink is reached; nil without one, and where secrets decide nothing.
+    /// The way to the sink; nil without one, and where secrets decide nothing.
     private(set) var sink: PushSink?
     private(set) var texts = NudgeTexts()
 
     /// Reads the section.
+    /// - Throws: `ConfigurationError` if a setting is wrong, or nudges are live without a sink.
     init(_ nudges: inout ConfigurationTree) throws(ConfigurationError) {
         nudges.dropEmpty("mode")
         var word = ""
@@ -73,7 +74,8 @@ struct NudgeSettings {
         self.sink = sink
     }
 
-    /// Nil if the section is empty.
+    /// Returns the kind of sink that is given; nil if the section is empty.
+    /// - Throws: `ConfigurationError` if two kinds are given.
     private static func kind(
         _ tree: inout ConfigurationTree
     ) throws(ConfigurationError) -> PushSink.Kind? {
@@ -95,7 +97,8 @@ extension PushSink {
     /// Bytes of a channel's name at most.
     static let channelBytesMax = 64
 
-    /// Reads what its kind needs.
+    /// Reads the settings that its kind needs.
+    /// - Throws: `ConfigurationError` if one is wrong or missing.
     fileprivate init(
         _ kind: Kind, _ place: inout ConfigurationTree
     ) throws(ConfigurationError) {
@@ -124,6 +127,7 @@ extension NudgeTexts {
     static let fallbackName = "default"
 
     /// Reads the texts. Only the file can give them.
+    /// - Throws: `ConfigurationError` if a text is wrong.
     fileprivate mutating func read(
         _ nudges: inout ConfigurationTree
     ) throws(ConfigurationError) {
@@ -153,6 +157,7 @@ extension NudgeTexts {
 
 extension ConfigurationTree {
     /// Reads an age, or a mapping of ages; of those a variable gives the one for everybody.
+    /// - Throws: `ConfigurationError` if an age is none, or out of range.
     fileprivate mutating func staleness(
         _ key: String, _ value: inout NudgeRules.Staleness
     ) throws(ConfigurationError) {
@@ -171,7 +176,8 @@ extension ConfigurationTree {
         value = read
     }
 
-    /// A duration that may be left out.
+    /// Reads a duration that may be left out; nil if it is.
+    /// - Throws: `ConfigurationError` if it is none, or beyond `range`.
     private mutating func duration(
         _ key: String, in range: ClosedRange<Milliseconds>
     ) throws(ConfigurationError) -> Milliseconds? {
@@ -184,7 +190,9 @@ extension ConfigurationTree {
         return span
     }
 
-    /// Reads what a nudge says; nil if nothing is said.
+    /// Reads a text of a nudge; nil if nothing is said.
+    /// - Throws: `ConfigurationError` if it has several lines, is too long, or has an unknown
+    ///   placeholder.
     fileprivate mutating func template(
         _ key: String, bytesMax: Int
     ) throws(ConfigurationError) -> String? {

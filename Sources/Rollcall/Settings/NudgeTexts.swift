@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What nudges say, by why somebody is silent. Source: N6.
+/// The texts of nudges, by why somebody is silent. Source: N6.
 package struct NudgeTexts: Equatable, Sendable {
     /// A title and a body; nil where nothing is said.
     package struct Text: Equatable, Sendable {
@@ -14,7 +14,7 @@ package struct NudgeTexts: Equatable, Sendable {
         }
     }
 
-    /// What stands for a fact in a title or a body.
+    /// A word in a title or a body that stands for a fact.
     enum Placeholder: String, CaseIterable {
         case stale, platform
         case responderID = "responder_id"
@@ -28,9 +28,10 @@ package struct NudgeTexts: Equatable, Sendable {
     /// Bytes of a body at most, filled in or not.
     static let bodyBytesMax = 1000
 
-    /// What the settings say of one cause.
+    /// The texts that the settings say, by cause.
     package var written: [GapCause: Text] = [:]
-    /// What they say of all others; before our own words, which may be in another language.
+    /// The text that they say of all other causes; before our own words, which may be in another
+    /// language.
     package var fallback = Text()
 
     package init() {}
@@ -122,7 +123,8 @@ package struct NudgeTexts: Equatable, Sendable {
         return text + rest
     }
 
-    /// What came from outside could hold anything; phones show a line's end as they like.
+    /// Returns the text with blanks in place of line ends and control characters: what came from
+    /// outside could hold anything; phones show a line's end as they like.
     private static func plain(_ text: String) -> String {
         let breaks: Set<Unicode.GeneralCategory> = [.control, .lineSeparator, .paragraphSeparator]
         let scalars = text.unicodeScalars.map { scalar in

@@ -4,7 +4,7 @@ extension Configuration {
     /// More often than this is a nag, and a nag is ignored.
     private static let nagBelow = Milliseconds.seconds(3600)
 
-    /// What is weak in the nudges.
+    /// The weaknesses in the nudges.
     var nudgeWeaknesses: [Weakness] {
         let rules = policy.nudges
         if rules.mode == .disabled {

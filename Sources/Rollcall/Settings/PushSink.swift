@@ -1,20 +1,20 @@
 import RollcallCore
 
-/// Who carries pushes to phones, and how it is reached: made of the settings, never journaled,
-/// never shown. What decides about it is `NudgeRules.Sink`. Source: N7.
+/// The sink that carries pushes to phones, and how it is reached: made of the settings, never
+/// journaled, never shown. What decides about it is `NudgeRules.Sink`. Source: N7.
 package struct PushSink: Equatable, Sendable {
-    /// How it is talked to.
+    /// The kinds of sink, by how they are talked to.
     package enum Kind: Sendable {
         /// A backend of one's own, which knows the phones' tokens.
         case webhook
         /// Expo's push service, which is told the token.
         case expo
 
-        /// What the engine has to know of it.
+        /// The sink as the engine has to know it.
         package var rule: NudgeRules.Sink { self == .webhook ? .webhook : .expo }
     }
 
-    /// Where Expo's push service is.
+    /// The URL of Expo's push service.
     package static let expoURL = "https://exp.host"
     /// The notification channel that Expo makes on Android if the app makes none.
     package static let channelStandard = "default"
@@ -24,13 +24,13 @@ package struct PushSink: Equatable, Sendable {
     package var url: String
     /// Of `webhook`: as a receiver's.
     package var signingKeys: [SigningKey] = []
-    /// What is sent as `Authorization: Bearer …`; of `expo` its access token.
+    /// The secret that is sent as `Authorization: Bearer …`; of `expo` its access token.
     package var bearer: Secret?
     /// Of `expo`: the notification channel on Android. One that the app does not have is not shown.
     package var channel = Self.channelStandard
-    /// Who may vouch for the server.
+    /// The authorities that may vouch for the server.
     package var authorities = Authorities()
-    /// What the pushes say.
+    /// The texts of the pushes.
     package var texts = NudgeTexts()
 
     /// A sink at `url`, without secrets.
@@ -39,14 +39,14 @@ package struct PushSink: Equatable, Sendable {
         self.url = url
     }
 
-    /// What of the way to it differs from that to `old`; nil if there was none.
+    /// Returns what of the way to it differs from that to `old`; a new place if there was none.
     func change(from old: PushSink?) -> WayChange {
         guard let old, old.kind == kind, old.authorities == authorities, old.url == url
         else { return .place }
         return old.signingKeys == signingKeys && old.bearer == bearer ? .same : .secret
     }
 
-    /// Where it is, as far as that may be shown: scheme, host and port.
+    /// The place of it, as far as that may be shown: scheme, host and port.
     var place: String { Destination(url: url)?.text ?? "" }
 }
 

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// How to reach one receiver: made of the settings, never journaled, never shown. What decides about
+/// The way to one receiver: made of the settings, never journaled, never shown. What decides about
 /// it is `Receiver`. Source: A8.
 package struct ReceiverAddress: Equatable, Sendable {
     /// The name that the engine's `Receiver` has too.
@@ -17,7 +17,7 @@ package struct ReceiverAddress: Equatable, Sendable {
     package var bearer: Secret?
     /// Of `alertmanager`: how long what fires is to stay there without word of it (D9).
     package var resolveTimeout = Receiver(name: [], kind: .alertmanager).resolveTimeout
-    /// Who may vouch for the server.
+    /// The authorities that may vouch for the server.
     package var authorities = Authorities()
 
     /// An address without URLs and secrets.
@@ -26,7 +26,8 @@ package struct ReceiverAddress: Equatable, Sendable {
         self.kind = kind
     }
 
-    /// What of the way to the URL number `target` differs from that in `old`; nil if there was none.
+    /// Returns what of the way to the URL number `target` differs from that in `old`; a new place
+    /// if there was none.
     func change(from old: ReceiverAddress?, target: Int) -> WayChange {
         guard let old, old.kind == kind, old.authorities == authorities,
             old.urls.indices.contains(target), old.urls[target] == urls[target]

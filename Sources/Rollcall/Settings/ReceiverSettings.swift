@@ -1,27 +1,28 @@
 import RollcallCore
 import Yams
 
-/// Who is told, and how they are reached: the list `receivers`. Source: A8, §11.
+/// The receivers that are told, and how they are reached: the list `receivers`. Source: A8, §11.
 struct ReceiverSettings {
     /// Letters of a name at most.
     static let nameMax = 64
-    /// How soon somebody may be told again.
+    /// The times after which somebody may be told again.
     static let repeatRange = Milliseconds.seconds(60)...Milliseconds.seconds(30 * 86_400)
 
-    /// How long an Alertmanager may be left without word of what fires; told each minute, it
-    /// survives a few that are lost.
+    /// The times for which an Alertmanager may be left without word of what fires; told each
+    /// minute, it survives a few that are lost.
     static let resolveRange = Milliseconds.seconds(4 * 60)...Milliseconds.seconds(86_400)
 
-    /// How long a trigger may be left untaken before it is given to the fallback: less than it is
-    /// tried for.
+    /// The times for which a trigger may be left untaken before it is given to the fallback: less
+    /// than it is tried for.
     static let fallbackRange = Milliseconds.seconds(5)...Milliseconds.seconds(12 * 3600)
 
-    /// What decides, in the order of the file.
+    /// The receivers, as far as they decide, in the order of the file.
     private(set) var receivers: [Receiver] = []
-    /// How they are reached; none of them where secrets decide nothing.
+    /// The ways to them; none where secrets decide nothing.
     private(set) var addresses: [ReceiverAddress] = []
 
-    /// Reads the list at the top of a file; without one there is the log.
+    /// Reads the list at the top of a file; without one there is the log. Throws
+    /// `ConfigurationError` if one is wrong, or there are too many.
     init(_ top: inout ConfigurationTree) throws(ConfigurationError) {
         var receivers: [Receiver] = []
         var addresses: [ReceiverAddress] = []
@@ -125,7 +126,7 @@ struct ReceiverSettings {
         return rest.isEmpty || rest == ".name"
     }
 
-    /// What is wrong with who is to take what `receiver` does not; nil if nothing is.
+    /// Returns what is wrong with who is to take what `receiver` does not; nil if nothing is.
     private static func fault(
         of receiver: Receiver, _ receivers: [Receiver], areAllKnown: Bool
     ) -> String? {
@@ -163,19 +164,20 @@ struct ReceiverSettings {
 }
 
 extension Receiver {
-    /// Who is told where nobody else is.
+    /// The receiver that is told where nobody else is.
     static let standard = Receiver(name: Array("log".utf8), kind: .log)
 }
 
 extension ReceiverAddress {
     /// The log.
     static let standard = ReceiverAddress(name: "log", kind: .log)
-    /// Where PagerDuty takes events, outside of the EU.
+    /// The URL at which PagerDuty takes events, outside of the EU.
     static let pagerDuty = "https://events.pagerduty.com/v2/enqueue"
     /// Secrets of one webhook at most, while one is replaced by another.
     static let signingKeysMax = 4
 
-    /// Reads what its kind needs; returns how many addresses that are.
+    /// Reads the settings that its kind needs; returns how many addresses that are. Throws
+    /// `ConfigurationError` if one is wrong or missing.
     fileprivate mutating func read(
         _ place: inout ConfigurationTree
     ) throws(ConfigurationError) -> Int {
@@ -209,7 +211,8 @@ extension ConfigurationTree {
     /// Bytes of a URL at most.
     private static let urlBytesMax = 2048
 
-    /// Reads who is to take what a receiver does not, and after how long.
+    /// Reads who is to take what a receiver does not, and after how long. Throws
+    /// `ConfigurationError` if it says when, but not who, or either is wrong.
     fileprivate mutating func fallback(_ receiver: inout Receiver) throws(ConfigurationError) {
         let (key, after) = (ReceiverSettings.fallback, "\(ReceiverSettings.fallback)_after")
         var name = ""
@@ -222,7 +225,7 @@ extension ConfigurationTree {
     }
 
     /// Reads conditions: a mapping of names to values, a list of `name=value`, or that no alert is
-    /// meant.
+    /// meant. Throws `ConfigurationError` if they are not understood.
     fileprivate mutating func matchers(
         _ key: String
     ) throws(ConfigurationError) -> [LabelMatcher] {
@@ -256,7 +259,8 @@ extension ConfigurationTree {
     }
 
     /// Reads a URL that may hold secrets, or the file that holds it. Nil where secrets decide
-    /// nothing, and where it is not needed.
+    /// nothing, and where it is not needed. Throws `ConfigurationError` if it is missing, or no
+    /// URL.
     mutating func url(
         _ key: String, isNeeded: Bool = true, isHidden: Bool = false
     ) throws(ConfigurationError) -> String? {
@@ -271,7 +275,8 @@ extension ConfigurationTree {
         return try checked(String(decoding: secret.bytes, as: UTF8.self), key)
     }
 
-    /// Reads a list of URLs.
+    /// Reads a list of URLs. Throws `ConfigurationError` if it is missing, or one is wrong or there
+    /// twice.
     fileprivate mutating func urls(_ key: String) throws(ConfigurationError) -> [String] {
         guard let node = takeFromFile(key) else {
             if sources.opensSecrets, !isWrong(key) { throw fault(key, "must be given", "") }
@@ -300,7 +305,8 @@ extension ConfigurationTree {
         return url
     }
 
-    /// Reads a secret that is sent in a header field or beside other values.
+    /// Reads a secret that is sent in a header field or beside other values. Throws
+    /// `ConfigurationError` if it is none, or other than visible characters are in it.
     mutating func visibleSecret(
         _ key: String
     ) throws(ConfigurationError) -> Secret? {
@@ -312,7 +318,8 @@ extension ConfigurationTree {
         return secret
     }
 
-    /// Reads `secret`, or several under `secrets` while one is replaced by another.
+    /// Reads `secret`, or several under `secrets` while one is replaced by another. Throws
+    /// `ConfigurationError` if one is wrong, or there are too many.
     mutating func signingKeys() throws(ConfigurationError) -> [SigningKey] {
         var keys: [SigningKey] = []
         if let key = try signingKey() { keys.append(key) }
@@ -347,7 +354,8 @@ extension ConfigurationTree {
         return key
     }
 
-    /// Reads the name of a file of certificate authorities.
+    /// Reads the name of a file of certificate authorities. Throws `ConfigurationError` if it
+    /// cannot be read, or holds none.
     mutating func authorities(_ key: String) throws(ConfigurationError) -> String? {
         guard let node = takeFromFile(key), node.null == nil else { return nil }
         guard let name = node.string, !name.isEmpty else {

@@ -8,8 +8,9 @@ package struct Secret: Equatable, Sendable, CustomStringConvertible, CustomRefle
     /// The secret itself, one line, not empty.
     package let bytes: [UInt8]
 
-    /// A secret of `bytes`, without the line feed that editors leave at a file's end; nil and why
-    /// if that is none.
+    /// A secret of `bytes`, without the line feed that editors leave at a file's end.
+    /// - Throws: `SecretFault` with the reason if that is none: empty, too long, or with control
+    ///   characters.
     init(_ bytes: [UInt8]) throws(SecretFault) {
         var bytes = bytes
         if bytes.last == 0x0A { bytes.removeLast() }
@@ -29,7 +30,7 @@ package struct Secret: Equatable, Sendable, CustomStringConvertible, CustomRefle
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Why a secret cannot be had; it names no secret.
+/// The reason why a secret cannot be had; it names no secret.
 struct SecretFault: Error, Equatable {
     let reason: String
 }
@@ -37,6 +38,7 @@ struct SecretFault: Error, Equatable {
 /// The file that holds a secret.
 enum SecretFile {
     /// Reads the secret at `path`; `isOpen` tells that every user of the machine can.
+    /// - Throws: `SecretFault` if it is no regular file, cannot be read, or holds no secret.
     static func read(_ path: String) throws(SecretFault) -> (secret: Secret, isOpen: Bool) {
         // A FIFO without a writer would hold the caller up for ever.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -68,9 +70,10 @@ extension ConfigurationTree {
     /// Reads a secret: the setting `key` itself, or the first line of the file that `key` + `_file`
     /// names. `value` stays as it is if neither is there.
     ///
-    /// Both from one origin is an error; else a flag wins over a variable and that over the file.
-    /// A relative name in the file begins at the file's own directory. Source: V8.
-    /// `isHidden` tells that it is a secret whatever it says, which a URL need not be.
+    /// Throws `ConfigurationError` if both come from one origin or it is no secret; else a flag
+    /// wins over a variable and that over the file. A relative name in the file begins at the
+    /// file's own directory. Source: V8. `isHidden` tells that it is a secret whatever it says,
+    /// which a URL need not be.
     mutating func secret(
         _ key: String, _ value: inout Secret?, isHidden: Bool = true
     ) throws(ConfigurationError) {
@@ -114,8 +117,8 @@ extension ConfigurationTree {
         }
     }
 
-    /// Where the file is that the setting `key` names: a relative name in the settings begins at
-    /// their own directory.
+    /// Returns the path of the file that the setting `key` names: a relative name in the settings
+    /// begins at their own directory.
     func path(_ name: String, of key: String) -> String {
         let isOurs = origin(of: key).rank == 0 && !name.hasPrefix("/")
         return isOurs && !sources.directory.isEmpty ? "\(sources.directory)/\(name)" : name

@@ -120,12 +120,12 @@ extension Setting {
 }
 
 extension ReceiverAddress {
-    /// Where it is, as far as that may be shown: scheme, host and port.
+    /// The places of it, as far as they may be shown: scheme, host and port.
     var destinations: [String] { urls.compactMap { Destination(url: $0)?.text } }
 }
 
 extension Configuration {
-    /// How a receiver is reached.
+    /// Returns how a receiver is reached; nil if nothing says.
     func address(of receiver: Receiver) -> ReceiverAddress? {
         receivers.first { $0.name.utf8.elementsEqual(receiver.name) }
     }

@@ -52,7 +52,7 @@ extension Setting {
 }
 
 extension NudgeRules.Staleness {
-    /// What holds for some only, by the names of the settings.
+    /// The ages that hold for some only, by the names of the settings.
     var others: [(name: String, span: Milliseconds)] {
         [("on_duty", onDuty), ("on_mission", onMission), ("ios", ios), ("android", android)]
             .compactMap { name, span in span.map { (name, $0) } }

@@ -5,7 +5,7 @@ import RollcallCore
 /// This table is the one description of all settings: the default file, the words of `check` and
 /// what a reload tells are made of it.
 package struct Setting: Sendable {
-    /// When another value takes effect.
+    /// The event with which another value takes effect.
     package enum Effect: Sendable {
         /// With the next reload.
         case reload
@@ -15,7 +15,7 @@ package struct Setting: Sendable {
 
     /// The name in the file: `storage.path`.
     package let key: String
-    /// What it means, in a few words.
+    /// The meaning of it, in a few words.
     package let meaning: String
     package let effect: Effect
     /// The value as it stands in a file; never a secret.

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Who gave a setting its value.
+/// The source that gave a setting its value.
 package enum SettingOrigin: Equatable, Sendable {
     /// The file, at this line from 1 on; 0 where it says nothing.
     case file(line: Int)
@@ -17,22 +17,23 @@ package enum SettingOrigin: Equatable, Sendable {
     }
 }
 
-/// What wins over the values of a file, and what was asked for while it was read.
+/// The values that win over those of a file, and what was asked for while it was read.
 struct SettingSources: Sendable {
-    /// What the names of variables begin with.
+    /// The prefix of variables' names.
     static let prefix = "ROLLCALL_"
 
     /// Values given on the command line, by setting.
     var flags: [String: String] = [:]
     /// Values given by the environment, by variable.
     var variables: [String: String] = [:]
-    /// Where the file's relative names of secret files begin; empty for the working directory.
+    /// The directory at which the file's relative names of secret files begin; empty for the
+    /// working directory.
     var directory = ""
     /// False where secrets decide nothing, as in a replay: then their files are not even opened.
     var opensSecrets = true
     /// Settings that are read as if nobody had given them: what is wrong with them is known.
     var skipped: Set<String> = []
-    /// Why nothing can be sent; nil if it can.
+    /// Returns why nothing can be sent; nil if it can.
     var missingCurl: @Sendable () -> CurlMissing? = {
         if case .failure(let missing) = CurlLibrary.shared { missing } else { nil }
     }
@@ -45,7 +46,7 @@ struct SettingSources: Sendable {
     private(set) var inlineSecrets: [String] = []
     /// Files that settings name, as they are written there.
     private(set) var files: [String] = []
-    /// What is legal and still not as it should be.
+    /// The warnings about what is legal and still not as it should be.
     private(set) var warnings: [String] = []
 
     /// The variable of a setting: `storage.path` is `ROLLCALL_STORAGE_PATH`.

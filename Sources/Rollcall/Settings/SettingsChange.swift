@@ -1,4 +1,4 @@
-/// What two readings of the settings differ in.
+/// The differences between two readings of the settings.
 package struct SettingsChange: Equatable, Sendable {
     /// One setting with other values; never a secret.
     package struct Difference: Equatable, Sendable, CustomStringConvertible {
@@ -18,9 +18,9 @@ package struct SettingsChange: Equatable, Sendable {
         }
     }
 
-    /// What takes effect at once.
+    /// The differences that take effect at once.
     package var changed: [Difference] = []
-    /// What would take effect with a restart.
+    /// The differences that would take effect with a restart.
     package var needsRestart: [Difference] = []
 
     /// From what runs, begun with `started`, to `new`.

@@ -1,16 +1,16 @@
-/// What `rollcall check` says of a file.
+/// The report of `rollcall check` on a file.
 package struct SettingsCheck: Sendable {
-    /// What is weak.
+    /// The weaknesses of the settings.
     package let weaknesses: [Weakness]
     /// The whole text. The file may be a stranger's: a terminal cannot obey anything in it.
     package let text: String
-    /// The same as a JSON document.
+    /// The report as a JSON document.
     package let json: String
 
     /// Reads the file at `path` (`-`: standard input) as `serve` would, by itself: variables of
     /// `environment` are named where they would win, and do not.
     ///
-    /// Errors: those of `serve`.
+    /// Throws `InputFileError` if it cannot be read or is wrong, as `serve` would.
     package init(path: String, environment: [String: String]) throws(InputFileError) {
         // What only --insecure lets through is told as a weakness.
         let source = SettingsSource(path: path, flags: [:], isInsecure: true, environment: [:])

@@ -1,6 +1,6 @@
 /// A whole file of settings with a comment for each, as `rollcall config` prints it.
 package enum SettingsFile {
-    /// Where comments begin, if the setting before leaves room.
+    /// The column at which comments begin, if the setting before leaves room.
     private static let column = 40
     private static let head = """
         # The settings of Rollcall \(BuildInformation.version). All can be left out; these are the

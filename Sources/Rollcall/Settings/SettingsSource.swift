@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the settings of a server come from: flag > `ROLLCALL_…` variable > file > default.
+/// The source of a server's settings: flag > `ROLLCALL_…` variable > file > default.
 ///
 /// It can be read as often as one likes: the file and the files of secrets are read anew each time,
 /// flags and variables are those of the start. Source: V8.
@@ -40,7 +40,7 @@ package struct SettingsSource: Sendable {
         case logFormat = "ROLLCALL_LOG_FORMAT"
     }
 
-    /// What a flag's variable says; nil if it is not set, or set to nothing.
+    /// Returns the value of a flag's variable; nil if it is not set, or set to nothing.
     package func value(of variable: FlagVariable) -> String? {
         Self.value(of: variable, in: variables)
     }
@@ -53,7 +53,8 @@ package struct SettingsSource: Sendable {
 
     /// Reads the settings. `isAgain`: for a server that runs already; see `InputFile.text`.
     ///
-    /// Errors: `InputFileError`, which never holds a secret.
+    /// Throws `InputFileError`, which never holds a secret, if the file cannot be read or the
+    /// settings are wrong.
     package func read(isAgain: Bool = false) throws(InputFileError) -> Configuration {
         let text = if let path { try InputFile.text(path, isAgain: isAgain) } else { "" }
         var sources = SettingSources()

@@ -1,14 +1,14 @@
 import Foundation
 import RollcallCore
 
-/// What messages to a webhook are signed with, as Standard Webhooks 1.0.0 writes it: `whsec_` and
-/// the base64 of 24 to 64 bytes.
+/// The key with which messages to a webhook are signed, as Standard Webhooks 1.0.0 writes it:
+/// `whsec_` and the base64 of 24 to 64 bytes.
 package struct SigningKey: Equatable, Sendable {
-    /// What it begins with.
+    /// The prefix of a key's text.
     package static let prefix = "whsec_"
     /// "between 24 bytes (192 bits) and 64 bytes (512 bits)".
     package static let bytesMin = 24
-    /// See `bytesMin`.
+    /// The most bytes of a key: "64 bytes (512 bits)".
     package static let bytesMax = 64
 
     private let bytes: [UInt8]

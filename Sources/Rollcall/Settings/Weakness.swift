@@ -4,14 +4,14 @@ import RollcallCore
 package struct Weakness: Equatable, Sendable, CustomStringConvertible {
     /// The setting's name.
     package let key: String
-    /// Why.
+    /// The reason why it is one.
     package let reason: String
 
     package var description: String { "\(key): \(reason)" }
 }
 
 extension Configuration {
-    /// What is weak in it, in the order of the file.
+    /// The weaknesses in it, in the order of the file.
     package var weaknesses: [Weakness] {
         doorWeaknesses + storeWeaknesses
             + Self.weaknesses(of: policy.onDuty, "liveness.on_duty")
