@@ -1,4 +1,4 @@
-/// How many messages and pushes are not over, as the store counts them.
+/// The numbers of messages and pushes that are not over, as the store counts them.
 ///
 /// A start finds them by indexes, so that it need not read all that ever was sent. If a state, or what
 /// an index holds, is damaged, one of them may not be found: then there are too few.
@@ -11,7 +11,8 @@ struct AliveCounts: Equatable, Sendable {
 }
 
 extension Journal {
-    /// What the store counts.
+    /// Returns the numbers that the store counts.
+    /// - Throws: `StoreError` if it does not, or they cannot be read.
     func storedAlive() throws(StoreError) -> AliveCounts {
         guard let messages = try integer(forKey: AliveCounts.messagesKey),
             let pushes = try integer(forKey: AliveCounts.pushesKey)
@@ -20,6 +21,7 @@ extension Journal {
     }
 
     /// Lets `body` write in the open transaction, and keeps the counts if it changed them.
+    /// - Throws: `StoreError` if they cannot be kept, or what `body` throws.
     func keepAlive(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         let before = alive
         try body()

@@ -75,7 +75,7 @@ struct DecisionCode {
         }
     }
 
-    /// What `row` stores; nil if it makes no sense.
+    /// Returns the decision that `row` stores; nil if it makes no sense.
     static func decision(_ row: DecisionRow) -> Decision? {
         let at = Timestamp(milliseconds: row.atMilliseconds)
         let number = Int(row.responder) - 1
@@ -129,7 +129,7 @@ struct DecisionCode {
 }
 
 extension DecisionRow {
-    /// What it tells of a gap; nil if it is another decision.
+    /// The report of a gap; nil if it is another decision.
     var gap: GapReport? {
         guard case .gap(_, _, let report) = DecisionCode.decision(self) else { return nil }
         return report

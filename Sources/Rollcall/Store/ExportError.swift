@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why a store cannot be exported, or not now.
+/// The reason why a store cannot be exported, or not now.
 package enum ExportError: Error, Equatable, CustomStringConvertible {
     /// It cannot be read.
     case store(StoreError)

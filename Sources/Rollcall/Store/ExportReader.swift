@@ -8,7 +8,7 @@ import RollcallCore
 /// second (J8), so the log can be cut behind it, and ingest never waits. The store's lock is
 /// left to whoever serves.
 final class ExportReader {
-    /// What a piece may last, with the time of one row more.
+    /// The longest time that a piece may last, with the time of one row more.
     private static let pieceMax = Duration.milliseconds(200)
     /// Bytes of a piece's bodies, with those of one row more.
     private static let pieceBytes = 4 << 20
@@ -21,8 +21,8 @@ final class ExportReader {
     private var lastErasure: Int64 = 0
     private let mindsErasures: Bool
 
-    /// Opens the store at `path`, as `Journal` made it. Errors: also that somebody is being erased,
-    /// if that is minded.
+    /// Opens the store at `path`, as `Journal` made it. Throws `ExportError` if it cannot be read,
+    /// is empty, older or damaged, or, if that is minded, somebody is being erased.
     init(path given: String, mindsErasures: Bool) throws(ExportError) {
         self.mindsErasures = mindsErasures
         let opened: (path: String, connection: SQLiteConnection, found: JournalSchema.Found)
@@ -88,14 +88,16 @@ final class ExportReader {
 
     // MARK: - Erasures
 
-    /// What is to go is still in rows and checkpoints while somebody is being erased.
+    /// Refuses to export while somebody is being erased: what is to go is still in rows and
+    /// checkpoints. Throws `ExportError` if that is so and minded, or the store cannot be read.
     private func refuseErasing() throws(ExportError) {
         guard mindsErasures else { return }
         let count = try read { () throws(StoreError) in try statements.erasing.one() }
         if count > 0 { throw .erasing(path: path, people: count) }
     }
 
-    /// Throws if somebody was erased since it was opened: their items were read.
+    /// Checks that nobody was erased since it was opened: their items were read. Throws
+    /// `ExportError` if somebody was, or is being erased and that is minded.
     func checkErasures() throws(ExportError) {
         let last = try read { () throws(StoreError) in try statements.lastErasure.one() }
         if last > lastErasure, mindsErasures { throw .erased(path: path) }
@@ -105,12 +107,14 @@ final class ExportReader {
 
     // MARK: - Turns
 
-    /// The number of the newest turn, 0 without any.
+    /// Returns the number of the newest turn, 0 without any. Throws `ExportError` if the store
+    /// cannot be read.
     func lastTurnNumber() throws(ExportError) -> Int64 {
         try read { () throws(StoreError) in try statements.lastTurn.one() }
     }
 
-    /// The turn of a number, or the next one; nil behind the last.
+    /// Returns the turn of a number, or the next one; nil behind the last. Throws `ExportError` if
+    /// the store cannot be read.
     func turn(notBefore number: Int64) throws(ExportError) -> Turn? {
         try read { () throws(StoreError) in
             statements.turnAt.bind(number, at: 1)
@@ -119,8 +123,9 @@ final class ExportReader {
         }
     }
 
-    /// The last turn up to `last` whose wall is not behind `time`; nil if none is. Walls rise with
-    /// the numbers but for one that was set back.
+    /// Returns the last turn up to `last` whose wall is not behind `time`; nil if none is. Walls
+    /// rise with the numbers but for one that was set back. Throws `ExportError` if the store
+    /// cannot be read.
     func lastTurn(notAfter time: Timestamp, upTo last: Int64) throws(ExportError) -> Turn? {
         guard let oldest = try turn(notBefore: .min) else { return nil }
         var (low, high) = (oldest.number, last)
@@ -141,7 +146,8 @@ final class ExportReader {
         return best
     }
 
-    /// The next turns behind `number`, up to `last`.
+    /// Returns the next turns behind `number`, up to `last`. Throws `ExportError` if one is damaged
+    /// or cannot be read.
     func turns(after number: Int64, through last: Int64) throws(ExportError) -> [Turn] {
         var found: [Turn] = []
         let select = statements.turns
@@ -160,7 +166,8 @@ final class ExportReader {
 
     // MARK: - Rows and decisions
 
-    /// The next rows from `id` on, up to `last`.
+    /// Returns the next rows from `id` on, up to `last`. Throws `ExportError` if one is damaged or
+    /// cannot be read.
     func rows(from id: Int64, through last: Int64) throws(ExportError) -> ExportRows {
         var found = ExportRows()
         let select = statements.rows
@@ -179,8 +186,9 @@ final class ExportReader {
         return found
     }
 
-    /// The next decisions from `id` on that a replay prints, with the number behind the last that
-    /// was looked at; none at the end of the table.
+    /// Returns the next decisions from `id` on that a replay prints, with the number behind the
+    /// last that was looked at; none at the end of the table. Throws `ExportError` if one is
+    /// damaged or cannot be read.
     func decisions(
         from id: Int64
     ) throws(ExportError) -> (found: [StoredDecision], next: Int64) {
@@ -207,8 +215,9 @@ final class ExportReader {
         return (found, next)
     }
 
-    /// The first decision of a turn behind `turn`: its id, or one behind the last. The table has no
-    /// index by turn, but turns rise with ids.
+    /// Returns the id of the first decision of a turn behind `turn`, or one behind the last. The
+    /// table has no index by turn, but turns rise with ids. Throws `ExportError` if the store
+    /// cannot be read.
     func firstDecision(afterTurn turn: Int64) throws(ExportError) -> Int64 {
         try read { () throws(StoreError) in
             var (low, high) = (Int64(0), try statements.lastDecision.one() + 1)
@@ -227,8 +236,8 @@ final class ExportReader {
         }
     }
 
-    /// Throws if retention may have taken away what was just read, or was to be: of `turn` and
-    /// behind it, from row `row` on.
+    /// Throws `ExportError.cut` if retention may have taken away what was just read, or was to be:
+    /// of `turn` and behind it, from row `row` on.
     ///
     /// It cuts up to a checkpoint: first it gives up all before that one, then it takes rows from
     /// the oldest on, then decisions.
@@ -243,7 +252,8 @@ final class ExportReader {
 
     // MARK: - Checkpoints
 
-    /// All that are complete, the oldest first.
+    /// Returns all checkpoints that are complete, the oldest first. Throws `ExportError` if they
+    /// cannot be read.
     func checkpoints() throws(ExportError) -> [EngineCheckpoint] {
         var found: [EngineCheckpoint] = []
         let select = statements.checkpoints
@@ -254,7 +264,8 @@ final class ExportReader {
         return found
     }
 
-    /// The state of a checkpoint; nil if it is damaged, or was given up meanwhile.
+    /// Returns the state of a checkpoint; nil if it is damaged, or was given up meanwhile. Throws
+    /// `ExportError` if the store cannot be read.
     func engine(of checkpoint: EngineCheckpoint) throws(ExportError) -> Engine? {
         guard checkpoint.engineVersion <= Engine.version else { return nil }
         var reader = CheckpointReader(version: checkpoint.engineVersion)
@@ -279,7 +290,7 @@ final class ExportReader {
 
     // MARK: - Parts
 
-    /// Bytes of the file.
+    /// Returns the bytes of the file. Throws `ExportError` if the store cannot be read.
     func byteCount() throws(ExportError) -> Int64 {
         try read { () throws(StoreError) in
             try statements.pageCount.one() * statements.pageSize.one()
@@ -287,7 +298,7 @@ final class ExportReader {
     }
 
     /// Steps through a statement until its end or until the piece is large enough; `take` says how
-    /// many bytes it copied.
+    /// many bytes it copied. Throws `ExportError` if it cannot be read.
     private func piece(_ select: Statement, _ take: () -> Int) throws(ExportError) {
         try read { () throws(StoreError) in
             defer { select.reset() }

@@ -1,10 +1,11 @@
-/// What an export asks a store, prepared once.
+/// The statements of an export, prepared once.
 final class ExportStatements {
     let turns, turnAt, lastTurn, rows, decisions, decisionAt, lastDecision: Statement
     let oldestRow, oldestCheckpoint, checkpoints, slice: Statement
     let erasing, lastErasure, pageCount, pageSize: Statement
 
     /// Prepares them on a connection whose tables are there.
+    /// - Throws: `StoreError` if SQLite refuses one.
     init(_ connection: SQLiteConnection) throws(StoreError) {
         turns = try Statement(
             connection,

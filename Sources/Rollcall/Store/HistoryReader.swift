@@ -14,7 +14,7 @@ struct GapRow {
     var region: UnsafeRawBufferPointer { statement.bytes(at: 3) }
     var openedAt: Timestamp { Timestamp(milliseconds: statement.integer(at: 4)) }
     var isOpen: Bool { statement.integer(at: 5) == 0 }
-    /// Where it stands in the order of opening.
+    /// The place in the order of opening.
     var place: GapPlace { GapPlace(opened: statement.integer(at: 4), number: number) }
     /// The report as its newest decision has it; nil if it makes no sense.
     var report: GapReport? { GapReport(journalBytes: Array(statement.bytes(at: 8))) }
@@ -41,24 +41,26 @@ struct GapPlace: Equatable, Sendable {
 /// Reads gaps, dark time and turns of a live store, from one thread, in pieces that are a
 /// transaction each: none lasts longer than a second (J8).
 final class HistoryReader {
-    /// What a piece may last, with the time of one row or some more: a fifth of what is promised.
+    /// The longest time that a piece may last, with the time of one row or some more: a fifth of
+    /// what is promised.
     static let pieceMax = Duration.milliseconds(200)
     /// Rows between looks at the clock.
     private static let rowsALook = 128
 
     /// Rows and decisions, by their numbers.
     let journal: JournalReader
-    /// What became of notices.
+    /// The reader of what became of notices.
     let notices: NoticeReader
-    /// What became of pushes.
+    /// The reader of what became of pushes.
     let pushes: PushReader
-    /// How the fleet stood.
+    /// The reader of how the fleet stood.
     let samples: SampleReader
     private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gapsAfter, gap: Statement
     private let darkOfDay, dark, turn, lastTurn, blind, nobodys, alerts: Statement
     private let nudgesBefore, nudgesFrom: Statement
 
-    /// Opens the store at `path`, which a `Journal` has made.
+    /// Opens the store at `path`, which a `Journal` has made. Throws `StoreError` if it cannot be
+    /// opened or is damaged.
     init(path: String) throws(StoreError) {
         journal = try JournalReader(path: path)
         let connection = journal.connection
@@ -88,6 +90,7 @@ final class HistoryReader {
 
     /// Reads gaps that opened at `since` or later, the newest first, behind `place`, and moves it
     /// on; true once there are no more. `take` says whether to go on behind the row it is given.
+    /// Throws `StoreError` if one is damaged or cannot be read.
     func gaps(
         behind place: inout GapPlace, since: Int64, openOnly: Bool, take: (GapRow) -> Bool
     ) throws(StoreError) -> Bool {
@@ -111,7 +114,8 @@ final class HistoryReader {
     }
 
     /// Reads all gaps by rising number behind `number`, and moves it on; true once there are no
-    /// more. The cheapest way through many: no index and no reports.
+    /// more. The cheapest way through many: no index and no reports. Throws `StoreError` if one is
+    /// damaged or cannot be read.
     func scanGaps(
         after number: inout Int64, take: (GapRow) -> Bool
     ) throws(StoreError) -> Bool {
@@ -122,7 +126,8 @@ final class HistoryReader {
         return try piece(gapsAfter, of: .gaps, stopping: { moved = row.number }, { take(row) })
     }
 
-    /// Calls `take` with the gap of a number, if there is one.
+    /// Calls `take` with the gap of a number, if there is one. Throws `StoreError` if it is damaged
+    /// or cannot be read.
     func gap(_ number: Int64, take: (GapRow) -> Void) throws(StoreError) {
         gap.bind(number, at: 1)
         defer { gap.reset() }
@@ -134,7 +139,7 @@ final class HistoryReader {
     // MARK: - Dark time
 
     /// Reads a day's rows by rising person behind number `responder`, and moves it on; true once
-    /// there are no more.
+    /// there are no more. Throws `StoreError` if one is damaged or cannot be read.
     func dark(
         day: Int64, after responder: inout Int64, take: (DarkRow) -> Bool
     ) throws(StoreError) -> Bool {
@@ -149,7 +154,8 @@ final class HistoryReader {
         }
     }
 
-    /// A person's dark time of a day.
+    /// Returns a person's dark time of a day; nil if there is none. Throws `StoreError` if it is
+    /// damaged or cannot be read.
     func dark(day: Int64, of responder: Int64) throws(StoreError) -> DarkRow? {
         dark.bind(day, at: 1)
         dark.bind(responder, at: 2)
@@ -161,17 +167,19 @@ final class HistoryReader {
 
     // MARK: - Turns and blind windows
 
-    /// The turn of a number, or the next one; nil behind the last.
+    /// Returns the turn of a number, or the next one; nil behind the last. Throws `StoreError` if
+    /// it cannot be read.
     func turn(notBefore number: Int64) throws(StoreError) -> Turn? {
         turn.bind(number, at: 1)
         defer { turn.reset() }
         return try turn.next() ? Turn(turn) : nil
     }
 
-    /// The newest turn's number, 0 without any.
+    /// Returns the newest turn's number, 0 without any. Throws `StoreError` if it cannot be read.
     func lastTurnNumber() throws(StoreError) -> Int64 { try lastTurn.one() }
 
     /// Calls `take` with the newest decision about blindness before `id`; false if there is none.
+    /// Throws `StoreError` if it cannot be read.
     func blindDecision(
         before id: Int64, take: (DecisionRow) -> Void
     ) throws(StoreError) -> Bool {
@@ -184,6 +192,7 @@ final class HistoryReader {
 
     /// Reads decisions about nobody, blindness among them, the newest first, before `id`, and moves
     /// it on; true once there are no more. `take` says whether to go on behind the one it is given.
+    /// Throws `StoreError` if one is damaged or cannot be read.
     func decisionsAboutNobody(
         before id: inout Int64, take: (DecisionRow) -> Bool
     ) throws(StoreError) -> Bool {
@@ -192,8 +201,9 @@ final class HistoryReader {
 
     // MARK: - Alerts
 
-    /// Reads decisions about alerts, the newest first, before `id`, and moves it on; true once there
-    /// are no more. `take` says whether to go on behind the one it is given.
+    /// Reads decisions about alerts, the newest first, before `id`, and moves it on; true once
+    /// there are no more. `take` says whether to go on behind the one it is given. Throws
+    /// `StoreError` if one is damaged or cannot be read.
     func alertDecisions(
         before id: inout Int64, take: (DecisionRow) -> Bool
     ) throws(StoreError) -> Bool {
@@ -203,14 +213,16 @@ final class HistoryReader {
     // MARK: - Nudges
 
     /// Reads entries of the nudge ledger, the newest first, before `id`, and moves it on; true once
-    /// there are no more. `take` says whether to go on behind the one it is given.
+    /// there are no more. `take` says whether to go on behind the one it is given. Throws
+    /// `StoreError` if one is damaged or cannot be read.
     func nudgeDecisions(
         before id: inout Int64, take: (DecisionRow) -> Bool
     ) throws(StoreError) -> Bool {
         try decisions(nudgesBefore, &id, take)
     }
 
-    /// The same from `id` on, the oldest first.
+    /// Reads entries of the nudge ledger from `id` on, the oldest first, and moves it on; true once
+    /// there are no more. Throws `StoreError` if one is damaged or cannot be read.
     func nudgeDecisions(
         from id: inout Int64, take: (DecisionRow) -> Bool
     ) throws(StoreError) -> Bool {
@@ -218,7 +230,8 @@ final class HistoryReader {
     }
 
     /// Steps through the decisions that `select` finds from `id` on, and moves it to `beyond` the
-    /// last one; true once there are no more.
+    /// last one; true once there are no more. Throws `StoreError` if one is damaged or cannot be
+    /// read.
     private func decisions(
         _ select: Statement, _ id: inout Int64, beyond: Int64 = 0, _ take: (DecisionRow) -> Bool
     ) throws(StoreError) -> Bool {
@@ -239,9 +252,9 @@ final class HistoryReader {
         return isOver
     }
 
-    /// Steps through a statement until `take` says no or the piece has lasted long enough, and calls
-    /// `stopping` at that row; true at the statement's end. Rows of `table` must be as they were
-    /// written.
+    /// Steps through a statement until `take` says no or the piece has lasted long enough, and
+    /// calls `stopping` at that row; true at the statement's end. Throws `StoreError` if it cannot
+    /// be read, or a row of `table` is not as it was written.
     private func piece(
         _ select: Statement, of table: RowChecksum.Table? = nil, stopping: () -> Void = {},
         _ take: () -> Bool

@@ -36,7 +36,7 @@ package final class Journal {
     var witness: StoreWitness
     /// Prepared once; the reading half of this class stands in JournalReader.swift.
     let statements: JournalStatements
-    /// What became of notices, as it stands.
+    /// The reader of what became of notices, as it stands.
     let notices: NoticeReader
     private var isOpen = false
     private var failure: StoreError?
@@ -44,16 +44,17 @@ package final class Journal {
     /// The rules of the checkpoint that is being written.
     private var checkpointVersion: Int64 = 0
     private var before = (row: Int64(0), decision: Int64(0), alive: AliveCounts())
-    /// How many messages and pushes are not over; see `keepAlive(_:)`.
+    /// The numbers of messages and pushes that are not over; see `keepAlive(_:)`.
     var alive = AliveCounts()
 
-    /// Opens the store at `path`, made with mode 0600 if it is not there, under its lock.
+    /// Opens the store at `path`, made with mode 0600 if it is not there, under its lock. Throws
+    /// `StoreError` if it is locked, damaged or not ours, or cannot be opened.
     package convenience init(path: String) throws(StoreError) {
         try self.init(path: path, vfs: nil)
     }
 
     /// Opens it through SQLite's system layer named `vfs`: tests give one that fails on demand.
-    /// `held` is its lock, if that is held already.
+    /// `held` is its lock, if that is held already. Throws `StoreError` likewise.
     init(path given: String, vfs: String?, lock held: StoreLock? = nil) throws(StoreError) {
         let path = try StoreFile.resolve(given)
         if let held { lock = held } else { lock = try StoreLock(storePath: path) }
@@ -104,7 +105,8 @@ package final class Journal {
         try? connection.close()
     }
 
-    /// Moves the log into the file, checked, and gives up the file and its lock.
+    /// Moves the log into the file, checked, and gives up the file and its lock. Throws
+    /// `StoreError` if that fails, or the journal is barred.
     ///
     /// With a reader open the log stays, which loses nothing. Statements that others have prepared
     /// on `connection` must be finalized before. Call it once.
@@ -124,7 +126,8 @@ package final class Journal {
 
     // MARK: The transaction
 
-    /// Begins a transaction and takes SQLite's write lock.
+    /// Begins a transaction and takes SQLite's write lock. Throws `StoreError` if the journal is
+    /// barred, or SQLite refuses.
     package func begin() throws(StoreError) {
         precondition(!isOpen, "one transaction at a time")
         if let failure { throw failure }
@@ -135,7 +138,8 @@ package final class Journal {
         before = (lastRow, lastDecision, alive)
     }
 
-    /// Appends one event. Ids rise; the body is at most `bodyBytesMax` long and is not kept.
+    /// Appends one event. Ids rise; the body is at most `bodyBytesMax` long and is not kept. Throws
+    /// `StoreError` if it cannot be written.
     package func append(
         id: Int64,
         kind: UInt8,
@@ -163,7 +167,8 @@ package final class Journal {
         lastRow = id
     }
 
-    /// Appends one decision. Ids rise; `at` is the engine's stamp (F2).
+    /// Appends one decision. Ids rise; `at` is the engine's stamp (F2). Throws `StoreError` if it
+    /// cannot be written.
     package func appendDecision(
         id: Int64,
         turn: Int64,
@@ -194,7 +199,8 @@ package final class Journal {
         lastDecision = id
     }
 
-    /// Writes the transaction's turn: once, after its rows, and with their ids.
+    /// Writes the transaction's turn: once, after its rows, and with their ids. Throws `StoreError`
+    /// if it cannot be written.
     package func write(turn: Turn) throws(StoreError) {
         precondition(turnWritten == nil, "one turn a transaction (J2)")
         if lastRow == before.row {
@@ -219,8 +225,8 @@ package final class Journal {
 
     /// Commits. When it has returned, what was written survives a power cut (G1).
     ///
-    /// If it throws, nothing was committed as far as a 2xx is concerned: `rollback()`, then do as
-    /// the error's disposition says.
+    /// If it throws a `StoreError`, nothing was committed as far as a 2xx is concerned:
+    /// `rollback()`, then do as the error's disposition says.
     package func commit() throws(StoreError) {
         let isWhole = lastRow == before.row || turnWritten != nil
         precondition(isWhole || failure != nil, "rows without a turn (J2)")
@@ -235,7 +241,7 @@ package final class Journal {
     }
 
     /// Drops the open transaction, if there is one: `begin()` itself may have failed. After a
-    /// recoverable error the journal is usable again.
+    /// recoverable error the journal is usable again. Throws `StoreError` if SQLite refuses.
     package func rollback() throws(StoreError) {
         guard isOpen else { return }
         (lastRow, lastDecision, alive) = before
@@ -252,7 +258,8 @@ package final class Journal {
         if case .recoverable = failure?.disposition { failure = nil }
     }
 
-    /// Does one piece of the open transaction. An error bars all further ones until `rollback()`.
+    /// Does one piece of the open transaction. Throws `StoreError` if the journal is barred, or
+    /// what `body` throws, which bars all further pieces until `rollback()`.
     ///
     /// For other tables of the same transaction, such as the outbox (A9), too.
     @inline(__always)
@@ -271,7 +278,8 @@ package final class Journal {
 
     // MARK: Metadata
 
-    /// An integer kept under `key`, nil if there is none.
+    /// Returns the integer kept under `key`, nil if there is none. Throws `StoreError` if it is
+    /// damaged or cannot be read.
     package func integer(forKey key: String) throws(StoreError) -> Int64? {
         let get = statements.getMeta
         try get.bind(key, at: 1)
@@ -282,7 +290,8 @@ package final class Journal {
         return get.integer(at: 1)
     }
 
-    /// Bytes kept under `key`, nil if there are none.
+    /// Returns the bytes kept under `key`, nil if there are none. Throws `StoreError` if they are
+    /// damaged or cannot be read.
     package func bytes(forKey key: String) throws(StoreError) -> [UInt8]? {
         let get = statements.getMeta
         try get.bind(key, at: 1)
@@ -293,7 +302,7 @@ package final class Journal {
         return Array(get.bytes(at: 1))
     }
 
-    /// Keeps an integer under `key`, in the open transaction.
+    /// Keeps an integer under `key`, in the open transaction. Throws `StoreError` if that fails.
     package func set(_ value: Int64, forKey key: String) throws(StoreError) {
         try writing { () throws(StoreError) in
             try statements.setMeta.bind(key, at: 1)
@@ -302,7 +311,7 @@ package final class Journal {
         }
     }
 
-    /// Keeps bytes under `key`, in the open transaction.
+    /// Keeps bytes under `key`, in the open transaction. Throws `StoreError` if that fails.
     package func set(_ value: UnsafeRawBufferPointer, forKey key: String) throws(StoreError) {
         try writing { () throws(StoreError) in
             try statements.setMeta.bind(key, at: 1)
@@ -314,7 +323,8 @@ package final class Journal {
     // MARK: Checkpoints
 
     /// Begins the engine's checkpoint of `turn`, in the open transaction; slices may come in later
-    /// ones. One of the same turn is replaced; one that was not finished is dropped.
+    /// ones. One of the same turn is replaced; one that was not finished is dropped. Throws
+    /// `StoreError` if it cannot be written.
     package func beginCheckpoint(
         turn: Int64,
         engineVersion: Int64,
@@ -332,7 +342,8 @@ package final class Journal {
         checkpointVersion = engineVersion
     }
 
-    /// Adds a slice; indexes count from 0 without a hole.
+    /// Adds a slice; indexes count from 0 without a hole. Throws `StoreError` if it cannot be
+    /// written.
     ///
     /// It first removes up to two slices of old checkpoints, unless told not to, so that their pages
     /// are used again and no turn has to remove a whole one: zeroing a million responders would take
@@ -357,7 +368,8 @@ package final class Journal {
     }
 
     /// Completes it: from this commit on it is the newest. The two newest are kept, and the newest
-    /// of every earlier day; the others can no longer be read, and go by `pruneCheckpoints`.
+    /// of every earlier day; the others can no longer be read, and go by `pruneCheckpoints`. Throws
+    /// `StoreError` if it cannot be written.
     package func completeCheckpoint(turn: Int64, slices: Int64) throws(StoreError) {
         try writing { () throws(StoreError) in
             statements.markComplete.bind(slices, at: 1)
@@ -369,7 +381,8 @@ package final class Journal {
 
     /// Moves frames of the write-ahead log into the file. Between transactions; waits for nobody.
     ///
-    /// A full disk is recoverable and loses nothing: the log stays. Anything fatal bars the journal.
+    /// A full disk is recoverable and loses nothing: the log stays. Throws `StoreError` if the
+    /// journal is barred, or SQLite refuses; anything fatal bars the journal.
     package func checkpointWAL(_ mode: WALCheckpoint.Mode) throws(StoreError) -> WALCheckpoint {
         precondition(!isOpen, "between transactions only")
         if let failure { throw failure }

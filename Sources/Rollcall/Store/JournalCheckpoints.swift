@@ -1,4 +1,4 @@
-/// How rows of checkpoints are written; their states stand at the table.
+/// The writing of checkpoints' rows; their states stand at the table.
 extension JournalSchema {
     static let insertCheckpoint: StaticString = """
         INSERT OR REPLACE INTO checkpoints VALUES(
@@ -34,6 +34,7 @@ extension JournalSchema {
 extension Journal {
     /// Gives up the checkpoints of the turns that `select` tells, in the open transaction if there is
     /// one: their slices go by `pruneCheckpoints`.
+    /// - Throws: `StoreError` if the store cannot be read or written.
     func dropCheckpoints(_ select: Statement) throws(StoreError) {
         var turns: [Int64] = []
         defer { select.reset() }
@@ -49,6 +50,7 @@ extension Journal {
 extension Journal {
     /// Removes at most `slicesMax` slices of checkpoints that are kept no longer; true if some are
     /// left. `appendSlice` does it too; erasing somebody calls it until nothing is left.
+    /// - Throws: `StoreError` if the store cannot be read or written.
     package func pruneCheckpoints(slicesMax: Int64) throws(StoreError) -> Bool {
         var isLeft = false
         try writing { () throws(StoreError) in

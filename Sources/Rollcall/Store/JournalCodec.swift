@@ -7,7 +7,7 @@ enum EventCode {
     static let begins: UInt8 = 0x80
     /// The source of the items that follow.
     static let header: UInt8 = 16
-    /// The same of a whole roster, with whether it may shrink.
+    /// The code of a whole roster, with whether it may shrink.
     static let roster: UInt8 = 17
     static let erase: UInt8 = 18
     /// A part of a roster.
@@ -28,7 +28,7 @@ enum EventCode {
     /// The final outcome of a push.
     static let pushed: UInt8 = 32
     static let wake: UInt8 = 33
-    /// What a minute says of a source's clock.
+    /// The code of what a minute says of a source's clock.
     static let skew: UInt8 = 34
 }
 
@@ -150,7 +150,7 @@ struct JournalReplay {
 extension RosterTerms {
     var code: UInt8 { id.isEmpty ? EventCode.roster : EventCode.rosterPart }
 
-    /// What stands before the source in a roster's row.
+    /// The bytes before the source in a roster's row.
     var journalBytes: [UInt8] {
         let flags: UInt8 = (allowsShrink ? 1 : 0) | (hasMore ? 2 : 0)
         return id.isEmpty ? [flags] : [flags, UInt8(id.count)] + id

@@ -1,7 +1,6 @@
 import RollcallCore
 
-/// What is known of one erasure (I11, DELETE /v1/responders/{id}); the person's id is not in
-/// it.
+/// The progress of one erasure (I11, DELETE /v1/responders/{id}); the person's id is not in it.
 package struct Erasure: Equatable, Sendable {
     /// Its number: that of the journal's row which asked for it.
     package var number: Int64
@@ -9,11 +8,11 @@ package struct Erasure: Equatable, Sendable {
     package var turn: Int64 = 0
     /// The person's number + 1; 0 if nobody had the id.
     package var responder: Int64
-    /// When it was asked for, by the wall clock.
+    /// The instant at which it was asked for, by the wall clock.
     package var requestedAt = Timestamp(milliseconds: 0)
-    /// When nothing was left in the store; nil before.
+    /// The instant at which nothing was left in the store; nil before.
     package var finishedAt: Timestamp?
-    /// Where the walks back stand, 0 at their ends.
+    /// The places of the walks back, 0 at their ends.
     package var nextRow: Int64 = 0
     package var nextDecision: Int64 = 0
     /// Rows and decisions removed so far.
@@ -29,7 +28,8 @@ package struct Erasure: Equatable, Sendable {
 /// Removing a person from the store, a few rows at a time. Each row tells of the region that it named
 /// before it goes.
 extension Journal {
-    /// Every erasure that is remembered, the oldest first.
+    /// Returns every erasure that is remembered, the oldest first.
+    /// - Throws: `StoreError` if they cannot be read.
     func erasures() throws(StoreError) -> [Erasure] {
         let select = statements.allErasures
         defer { select.reset() }
@@ -51,6 +51,7 @@ extension Journal {
     }
 
     /// Keeps an erasure as it stands.
+    /// - Throws: `StoreError` if it cannot be written.
     func put(_ erasure: Erasure) throws(StoreError) {
         try writing { () throws(StoreError) in
             let put = statements.putErasure
@@ -70,6 +71,7 @@ extension Journal {
     }
 
     /// Forgets erasures that were finished before a time.
+    /// - Throws: `StoreError` if the store cannot be written.
     func forgetErasures(finishedBefore time: Timestamp) throws(StoreError) {
         try writing { () throws(StoreError) in
             statements.forgetErasures.bind(time.milliseconds, at: 1)
@@ -80,6 +82,7 @@ extension Journal {
     /// Removes at most `limit` rows and decisions of a person, walking back from where the erasure
     /// stands, and moves it on. Rows are not deleted: an event of many items needs the places of all
     /// of them, and a row that enrolled somebody took a number.
+    /// - Throws: `StoreError` if the store cannot be read or written.
     func removeRows(
         of erasure: inout Erasure, limit: Int
     ) throws(StoreError) {
@@ -147,7 +150,8 @@ extension Journal {
 
     // MARK: - Older checkpoints
 
-    /// Complete checkpoints of turns before `turn`, the oldest first.
+    /// Returns the complete checkpoints of turns before `turn`, the oldest first.
+    /// - Throws: `StoreError` if they cannot be read.
     func checkpoints(beforeTurn turn: Int64) throws(StoreError) -> [EngineCheckpoint] {
         let select = statements.checkpointsBefore
         defer { select.reset() }
@@ -157,7 +161,9 @@ extension Journal {
         return found
     }
 
-    /// A slice of a checkpoint; nil if it is gone. One that is not as it was written is `damaged`.
+    /// Returns a slice of a checkpoint; nil if it is gone.
+    /// - Throws: `StoreError.damaged` if it is not as it was written, another `StoreError` if it
+    ///   cannot be read.
     func slice(
         turn: Int64, index: Int64, engineVersion: Int64
     ) throws(StoreError) -> [UInt8]? {
@@ -178,6 +184,7 @@ extension Journal {
     }
 
     /// Puts other bytes in a slice's place.
+    /// - Throws: `StoreError` if it cannot be written.
     func replaceSlice(
         turn: Int64, index: Int64, engineVersion: Int64, with body: [UInt8]
     ) throws(StoreError) {
@@ -196,6 +203,7 @@ extension Journal {
     }
 
     /// Gives a checkpoint up: its slices go by `pruneCheckpoints`.
+    /// - Throws: `StoreError` if the store cannot be written.
     func dropCheckpoint(turn: Int64) throws(StoreError) {
         try writing { () throws(StoreError) in
             statements.dropCheckpoint.bind(turn, at: 1)

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What gaps are counted by, in one number.
+/// The facts that gaps are counted by, in one number.
 ///
 ///     bits  0…7   the suspicion        bits 16…23  the platform
 ///     bits  8…15  the verdict + 1      bit  24     too much was blind
@@ -72,8 +72,9 @@ struct DarkRow: Equatable, Sendable {
 
 /// Gaps and dark time in the store (Contract/Gaps).
 extension Journal {
-    /// The highest number of a gap, 0 without any. A row that is not as it was written says nothing:
-    /// gaps are told, and nothing is decided by them.
+    /// Returns the highest number of a gap, 0 without any. A row that is not as it was written says
+    /// nothing: gaps are told, and nothing is decided by them.
+    /// - Throws: `StoreError` if the store cannot be read.
     func lastGap() throws(StoreError) -> Int64 {
         let select = statements.lastGap
         defer { select.reset() }
@@ -85,6 +86,7 @@ extension Journal {
 
     /// Keeps what is known of a gap that counts, in the open transaction; `body` is the report as
     /// the decision holds it.
+    /// - Throws: `StoreError` if it cannot be written.
     func put(
         _ report: GapReport, responder: Int64, turn: Int64, body: UnsafeRawBufferPointer
     ) throws(StoreError) {
@@ -104,6 +106,7 @@ extension Journal {
     }
 
     /// Adds dark time to the rows of its days, in the open transaction.
+    /// - Throws: `StoreError` if they cannot be written.
     func add(_ rows: [DarkRow]) throws(StoreError) {
         guard !rows.isEmpty else { return }
         try writing { () throws(StoreError) in
@@ -126,6 +129,7 @@ extension Journal {
     /// moves `last` on; true if some are left. Open ones stay, however old.
     ///
     /// It comes before their decisions are cut: an erasure finds a gap by them.
+    /// - Throws: `StoreError` if the store cannot be read or written.
     func cutGaps(
         through turn: Turn, after last: inout Int64, limit: Int64
     ) throws(StoreError) -> Bool {
@@ -154,6 +158,7 @@ extension Journal {
     }
 
     /// Removes at most `limit` rows of dark time of days before `day`; true if some are left.
+    /// - Throws: `StoreError` if the store cannot be written.
     func cutDark(before day: Int64, limit: Int64) throws(StoreError) -> Bool {
         var isLeft = false
         try writing { () throws(StoreError) in
@@ -168,6 +173,7 @@ extension Journal {
     // MARK: - Erasure
 
     /// Removes a person's gap; no other person's.
+    /// - Throws: `StoreError` if the store cannot be written.
     func removeGap(_ number: Int64, of responder: Int64) throws(StoreError) {
         guard number > 0 else { return }
         try writing { () throws(StoreError) in try delete(gap: number, of: responder) }
@@ -181,6 +187,7 @@ extension Journal {
 
     /// Removes a person's dark time of at most `limit` days behind `day`. Returns the day to go on
     /// behind; nil once nothing is left.
+    /// - Throws: `StoreError` if the store cannot be read or written.
     func removeDark(
         of responder: Int64, after day: Int64, limit: Int
     ) throws(StoreError) -> Int64? {
@@ -208,8 +215,8 @@ extension Journal {
 }
 
 extension JournalSchema {
-    /// What began to count is inserted, what is known of it later takes its place: but never in
-    /// another person's row.
+    /// The statement that keeps a gap: what began to count is inserted, what is known of it later
+    /// takes its place, but never in another person's row.
     static let putGap: StaticString = """
         INSERT INTO gaps VALUES(
             ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, row_checksum(11, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8))

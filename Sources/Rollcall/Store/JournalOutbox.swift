@@ -3,7 +3,7 @@ import RollcallCore
 /// An attempt to deliver a message, as the store keeps it.
 package struct AttemptRow: Equatable, Sendable {
     package var notice: Int64
-    /// Which of the receiver's addresses, from 0.
+    /// The place among the receiver's addresses, from 0.
     package var target: Int
     /// Counts from 1.
     package var attempt: Int
@@ -12,7 +12,7 @@ package struct AttemptRow: Equatable, Sendable {
     package var took: Milliseconds?
     /// The answer's; nil without one.
     package var status: Int?
-    /// What went wrong, without secrets; empty if nothing did.
+    /// The error, without secrets; empty if there was none.
     package var error = ""
 
     /// An attempt that begins.
@@ -26,9 +26,10 @@ package struct AttemptRow: Equatable, Sendable {
 
 /// The outbox in the store (A9).
 extension Journal {
-    /// Messages that are not over, by their notices. Errors: also `damaged` if a row is not as it was
-    /// written, or if there are not as many as there should be: an index finds them, and it may be
-    /// what is damaged.
+    /// Returns the messages that are not over, by their notices.
+    /// - Throws: `StoreError` if they cannot be read, and `damaged` if a row is not as it was
+    ///   written, or if there are not as many as there should be: an index finds them, and it may
+    ///   be what is damaged.
     func messages() throws(StoreError) -> [OutboxMessage] {
         let select = statements.aliveMessages
         defer { select.reset() }
@@ -52,6 +53,7 @@ extension Journal {
     }
 
     /// Writes what changed in the outbox, in the open transaction. What is over does not change.
+    /// - Throws: `StoreError` if it cannot be written.
     func write(_ changes: OutboxChanges) throws(StoreError) {
         try keepAlive { () throws(StoreError) in
             for message in changes.added {
@@ -107,6 +109,7 @@ extension Journal {
     }
 
     /// Keeps an attempt as it stands, in the open transaction.
+    /// - Throws: `StoreError` if it cannot be written.
     func put(_ attempt: AttemptRow) throws(StoreError) {
         try writing { () throws(StoreError) in
             let put = statements.putAttempt
@@ -126,6 +129,7 @@ extension Journal {
     /// Removes those of the next `limit` messages behind notice `last` that were over before
     /// `time`, with their attempts, and moves `last` on; true if some are left. What is not over
     /// stays, however old.
+    /// - Throws: `StoreError` if the store cannot be read or written.
     func cutOutbox(
         before time: Timestamp, after last: inout Int64, limit: Int64
     ) throws(StoreError) -> Bool {
@@ -167,12 +171,15 @@ extension Journal {
 
     // MARK: - The store's number
 
-    /// The number that tells this store from all others, in every key that a pager sees.
+    /// Returns the number that tells this store from all others, in every key that a pager sees;
+    /// nil before it has one.
+    /// - Throws: `StoreError` if it cannot be read.
     func storeNumber() throws(StoreError) -> UInt64? {
         try integer(forKey: Self.storeNumberKey).map { UInt64(bitPattern: $0) }
     }
 
     /// Gives it its number, once, in the open transaction.
+    /// - Throws: `StoreError` if it cannot be written.
     func set(storeNumber: UInt64) throws(StoreError) {
         try set(Int64(bitPattern: storeNumber), forKey: Self.storeNumberKey)
     }
@@ -181,7 +188,8 @@ extension Journal {
 }
 
 extension JournalSchema {
-    /// What of a message changes with its attempts; its body is changed by erasures alone.
+    /// The statement that writes what of a message changes with its attempts; its body is changed
+    /// by erasures alone.
     static let updateMessage: StaticString = """
         UPDATE outbox SET
             state = ?3, left_members = ?4, attempts = ?5, next_ms = ?6, finished_ms = ?7,

@@ -2,7 +2,9 @@ import RollcallCore
 
 /// Pushes in the store (N2, N7): neither ids nor tokens of people.
 extension Journal {
-    /// Pushes that are not over, by number. Errors: as `messages()`.
+    /// Returns the pushes that are not over, by number.
+    /// - Throws: `StoreError` if they cannot be read, and `damaged` if a row is not as it was
+    ///   written, or if there are not as many as there should be.
     package func pushes() throws(StoreError) -> [PushMessage] {
         let select = statements.alivePushes
         defer { select.reset() }
@@ -24,6 +26,7 @@ extension Journal {
     }
 
     /// Writes what changed of pushes, in the open transaction. What is over does not change.
+    /// - Throws: `StoreError` if it cannot be written.
     func write(_ changes: PushChanges) throws(StoreError) {
         try keepAlive { () throws(StoreError) in
             for message in changes.added {
@@ -70,7 +73,8 @@ extension Journal {
         try statement.bind(copying: row.ticket, at: 9)
     }
 
-    /// The highest number of a push that the store holds; 0 for none.
+    /// Returns the highest number of a push that the store holds; 0 for none.
+    /// - Throws: `StoreError` if it cannot be read, or is not as it was written.
     func lastPush() throws(StoreError) -> Int64 {
         let select = statements.lastPush
         defer { select.reset() }
@@ -84,13 +88,15 @@ extension Journal {
 
     // MARK: - Claims
 
-    /// Attempts to send a push that this store ever began: beside it stands the same number, and
-    /// a store that knows of fewer is a copy that was made before (N2).
+    /// Returns the number of attempts to send a push that this store ever began: beside it stands
+    /// the same number, and a store that knows of fewer is a copy that was made before (N2).
+    /// - Throws: `StoreError` if it cannot be read.
     func pushClaims() throws(StoreError) -> Int64 {
         try integer(forKey: Self.pushClaimsKey) ?? 0
     }
 
     /// Keeps their number, in the open transaction.
+    /// - Throws: `StoreError` if it cannot be written.
     func set(pushClaims claims: Int64) throws(StoreError) {
         try set(claims, forKey: Self.pushClaimsKey)
     }
@@ -101,6 +107,7 @@ extension Journal {
 
     /// Removes those of the next `limit` pushes behind push `last` that were over before `time`,
     /// and moves `last` on; true if some are left. What is not over stays.
+    /// - Throws: `StoreError` if the store cannot be read or written.
     func cutPushes(
         before time: Timestamp, after last: inout Int64, limit: Int64
     ) throws(StoreError) -> Bool {
@@ -134,6 +141,7 @@ extension Journal {
     }
 
     /// Removes at most `limit` pushes to person number `responder` - 1; true if some may be left.
+    /// - Throws: `StoreError` if the store cannot be written.
     func removePushes(of responder: Int64, limit: Int64) throws(StoreError) -> Bool {
         var removed: Int64 = 0
         let delete = statements.deletePushesOf
@@ -182,7 +190,7 @@ extension JournalSchema {
         "CREATE INDEX nudge_decisions ON decisions(id) WHERE kind = 7",
     ]
 
-    /// What of a push changes on its way.
+    /// The statement that writes what of a push changes on its way.
     static let updatePush: StaticString = """
         UPDATE pushes SET
             state = ?2, attempts = ?3, next_ms = ?4, until_ms = ?5, finished_ms = ?6,

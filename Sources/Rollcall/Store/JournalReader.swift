@@ -1,12 +1,14 @@
 extension Journal {
-    /// The newest committed turn, nil in a new store.
+    /// Returns the newest committed turn, nil in a new store.
+    /// - Throws: `StoreError` if it cannot be read.
     package func lastTurn() throws(StoreError) -> Turn? {
         let select = statements.lastTurn
         defer { select.reset() }
         return try select.next() ? Turn(select) : nil
     }
 
-    /// The oldest turn that is left, nil in a new store.
+    /// Returns the oldest turn that is left, nil in a new store.
+    /// - Throws: `StoreError` if it cannot be read.
     package func firstTurn() throws(StoreError) -> Turn? {
         let select = statements.firstTurn
         defer { select.reset() }
@@ -14,6 +16,8 @@ extension Journal {
     }
 
     /// Reads what a restart has to fold again (J3): in order, all rows of each turn, then the turn.
+    /// - Throws: `StoreError` if a turn or a row is damaged or cannot be read, or what `row` and
+    ///   `turn` throw.
     package func replayTail(
         afterTurn number: Int64,
         row: (JournalRow) throws(StoreError) -> Void,
@@ -46,6 +50,7 @@ extension Journal {
 
     /// Reads what was decided after a turn, in order, and whether it is as it was written: J3
     /// compares it with what is decided again.
+    /// - Throws: `StoreError` if they cannot be read, or what `decision` throws.
     package func replayDecisions(
         afterTurn number: Int64,
         decision: (_ row: DecisionRow, _ isWhole: Bool) throws(StoreError) -> Void
@@ -59,7 +64,8 @@ extension Journal {
         }
     }
 
-    /// The newest complete checkpoint; `turn` lets one go back to an older one.
+    /// Returns the newest complete checkpoint; `turn` lets one go back to an older one.
+    /// - Throws: `StoreError` if it cannot be read.
     package func newestCheckpoint(
         notAfterTurn turn: Int64 = .max
     ) throws(StoreError) -> EngineCheckpoint? {
@@ -71,7 +77,7 @@ extension Journal {
 
     /// Reads a checkpoint's slices one after the other, each valid inside the closure only.
     ///
-    /// A slice that is missing, or is not as it was written, is `StoreError.damaged`, after those
+    /// Throws `StoreError.damaged` if a slice is missing, or is not as it was written, after those
     /// before it were handed over.
     package func readSlices(
         of checkpoint: EngineCheckpoint,
@@ -115,6 +121,7 @@ package final class JournalReader {
     private let decisionByID: Statement
 
     /// Opens the store at `path`, which a `Journal` has made.
+    /// - Throws: `StoreError` if it cannot be opened, is empty, or is not of our version.
     package init(path given: String) throws(StoreError) {
         let path = try StoreFile.resolve(given)
         connection = try SQLiteConnection(path: path, access: .readOnly)
@@ -130,6 +137,7 @@ package final class JournalReader {
     /// Walks a responder's rows back from row `id`, newest first, at most `limit` (1…`rowsMax`).
     ///
     /// Ends where retention has cut. Returns the id to go on with, 0 at the end.
+    /// - Throws: `StoreError` if a row cannot be read, or is not as it was written.
     package func walk(
         from id: Int64,
         limit: Int,
@@ -147,6 +155,7 @@ package final class JournalReader {
     /// `range`; looks at no more than `limit` (1…`rowsMax`).
     ///
     /// Returns the id to go on with, 0 at the end.
+    /// - Throws: `StoreError` if a decision cannot be read, or is not as it was written.
     package func decisions(
         from id: Int64,
         atMilliseconds range: ClosedRange<Int64>,

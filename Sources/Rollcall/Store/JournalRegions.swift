@@ -13,9 +13,10 @@ struct MessagePlace: Comparable, Sendable {
 /// Taking the names of regions of somebody erased, which nobody has any more, out of what is stored
 /// about alerts (I11, DELETE /v1/responders/{id}).
 extension Journal {
-    /// Does so in the next `limit` decisions behind `last` that are about nobody; returns the last
-    /// of them, nil once there are no more. Those behind `turn` stay: a restart decides them again,
-    /// and compares (J3).
+    /// Takes the names of `regions` out of the next `limit` decisions behind `last` that are about
+    /// nobody; returns the last of them, nil once there are no more. Those behind `turn` stay: a
+    /// restart decides them again, and compares (J3).
+    /// - Throws: `StoreError` if the store cannot be read or written.
     func forgetRegions(
         _ regions: ErasedRegions, _ engine: Engine, through turn: Int64, after last: Int64,
         limit: Int64
@@ -51,8 +52,9 @@ extension Journal {
         return looked < limit ? nil : moved
     }
 
-    /// Does so in the next `limit` messages behind `last`, whether they are over or not; returns the
-    /// last of them, nil once there are no more.
+    /// Takes the names of `regions` out of the next `limit` messages behind `last`, whether they
+    /// are over or not; returns the last of them, nil once there are no more.
+    /// - Throws: `StoreError` if the store cannot be read or written.
     func forgetRegions(
         _ regions: ErasedRegions, _ engine: Engine, after last: MessagePlace, limit: Int64
     ) throws(StoreError) -> MessagePlace? {

@@ -2,13 +2,16 @@ import RollcallCore
 
 /// Cutting the journal's oldest part, a few rows at a time (J7).
 extension Journal {
-    /// Bytes of the file that hold something; what was removed is used again before it grows.
+    /// Returns the bytes of the file that hold something; what was removed is used again before it
+    /// grows.
+    /// - Throws: `StoreError` if the store cannot be read.
     func usedBytes() throws(StoreError) -> Int64 {
         let pages = try statements.pageCount.one() - statements.freePages.one()
         return try pages * statements.pageSize.one()
     }
 
-    /// The turn of a number; nil if it is cut.
+    /// Returns the turn of a number; nil if it is cut.
+    /// - Throws: `StoreError` if it cannot be read.
     func turn(_ number: Int64) throws(StoreError) -> Turn? {
         let select = statements.turn
         defer { select.reset() }
@@ -17,6 +20,7 @@ extension Journal {
     }
 
     /// Removes at most `limit` rows, decisions and turns up to `turn`; true if some are left.
+    /// - Throws: `StoreError` if the store cannot be written.
     func cut(through turn: Turn, limit: Int64) throws(StoreError) -> Bool {
         var isLeft = false
         try writing { () throws(StoreError) in
@@ -35,6 +39,7 @@ extension Journal {
     }
 
     /// Gives up the checkpoints of turns before `turn`.
+    /// - Throws: `StoreError` if the store cannot be read or written.
     func dropCheckpoints(beforeTurn turn: Int64) throws(StoreError) {
         try writing { () throws(StoreError) in
             statements.checkpointsBefore.bind(turn, at: 1)

@@ -12,7 +12,7 @@ package struct JournalRow {
     package var body: UnsafeRawBufferPointer
 }
 
-/// What a turn decided about somebody or something, for timelines and for J3's comparison.
+/// A turn's decision about somebody or something, for timelines and for J3's comparison.
 package struct DecisionRow {
     /// The keeper's own number, rising with every decision.
     package var id: Int64
@@ -24,7 +24,7 @@ package struct DecisionRow {
     package var responder: Int64
     /// The id of the same responder's decision before this one, 0 for none.
     package var previous: Int64
-    /// When it holds from, by the engine's stamp (F2), in milliseconds.
+    /// The instant from which it holds, by the engine's stamp (F2), in milliseconds.
     package var atMilliseconds: Int64
     /// The decision, in SQLite's memory: valid inside the closure that is given it, no longer.
     package var body: UnsafeRawBufferPointer
@@ -69,15 +69,15 @@ package struct EngineCheckpoint: Equatable, Sendable {
     package var turn: Int64
     /// The version of the rules that wrote it.
     package var engineVersion: Int64
-    /// How many slices it has.
+    /// The number of slices that it has.
     package var slices: Int64
-    /// When it was begun, by the wall clock, in milliseconds since 1970.
+    /// The instant at which it was begun, by the wall clock, in milliseconds since 1970.
     package var createdMilliseconds: Int64
 }
 
-/// What a checkpoint of the write-ahead log did.
+/// The result of a checkpoint of the write-ahead log.
 package struct WALCheckpoint: Equatable, Sendable {
-    /// How hard to try.
+    /// The effort of a checkpoint.
     package enum Mode: Equatable, Sendable {
         /// Move what no reader needs, and wait for nobody.
         case passive

@@ -1,11 +1,11 @@
 import RollcallCore
 
-/// How many stood how at one minute: what a band of the last hours is drawn from.
+/// The counts of the fleet at one minute: what a band of the last hours is drawn from.
 ///
 /// It holds counts and no personal data, so that an erasure leaves it as it is. While the watch is
 /// blind there is none: what was last known then was not seen.
 package struct FleetSample: Equatable, Sendable {
-    /// When it was counted, by the wall.
+    /// The instant at which it was counted, by the wall.
     var at: Timestamp
     /// Expected people, by `Status`.
     var byStatus: [Int]
@@ -46,6 +46,7 @@ package struct FleetSampler: Sendable {
 /// Samples in the store.
 extension Journal {
     /// Keeps a sample, in the open transaction; another one of the same minute gives way.
+    /// - Throws: `StoreError` if it cannot be written.
     func put(_ sample: FleetSample) throws(StoreError) {
         try writing { () throws(StoreError) in
             let put = statements.putSample
@@ -61,6 +62,7 @@ extension Journal {
     }
 
     /// Removes at most `limit` samples from before `time`; true if some are left.
+    /// - Throws: `StoreError` if the store cannot be written.
     func cutSamples(before time: Timestamp, limit: Int64) throws(StoreError) -> Bool {
         var isLeft = false
         try writing { () throws(StoreError) in
@@ -78,6 +80,7 @@ final class SampleReader {
     private let last: Statement
 
     /// A reader of a store of which the tables are there.
+    /// - Throws: `StoreError` if SQLite refuses its statement.
     init(_ connection: SQLiteConnection) throws(StoreError) {
         last = try Statement(
             connection,
@@ -88,6 +91,7 @@ final class SampleReader {
 
     /// Calls `take` with samples at `since` or later and before `until`, the newest first, until it
     /// says no.
+    /// - Throws: `StoreError` if one cannot be read, or is not as it was written.
     func samples(
         since: Timestamp, until: Timestamp, take: (FleetSample) -> Bool
     ) throws(StoreError) {

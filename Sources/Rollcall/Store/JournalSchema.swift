@@ -9,7 +9,7 @@ enum JournalSchema {
     /// Marks a file as of that version.
     private static let markVersion: StaticString = "PRAGMA user_version = 9"
 
-    /// What a file is, seen without changing it.
+    /// The kind of a file, seen without changing it.
     enum Found: Equatable {
         /// No table, no mark: a file that was just made, or whose making was cut off.
         case empty
@@ -20,7 +20,8 @@ enum JournalSchema {
     }
 
     /// Tells an empty file and ours from everybody else's. Writes nothing, so that a file that is
-    /// refused stays as it was.
+    /// refused stays as it was. Throws `StoreError` if it is another's, of a newer version, or
+    /// cannot be read.
     static func inspect(_ connection: SQLiteConnection) throws(StoreError) -> Found {
         let application = try connection.integer("PRAGMA application_id")
         let version = try connection.integer("PRAGMA user_version")
@@ -37,14 +38,14 @@ enum JournalSchema {
     }
 
     /// Brings an older version's tables up to date in one transaction: a crash leaves the old ones,
-    /// which are brought up to date at the next start.
+    /// which are brought up to date at the next start. Throws `StoreError` if SQLite refuses.
     static func migrate(_ connection: SQLiteConnection, from version: Int64) throws(StoreError) {
         try connection.run("BEGIN IMMEDIATE")
         for step in steps(from: version) { try connection.run(step) }
         try connection.run("COMMIT")
     }
 
-    /// What an older version's tables lack.
+    /// Returns the statements that make what an older version's tables lack.
     static func steps(from version: Int64) -> [StaticString] {
         let later = [
             2: [erasures], 3: sinceVersion3, 4: sinceVersion4, 5: sinceVersion5, 6: sinceVersion6,
@@ -54,7 +55,8 @@ enum JournalSchema {
         return missing.flatMap { later[$0] ?? [] } + [markVersion]
     }
 
-    /// Makes the tables and the marks in one transaction: a crash leaves all or nothing.
+    /// Makes the tables and the marks in one transaction: a crash leaves all or nothing. Throws
+    /// `StoreError` if SQLite refuses.
     static func create(_ connection: SQLiteConnection) throws(StoreError) {
         try connection.run("BEGIN IMMEDIATE")
         let later = [
@@ -217,10 +219,10 @@ extension JournalSchema {
         ORDER BY id
         """
 
-    /// How long opening waits for an outsider (D-11), and a transaction later on. The second is
-    /// short because the keeper's lateness is (L8).
+    /// The time that opening waits for an outsider (D-11), and a transaction later on. The second
+    /// is short because the keeper's lateness is (L8).
     static let openingWaitMilliseconds: Int32 = 5000
-    /// See ``openingWaitMilliseconds``.
+    /// The time that a transaction waits for another's lock; see ``openingWaitMilliseconds``.
     static let busyWaitMilliseconds: Int32 = 100
 
     /// One setting: how it is made, how it is read, and what must then be read.
@@ -285,7 +287,8 @@ extension JournalSchema {
             read: "PRAGMA cache_size", wanted: "-8192"),
     ]
 
-    /// What must hold before the first page is read, whoever's file it is.
+    /// Sets what must hold before the first page is read, whoever's file it is. Throws `StoreError`
+    /// if SQLite refuses an option.
     static func guardConnection(_ connection: SQLiteConnection) throws(StoreError) {
         connection.setBusyTimeout(milliseconds: openingWaitMilliseconds)
         connection.setLimit(SQLITE_LIMIT_LENGTH, to: Int32(Journal.bodyBytesMax) + 1024)
@@ -299,7 +302,8 @@ extension JournalSchema {
         try connection.configure(extensions, on: false, name: "load_extension")
     }
 
-    /// Makes the settings and reads each one back.
+    /// Makes the settings and reads each one back. Throws `StoreError` if one is not as it should
+    /// be.
     static func applySettings(
         _ connection: SQLiteConnection,
         access: SQLiteConnection.Access
@@ -310,7 +314,8 @@ extension JournalSchema {
         connection.setBusyTimeout(milliseconds: busyWaitMilliseconds)
     }
 
-    /// Reads a writer's settings back, for tests and for the end of opening.
+    /// Reads a writer's settings back, for tests and for the end of opening. Throws `StoreError` if
+    /// one is not as it should be.
     static func checkWriterSettings(_ connection: SQLiteConnection) throws(StoreError) {
         try checkSettings(connection, commonSettings + writerSettings)
     }
@@ -320,10 +325,10 @@ extension JournalSchema {
     /// greater one what a start reads is checked, and the rest by each backup.
     private static let bytesChecked: Int64 = 64 << 20
 
-    /// Throws if the pages do not hang together, or an index is not its table's. If there are too many
-    /// to look at, only of tables in which a row that is missing would say nothing; but if damage was
-    /// met while the store was served, or its file does not begin as ours do, all of it is looked at,
-    /// however long it takes.
+    /// Throws `StoreError.damaged` if the pages do not hang together, or an index is not its
+    /// table's. If there are too many to look at, only of tables in which a row that is missing
+    /// would say nothing; but if damage was met while the store was served, or its file does not
+    /// begin as ours do, all of it is looked at, however long it takes.
     static func checkPages(
         _ connection: SQLiteConnection, isSuspect: Bool
     ) throws(StoreError) {
@@ -343,9 +348,10 @@ extension JournalSchema {
         }
     }
 
-    /// Moves the log into the file and writes the file's head anew. For a store that is whole as its log
-    /// tells it, while its file begins with something else: another copy beside the log, or damage that
-    /// the log covers. Moving alone may leave the head, if the log does not hold it.
+    /// Moves the log into the file and writes the file's head anew. For a store that is whole as
+    /// its log tells it, while its file begins with something else: another copy beside the log, or
+    /// damage that the log covers. Moving alone may leave the head, if the log does not hold it.
+    /// Throws `StoreError` if SQLite refuses.
     static func renewHead(_ connection: SQLiteConnection) throws(StoreError) {
         connection.setBusyTimeout(milliseconds: openingWaitMilliseconds)
         defer { connection.setBusyTimeout(milliseconds: busyWaitMilliseconds) }
@@ -354,8 +360,8 @@ extension JournalSchema {
         try connection.run("PRAGMA journal_mode = WAL")
     }
 
-    /// What an error says that came with our own statements: if SQLite does not know what they name,
-    /// the tables are not those of the version that the file claims.
+    /// Returns what an error says that came with our own statements: if SQLite does not know what
+    /// they name, the tables are not those of the version that the file claims.
     static func explained(_ error: StoreError) -> StoreError {
         guard case .sqlite(let failure) = error, failure.code == SQLITE_ERROR else { return error }
         return .damaged("its tables are not those of its version: \(failure.message)")

@@ -2,37 +2,37 @@
 final class JournalStatements {
     /// The transaction.
     let begin, commit, rollback: Statement
-    /// What is appended.
+    /// The statements that append, and those of `meta`.
     let insertRow, insertDecision, insertTurn, getMeta, setMeta: Statement
-    /// Where the numbers stand.
+    /// The statements that read the last numbers and the first.
     let lastRow, lastTurnRow, lastDecision, lastTurn, firstTurn: Statement
-    /// What a restart reads.
+    /// The statements that a restart reads by.
     let tailTurns, tailRows, tailDecisions: Statement
     /// The engine's checkpoints.
     let insertCheckpoint, insertSlice, markComplete, surplusCheckpoints, newestCheckpoint: Statement
-    /// See `insertCheckpoint`.
+    /// Further statements of checkpoints: slices, and what goes with old ones.
     let slices, obsoleteTurn, deleteSlices, deleteAllSlices, deleteCheckpoint: Statement
-    /// See `insertCheckpoint`.
+    /// Further statements of checkpoints: those to give up, and single slices.
     let unfinishedCheckpoints, checkpointsBefore, slice, replaceSlice, dropCheckpoint: Statement
     /// Erasure.
     let allErasures, putErasure, forgetErasures: Statement
-    /// See `allErasures`.
+    /// Further statements of erasures: rows and decisions.
     let row, replaceRow, decision, deleteDecision: Statement
-    /// See `allErasures`.
+    /// Further statements of erasures: regions' names in decisions and messages.
     let nobodysAfter, replaceDecision, messageBodiesAfter, replaceMessage: Statement
     /// Retention.
     let pageCount, freePages, pageSize, turn, deleteRows, deleteDecisions, deleteTurns: Statement
     /// Gaps and dark time.
     let putGap, lastGap, gapsAfter, deleteGap, addDark, nextDarkDay, deleteDark: Statement
-    /// See `putGap`.
+    /// The statement that removes dark time of old days.
     let deleteDarkBefore: Statement
     /// The outbox.
     let insertMessage, updateMessage, aliveMessages, messagesAfter, deleteMessage: Statement
-    /// See `insertMessage`.
+    /// The statements of attempts.
     let putAttempt, deleteAttempts: Statement
     /// Pushes.
     let insertPush, updatePush, alivePushes, pushesAfter, deletePush, deletePushesOf: Statement
-    /// See `insertPush`.
+    /// The statement that finds the newest push.
     let lastPush: Statement
     /// Samples.
     let putSample, deleteSamplesBefore: Statement
@@ -40,6 +40,7 @@ final class JournalStatements {
     private var all: [Statement] = []
 
     /// Prepares them on a connection whose tables are there.
+    /// - Throws: `StoreError` if SQLite refuses one.
     init(_ connection: SQLiteConnection) throws(StoreError) {
         var all: [Statement] = []
         func prepare(_ sql: StaticString) throws(StoreError) -> Statement {

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What version 9 of the store, in which `Engine.version` 6 writes, has beyond version 8.
+/// The additions of version 9 of the store, in which `Engine.version` 6 writes, to version 8.
 extension JournalSchema {
     /// Since version 9. Each addition stands here as one statement of its own, with the sentence that
     /// says what it is for; a new column has a default, or is NULL in what was written before.
@@ -73,12 +73,14 @@ extension Journal {
     /// Under which it does, with the time; 0 once a start has taken it into account.
     static let copiedKey = "copied_ms"
 
-    /// When this store was copied by `rollcall backup`, if nobody has served the copy yet.
+    /// Returns when this store was copied by `rollcall backup`, if nobody has served the copy yet.
+    /// - Throws: `StoreError` if it cannot be read.
     package func copiedAt() throws(StoreError) -> Timestamp? {
         let found = try integer(forKey: Self.copiedKey) ?? 0
         return found > 0 ? Timestamp(milliseconds: found) : nil
     }
 
     /// Notes in the open transaction that the copy is a store of its own by now.
+    /// - Throws: `StoreError` if it cannot be written.
     func forgetCopying() throws(StoreError) { try set(0, forKey: Self.copiedKey) }
 }

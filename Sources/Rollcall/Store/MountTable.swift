@@ -1,7 +1,7 @@
 import Glibc
 import Logging
 
-/// What file system a file is on, as the kernel tells in `/proc/self/mountinfo`.
+/// The file systems that files are on, as the kernel tells in `/proc/self/mountinfo`.
 enum MountTable {
     /// File systems that another machine keeps.
     private static let networks: Set<String> = [

@@ -1,12 +1,12 @@
 import RollcallCore
 
-/// What became of a notice, at each address of its receiver (A10, A11).
+/// The fate of a notice, at each address of its receiver (A10, A11).
 package struct NoticeFate: Equatable, Sendable {
-    /// What became of the message to one address.
+    /// The fate of the message to one address.
     package struct Target: Equatable, Sendable {
-        /// Which of the receiver's addresses, from 0.
+        /// The place among the receiver's addresses, from 0.
         package var target: Int
-        /// How far it has come, as it is shown (D1).
+        /// The state of the news, as it is shown (D1).
         package var state: Reach.State
         /// Nil until it came to its end.
         package var outcome: NoticeOutcome?
@@ -36,6 +36,7 @@ final class NoticeReader {
     private let messages, attempts: Statement
 
     /// A reader of a store of which the tables are there.
+    /// - Throws: `StoreError` if SQLite refuses one of its statements.
     init(_ connection: SQLiteConnection) throws(StoreError) {
         messages = try Statement(
             connection, "SELECT * FROM outbox WHERE notice = ? ORDER BY target")
@@ -49,7 +50,8 @@ final class NoticeReader {
         attempts.finalize()
     }
 
-    /// What became of the notice of a number so far; nil if there is none, or it was cut.
+    /// Returns what became of the notice of a number so far; nil if there is none, or it was cut.
+    /// - Throws: `StoreError` if it cannot be read, or is not as it was written.
     func fate(of number: Int64) throws(StoreError) -> NoticeFate? {
         var fate: NoticeFate?
         messages.bind(number, at: 1)

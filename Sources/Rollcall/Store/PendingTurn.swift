@@ -7,7 +7,7 @@ package struct PendingRow {
     /// The person's number + 1; 0 for none.
     var responder: Int64
     var previous: Int64
-    /// Where the body stands in the bytes of its turn.
+    /// The range of the body in the bytes of its turn.
     var body: Range<Int>
 }
 
@@ -18,18 +18,18 @@ package struct PendingTurn {
     package var decisions: [NumberedDecision] = []
     /// Dark time that was booked.
     private(set) var dark: [DarkRow] = []
-    /// What is to be removed from the store after this turn.
+    /// The erasures of what is to be removed from the store after this turn.
     private(set) var erasures: [Erasure] = []
-    /// What changed in the outbox, and attempts that began or ended.
+    /// The changes of the outbox, and attempts that began or ended.
     package var outbox = OutboxChanges()
     package var attempts: [AttemptRow] = []
-    /// What changed of pushes.
+    /// The changes of pushes.
     package var pushes = PushChanges()
     /// Attempts to send a push that this store ever began; nil if none begins here.
     package var pushClaims: Int64?
-    /// What was lost with a store, as it stands from this turn on; nil if that does not change.
+    /// The loss with a store, as it stands from this turn on; nil if that does not change.
     package var stateLoss: StateLoss?
-    /// What may go out once all this is committed.
+    /// The messages that may go out once all this is committed.
     package var sendings: [OutboxSending] = []
     package var pushSendings: [PushSending] = []
     /// Of the first turn in a minute: how the fleet stood at its end.

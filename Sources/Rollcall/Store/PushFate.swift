@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What has become of a push so far. Source: N7.
+/// The fate of a push so far. Source: N7.
 struct PushFate: Equatable, Sendable {
     var state: PushMessage.State
     /// Attempts that were begun.
@@ -15,11 +15,13 @@ final class PushReader {
     private let push: Statement
 
     /// A reader of a store of which the tables are there.
+    /// - Throws: `StoreError` if SQLite refuses its statement.
     init(_ connection: SQLiteConnection) throws(StoreError) {
         push = try Statement(connection, "SELECT * FROM pushes WHERE number = ?")
     }
 
-    /// What became of the push of a number; nil if there is none, or it was cut.
+    /// Returns what became of the push of a number; nil if there is none, or it was cut.
+    /// - Throws: `StoreError` if it cannot be read, or is not as it was written.
     func fate(of number: Int64) throws(StoreError) -> PushFate? {
         push.bind(number, at: 1)
         defer { push.reset() }

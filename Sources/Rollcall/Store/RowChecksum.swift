@@ -129,13 +129,14 @@ struct RowChecksum {
                     row.body)
     }
 
-    /// The same of a decision.
+    /// Returns true if a decision is as it was written, or was written without a sum.
     static func fits(_ decision: DecisionRow, _ stored: Int64?) -> Bool {
         stored == nil || stored == of(decision, decision.body)
     }
 
-    /// The same of a turn: there may be millions of them, so those of a version before 9 keep their sums,
-    /// and what these do not see of the engine's version makes it one that was not written then.
+    /// Returns true if a turn is as it was written: there may be millions of them, so those of a
+    /// version before 9 keep their sums, and what these do not see of the engine's version makes it
+    /// one that was not written then.
     static func fits(_ turn: Turn, _ stored: Int64?) -> Bool {
         if stored == nil || stored == of(turn) { return true }
         let isOld = (1..<Self.endedSince).contains(turn.engineVersion)
@@ -145,7 +146,7 @@ struct RowChecksum {
     /// The `Engine.version` that came with version 9 of the store.
     private static let endedSince: Int64 = 6
 
-    /// The same of a slice.
+    /// Returns true if a slice is as it was written, or was written without a sum.
     static func fits(
         slice index: Int64, turn: Int64, engineVersion: Int64, _ body: UnsafeRawBufferPointer,
         _ stored: Int64?
@@ -200,10 +201,11 @@ extension RowChecksum {
         return true
     }
 
-    /// What NULL adds: no number that is stored.
+    /// The number that NULL adds: none that is stored.
     private static let nothing: UInt64 = 0x9FB2_1C65_1E98_DF25
 
-    /// Walks through a table; throws at the first row that is not as it was written.
+    /// Walks through a table. Throws `StoreError.damaged` at the first row that is not as it was
+    /// written.
     static func check(_ table: Table, _ connection: SQLiteConnection) throws(StoreError) {
         let select = try Statement(connection, table.selection)
         defer { select.finalize() }
@@ -218,7 +220,7 @@ extension RowChecksum {
 }
 
 extension RowChecksum.Table {
-    /// What a start decides by and is small: looked at whole.
+    /// The tables that a start decides by and that are small: looked at whole.
     static let small: [Self] = [.meta, .checkpoints, .erasures]
     /// All of which SQL reckons the checksums.
     static let partly: [Self] = small + [.outbox, .attempts, .pushes, .gaps, .dark, .samples]

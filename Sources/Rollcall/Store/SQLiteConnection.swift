@@ -21,7 +21,8 @@ final class SQLiteConnection {
     let path: String
     private var handle: OpaquePointer?
 
-    /// Opens an existing file. `vfs` names SQLite's layer over the system; tests give one that fails.
+    /// Opens an existing file. `vfs` names SQLite's layer over the system; tests give one that
+    /// fails. Throws `StoreError` if SQLite refuses.
     init(path: String, access: Access, vfs: String? = nil) throws(StoreError) {
         // SQLITE_OPEN_NOMUTEX: "The new database connection will use the "multi-thread" threading
         // mode." One thread at a time uses it, so locking every call would buy nothing.
@@ -50,7 +51,7 @@ final class SQLiteConnection {
     private typealias Function =
         @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
 
-    /// See `RowChecksum`.
+    /// The SQL function `row_checksum`; see `RowChecksum`.
     private static let rowChecksum: Function = {
         SQLiteConnection.sum($0, $1, $2, mayEnd: true)
     }
@@ -92,7 +93,7 @@ final class SQLiteConnection {
         sqlite3_close(handle)
     }
 
-    /// Closes the handle; fails as long as a statement of it lives.
+    /// Closes the handle. Throws `StoreError` as long as a statement of it lives.
     func close() throws(StoreError) {
         // "If the database connection is associated with unfinalized prepared statements …
         // then sqlite3_close() will leave the database connection open and return SQLITE_BUSY."
@@ -106,7 +107,7 @@ final class SQLiteConnection {
     /// Rows that the last INSERT, UPDATE or DELETE changed.
     var changes: Int64 { sqlite3_changes64(handle) }
 
-    /// How long a call waits for somebody else's lock; 0 does not wait.
+    /// Sets how long a call waits for somebody else's lock; 0 does not wait.
     func setBusyTimeout(milliseconds: Int32) {
         sqlite3_busy_timeout(handle, milliseconds)
     }
@@ -116,7 +117,8 @@ final class SQLiteConnection {
         sqlite3_limit(handle, limit, value)
     }
 
-    /// Turns an `SQLITE_DBCONFIG_…` option on or off and makes sure it is.
+    /// Turns an `SQLITE_DBCONFIG_…` option on or off and makes sure it is. Throws `StoreError` if
+    /// it is not.
     func configure(_ option: Int32, on: Bool, name: String) throws(StoreError) {
         var after: Int32 = -1
         let code = rollcall_sqlite_configure(handle, option, on ? 1 : 0, &after)
@@ -126,24 +128,26 @@ final class SQLiteConnection {
         }
     }
 
-    /// Runs a statement once, whatever rows it returns.
+    /// Runs a statement once, whatever rows it returns. Throws `StoreError` if SQLite refuses.
     func run(_ sql: StaticString) throws(StoreError) {
         try Statement(self, sql).run()
     }
 
-    /// The first column of the first row as text, nil without a row.
+    /// Returns the first column of the first row as text, nil without a row. Throws `StoreError` if
+    /// SQLite refuses.
     func text(_ sql: StaticString) throws(StoreError) -> String? {
         let statement = try Statement(self, sql)
         return try statement.next() ? statement.text(at: 0) : nil
     }
 
-    /// The first column of the first row as an integer, 0 without a row or for NULL.
+    /// Returns the first column of the first row as an integer, 0 without a row or for NULL. Throws
+    /// `StoreError` if SQLite refuses.
     func integer(_ sql: StaticString) throws(StoreError) -> Int64 {
         try Statement(self, sql).one()
     }
 
-    /// Throws if the file was renamed or deleted since it was opened: SQLite itself notices that in
-    /// rollback mode only, and would go on to write where nobody will look.
+    /// Throws `StoreError.sqlite` if the file was renamed or deleted since it was opened: SQLite
+    /// itself notices that in rollback mode only, and would go on to write where nobody will look.
     func checkPlace() throws(StoreError) {
         // "SQLITE_FCNTL_HAS_MOVED … interprets its argument as a pointer to an integer and it writes
         // a boolean into that integer depending on whether or not the file has been renamed, moved,
@@ -175,7 +179,8 @@ final class SQLiteConnection {
         return file
     }
 
-    /// Moves WAL frames into the file; SQLite's result code is checked, busy is a result.
+    /// Moves WAL frames into the file; busy is a result. Throws `StoreError` if SQLite refuses
+    /// otherwise.
     func checkpointWAL(_ mode: WALCheckpoint.Mode) throws(StoreError) -> WALCheckpoint {
         let number = mode == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE
         var frames: Int32 = 0
@@ -222,7 +227,7 @@ final class Statement {
     private let sql: StaticString
     private var handle: OpaquePointer?
 
-    /// Prepares `sql`, one statement.
+    /// Prepares `sql`, one statement. Throws `StoreError` if SQLite refuses it.
     init(_ connection: SQLiteConnection, _ sql: StaticString) throws(StoreError) {
         handle = try connection.prepare(sql)
         self.connection = connection
@@ -246,13 +251,14 @@ final class Statement {
         precondition(code == SQLITE_OK, "parameter \(index) of a closed or running statement")
     }
 
-    /// Binds text, copied.
+    /// Binds text, copied. Throws `StoreError` if SQLite refuses.
     func bind(_ text: String, at index: Int32) throws(StoreError) {
         let bytes = Int32(clamping: text.utf8.count)
         try check(sqlite3_bind_text(handle, index, text, bytes, rollcall_sqlite_transient()))
     }
 
-    /// Binds bytes *without* a copy: they must stay in place until `run()` has returned.
+    /// Binds bytes *without* a copy: they must stay in place until `run()` has returned. Throws
+    /// `StoreError` if SQLite refuses.
     func bind(_ bytes: UnsafeRawBufferPointer, at index: Int32) throws(StoreError) {
         // An empty Swift buffer may have no address, and if it "is a NULL pointer then the fourth
         // parameter is ignored and the end result is the same as sqlite3_bind_null()".
@@ -264,7 +270,7 @@ final class Statement {
         try check(sqlite3_bind_blob64(handle, index, start, count, rollcall_sqlite_static()))
     }
 
-    /// Binds bytes, copied.
+    /// Binds bytes, copied. Throws `StoreError` if SQLite refuses.
     func bind(copying bytes: [UInt8], at index: Int32) throws(StoreError) {
         let code = bytes.withUnsafeBytes {
             sqlite3_bind_blob64(
@@ -273,18 +279,21 @@ final class Statement {
         try check(code)
     }
 
-    /// Runs to the end, passing over rows, and resets. After an error it is reset too.
+    /// Runs to the end, passing over rows, and resets. After an error it is reset too. Throws
+    /// `StoreError` if SQLite refuses a step.
     func run() throws(StoreError) {
         while try next() {}
     }
 
-    /// The first column of the first row as an integer, 0 without a row or for NULL; then resets.
+    /// Returns the first column of the first row as an integer, 0 without a row or for NULL; then
+    /// resets. Throws `StoreError` if SQLite refuses a step.
     func one() throws(StoreError) -> Int64 {
         defer { reset() }
         return try next() ? integer(at: 0) : 0
     }
 
-    /// Goes to the next row; false after the last, and the statement is reset then.
+    /// Goes to the next row; false after the last, and the statement is reset then. Throws
+    /// `StoreError` if SQLite refuses the step.
     func next() throws(StoreError) -> Bool {
         let code = sqlite3_step(handle)
         if code == SQLITE_ROW { return true }

@@ -10,8 +10,8 @@ import Glibc
 final class StoreCopyLock {
     /// Far behind what is written there.
     private static let place: off_t = 1 << 30
-    /// How long a mover waits for copies that began before it goes on all the same: a stopped process
-    /// must not let the log grow for ever.
+    /// The time that a mover waits for copies that began before it goes on all the same: a stopped
+    /// process must not let the log grow for ever.
     static let patience = Duration.seconds(15 * 60)
     /// Bytes of a log for which it goes on too.
     static let logBytesMax = 1 << 30

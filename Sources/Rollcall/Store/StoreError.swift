@@ -1,7 +1,7 @@
 import CSQLite
 import Glibc
 
-/// What can go wrong with the store, with the facts an operator needs.
+/// An error of the store, with the facts an operator needs.
 ///
 /// SQL stands in it as it was prepared, with its question marks; bound values never do.
 package enum StoreError: Error, Equatable {
@@ -22,7 +22,7 @@ package enum StoreError: Error, Equatable {
     /// Somebody changed a file of the store while it was open.
     case disturbed(path: String, StoreDisturbance)
 
-    /// What the caller has to do about it.
+    /// The action that the caller has to take.
     package enum Disposition: Equatable {
         /// Roll back, keep the turn whole and try it again later (J6): nothing was harmed.
         case recoverable(Recoverable)
@@ -52,19 +52,20 @@ package enum StoreError: Error, Equatable {
         case moved
         /// The file or its directory cannot be opened.
         case cannotOpen
-        /// See ``StoreError/secondInstance(path:process:)``.
+        /// Another process holds the lock; see ``StoreError/secondInstance(path:process:)``.
         case secondInstance
-        /// See ``StoreError/foreignFile(path:applicationID:version:)``.
+        /// The file is another application's; see
+        /// ``StoreError/foreignFile(path:applicationID:version:)``.
         case foreignFile
-        /// See ``StoreError/newerVersion(path:found:known:)``.
+        /// A newer version wrote the store; see ``StoreError/newerVersion(path:found:known:)``.
         case newerVersion
-        /// See ``StoreError/setting(name:wanted:found:)``.
+        /// A setting is not as it should be; see ``StoreError/setting(name:wanted:found:)``.
         case setting
         /// Rollcall's own mistake: a wrong statement, a number used twice.
         case defect
     }
 
-    /// What is wrong with the store, without what to do about it.
+    /// A text that says what is wrong with the store, without what to do about it.
     var finding: String {
         switch self {
         case .sqlite(let failure): "\(failure.message) (SQLite \(failure.extendedCode))"

@@ -16,14 +16,16 @@ final class StoreLock {
         static let bytes = processBytes + 1 + timeDigits + 1
     }
 
-    /// When the failing that is marked was told; nil without a mark.
+    /// The instant at which the failing that is marked was told; nil without a mark.
     private(set) var mark: Timestamp?
     private let path: String
     private var descriptor: Int32
     /// Since when a copy keeps the store's file from being written.
     private var waitsSince: ContinuousClock.Instant?
 
-    /// Takes the lock of the store at `path`, or fails at once.
+    /// Takes the lock of the store at `path`, without waiting.
+    /// - Throws: `StoreError.secondInstance` if another process holds it, `file` if the system
+    ///   refuses a call.
     init(storePath path: String) throws(StoreError) {
         let lockPath = path + ".lock"
         self.path = lockPath
@@ -75,6 +77,7 @@ final class StoreLock {
     func endMoving() { StoreCopyLock.endMoving(descriptor) }
 
     /// Leaves the mark, or takes it away; returns when that is durable. Needs no space.
+    /// - Throws: `StoreError.file` if it cannot be written.
     func setMark(_ time: Timestamp?) throws(StoreError) {
         // Beyond the end it would need some, and what is half there says nothing.
         guard contents().count == Layout.bytes else {
@@ -141,8 +144,9 @@ final class StoreFileLock {
 
     private var descriptor: CInt
 
-    /// Takes the lock of the file at `path`, or fails at once with `secondInstance`. A file that cannot
-    /// be opened is left to SQLite, which says why.
+    /// Takes the lock of the file at `path`, without waiting. A file that cannot be opened is left
+    /// to SQLite, which says why.
+    /// - Throws: `StoreError.secondInstance` if another process holds it.
     init(_ path: String) throws(StoreError) {
         descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return }
@@ -168,18 +172,21 @@ final class StoreFileLock {
 }
 
 extension Journal {
-    /// When the store's failing was told, if the last process could not say that it is over (A5).
+    /// The instant at which the store's failing was told, if the last process could not say that it
+    /// is over (A5).
     package var alarmMark: Timestamp? { lock.mark }
 
     /// Leaves that mark beside the store, or takes it away; durable when it returns, and also on a
-    /// full disk. Errors: `file`, of the mark alone.
+    /// full disk.
+    /// - Throws: `StoreError.file`, of the mark alone, if it cannot be written.
     package func setAlarmMark(_ time: Timestamp?) throws(StoreError) { try lock.setMark(time) }
 }
 
 /// The store's file, by the system's own calls.
 enum StoreFile {
-    /// The path without links, absolute: two names of one store must mean one lock, and SQLite
-    /// reads a name that begins with `file:` as an address.
+    /// Returns the path without links, absolute: two names of one store must mean one lock, and
+    /// SQLite reads a name that begins with `file:` as an address.
+    /// - Throws: `StoreError.file` if it names no file, or its directory cannot be found.
     static func resolve(_ path: String) throws(StoreError) -> String {
         guard !path.isEmpty, !path.utf8.contains(0), path.utf8.last != UInt8(ascii: "/") else {
             throw .file(call: "open", path: path, errno: EINVAL)
@@ -197,6 +204,7 @@ enum StoreFile {
     ///
     /// SQLite gives the log and the shared memory file the same mode. The descriptor is closed
     /// before SQLite opens the file: closing one later would drop SQLite's POSIX locks.
+    /// - Throws: `StoreError.file` if the system refuses.
     static func create(_ path: String) throws(StoreError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         if descriptor >= 0 {
@@ -241,6 +249,7 @@ final class StoreDirectory {
     private let descriptor: Int32
 
     /// Opens the directory that the file at `storePath` is in.
+    /// - Throws: `StoreError.file` if it cannot be opened.
     init(storePath: String) throws(StoreError) {
         path = StoreFile.directory(of: storePath)
         descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -252,6 +261,7 @@ final class StoreDirectory {
     }
 
     /// Makes the directory's entries durable.
+    /// - Throws: `StoreError.file` if the system refuses.
     func sync() throws(StoreError) {
         guard fsync(descriptor) == 0 else {
             throw .file(call: "fsync", path: path, errno: errno)

@@ -2,13 +2,13 @@ import CSQLite
 import Glibc
 import RollcallCore
 
-/// What was lost with a store, as its successor keeps it.
+/// A loss with a store, as its successor keeps it.
 package struct StateLoss: Equatable, Sendable {
-    /// Why.
+    /// The cause of the loss.
     package var cause: StateLossCause
-    /// When that was noticed, by the wall clock.
+    /// The instant at which that was noticed, by the wall clock.
     package var at: Timestamp
-    /// What says so: SQLite's words, or ours. No bound values.
+    /// The words that say so: SQLite's, or ours. No bound values.
     package var evidence: String
     /// The files that were put aside, by their new names.
     package var kept: [String] = []
@@ -24,8 +24,8 @@ enum StoreQuarantine {
     /// aside at the next start.
     private static let endings = ["", "-wal", "-shm", "-journal"]
 
-    /// What an error says of the store itself; nil for all that may be the disk's, another process'
-    /// or our own fault: that is no reason to take a store away from its place.
+    /// Returns what an error says of the store itself; nil for all that may be the disk's, another
+    /// process' or our own fault: that is no reason to take a store away from its place.
     static func cause(_ error: StoreError) -> StateLossCause? {
         switch error {
         case .foreignFile: .foreign
@@ -61,7 +61,8 @@ enum StoreQuarantine {
     /// Gives the files at `path` names that say when, and returns those without their directory. An
     /// empty file holds nothing that could be kept, and stays.
     ///
-    /// Errors: `file`; what was moved by then is in its new place.
+    /// Throws `StoreError.file` if the system refuses a call; what was moved by then is in its new
+    /// place.
     static func putAside(_ path: String, at wall: Timestamp) throws(StoreError) -> [String] {
         let directory = try StoreDirectory(storePath: path)
         let name = freeName(path, at: wall)
@@ -113,7 +114,9 @@ enum StoreQuarantine {
 }
 
 extension Journal {
-    /// What was lost when this store was begun, or was found older than it should be; nil if nothing.
+    /// Returns what was lost when this store was begun, or was found older than it should be; nil
+    /// if nothing.
+    /// - Throws: `StoreError` if it cannot be read, or makes no sense.
     package func stateLoss() throws(StoreError) -> StateLoss? {
         guard let bytes = try bytes(forKey: StateLoss.key) else { return nil }
         guard let loss = StateLoss(storedBytes: bytes) else {
@@ -123,6 +126,7 @@ extension Journal {
     }
 
     /// Keeps it, in the open transaction.
+    /// - Throws: `StoreError` if it cannot be written.
     func set(stateLoss loss: StateLoss) throws(StoreError) {
         var failure: StoreError?
         loss.storedBytes.withUnsafeBytes { bytes in

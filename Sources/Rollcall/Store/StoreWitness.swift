@@ -10,12 +10,12 @@ struct StoreWitness {
     /// Bytes of a database's head, and of a log's.
     private static let headBytes = 100
     private static let logHeadBytes = 32
-    /// What the log has for a page beside it.
+    /// The bytes that the log has for a page beside it.
     private static let frameHeadBytes = 24
 
     private let connection: SQLiteConnection
     private let logPath: String
-    /// Which file the log was at opening; nil if there was none to be seen.
+    /// The number of the file that the log was at opening; nil if there was none to be seen.
     private let log: FileNumber?
     /// The greatest size that the store's file was seen to have.
     private var bytesMost: Int64 = 0
@@ -53,8 +53,8 @@ struct StoreWitness {
         index().map { $0.frames * ($0.pageBytes + Self.frameHeadBytes) } ?? 0
     }
 
-    /// Throws if the log is not the one that SQLite writes, or holds less than its index says. Between
-    /// transactions; some microseconds.
+    /// Throws `StoreError.disturbed` if the log is not the one that SQLite writes, or holds less
+    /// than its index says. Between transactions; some microseconds.
     func checkLog() throws(StoreError) {
         guard let log else { return }
         guard let status = Self.status(logPath), FileNumber(status) == log else {
@@ -63,7 +63,8 @@ struct StoreWitness {
         try checkLogLength()
     }
 
-    /// The same of its length alone, also in a transaction.
+    /// Checks the log's length alone, also in a transaction.
+    /// - Throws: `StoreError.disturbed` if it is shorter than its index says.
     func checkLogLength() throws(StoreError) {
         guard log != nil, let status = Self.status(logPath) else { return }
         guard let index = index(), index.frames > 0 else { return }
@@ -91,7 +92,8 @@ struct StoreWitness {
 
     // MARK: - All of it
 
-    /// Throws if the store or its log was deleted, replaced, cut or overwritten since it was opened.
+    /// Throws `StoreError` if the store or its log was deleted, replaced, cut or overwritten since
+    /// it was opened.
     mutating func check() throws(StoreError) {
         try connection.checkPlace()
         try checkLog()
@@ -99,7 +101,8 @@ struct StoreWitness {
         try checkHead()
     }
 
-    /// The index tells of a log that begins so, or of none.
+    /// Checks that the log begins as the index tells, or that the index tells of none.
+    /// - Throws: `StoreError.disturbed` if it begins with something else.
     private func checkLogHead() throws(StoreError) {
         guard log != nil, let index = index(), index.frames > 0,
             case .bytes(let head) = read(.log, Self.logHeadBytes)
@@ -192,7 +195,7 @@ struct StoreWitness {
     }
 }
 
-/// What somebody did to a file of the store while it was open.
+/// The disturbance that a file of the store suffered while it was open.
 package enum StoreDisturbance: Equatable, Sendable {
     /// The log was deleted, or another file stands in its place.
     case logGone
@@ -211,8 +214,8 @@ package enum StoreDisturbance: Equatable, Sendable {
 }
 
 extension Journal {
-    /// Throws if somebody deleted, replaced, cut or overwrote the store's files. Between transactions,
-    /// now and then; whatever it throws is fatal.
+    /// Throws `StoreError` if somebody deleted, replaced, cut or overwrote the store's files.
+    /// Between transactions, now and then; whatever it throws is fatal.
     package func checkFiles() throws(StoreError) {
         try seeing { () throws(StoreError) in try witness.check() }
     }
@@ -220,8 +223,9 @@ extension Journal {
     /// Bytes of the log that hold something, moved into the file or not.
     package var logBytes: Int { witness.logBytes }
 
-    /// The same of the log alone, before each commit, which would make one long again that was cut, and
+    /// Checks the log alone, before each commit, which would make one long again that was cut, and
     /// after it: nobody is told that it is done when it is not.
+    /// - Throws: `StoreError.disturbed` if somebody changed it.
     func checkLog() throws(StoreError) {
         try seeing { () throws(StoreError) in try witness.checkLog() }
     }

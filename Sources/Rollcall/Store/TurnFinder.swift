@@ -20,7 +20,8 @@ struct TurnFinder {
     /// A finder in the store of `reader`.
     init(_ reader: HistoryReader) { self.reader = reader }
 
-    /// The turn in which a row was folded; nil if it was cut.
+    /// Returns the turn in which a row was folded; nil if it was cut.
+    /// - Throws: `StoreError` if the store cannot be read.
     mutating func turn(ofRow row: Int64) throws(StoreError) -> Turn? {
         var high = try reader.lastTurnNumber()
         if let found, found.lastRow >= row {
@@ -33,7 +34,8 @@ struct TurnFinder {
         return turn
     }
 
-    /// The turns from one time on and before another.
+    /// Returns the turns from one time on and before another.
+    /// - Throws: `StoreError` if the store cannot be read.
     func span(since: Timestamp?, until: Timestamp?) throws(StoreError) -> TurnSpan {
         var span = TurnSpan()
         let last = try reader.lastTurnNumber()
@@ -50,7 +52,9 @@ struct TurnFinder {
         return span
     }
 
-    /// The first turn of which `holds` says yes, once it holds of all behind it; some twenty reads.
+    /// Returns the first turn of which `holds` says yes, once it holds of all behind it; some
+    /// twenty reads.
+    /// - Throws: `StoreError` if the store cannot be read.
     private func first(
         through last: Int64, where holds: (Turn) -> Bool
     ) throws(StoreError) -> Turn? {
