@@ -1,9 +1,9 @@
-/// What this program is.
+/// The facts about this program.
 package enum BuildInformation {
     /// The version of the product.
     package static let version = "0.1.0"
     /// The compiler's language version that it was made with.
     package static let swift = "6.3"
-    /// What `--version` prints.
+    /// The text that `--version` prints.
     package static let text = "rollcall, version \(version) (swift \(swift))"
 }

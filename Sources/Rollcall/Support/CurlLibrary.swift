@@ -6,7 +6,8 @@ import CCurl
 /// `@unchecked Sendable` is true because the table of functions never changes once it is loaded,
 /// and libcurl's functions may be called from any thread with handles of their own.
 package final class CurlLibrary: @unchecked Sendable {
-    /// Where it is looked for, in this order: with OpenSSL, and Debian's other one with GnuTLS.
+    /// The names under which it is looked for, in this order: with OpenSSL, and Debian's other one
+    /// with GnuTLS.
     package static let names = ["libcurl.so.4", "libcurl-gnutls.so.4"]
     /// Bytes of a loader's words at most.
     private static let troubleBytes = 512
@@ -15,12 +16,13 @@ package final class CurlLibrary: @unchecked Sendable {
     /// `curl_global_init` wants it.
     package static let shared = Result { () throws(CurlMissing) in try CurlLibrary(names: names) }
 
-    /// What `curl_version` says: its own version and those of what it stands on.
+    /// The text of `curl_version`: its own version and those of what it stands on.
     package let version: String
     /// Never unloaded: see `rollcall_curl_load`.
     private let functions: OpaquePointer
 
     /// Loads the first of `names` that is there and has all that is used.
+    /// - Throws: `CurlMissing`, with what the loader said, if none is.
     init(names: [String]) throws(CurlMissing) {
         var troubles: [String] = []
         for name in names {
@@ -47,7 +49,7 @@ package final class CurlLibrary: @unchecked Sendable {
 
 /// There is no libcurl: nothing can be sent, and the rest works.
 package struct CurlMissing: Error, Equatable, CustomStringConvertible {
-    /// What the loader said, for each name that was tried.
+    /// The words of the loader, for each name that was tried.
     package let troubles: [String]
 
     package var description: String {

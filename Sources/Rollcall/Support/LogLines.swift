@@ -1,7 +1,7 @@
 import Logging
 import RollcallCore
 
-/// How log lines look.
+/// The format of log lines.
 package enum LogFormat: String, CaseIterable, Sendable {
     case logfmt
     case json
@@ -23,7 +23,7 @@ package struct LogLines: LogHandler {
         self.init(component: component, level: level, format: format, to: .standardError)
     }
 
-    /// The same, to a stream of one's own.
+    /// Lines that go to a stream of one's own.
     init(component: String, level: Logger.Level, format: LogFormat, to stream: LogStream) {
         self.component = component
         self.logLevel = level

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What waits for the keeper: many threads put in, one takes everything out.
+/// The messages that wait for the keeper: many threads put in, one takes everything out.
 ///
 /// `@unchecked Sendable` is true because everything but the constant handles is touched under the
 /// mutex only.

@@ -16,8 +16,8 @@ enum StandardStreams {
     }
 }
 
-/// Where the log goes, a line at a time: nobody ever waits for its reader, and what it does not take
-/// at once is lost and counted.
+/// The stream that the log goes to, a line at a time: nobody ever waits for its reader, and what it
+/// does not take at once is lost and counted.
 ///
 /// A write to a full pipe waits until somebody reads, and the descriptor that we are given is shared
 /// with others, so that it is not ours to make non-blocking. Hence one of our own for the same pipe
@@ -84,7 +84,7 @@ final class LogStream: Sendable {
         }
     }
 
-    /// How many of the bytes were taken.
+    /// Writes the bytes, and returns how many of them were taken.
     private func put(_ bytes: [UInt8]) -> Int {
         switch way {
         case .file, .reopened: return max(0, Glibc.write(descriptor, bytes, bytes.count))
