@@ -2,7 +2,7 @@ import RollcallCore
 
 /// Contacts one after the other that say the same of the phone.
 struct ContactRun {
-    /// What is captured so long before its contact is told with its times: it had waited.
+    /// The least age of a capture at its contact that is told with its times: it had waited.
     private static let waitMin = Milliseconds.seconds(60)
 
     private let style: ConsoleStyle
@@ -22,7 +22,7 @@ struct ContactRun {
         return true
     }
 
-    /// What was taken, as one sentence; the run is empty then.
+    /// Returns what was taken, as one sentence; the run is empty then.
     mutating func end() -> ExplanationStory.Part? {
         guard let first = contacts.first, let last = contacts.last else { return nil }
         defer { contacts = [] }

@@ -1,10 +1,10 @@
 import Glibc
 import RollcallCore
 
-/// What `rollcall drill` asks of a server: a test alert, and what became of it. Source:
-/// A11.
+/// The question that `rollcall drill` asks of a server: a test alert, and what became of it.
+/// Source: A11.
 package struct DrillQuestion: Sendable {
-    /// How long the command waits for the receiver, in seconds.
+    /// The time that the command waits for the receiver, in seconds.
     package static let patience = 30
     /// Seconds between questions for the end.
     private static let pause: UInt32 = 1
@@ -21,6 +21,7 @@ package struct DrillQuestion: Sendable {
     }
 
     /// Asks, waits, and returns what is to be printed, and whether every address took it.
+    /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     package func answer(
         from server: ServerQuestions
     ) throws(QuestionError) -> (text: String, isDelivered: Bool) {

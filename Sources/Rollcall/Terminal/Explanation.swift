@@ -5,14 +5,16 @@ package struct Explanation {
     /// Events that are fetched at most; the newest.
     package static let eventsMax = 10_000
 
-    /// What was said on the command line.
+    /// The question that was asked on the command line.
     package struct Question: Sendable {
         private let id: String
         private let since: Timestamp
         private let now: Timestamp
         private let isJSON: Bool
 
-        /// What happened to `id` since a time, or within a span that ends `now`.
+        /// A question about what happened to `id` since a time, or within a span that ends `now`.
+        /// - Throws: `QuestionError` if the id has not 1 to 128 bytes, or `since` is no time and no
+        ///   span.
         package init(
             id: String, since: String, isJSON: Bool, now: Timestamp
         ) throws(QuestionError) {
@@ -26,6 +28,7 @@ package struct Explanation {
         }
 
         /// Asks, and returns what is to be printed.
+        /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
         package func answer(
             from server: ServerQuestions, style: ConsoleStyle
         ) throws(QuestionError) -> String {
@@ -62,7 +65,8 @@ package struct Explanation {
             }
         }
 
-        /// Nil from a server that does not count it.
+        /// Asks for the dark time; nil from a server that does not count it.
+        /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
         private func dark(_ server: ServerQuestions) throws(QuestionError) -> JSONTree? {
             let day = { (at: Timestamp) in String(RFC3339.string(at).prefix(10)) }
             do throws(QuestionError) {

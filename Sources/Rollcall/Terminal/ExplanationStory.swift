@@ -54,7 +54,7 @@ struct ExplanationStory {
         }
     }
 
-    /// When somebody was nudged last before an event.
+    /// Returns when somebody was last nudged before an event; nil if that is not known.
     private func sent(before place: Int) -> Timestamp? {
         events[..<place].last { $0["kind"]?.text == "nudge" && $0["decision"]?.text == "send" }?[
             "at"]?.instant
@@ -135,7 +135,8 @@ struct ExplanationStory {
         return text
     }
 
-    /// How long something lasted that we watched; by the clock too, if that is not the same (D7).
+    /// Returns how long something lasted that we watched; by the clock too, if that is not the same
+    /// (D7).
     private static func lasted(
         _ watched: Milliseconds, _ opened: Timestamp?, _ closed: Timestamp?
     ) -> String {
@@ -175,7 +176,7 @@ struct ExplanationStory {
             + "against nobody."
     }
 
-    /// What a reason to be blind means.
+    /// Returns what a reason to be blind means.
     static func reason(_ word: String?) -> String {
         switch word {
         case "heartbeat": "your backend's heartbeats stayed away"
@@ -219,7 +220,7 @@ struct ExplanationStory {
     }
 }
 
-/// What is known of the gap that is being told.
+/// The progress of the gap that is being told.
 private struct GapProgress {
     var suspected: String?
     private var isOpen = false

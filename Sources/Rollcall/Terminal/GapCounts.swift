@@ -43,7 +43,7 @@ struct GapCounts {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// How it stands at this moment: the rate that the counts explain.
+    /// A sentence on the fleet at this moment: the rate that the counts explain.
     private var now: String {
         guard let responders = status["responders"], let active = responders["active"]?.whole
         else { return "How many are OFFLINE now, this server does not tell." }
@@ -86,7 +86,7 @@ struct GapCounts {
         return lines
     }
 
-    /// What the gaps of a row turned out to be, most first.
+    /// Returns what the gaps of a row turned out to be, most first.
     private func verdicts(_ row: JSONTree, _ by: [String]) -> String? {
         guard !by.contains("verdict"), let told = row["verdicts"] else { return nil }
         let counts = told.members.compactMap { member in

@@ -2,7 +2,7 @@ import RollcallCore
 
 /// Gaps as a table for people.
 struct GapListing {
-    /// What stands where nothing was told.
+    /// The text where nothing was told.
     static let missing = "–"
     private static let columns = [
         ConsoleTable.Column("since"), .init("length", isRight: true), .init("responder", least: 8),

@@ -6,10 +6,10 @@ package struct GapQuestion: Sendable {
     package static let limitStandard = 1000
     /// Gaps that are fetched at most.
     package static let limitMax = 100_000
-    /// What gaps can be counted by.
+    /// The keys by which gaps can be counted.
     static let keys = ["cause", "verdict", "region", "platform"]
 
-    /// What was said on the command line; nil where nothing was.
+    /// The options on the command line; nil where nothing was said.
     package struct Options: Sendable {
         package var state: String?
         package var cause: String?
@@ -34,6 +34,7 @@ package struct GapQuestion: Sendable {
     private let until: Timestamp?
 
     /// Reads the options; a span as `since` or `until` ends `now`.
+    /// - Throws: `QuestionError` if one makes no sense, or does not go with the others.
     package init(_ options: Options, now: Timestamp) throws(QuestionError) {
         let causes = GapCause.allCases.map { "\($0.word)" }
         let verdicts = GapVerdict.allCases.map { "\($0.word)" }
@@ -68,7 +69,8 @@ package struct GapQuestion: Sendable {
         }
     }
 
-    /// One of `words`, or nil.
+    /// Returns one of `words`, or nil without a value.
+    /// - Throws: `QuestionError` if the value is none of them.
     static func word(
         _ flag: String, _ value: String?, _ words: [String]
     ) throws(QuestionError) -> String? {
@@ -81,7 +83,8 @@ package struct GapQuestion: Sendable {
         return value
     }
 
-    /// An instant as it is, or the one that lies a span before `now`.
+    /// Returns an instant as it is, or the one that lies a span before `now`; nil without a value.
+    /// - Throws: `QuestionError` if the value is neither a time nor a span.
     static func instant(
         _ flag: String, _ value: String?, _ now: Timestamp
     ) throws(QuestionError) -> Timestamp? {
@@ -99,6 +102,7 @@ package struct GapQuestion: Sendable {
     }
 
     /// Asks, and returns what is to be printed.
+    /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     package func answer(
         from server: ServerQuestions, style: ConsoleStyle
     ) throws(QuestionError) -> String {

@@ -7,7 +7,7 @@ package struct NudgeQuestion: Sendable {
     /// Entries that are fetched at most.
     package static let limitMax = 100_000
 
-    /// What was said on the command line; nil where nothing was.
+    /// The options on the command line; nil where nothing was said.
     package struct Options: Sendable {
         package var id: String?
         package var decision: String?
@@ -24,6 +24,7 @@ package struct NudgeQuestion: Sendable {
     private let isJSON: Bool
 
     /// Reads the options.
+    /// - Throws: `QuestionError` if one makes no sense.
     package init(_ options: Options) throws(QuestionError) {
         if let id = options.id, !(1...ItemScanner.nameBytesMax).contains(id.utf8.count) {
             throw .wrongOption("ID: 1 to \(ItemScanner.nameBytesMax) bytes expected")
@@ -41,6 +42,7 @@ package struct NudgeQuestion: Sendable {
     }
 
     /// Asks, and returns what is to be printed.
+    /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     package func answer(
         from server: ServerQuestions, style: ConsoleStyle
     ) throws(QuestionError) -> String {
@@ -58,7 +60,9 @@ package struct NudgeQuestion: Sendable {
         ).text(style)
     }
 
-    /// Whether one person would be nudged now.
+    /// Asks whether one person would be nudged now.
+    /// - Throws: `QuestionError` if there is no answer, nobody has the id, or the answer is refused
+    ///   or strange.
     private func now(
         _ id: String, _ server: ServerQuestions
     ) throws(QuestionError) -> JSONTree {

@@ -1,10 +1,10 @@
 import RollcallCore
 
-/// What a timeline tells of nudges and wakes, as sentences.
+/// The sentences of a timeline about nudges and wakes.
 struct NudgeStory {
     let event: JSONTree
     let style: ConsoleStyle
-    /// When the nudge before it was sent, if that is known.
+    /// The instant at which the nudge before it was sent, if that is known.
     var sentAt: Timestamp?
 
     /// An entry of the nudge ledger, or what followed a nudge.

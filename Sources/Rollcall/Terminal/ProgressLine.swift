@@ -1,8 +1,8 @@
 import Glibc
 import RollcallCore
 
-/// How far a long job is, on standard error: one line that is written over on a terminal, else a
-/// line now and then. Nothing for a job that is done before the first is due.
+/// The progress of a long job, on standard error: one line that is written over on a terminal, else
+/// a line now and then. Nothing for a job that is done before the first is due.
 package struct ProgressLine {
     /// Between two drawings on a terminal, and elsewhere.
     static let pauses = (terminal: Milliseconds(200), log: Milliseconds(10_000))

@@ -2,7 +2,7 @@ import RollcallCore
 
 /// The server that a command asks, and what lets it in.
 package struct ServerAddress: Sendable {
-    /// Where a server listens that was told nothing else.
+    /// The URL at which a server listens that was told nothing else.
     package static let standard = "http://127.0.0.1:10112"
 
     /// Without a slash at its end.
@@ -12,6 +12,7 @@ package struct ServerAddress: Sendable {
     /// The server at `url`, else at `ROLLCALL_SERVER`; the token in the file at `tokenPath`, else
     /// that of `ROLLCALL_TOKEN` or in the file that `ROLLCALL_TOKEN_FILE` names.
     /// `flag` is what a wrong `url` is blamed on.
+    /// - Throws: `QuestionError` if the URL is none, or a token cannot be read or is given twice.
     package init(
         url: String?, flag: String = "--server", tokenPath: String?, environment: [String: String]
     ) throws(QuestionError) {
@@ -56,7 +57,7 @@ package struct ServerAddress: Sendable {
     }
 }
 
-/// Why a question has no answer. Nothing in it can be obeyed by a terminal.
+/// The reason why a question has no answer. Nothing in it can be obeyed by a terminal.
 package enum QuestionError: Error, Equatable, CustomStringConvertible {
     /// A flag or a variable is wrong.
     case wrongOption(String)

@@ -13,7 +13,7 @@ package final class ServerQuestions {
     private let address: ServerAddress
     private let caller: HTTPCaller
 
-    /// Questions to the server at `address`. Errors: only without libcurl.
+    /// Questions to the server at `address`. Throws `QuestionError` without libcurl.
     package init(_ address: ServerAddress) throws(QuestionError) {
         self.address = address
         do throws(HTTPCallError) {
@@ -23,10 +23,11 @@ package final class ServerQuestions {
         }
     }
 
-    /// What the server is called in messages.
+    /// The name of the server in messages.
     var server: String { address.url }
 
-    /// The answer to `GET path?query`.
+    /// Returns the answer to `GET path?query`.
+    /// - Throws: `QuestionError` if there is none, its status is not 200, or it is not JSON.
     func ask(
         _ path: String, _ query: [(String, String)] = []
     ) throws(QuestionError) -> JSONTree {
@@ -37,7 +38,8 @@ package final class ServerQuestions {
         return try read(answer.body)
     }
 
-    /// The answer to a request with or without a body, and its status.
+    /// Returns the answer to a request with or without a body, and its status.
+    /// - Throws: `QuestionError` if there is none, its status is not 2xx, or it is not JSON.
     func send(
         _ method: HTTPCall.Method, _ path: String, _ body: JSONTree? = nil
     ) throws(QuestionError) -> (status: Int, body: JSONTree) {
@@ -84,7 +86,8 @@ package final class ServerQuestions {
         return tree
     }
 
-    /// What a 404 of ours says of what there is not; a path that is not there says none of these.
+    /// The texts of our own 404s about what there is not; a path that is not there says none of
+    /// these.
     private static let missing = [
         "nobody has this id", "no silence", "no such drill", "no receiver",
     ]
@@ -101,8 +104,10 @@ package final class ServerQuestions {
             server: server, status: answer.status, detail: detail, scope: scope)
     }
 
-    /// Everything that the pages under `list` hold, in their order, up to `count`; `isWhole` is
-    /// false if there was more. `rest` is the last page without its list and its cursor.
+    /// Returns everything that the pages under `list` hold, in their order, up to `count`;
+    /// `isWhole` is false if there was more. `rest` is the last page without its list and its
+    /// cursor.
+    /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     func pages(
         _ path: String, _ query: [(String, String)], list: String, count: Int
     ) throws(QuestionError) -> (items: [JSONTree], isWhole: Bool, rest: [JSONTree.Member]) {

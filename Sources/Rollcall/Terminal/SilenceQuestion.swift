@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What `rollcall silence` asks of a server. Source: A7.
+/// The question that `rollcall silence` asks of a server. Source: A7.
 package struct SilenceQuestion: Sendable {
     private enum Kind: Sendable {
         case begin(JSONTree)
@@ -18,6 +18,8 @@ package struct SilenceQuestion: Sendable {
     }
 
     /// Begins a silence of alerts that fit all `matchers`, for a span such as `2h`.
+    /// - Throws: `QuestionError` if a matcher or the span is none, or `author` or `comment` is
+    ///   empty.
     package init(
         matchers: [String], span: String, author: String, comment: String, id: String? = nil,
         isJSON: Bool
@@ -53,6 +55,7 @@ package struct SilenceQuestion: Sendable {
     }
 
     /// Asks, and returns what is to be printed.
+    /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     package func answer(
         from server: ServerQuestions, style: ConsoleStyle
     ) throws(QuestionError) -> String {

@@ -3,6 +3,8 @@ import Glibc
 /// Standard output, written whole.
 enum StandardOutput {
     /// Writes and empties `bytes`.
+    /// - Throws: `InputFileError.cannotWrite` if the system does not take them; they are gone all
+    ///   the same.
     static func write(_ bytes: inout [UInt8]) throws(InputFileError) {
         let failure = write(bytes, to: STDOUT_FILENO)
         bytes.removeAll(keepingCapacity: true)

@@ -1,7 +1,8 @@
 import RollcallCore
 
-/// How everything stands, for people: whether anybody watches, the fleet by region, who is silent and
-/// why, alerts, and Rollcall itself. Each part shows so many rows and says how many there are more.
+/// The standing of everything, for people: whether anybody watches, the fleet by region, who is
+/// silent and why, alerts, and Rollcall itself. Each part shows so many rows and says how many
+/// there are more.
 struct StatusPage {
     private static let counts = ["ONLINE", "DEGRADED", "UNKNOWN", "OFFLINE"]
 
@@ -55,7 +56,7 @@ struct StatusPage {
         return lines
     }
 
-    /// What comes before everything else: nobody knows of what must be known (D1).
+    /// The lines that come before everything else: nobody knows of what must be known (D1).
     private var unreached: [String] {
         guard let told = status["nobody_reached"], told != .null else { return [] }
         let alerts = GapListing.count(Int(clamping: told["alerts"]?.whole ?? 0), "critical alert")
@@ -174,7 +175,8 @@ struct StatusPage {
         return unsure > 0 ? "Nobody is known to be silent." : "Nobody is silent."
     }
 
-    /// Why, in numbers of the instant that counted them; nothing from a server that does not tell.
+    /// Returns why people are silent, in numbers of the instant that counted them; nothing from a
+    /// server that does not tell.
     private func suspected(_ offline: Int) -> [String] {
         guard let gaps = status["gaps"], let open = gaps["open"]?.whole, open > 0 else { return [] }
         let names = gaps["suspected"]?.names ?? []
@@ -248,7 +250,7 @@ struct StatusPage {
         return head + ConsoleText.wrapped(text, style.columns - 2).map { "  " + $0 }
     }
 
-    /// Who was told, who has not taken it, and who is not to be told and why.
+    /// Returns who was told, who has not taken it, and who is not to be told and why.
     private func told(_ alert: JSONTree) -> String {
         // Alerts that are told from memory only say who took them.
         let receivers = (alert["receivers"] ?? alert["told"])?.elements ?? []
@@ -297,7 +299,7 @@ struct StatusPage {
         return (one["receiver"]?.shown ?? GapListing.missing) + target + instead
     }
 
-    /// Where a message stands that nobody took.
+    /// Returns the state of a message that nobody took, and of its attempts.
     private func way(_ one: JSONTree) -> String {
         let state = one["state"]?.shown ?? GapListing.missing
         var parts = [state]

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// How everything stands, as `rollcall status` asks it. Source: V6.
+/// The question of how everything stands, as `rollcall status` asks it. Source: V6.
 package struct StatusQuestion: Sendable {
     /// Rows of a part without a `limit`.
     package static let limitStandard = 10
@@ -11,6 +11,7 @@ package struct StatusQuestion: Sendable {
     private let isJSON: Bool
 
     /// A question that shows so many people, regions and alerts.
+    /// - Throws: `QuestionError` if the limit is beyond `limitMax`, or below 1.
     package init(limit: Int?, isJSON: Bool) throws(QuestionError) {
         self.limit = limit ?? Self.limitStandard
         self.isJSON = isJSON
@@ -20,6 +21,7 @@ package struct StatusQuestion: Sendable {
     }
 
     /// Asks, and returns what is to be printed.
+    /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     package func answer(
         from server: ServerQuestions, style: ConsoleStyle
     ) throws(QuestionError) -> String {
@@ -48,7 +50,8 @@ package struct StatusQuestion: Sendable {
         ).text
     }
 
-    /// None from a server that does not tell them.
+    /// Asks for the regions; none from a server that does not tell them.
+    /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     private func regions(
         _ server: ServerQuestions
     ) throws(QuestionError) -> (items: [JSONTree], isWhole: Bool) {
