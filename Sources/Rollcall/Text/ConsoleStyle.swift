@@ -1,9 +1,9 @@
 import Glibc
 import RollcallCore
 
-/// How to print for whoever reads: a terminal's width and colours, and the zone of times.
+/// The style of print for whoever reads: a terminal's width and colours, and the zone of times.
 package struct ConsoleStyle: Sendable {
-    /// What a page is written for where there is no terminal.
+    /// The columns that a page is written for where there is no terminal.
     package static let columnsStandard = 80
     /// The narrowest that a page is written for: below it, lines are broken by the terminal.
     package static let columnsMin = 40
@@ -20,8 +20,8 @@ package struct ConsoleStyle: Sendable {
     /// Plain, for 80 columns, in UTC.
     package init() {}
 
-    /// What standard output asks for. `NO_COLOR` set to anything but nothing means no colours
-    /// (no-color.org).
+    /// Returns the style that standard output asks for. `NO_COLOR` set to anything but nothing
+    /// means no colours (no-color.org).
     package static func ofStandardOutput(isLocal: Bool) -> ConsoleStyle {
         var style = ConsoleStyle()
         style.isLocal = isLocal

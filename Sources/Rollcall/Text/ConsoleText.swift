@@ -16,7 +16,7 @@ package enum ConsoleText {
         return shown
     }
 
-    /// The same of several lines: their ends stay.
+    /// Returns several lines so that a terminal can show them: their ends stay.
     package static func safeLines(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { safe(String($0)) }
             .joined(separator: "\n")

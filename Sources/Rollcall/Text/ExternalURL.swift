@@ -1,10 +1,10 @@
 import Glibc
 
-/// Where people reach this server from outside, as a proxy in front of it shows it.
+/// The URL at which people reach this server from outside, as a proxy in front of it shows it.
 package struct ExternalURL: Sendable, Equatable {
     /// The whole of it, without a slash at its end: paths are put behind it.
     package let text: String
-    /// What a browser calls the page's origin: scheme, host and port, lower case.
+    /// The origin of the page, as a browser calls it: scheme, host and port, lower case.
     package let origin: String
     /// The host, lower case, an IPv6 one in brackets.
     package let host: String

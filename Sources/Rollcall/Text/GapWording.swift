@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What suspicions and verdicts mean, in words for whoever has to decide something by them.
+/// The meaning of suspicions and verdicts, in words for whoever has to decide something by them.
 ///
 /// A suspicion rests on what the phone said before it fell silent, a verdict on what its return
 /// showed; each says what it proves and what not. Source: Contract/Gaps, `GapCause`, `GapVerdict`.
@@ -8,27 +8,27 @@ struct GapWording {
     /// The evidence of the line: facts of a suspicion, or of a return.
     let evidence: JSONTree
     let style: ConsoleStyle
-    /// When it was said: times of the same day need no date.
+    /// The instant at which it was said: times of the same day need no date.
     let at: Timestamp
     /// Whether times say in which zone they are: where nothing else around them does.
     var namesZone = false
 
     // MARK: - Suspicions
 
-    /// What is suspected and why, and what the phone had said last; `before` is what was suspected
-    /// until then.
+    /// Returns what is suspected and why, and what the phone had said last; `before` is what was
+    /// suspected until then.
     func suspicion(_ cause: String, before: String? = nil) -> String {
         let was = before.map { " (before: \($0))" } ?? ""
         return "Suspected: \(ConsoleText.safe(cause))\(was), because \(reason(cause)). \(lastKnown)"
     }
 
-    /// What the phone had said of itself, as a sentence.
+    /// A sentence on what the phone had said of itself.
     private var lastKnown: String {
         let facts = Self.known(evidence).map { "Last known: \($0)." }
         return facts ?? "The phone had said nothing of itself."
     }
 
-    /// Why this cause is suspected.
+    /// Returns why this cause is suspected.
     func reason(_ cause: String) -> String {
         switch cause {
         case "permission_denied": "the phone had said that the location permission is denied"
@@ -65,7 +65,7 @@ struct GapWording {
         return "many\(region) fell silent within a minute"
     }
 
-    /// What the phone had said of itself, most telling first; nil if nothing is known.
+    /// Returns what the phone had said of itself, most telling first; nil if nothing is known.
     static func known(_ facts: JSONTree) -> String? {
         var parts = phrases(facts)
         let depths = facts["queue_depths"]?.elements.compactMap(\.whole) ?? []
@@ -110,7 +110,7 @@ struct GapWording {
 
     // MARK: - Verdicts
 
-    /// What it was, and what that proves.
+    /// Returns what it was, and what that proves.
     func outcome(_ verdict: String, suspected: String) -> String {
         let proof = proof(verdict)
         return "It was: \(ConsoleText.safe(verdict)) (suspected: \(ConsoleText.safe(suspected))). "
@@ -126,7 +126,7 @@ struct GapWording {
             ? "\(text): it counts against nobody." : "\(text): too little to leave it out."
     }
 
-    /// What the return showed, what that proves and what not.
+    /// Returns what the return showed, what that proves and what not.
     func proof(_ verdict: String) -> String {
         switch verdict {
         case "reinstalled":

@@ -5,6 +5,7 @@ extension JSONTree {
     static let depthMax = 32
 
     /// Reads one document. Of a number, what a double cannot hold is lost.
+    /// - Throws: `JSONError` if the text is not one document of JSON, or nested too deep.
     init(reading text: [UInt8]) throws(JSONError) {
         var cursor = JSONCursor(range: 0..<text.count, depthMax: Self.depthMax)
         self = try Self.value(&cursor, text.span)
@@ -107,7 +108,7 @@ extension JSONTree {
         }
     }
 
-    /// What this list holds; nothing of anything else.
+    /// The elements of this list; none of anything else.
     var elements: [JSONTree] {
         guard case .list(let values) = self else { return [] }
         return values

@@ -10,12 +10,14 @@ enum MatcherText {
     /// Bytes of a name, and of a value, at most.
     static let bytesMax = 1024
 
-    /// Why a text is no condition.
+    /// The reason why a text is no condition.
     struct Fault: Error, Equatable {
         let reason: String
     }
 
     /// Reads one condition. Quotes around the value, as Prometheus has them, are let go.
+    /// - Throws: `Fault` if it is like none of `name=value`, `name!=value` and `name=a|b`, or too
+    ///   long.
     static func matcher(_ text: String) throws(Fault) -> LabelMatcher {
         guard let place = text.firstIndex(of: "=") else {
             throw Fault(reason: "must be like name=value, name!=value or name=a|b")
@@ -34,6 +36,7 @@ enum MatcherText {
     }
 
     /// Makes a condition of its parts; a value may be several, with `|` between them.
+    /// - Throws: `Fault` if the name is none, or it holds too many or too long values.
     static func matcher(
         name: String, isEqual: Bool, value: String
     ) throws(Fault) -> LabelMatcher {

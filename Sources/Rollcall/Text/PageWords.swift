@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What the formats share: bytes as text, and which labels and annotations go out.
+/// The words that the formats share: bytes as text, and which labels and annotations go out.
 ///
 /// Names that came from outside may hold anything. What is no UTF-8 is repaired before it is signed
 /// or counted into a fingerprint, so that the receiver sees what was signed.

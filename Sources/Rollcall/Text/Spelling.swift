@@ -41,7 +41,7 @@ enum Spelling {
         min(a.count, b.count) >= stemMin && (a.hasPrefix(b) || b.hasPrefix(a))
     }
 
-    /// How many letters must be changed, added or dropped (Levenshtein).
+    /// Returns how many letters must be changed, added or dropped (Levenshtein).
     private static func distance(_ a: String, _ b: String) -> Int {
         let b = Array(b)
         var row = Array(0...b.count)
