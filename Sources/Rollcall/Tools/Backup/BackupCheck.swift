@@ -8,8 +8,9 @@ struct BackupCheck {
     private let source: String
     private let connection: SQLiteConnection
 
-    /// Moves the log of the copy at `path` into it, and checks it; the last turn. `source` is the
-    /// store that it is a copy of. Errors: `BackupError`.
+    /// Moves the log of the copy at `path` into it, and checks it; returns the last turn. `source`
+    /// is the store that it is a copy of.
+    /// - Throws: `BackupError` if the copy cannot be read or written, is damaged, or holds no turn.
     static func run(_ path: String, of source: String) throws(BackupError) -> Turn {
         do throws(StoreError) {
             let check = try BackupCheck(path, source)
@@ -63,6 +64,7 @@ struct BackupCheck {
     }
 
     /// Marks it as a copy: whoever starts from it cannot know what the store sent since (N2).
+    /// - Throws: `StoreError` if it cannot be written.
     private func mark(at wall: Timestamp) throws(StoreError) {
         let put = try Statement(
             connection, "INSERT OR REPLACE INTO meta VALUES(?1, ?2, row_checksum(5, ?1, ?2))")
@@ -95,7 +97,8 @@ struct BackupCheck {
         return last
     }
 
-    /// What is not over must be as many as the store counts: else a start would refuse it.
+    /// Checks that what is not over is as many as the store counts: else a start would refuse it.
+    /// - Throws: `StoreError` if it is not, or cannot be read.
     private func checkAlive() throws(StoreError) {
         let right = try connection.integer(
             """
@@ -122,7 +125,8 @@ struct BackupCheck {
         }
     }
 
-    /// Walks through a table; throws at the first row for which `isRight` says no.
+    /// Walks through a table. Throws `StoreError.damaged` at the first row for which `isRight` says
+    /// no.
     private func check(
         _ what: String, _ sql: StaticString, _ isRight: (Statement) -> Bool
     ) throws(StoreError) {
@@ -135,7 +139,8 @@ struct BackupCheck {
         }
     }
 
-    /// A start needs a checkpoint, or all turns.
+    /// Checks that there is a checkpoint, or all turns, as a start needs.
+    /// - Throws: `StoreError` if there is neither, or a checkpoint is damaged.
     private static func checkBase(_ path: String) throws(StoreError) {
         do throws(ExportError) {
             let reader = try ExportReader(path: path, mindsErasures: false)

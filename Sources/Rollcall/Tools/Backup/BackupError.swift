@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why a store was not backed up, or not now.
+/// The reason why a store was not backed up, or not now.
 package enum BackupError: Error, CustomStringConvertible {
     /// The file that is to be made is there.
     case exists(path: String)

@@ -9,6 +9,7 @@ final class BackupFile {
     private var isDone = false
 
     /// Makes it, for its owner alone; what a backup that was cut off left is used again.
+    /// - Throws: `BackupError.busy` if another backup uses it, `file` if the system refuses.
     init(_ path: String) throws(BackupError) {
         self.path = path
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
@@ -37,6 +38,7 @@ final class BackupFile {
     }
 
     /// Empties it.
+    /// - Throws: `BackupError.file` if the system refuses.
     func begin() throws(BackupError) {
         if logDescriptor >= 0 { close(logDescriptor) }
         logDescriptor = -1
@@ -47,12 +49,14 @@ final class BackupFile {
     }
 
     /// Appends to it.
+    /// - Throws: `BackupError.file` if the system refuses.
     func write(_ bytes: ArraySlice<UInt8>) throws(BackupError) {
         let failure = StandardOutput.write(Array(bytes), to: descriptor)
         guard failure == 0 else { throw .file(call: "write", path: path, errno: failure) }
     }
 
     /// Appends to its log.
+    /// - Throws: `BackupError.file` if the system refuses.
     func writeLog(_ bytes: ArraySlice<UInt8>) throws(BackupError) {
         if logDescriptor < 0 {
             logDescriptor = open(
@@ -66,6 +70,7 @@ final class BackupFile {
     }
 
     /// Makes it durable and gives it its name, which nothing may have. Its log is in it by now.
+    /// - Throws: `BackupError.exists` if something has that name, `file` if the system refuses.
     func finish(as target: String) throws(BackupError) {
         guard fsync(descriptor) == 0 else { throw .file(call: "fsync", path: path, errno: errno) }
         // A second name, since rename(2) would put it in the place of whatever has that one.

@@ -11,7 +11,7 @@ import RollcallCore
 /// Nobody waits for it: the server goes on to commit, into its log. Until all of it is verified and
 /// durable the copy is called `FILE.partial`, whatever happens.
 package struct StoreBackup {
-    /// What was made.
+    /// A backup that was made.
     package struct Made {
         package var path: String
         package var bytes: Int64
@@ -21,7 +21,7 @@ package struct StoreBackup {
         package var took: Milliseconds
     }
 
-    /// How long a checkpoint of the log is waited for.
+    /// The time that a checkpoint of the log is waited for, in seconds.
     private static let lockSeconds = 30
     /// Copies that a file written meanwhile spoils before we give up.
     private static let triesMax = 3
@@ -32,7 +32,8 @@ package struct StoreBackup {
     private var partial: String { target + ".partial" }
 
     /// A backup of the store at `storePath` (nil for what the environment says, else
-    /// `./rollcall.db`) to a file that is not there yet. Errors: `BackupError`.
+    /// `./rollcall.db`) to a file that is not there yet. Throws `BackupError` if there is no store,
+    /// there is such a file, or a path cannot be followed.
     package init(storePath: String?, to target: String) throws(BackupError) {
         let given =
             storePath ?? SettingsSource.environment["ROLLCALL_STORAGE_PATH"]
@@ -52,7 +53,9 @@ package struct StoreBackup {
         }
     }
 
-    /// Makes it. Errors: `BackupError`; nothing has the file's name then.
+    /// Makes it, and returns what was made.
+    /// - Throws: `BackupError` if the store cannot be copied, or the copy is damaged; nothing has
+    ///   the file's name then.
     package func run() throws(BackupError) -> Made {
         let began = ContinuousClock.now
         let file = try BackupFile(partial)
@@ -71,6 +74,7 @@ package struct StoreBackup {
     }
 
     /// Copies file and log; false if the file was written meanwhile.
+    /// - Throws: `BackupError` if the log is being moved, or a file cannot be read or written.
     private func copy(to file: BackupFile) throws(BackupError) -> Bool {
         guard let lock = StoreCopyLock(copying: source, seconds: Self.lockSeconds) else {
             throw .moving(path: source)
@@ -120,7 +124,7 @@ extension StoreBackup.Made {
 
 /// A file that is copied. Not for the process that serves it: closing drops its locks.
 private final class BackupSource {
-    /// What changes when it is written.
+    /// The state of a file, which changes when it is written.
     struct State: Equatable {
         var size: Int64
         var seconds: Int
@@ -151,6 +155,7 @@ private final class BackupSource {
     }
 
     /// Hands over the bytes up to where the file ended when this was called.
+    /// - Throws: `BackupError` if it cannot be read, or what `take` throws.
     func copy(
         _ chunkBytes: Int, take: (ArraySlice<UInt8>) throws(BackupError) -> Void
     ) throws(BackupError) {
