@@ -5,34 +5,35 @@ import RollcallCore
 /// `rollcall demo`: the real server, forty simulated phones that talk to it over HTTP, and somebody
 /// who tells what happens. Source: V6.
 package struct Demo {
-    /// What was said on the command line.
+    /// The options on the command line.
     package struct Options: Sendable {
         package var listenAddress = "127.0.0.1:10112"
-        /// Where the store is kept; nil for a folder that goes with the demo.
+        /// The path of the store; nil for a folder that goes with the demo.
         package var storagePath: String?
         /// Ends when the script does, and judges it.
         package var endsAfterScript = false
         /// From which level on the server's log is shown.
         package var logLevel = Logger.Level.warning
-        /// How the program was called.
+        /// The name by which the program was called.
         package var program = "rollcall"
 
         package init() {}
     }
 
-    /// Why it does not begin.
+    /// The reason why it does not begin.
     package struct Fault: Error, CustomStringConvertible {
         /// The exit code: 64 wrong options, 69 no libcurl, 1 the server does not come up.
         package let exitCode: CInt
         package let description: String
     }
 
-    /// How long its threads get to end.
+    /// The time that its threads get to end.
     private static let stopMax = Milliseconds.seconds(15)
 
     private let options: Options
 
-    /// A demo as it was asked for. Errors: what is wrong with that.
+    /// A demo as it was asked for.
+    /// - Throws: `Fault` if the address is not of loopback, or the store exists.
     package init(_ options: Options) throws(Fault) {
         guard HTTPListener.isLoopback(options.listenAddress) == true else {
             throw Fault(
@@ -59,7 +60,9 @@ package struct Demo {
         DemoSettings(listenAddress: options.listenAddress, storagePath: options.storagePath).text
     }
 
-    /// Runs until SIGINT, SIGTERM or SIGHUP, or to the end of the script; the exit code.
+    /// Runs until SIGINT, SIGTERM or SIGHUP, or to the end of the script; returns the exit code.
+    /// - Throws: `Fault` if it does not begin: there is no folder, no libcurl, no thread, or the
+    ///   server does not come up.
     package func run() throws(Fault) -> CInt {
         StandardStreams.hold()
         signal(SIGPIPE, SIG_IGN)
@@ -123,7 +126,7 @@ extension DemoDirector.Outcome {
     var isGood: Bool { isScriptOver && missing.isEmpty }
 }
 
-/// What stands around the story: the server, who it tells, who tells it.
+/// The stage around the story: the server, who it tells, who tells it.
 private struct DemoStage {
     let server: Server
     let receivers: DemoReceivers
@@ -132,6 +135,7 @@ private struct DemoStage {
     let url: String
 
     /// Everything but the phones, running.
+    /// - Throws: `Demo.Fault` if libcurl is missing, or the receivers or the server do not come up.
     init(_ options: Demo.Options, _ folder: DemoFolder) throws(Demo.Fault) {
         do throws(HTTPCallError) {
             _ = try HTTPCaller()

@@ -1,24 +1,25 @@
 import RollcallCore
 
-/// What the server answered to one round of questions: all that the demo knows of Rollcall.
+/// The server's answers to one round of questions: all that the demo knows of Rollcall.
 struct DemoAnswers: Sendable {
     /// Gaps and entries of the ledger that are looked at: the newest.
     private static let newest = "200"
 
     /// `GET /v1/status`.
     var status = JSONTree.null
-    /// What `GET /v1/responders` lists.
+    /// The people that `GET /v1/responders` lists.
     var responders: [JSONTree] = []
-    /// What `GET /v1/gaps` lists, newest first.
+    /// The gaps that `GET /v1/gaps` lists, newest first.
     var gaps: [JSONTree] = []
-    /// What `GET /v1/alerts` lists.
+    /// The alerts that `GET /v1/alerts` lists.
     var alerts: [JSONTree] = []
-    /// What `GET /v1/nudges` lists, newest first.
+    /// The entries that `GET /v1/nudges` lists, newest first.
     var nudges: [JSONTree] = []
 
     init() {}
 
     /// Asks the server.
+    /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
     init(from server: ServerQuestions) throws(QuestionError) {
         status = try server.ask("/v1/status")
         responders =

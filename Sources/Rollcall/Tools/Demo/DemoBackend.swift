@@ -16,7 +16,7 @@ final class DemoBackend: Sendable {
     private let isOver = Atomic(false)
     private let counts = Mutex(Counts())
 
-    /// What it did.
+    /// The counts of its work.
     struct Counts: Sendable {
         var batches = 0
         /// Requests that were not acknowledged, and sent again.
@@ -31,7 +31,7 @@ final class DemoBackend: Sendable {
         self.url = url
     }
 
-    /// What it did so far.
+    /// The counts of its work so far.
     var figures: Counts { counts.withLock { $0 } }
 
     /// Lets something happen to the phones.

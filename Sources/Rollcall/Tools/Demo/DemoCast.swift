@@ -21,7 +21,7 @@ struct DemoCast: Equatable, Sendable {
 
     private var phones: [DemoPhone] = []
     private var places: [String: Int] = [:]
-    /// What the backend has to tell, beside batches.
+    /// The facts that the backend has to tell, beside batches.
     private var facts: [JSONTree] = []
     private var offDuty: Set<String> = []
 
@@ -87,7 +87,7 @@ struct DemoCast: Equatable, Sendable {
         if let place = places[id] { body(&phones[place]) }
     }
 
-    /// What the backend has received from phones by now, and not forwarded yet.
+    /// Returns what the backend has received from phones by now, and not forwarded yet.
     mutating func batches(at now: Timestamp) -> [JSONTree] {
         var batches: [JSONTree] = []
         for place in phones.indices {
@@ -96,7 +96,7 @@ struct DemoCast: Equatable, Sendable {
         return batches
     }
 
-    /// What the backend knows of people, and has not told yet.
+    /// Returns what the backend knows of people, and has not told yet.
     mutating func takeFacts() -> [JSONTree] {
         defer { facts = [] }
         return facts

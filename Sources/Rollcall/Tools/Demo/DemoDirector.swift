@@ -4,11 +4,11 @@ import Synchronization
 
 /// The demo's own loop, a thread: asks the server, tells what is new, lets the script go on.
 final class DemoDirector: Sendable {
-    /// What came of it.
+    /// The outcome of a story.
     struct Outcome: Sendable {
-        /// What Rollcall had to say, and said.
+        /// The number of signs that Rollcall had to give, and gave.
         var seen = 0
-        /// What it did not say within its time.
+        /// The signs that it did not give within their time.
         var missing: [DemoSign] = []
         var gaps = 0
         var verdicts = 0
@@ -60,14 +60,14 @@ final class DemoDirector: Sendable {
     /// True once its thread does nothing any more.
     var isQuiet: Bool { isOver.load(ordering: .acquiring) }
 
-    /// What came of it so far.
+    /// The outcome so far.
     var outcome: Outcome { result.withLock { $0 } }
 
     private var goesOn: Bool { !isStopping.load(ordering: .relaxed) }
 
     // MARK: - The loop
 
-    /// What the loop keeps.
+    /// The story that the loop keeps.
     private struct Story {
         var narrator: DemoNarrator
         var script: DemoScript
@@ -123,7 +123,7 @@ final class DemoDirector: Sendable {
         return isHeard && goOn(cast, &story)
     }
 
-    /// What is said of a time in which nothing went on.
+    /// Returns what is said of a time in which nothing went on.
     private func stall(
         _ span: Milliseconds, _ server: ServerQuestions, _ story: inout Story
     ) -> DemoNarrator.News {
@@ -205,9 +205,9 @@ extension DemoNarrator.News {
     }
 }
 
-/// How the reader calls what they are told to call.
+/// The names that the reader is told to call.
 struct DemoNames: Sendable {
-    /// Where the server is.
+    /// The URL of the server.
     let server: String
     /// The program, as it was called.
     let program: String

@@ -5,7 +5,8 @@ import Glibc
 struct DemoFolder: Sendable {
     let path: String
 
-    /// Makes one below the folder for temporary files. Errors: what the system says.
+    /// Makes one below the folder for temporary files.
+    /// - Throws: `InputFileError`, with what the system says, if it cannot.
     init() throws(InputFileError) {
         let parent =
             SettingsSource.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
@@ -23,6 +24,7 @@ struct DemoFolder: Sendable {
     var store: String { "\(path)/rollcall.db" }
 
     /// Writes the settings.
+    /// - Throws: `InputFileError` if they cannot be written.
     func write(_ settings: DemoSettings) throws(InputFileError) {
         guard
             FileManager.default.createFile(

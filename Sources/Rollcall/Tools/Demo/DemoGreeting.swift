@@ -1,6 +1,6 @@
-/// What stands before the story and after it.
+/// The words before the story and after it.
 enum DemoGreeting {
-    /// What this is, and what to look at beside it.
+    /// Returns what this is, and what to look at beside it.
     static func text(_ names: DemoNames, isEndless: Bool) -> String {
         let regions = DemoCast.regions.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
         let people = DemoCast.regions.reduce(0) { $0 + $1.1 }
@@ -25,7 +25,7 @@ enum DemoGreeting {
             """
     }
 
-    /// What was seen, and how to go on.
+    /// Returns what was seen, and how to go on.
     static func farewell(
         _ outcome: DemoDirector.Outcome, _ figures: DemoBackend.Counts, _ names: DemoNames,
         storagePath: String?

@@ -2,7 +2,7 @@ import Glibc
 
 /// A line of what the demo tells.
 struct DemoLine: Equatable, Sendable {
-    /// Who speaks.
+    /// The voice that speaks.
     enum Voice: String, CaseIterable, Sendable {
         /// The script: what really happened to a phone. Rollcall is not told.
         case truth
@@ -49,7 +49,8 @@ struct DemoLine: Equatable, Sendable {
 }
 
 extension ConsoleStyle {
-    /// What standard output asks for, with its own width however narrow: the story is no table.
+    /// Returns the style that standard output asks for, with its own width however narrow: the
+    /// story is no table.
     static func ofDemo() -> ConsoleStyle {
         var style = ofStandardOutput(isLocal: false)
         var size = winsize()

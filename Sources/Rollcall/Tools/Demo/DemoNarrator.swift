@@ -3,7 +3,7 @@ import RollcallCore
 /// Tells what is new in Rollcall's answers: pure. What it says was answered or sent by the server;
 /// of the script it knows only who is meant to be silent.
 struct DemoNarrator: Sendable {
-    /// What is new: lines to print, and signs for the script.
+    /// The news: lines to print, and signs for the script.
     struct News: Equatable, Sendable {
         var lines: [DemoLine] = []
         var signs: [DemoSign] = []
@@ -33,16 +33,16 @@ struct DemoNarrator: Sendable {
     private var alerts: [String: String] = [:]
     private var nudges: [Int64: ToldNudge] = [:]
     private(set) var isWatching = true
-    /// When the end of blindness that was told last was noticed.
+    /// The instant at which the end of blindness that was told last was noticed.
     private var blindTold: Timestamp?
 
     /// A narrator of these people, and of whoever else comes.
     init(people: some Sequence<String>) { self.people = Set(people) }
 
-    /// How many gaps, and verdicts on them, were told.
+    /// The numbers of gaps, and of verdicts on them, that were told.
     var gapsTold: (all: Int, judged: Int) { (gaps.count, gaps.values.count { $0.verdict != nil }) }
 
-    /// What is new in `answers`; `silent` are those who are meant to be.
+    /// Returns what is new in `answers`; `silent` are those who are meant to be.
     mutating func follow(_ answers: DemoAnswers, silent: Set<String>) -> News {
         var news = News()
         followWatch(answers.status, &news)
@@ -68,8 +68,8 @@ struct DemoNarrator: Sendable {
                     : "cannot see (\(reasons.joined(separator: ", "))): nobody gets worse now"))
     }
 
-    /// What a timeline, newest first, says of the last time that Rollcall could not see; nothing if
-    /// it always could, or if that was told before.
+    /// Returns what a timeline, newest first, says of the last time that Rollcall could not see;
+    /// nothing if it always could, or if that was told before.
     mutating func followBlindness(_ timeline: JSONTree) -> News {
         let events = (timeline["events"]?.elements ?? []).filter { $0["kind"]?.text == "blind" }
         guard let end = events.first, end["state"]?.text == "end", let at = end["at"]?.instant,
@@ -179,8 +179,8 @@ struct DemoNarrator: Sendable {
         }
     }
 
-    /// What is said of somebody of whom there are no gaps, by the answers to both questions; nothing
-    /// if there are some, or they are expected.
+    /// Returns what is said of somebody of whom there are no gaps, by the answers to both
+    /// questions; nothing if there are some, or they are expected.
     static func noGap(_ id: String, person: JSONTree, gaps: JSONTree) -> News {
         guard person["status"]?.text == "NOT_EXPECTED", case .list(let listed)? = gaps["gaps"],
             listed.isEmpty
@@ -251,7 +251,7 @@ struct DemoNarrator: Sendable {
 
     // MARK: - Messages
 
-    /// What came to the pager, the chat and the phones.
+    /// Returns the news of a message to the pager, the chat or the phones.
     static func follow(_ message: DemoReceivers.Message) -> News {
         message.receiver == "pushes" ? push(message.body) : page(message)
     }

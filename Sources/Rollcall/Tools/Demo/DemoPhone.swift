@@ -5,12 +5,12 @@ import RollcallCore
 /// Its clock is right, and it lies still or moves as little as possible: what is shown is silence,
 /// not movement. It has no coordinates at all.
 struct DemoPhone: Equatable, Sendable {
-    /// How often it reports; `liveness.on_duty.expected` of `DemoSettings`.
+    /// The interval at which it reports; `liveness.on_duty.expected` of `DemoSettings`.
     static let every = Milliseconds.seconds(2)
     /// Locations that wait on it at most; beyond it the oldest go.
     static let waitingMax = 1000
 
-    /// What is the matter with it. Who looks at Rollcall must find it out from outside.
+    /// The condition that it is in. Who looks at Rollcall must find it out from outside.
     enum Condition: Equatable, Sendable {
         /// It collects and reports.
         case reporting
@@ -51,7 +51,7 @@ struct DemoPhone: Equatable, Sendable {
     private var battery: Double
     private var sequence: Int64 = 0
     private var waiting: [Update] = []
-    /// When it reports next.
+    /// The instant at which it reports next.
     private var due: Timestamp
 
     /// A phone that reports for the first time at `due`.

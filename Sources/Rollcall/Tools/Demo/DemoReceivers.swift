@@ -1,10 +1,11 @@
 import RollcallCore
 import Synchronization
 
-/// Who is paged, told and pushed to in the demo: a server on loopback that takes what Rollcall sends,
-/// so that every page that is shown came over HTTP. Signatures are not looked at here.
+/// The pager, the chat and the push service of the demo: a server on loopback that takes what
+/// Rollcall sends, so that every page that is shown came over HTTP. Signatures are not looked at
+/// here.
 final class DemoReceivers: Sendable {
-    /// What came, and to whom.
+    /// A message, and the receiver that it came to.
     struct Message: Sendable {
         /// The last part of the URL: `oncall`, `chat` or `pushes`.
         let receiver: String
@@ -23,6 +24,7 @@ final class DemoReceivers: Sendable {
     }
 
     /// Takes messages at a free port from now on.
+    /// - Throws: `HTTPServerError` if there is no such port, or the server does not start.
     init() throws(HTTPServerError) {
         let inbox = Inbox()
         self.inbox = inbox
@@ -40,10 +42,10 @@ final class DemoReceivers: Sendable {
         }
     }
 
-    /// Where they are.
+    /// The URL at which they are.
     var url: String { "http://127.0.0.1:\(http.port)" }
 
-    /// What came since the last call.
+    /// Returns what came since the last call.
     func take() -> [Message] {
         inbox.waiting.withLock { waiting in
             defer { waiting = [] }

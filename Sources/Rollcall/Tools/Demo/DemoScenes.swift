@@ -1,7 +1,7 @@
 import RollcallCore
 
-/// What the demo's script holds: two minutes in which everything happens once, then quieter rounds
-/// without an end.
+/// The scenes of the demo's script: two minutes in which everything happens once, then quieter
+/// rounds without an end.
 enum DemoScenes {
     /// The person whose permission is revoked.
     static let revoked = "r-18"
@@ -14,9 +14,10 @@ enum DemoScenes {
     /// The region whose network fails.
     static let region = "harbour"
 
-    /// How long Rollcall has for what takes it some seconds.
+    /// The time that Rollcall has for what takes it some seconds.
     static let soon = Milliseconds.seconds(40)
-    /// How long it has for a verdict: two minutes by F26, if the phone is not late again before.
+    /// The time that it has for a verdict: two minutes by F26, if the phone is not late again
+    /// before.
     static let verdictMax = Milliseconds.seconds(150)
     /// Somebody on purpose late for so long is not OFFLINE yet.
     private static let lateMax = Milliseconds(5500)
@@ -136,7 +137,8 @@ enum DemoScenes {
                 ])
     }
 
-    /// How a verdict comes soon: a phone that is late again brings the one before (F26).
+    /// Returns the steps by which a verdict comes soon: a phone that is late again brings the one
+    /// before (F26).
     private static func verdict(_ id: String, _ word: String) -> [DemoScript.Step] {
         [
             .act(
@@ -155,8 +157,8 @@ enum DemoScenes {
     /// Each round that this divides has a mast fail.
     private static let mastEvery = 12
 
-    /// What happens in round `number`, from 1: to others each time. In the first, who went off duty
-    /// comes back. Verdicts come when they come.
+    /// Returns what happens in round `number`, from 1: to others each time. In the first, who went
+    /// off duty comes back. Verdicts come when they come.
     static func round(_ number: Int, _ cast: DemoCast) -> DemoScript.Scene {
         let name = "round \(number)"
         guard number > 1 else {

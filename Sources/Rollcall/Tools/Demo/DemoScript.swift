@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Who does what, and when: pure, without a clock of its own.
+/// The script of who does what, and when: pure, without a clock of its own.
 ///
 /// Nothing here says what Rollcall says. A scene lets something happen to a phone, waits until
 /// Rollcall has said what it should, and goes on; what does not come within its time is told, and
@@ -27,12 +27,12 @@ struct DemoScript: Sendable {
         let name: String
         /// Scenes that have to be over before it begins.
         var after: [String] = []
-        /// How long it waits then.
+        /// The time that it waits then.
         var pause = Milliseconds(0)
         var steps: [Step]
     }
 
-    /// What is to be done now.
+    /// A thing to be done now.
     enum Cue: Equatable, Sendable {
         case act(DemoAct)
         case line(DemoLine)
@@ -44,7 +44,7 @@ struct DemoScript: Sendable {
         let scene: Scene
         /// The step that is next; −1 before the first.
         var step = -1
-        /// When this step began; nil before that.
+        /// The instant at which this step began; nil before that.
         var since: Milliseconds?
         /// Signs with this number or a greater one came since the scene began.
         var heardFrom: Int64 = 1
@@ -59,7 +59,7 @@ struct DemoScript: Sendable {
     private var heard: [DemoSign: Int64] = [:]
     private var next: Int64 = 1
     private var now = Milliseconds(0)
-    /// How many signs came that had to.
+    /// The number of signs that came and had to.
     private(set) var seen = 0
     /// Those that did not come within their time.
     private(set) var missing: [DemoSign] = []

@@ -3,17 +3,17 @@
 struct DemoSettings {
     /// The name under which the demo's backend writes.
     static let source = "demo"
-    /// How often it beats, in seconds.
+    /// The interval at which it beats, in seconds.
     static let beatSeconds = 5
     /// A secret that is none: it signs what never leaves this machine.
     static let signingKey = "whsec_dGhlIGRlbW8gc2lnbnMgb24gbG9vcGJhY2sgb25seQ=="
-    /// Where the receivers are in a file that is only printed.
+    /// The URL of the receivers in a file that is only printed.
     static let receiversStandard = "http://127.0.0.1:10113"
 
     var listenAddress: String
     /// The store; nil where nobody knows yet.
     var storagePath: String?
-    /// Where the demo itself takes pages and pushes.
+    /// The URL at which the demo itself takes pages and pushes.
     var receivers = receiversStandard
 
     /// The file.

@@ -7,7 +7,7 @@ enum DemoSign: Hashable, Sendable {
     case status(String, String)
     /// A gap reached OFFLINE, with what is suspected.
     case gap(String, suspected: String)
-    /// What a gap was.
+    /// A verdict on a gap.
     case verdict(String, String)
     /// A person has no gap at all, and is not expected.
     case noGap(String)
@@ -19,7 +19,7 @@ enum DemoSign: Hashable, Sendable {
     case nudge(String)
     /// The push for a person came.
     case push(String)
-    /// What followed a nudge.
+    /// An outcome of a nudge.
     case followed(String, String)
 
     /// As what did not come is told.

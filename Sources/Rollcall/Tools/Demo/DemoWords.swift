@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// How the demo puts answers: shorter than `rollcall explain`, which says what each proves.
+/// The words of the demo for answers: shorter than `rollcall explain`, which says what each proves.
 enum DemoWords {
     /// Behind what the script did not bring about.
     static let strange = " (not in the script: this machine was too busy)"
@@ -34,7 +34,7 @@ enum DemoWords {
         return "OFFLINE, suspected: \(suspected)\(reason.map { " (\($0))" } ?? "")"
     }
 
-    /// What a gap was, and by what that is known.
+    /// Returns what a gap was, and by what that is known.
     static func verdict(_ gap: JSONTree, _ verdict: String) -> String {
         let seen = gap["return"] ?? .null
         let proof: String? =
@@ -49,13 +49,13 @@ enum DemoWords {
         return "verdict: \(verdict)\(proof.map { " (\($0))" } ?? "")"
     }
 
-    /// How old a location is that somebody is nudged for.
+    /// Returns how old a location is that somebody is nudged for.
     static func staleness(_ entry: JSONTree) -> String {
         let seconds = entry["stale_seconds"]?.whole.map { "\($0) s" } ?? "too"
         return "the last location is \(seconds) old"
     }
 
-    /// What came of a nudge.
+    /// Returns what came of a nudge.
     static func followed(_ word: String) -> String {
         switch word {
         case "located": "located (a location came)"
@@ -66,7 +66,7 @@ enum DemoWords {
         }
     }
 
-    /// What an alert is about: its region or source, else the fleet.
+    /// Returns what an alert is about: its region or source, else the fleet.
     static func place(_ labels: JSONTree?) -> String {
         labels?["region"]?.shown ?? labels?["source"]?.shown ?? "fleet"
     }
