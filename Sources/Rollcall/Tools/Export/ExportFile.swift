@@ -3,7 +3,7 @@ import RollcallCore
 
 /// An export from a store to a file or to standard output.
 package struct ExportFile {
-    /// What is exported, and to where.
+    /// The options: what is exported, and to where.
     package struct Options {
         /// The store; nil for what the environment says, else `./rollcall.db`.
         package var path: String?
@@ -21,7 +21,8 @@ package struct ExportFile {
     private let until: Timestamp?
     private let output: String?
 
-    /// Reads the options; spans end now. Errors: `QuestionError.wrongOption`.
+    /// Reads the options; spans end now. Throws `QuestionError.wrongOption` if one is no time, or
+    /// they end before they begin.
     package init(_ options: Options) throws(QuestionError) {
         let now = ClockReading.now().wall
         path =
@@ -38,6 +39,7 @@ package struct ExportFile {
     /// Reads the store and writes the lines; `say` is given what a person may want to know.
     ///
     /// A file takes its name once all of it is written: what is cut off leaves none.
+    /// - Throws: `InputFileError` if the store cannot be exported, or the file not written.
     package func run(say: (String) -> Void) throws(InputFileError) {
         var export = try Self.opened(path, since, until)
         if let note = export.note { say(note) }
@@ -68,15 +70,17 @@ package struct ExportFile {
     }
 }
 
-/// Where an export is written: a file that gets its name at the end, or standard output.
+/// The place that an export is written to: a file that gets its name at the end, or standard
+/// output.
 private struct ExportTarget: ~Copyable {
     private let path: String
-    /// What it is called until it is whole; nil for what is no regular file.
+    /// The name of it until it is whole; nil for what is no regular file.
     private let partial: String?
     private let descriptor: CInt
     private var isDone = false
 
-    /// Nil is standard output.
+    /// Opens the file at `path`; nil is standard output.
+    /// - Throws: `InputFileError` if it cannot be opened.
     init(path: String?) throws(InputFileError) {
         guard let path else {
             (self.path, partial, descriptor) = ("standard output", nil, STDOUT_FILENO)

@@ -1,7 +1,7 @@
 /// Ids of people by their numbers: decisions name people by number only.
 struct PeopleNames {
     private var bytes: [UInt8] = []
-    /// Where the ids stand, by number; empty for nobody.
+    /// The ranges of the ids, by number; empty for nobody.
     private var places: [Range<UInt32>] = []
 
     /// True if there is an id of this number.

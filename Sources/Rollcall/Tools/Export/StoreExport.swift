@@ -42,6 +42,8 @@ struct StoreExport {
     ///
     /// While somebody is being erased, what is to go is still there: nobody may write it down, and
     /// `mindsErasures` is false in simulations only, which know nobody.
+    /// - Throws: `ExportError` if the store cannot be read, nothing so old is kept, or somebody is
+    ///   being erased.
     init(
         path: String, since: Timestamp? = nil, until: Timestamp? = nil, mindsErasures: Bool = true
     ) throws(ExportError) {
@@ -70,7 +72,7 @@ struct StoreExport {
         noteBegin(since, oldest)
     }
 
-    /// How much of it is read, from 0 to 1.
+    /// The share of it that is read, from 0 to 1.
     var progress: Double {
         let whole = Double(max(1, span.last - span.first + 1))
         return min(1, Double(done - span.first + 1) / whole)
@@ -81,7 +83,8 @@ struct StoreExport {
     /// Turns that are read.
     var turnsDone: Int64 { done - span.first + 1 }
 
-    /// Bytes of the store's file.
+    /// Returns the bytes of the store's file.
+    /// - Throws: `ExportError` if the store cannot be read.
     func byteCount() throws(ExportError) -> Int64 { try reader.byteCount() }
 
     // MARK: - Where it begins
@@ -139,7 +142,9 @@ struct StoreExport {
 
     // MARK: - Lines
 
-    /// The next lines, whole; none at the end. Errors: also what happened to the store meanwhile.
+    /// Returns the next lines, whole; none at the end.
+    /// - Throws: `ExportError` if the store cannot be read, or changed meanwhile: it was cut, or
+    ///   somebody is being erased.
     mutating func chunk() throws(ExportError) -> [UInt8] {
         var output: [UInt8] = []
         while output.count < Self.chunkBytes {
@@ -244,7 +249,8 @@ struct StoreExport {
         }
     }
 
-    /// The lines of what a turn decided.
+    /// Returns the lines of what a turn decided.
+    /// - Throws: `ExportError` if they cannot be read, or were cut meanwhile.
     private mutating func decided(by turn: Turn) throws(ExportError) -> [[UInt8]] {
         var lines: [[UInt8]] = []
         while true {
