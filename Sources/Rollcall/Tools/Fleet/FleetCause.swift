@@ -1,4 +1,4 @@
-/// Why a simulated phone is silent, in truth. The engine never sees it.
+/// The reason why a simulated phone is silent, in truth. The engine never sees it.
 package enum FleetCause: String, CaseIterable, Sendable {
     /// The system put the app to sleep.
     case suspended
@@ -72,7 +72,7 @@ package enum FleetCause: String, CaseIterable, Sendable {
         }
     }
 
-    /// How long such a silence lasts, milliseconds.
+    /// Returns how long such a silence lasts, in milliseconds.
     func duration(_ dice: inout Dice) -> Int64 {
         let minutes: ClosedRange<Int64> =
             switch self {
@@ -129,7 +129,7 @@ package enum FleetCause: String, CaseIterable, Sendable {
     package var isToldAbsence: Bool { self == .offDutyTold || self == .pausedTold }
 }
 
-/// What else is true of a silence: what makes it easy to take for another one.
+/// The twist of a silence that makes it easy to take for another one.
 package enum FleetTwist: String, Sendable {
     case plain = ""
     /// The battery was nearly empty as well.
@@ -174,8 +174,8 @@ package struct FleetEpisode: Sendable {
     /// The outage, by its number.
     package var outage: Int?
 
-    /// When the phone is heard again at the latest: a queue without network tries again up to 30 s
-    /// after there is some.
+    /// The latest instant at which the phone is heard again: a queue without network tries again up
+    /// to 30 s after there is some.
     package var returnsBefore: Int64 {
         switch cause {
         case .tunnel, .deadZone, .captivePortal, .massOutage: end + 31_000

@@ -14,7 +14,7 @@ struct FleetPost: Sendable {
     var isNDJSON: Bool
 }
 
-/// What came of what was posted.
+/// The counts of what was posted.
 package struct FleetTally: Sendable, Equatable {
     /// Items that the server acknowledged, by its words.
     package var accepted = 0
@@ -50,13 +50,13 @@ final class FleetLane: Sendable {
     /// Between two tries of a request, at least and at most.
     private static let pauses = (first: Int64(200), last: Int64(5000))
 
-    /// How a lane stands.
+    /// The state of a lane.
     struct State: Sendable {
         var tally = FleetTally()
         var waiting = 0
-        /// Why nothing can ever be taken; nil while there is hope.
+        /// The reason why nothing can ever be taken; nil while there is hope.
         var fault: String?
-        /// What the last try met, while it is being repeated.
+        /// The trouble that the last try met, while it is being repeated.
         var trouble: String?
         var isDone = false
     }
@@ -74,7 +74,7 @@ final class FleetLane: Sendable {
         target = source.map { "?source=\(ServerQuestions.escaped($0))" } ?? ""
     }
 
-    /// How it stands.
+    /// The state of it.
     var state: State { shared.withLock { $0 } }
 
     /// Starts its thread; false if there is none to be had.

@@ -1,10 +1,10 @@
 import RollcallCore
 
-/// What reaches Rollcall in one request, or one line.
+/// The items that reach Rollcall in one request, or one line.
 package struct FleetLine: Sendable {
-    /// When, by the fleet's own time.
+    /// The instant at which they do, by the fleet's own time.
     package let at: Timestamp
-    /// Who forwards it.
+    /// The backend that forwards them.
     package let backend: FleetBackend
     var items: [FleetReport]
 
@@ -34,18 +34,18 @@ package struct FleetLine: Sendable {
         }
     }
 
-    /// How many batches it holds.
+    /// The number of batches that it holds.
     package var batchCount: Int { itemKind == .batch ? items.count : 0 }
 }
 
-/// How the fleet's time becomes the time that is written. A fleet that lives sixty times faster than
-/// we do says so in every time that it tells.
+/// The clock by which the fleet's time becomes the time that is written. A fleet that lives sixty
+/// times faster than we do says so in every time that it tells.
 package struct FleetClock: Sendable {
     /// The instant of the fleet's time …
     package var origin: Timestamp
     /// … that is this one of ours.
     package var base: Timestamp
-    /// How many of its milliseconds are one of ours.
+    /// The number of its milliseconds in one of ours.
     package var speed: Int64
 
     /// A clock that meets ours at `base`.

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What the command line asks of a fleet, as text; nil where nothing was said.
+/// The options of a fleet on the command line, as text; nil where nothing was said.
 package struct FleetOptions: Sendable {
     package var responders = 1000
     package var regions = 4
@@ -13,6 +13,7 @@ package struct FleetOptions: Sendable {
 
     /// Reads the options. `now` is where a history ends that says nothing of its beginning; nil for
     /// one that begins at a fixed date.
+    /// - Throws: `FleetError.wrongOption` if one makes no sense.
     package func settings(endingAt now: Timestamp?) throws(FleetError) -> FleetSettings {
         guard (1...FleetSettings.respondersMax).contains(responders) else {
             throw .wrongOption("--responders: 1 to \(FleetSettings.respondersMax) expected")
@@ -42,7 +43,8 @@ package struct FleetOptions: Sendable {
         return settings
     }
 
-    /// How long it lasts. Errors: both or nothing sensible given.
+    /// Returns how long it lasts.
+    /// - Throws: `FleetError.wrongOption` if both options are given, or one beyond its range.
     func length() throws(FleetError) -> Milliseconds {
         if days != nil, span != nil {
             throw .wrongOption("--days and --for say the same: one of them")

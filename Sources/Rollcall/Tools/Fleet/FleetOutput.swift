@@ -1,7 +1,7 @@
 import Glibc
 import RollcallCore
 
-/// Why a simulated history could not be left where it was wanted.
+/// The reason why a simulated history could not be left where it was wanted.
 package enum FleetError: Error, CustomStringConvertible {
     case exists(path: String)
     case cannotWrite(path: String, errno: CInt)
@@ -39,7 +39,9 @@ struct FleetOutput: ~Copyable {
     private(set) var bytesWritten = 0
     var buffer: [UInt8] = []
 
-    /// Makes the file. Errors: `exists` for a file that holds something, `cannotWrite`.
+    /// Makes the file.
+    /// - Throws: `FleetError.exists` for a file that holds something, `cannotWrite` if the system
+    ///   refuses.
     init(path: String) throws(FleetError) {
         descriptor = try Self.make(path)
         self.path = path
@@ -59,6 +61,7 @@ struct FleetOutput: ~Copyable {
     deinit { if descriptor != STDOUT_FILENO { close(descriptor) } }
 
     /// Writes what waits once it is enough, or in any case at the end.
+    /// - Throws: `FleetError.cannotWrite` if the system refuses.
     mutating func flush(isLast: Bool = false) throws(FleetError) {
         guard isLast || buffer.count >= Self.chunkBytes else { return }
         var failure: CInt = 0
@@ -82,12 +85,13 @@ package struct FleetTruth: ~Copyable {
     private let clock: FleetClock
     /// Silences so far.
     package private(set) var count = 0
-    /// The same by cause.
+    /// The number of silences by cause.
     package private(set) var causes: [FleetCause: Int] = [:]
     /// Those that are not long over.
     private var recent: [FleetSilence] = []
 
-    /// A truth that is written to `path`, or only counted. Errors: as the file's.
+    /// A truth that is written to `path`, or only counted.
+    /// - Throws: `FleetError` if the file cannot be made.
     package init(path: String?, clock: FleetClock = .own) throws(FleetError) {
         output = try path.map { (path) throws(FleetError) in try FleetOutput(path: path) }
         self.clock = clock
@@ -95,6 +99,7 @@ package struct FleetTruth: ~Copyable {
 
     /// Takes what `stream` knows by now of silences that began before `limit`; if nothing follows,
     /// `isLast`, all of it.
+    /// - Throws: `FleetError.cannotWrite` if the system refuses.
     package mutating func take(
         from stream: inout FleetStream, before limit: Timestamp = .distantFuture,
         isLast: Bool = false
@@ -113,12 +118,13 @@ package struct FleetTruth: ~Copyable {
         }
     }
 
-    /// Who is silent at an instant, as far as it was taken.
+    /// Returns the silences at an instant, as far as they were taken.
     package func silent(at now: Timestamp) -> [FleetSilence] {
         recent.filter { $0.from <= now && now < $0.to }
     }
 
     /// Writes what is left.
+    /// - Throws: `FleetError.cannotWrite` if the system refuses.
     package mutating func finish() throws(FleetError) { try output?.flush(isLast: true) }
 
     /// A silence as it stands in the file, with its line feed.
@@ -137,7 +143,7 @@ package struct FleetTruth: ~Copyable {
     }
 }
 
-/// What came of a history that was written.
+/// The counts of a history that was written.
 package struct FleetHistory: Sendable {
     package var lines = 0
     package var batches = 0
@@ -154,6 +160,7 @@ package enum FleetFile {
 
     /// Writes the history of `settings` to `path`, and its truth. `policy` is a configuration as
     /// JSON that decides in a replay; nil for the defaults.
+    /// - Throws: `FleetError` if a file is there, or cannot be written.
     package static func write(
         _ settings: FleetSettings, to path: String, truth: String?, policy: String? = nil,
         progress: inout ProgressLine

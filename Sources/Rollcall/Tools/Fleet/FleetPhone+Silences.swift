@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// How a phone lives its silences.
+/// The life of a phone in its silences.
 extension FleetPhone {
     /// Lives an episode from its beginning to its end.
     mutating func fallSilent(_ episode: FleetEpisode) {

@@ -8,7 +8,7 @@ struct FleetPhone: Sendable {
 
     let person: FleetPerson
     var dice: Dice
-    /// What it made and nobody took yet; nothing to come is earlier than `now`.
+    /// The reports that it made and nobody took yet; nothing to come is earlier than `now`.
     private(set) var reports: [FleetReport] = []
     private(set) var silences: [FleetSilence] = []
     /// The instant that it has come to.
@@ -32,9 +32,9 @@ struct FleetPhone: Sendable {
     /// From 0 to 1, as of an instant.
     var battery: (level: Double, at: Int64)
     var isCharging = false
-    /// When it was heard last, or its duty began.
+    /// The instant at which it was heard last, or its duty began.
     private var heardAt: Int64 = 0
-    /// What it is silent by, once it is.
+    /// The silence that it is in, once it is in one.
     private var silence: (cause: FleetCause, isTold: Bool, from: Int64)?
     // The telemetry that episodes change.
     var isDenied = false
@@ -145,7 +145,7 @@ struct FleetPhone: Sendable {
         return usual * percent / 100 + (isLate ? usual * dice.number(50...110) / 100 : 0)
     }
 
-    /// Where the app and the battery are at `now`, `episode` being the next silence.
+    /// Moves on where the app and the battery are at `now`, `episode` being the next silence.
     mutating func look(_ now: Int64, _ episode: FleetEpisode?) {
         if now >= face.until {
             // Most of a shift the phone is in a pocket.
@@ -174,7 +174,7 @@ struct FleetPhone: Sendable {
         }
     }
 
-    /// What leads to a silence shows before it.
+    /// Shows what leads to a silence before it.
     private mutating func foretell(_ episode: FleetEpisode, _ now: Int64) {
         let left = episode.begin - now
         if left < 3 * FleetPlan.minute {

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What an app can tell of its phone. Older ones tell less.
+/// The telemetry that an app can tell of its phone. Older ones tell less.
 package enum FleetApp: String, Sendable {
     /// Everything of the memo.
     case current
@@ -40,13 +40,13 @@ package struct FleetPerson: Sendable {
     package var platform: FleetPlatform
     package var app: FleetApp
     var sendsInstallID: Bool
-    /// How far the phone's clock is ahead.
+    /// The time by which the phone's clock is ahead.
     package var clockOffset: Int64
     /// True if the phone saves power whatever its battery; others do below 20 %.
     var alwaysSavesPower: Bool
     /// Of 1000 stretches of a shift, how many are spent moving.
     var movesPerMille: Int64
-    /// Who forwards.
+    /// The backend that forwards.
     var backend: FleetBackend
     /// The circle they belong to, by its number.
     var circle: Int?
@@ -54,7 +54,7 @@ package struct FleetPerson: Sendable {
 
 /// One person's day as it truly is.
 package struct FleetDay: Sendable {
-    /// When duty begins and ends.
+    /// The ranges of duty.
     package var shifts: [Range<Int64>] = []
     /// On a mission, inside of shifts.
     var missions: [Range<Int64>] = []
@@ -140,7 +140,7 @@ package struct FleetPlan: Sendable {
 
     // MARK: - A day
 
-    /// What befalls `person` on a day from 0 on.
+    /// Returns what befalls `person` on a day from 0 on.
     package func day(_ day: Int64, of person: FleetPerson) -> FleetDay {
         var dice = Self.dice(
             settings.seed, 0xDA1, UInt64(person.number) &* 1024 &+ UInt64(day))

@@ -9,14 +9,14 @@ struct FleetUpdate: Sendable {
     var isCached: Bool
 }
 
-/// What a phone says of itself; nil is not sent, since older apps know less.
+/// The telemetry that a phone tells of itself; nil is not sent, since older apps know less.
 struct FleetTelemetry: Sendable {
     enum Network: String, Sendable { case cellular, wifi, none }
 
     var isDenied = false
     var areServicesOff = false
     var savesPower = false
-    /// What only current apps tell.
+    /// The facts that only current apps tell.
     var more: More?
 
     struct More: Sendable {
@@ -28,7 +28,7 @@ struct FleetTelemetry: Sendable {
 
 /// A request of a phone.
 struct FleetBatch: Sendable {
-    /// When the backend heard it; nil for one that forgets to say.
+    /// The instant at which the backend heard it; nil for one that forgets to say.
     var receivedAt: Int64?
     /// The install that it comes from, counted from 1.
     var install: Int32
@@ -55,9 +55,9 @@ struct FleetReport: Sendable {
         case heartbeat(FleetBackend)
     }
 
-    /// When it reaches Rollcall.
+    /// The instant at which it reaches Rollcall.
     var at: Int64
-    /// Whom it is about, by number.
+    /// The number of the person whom it is about.
     var person: Int32
     var content: Content
 }
@@ -69,7 +69,7 @@ package struct FleetSilence: Sendable, Equatable {
     package var cause: FleetCause
     /// The last time that the phone was heard, or its duty began.
     package var from: Timestamp
-    /// When it was heard again, or nobody expected it any more.
+    /// The instant at which it was heard again, or nobody expected it any more.
     package var to: Timestamp
     /// True if the signs of it were in the telemetry.
     package var isTold: Bool
@@ -89,10 +89,10 @@ package enum FleetBackend: UInt8, CaseIterable, Sendable {
     static let bufferEvery: Int64 = 5000
     /// Between two heartbeats.
     static let beatEvery: Int64 = 30_000
-    /// How long a server is gone when a new version is rolled out.
+    /// The time that a server is gone when a new version is rolled out.
     static let rolloutMilliseconds: Int64 = 150_000
 
-    /// What it is called; the first says no name and is `default` (F10).
+    /// The name of it; the first says none and is `default` (F10).
     var name: StaticString? {
         switch self {
         case .direct: nil
@@ -101,8 +101,8 @@ package enum FleetBackend: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// Who stands in for it at an instant that lies so far behind a day's beginning. Once a day each
-    /// is rolled out anew, and neither beats nor forwards meanwhile.
+    /// Returns who stands in for it at an instant that lies so far behind a day's beginning. Once a
+    /// day each is rolled out anew, and neither beats nor forwards meanwhile.
     func stand(in day: Int64) -> FleetBackend {
         isRolledOut(day) ? (self == .direct ? .opinionated : .direct) : self
     }

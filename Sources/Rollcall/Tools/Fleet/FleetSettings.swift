@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What a simulated fleet is drawn from: the same settings give the same bytes.
+/// The settings that a simulated fleet is drawn from: the same ones give the same bytes.
 package struct FleetSettings: Sendable, Equatable {
     /// People of a fleet at most.
     package static let respondersMax = 1_000_000
@@ -8,24 +8,24 @@ package struct FleetSettings: Sendable, Equatable {
     package static let regionsMax = 250
     /// Days of a history at most.
     package static let daysMax: Int64 = 366
-    /// Where the history of a file begins if nothing else is said, so that it is the same bytes
+    /// The beginning of a file's history if nothing else is said, so that it is the same bytes
     /// tomorrow: 2026-11-21T00:00:00Z.
     package static let startStandard = Timestamp(milliseconds: 1_795_219_200_000)
 
-    /// How many people.
+    /// The number of people.
     package var responders: Int
     /// In so many regions.
     package var regions: Int
-    /// What decides everything that is drawn.
+    /// The seed that decides everything that is drawn.
     package var seed: UInt64
-    /// When it begins, as the first day's midnight.
+    /// The instant at which it begins, as the first day's midnight.
     package var start: Timestamp
-    /// How long it lasts.
+    /// The time that it lasts.
     package var span: Milliseconds
     /// In how many days shifts begin.
     package var days: Int64
-    /// How rare silences are: 1 is a fleet for graders, where a quarter is silent at any time; 4 one
-    /// that somebody would go on paying for.
+    /// The factor by which silences are rare: 1 is a fleet for graders, where a quarter is silent
+    /// at any time; 4 one that somebody would go on paying for.
     package var calm: Int64 = 4
 
     /// A fleet of so many people for so long.

@@ -1,13 +1,14 @@
 import RollcallCore
 
-/// What `rollcall simulate` does, and what it says at the end.
+/// The work of `rollcall simulate`, and what it says at the end.
 package struct FleetSimulation: Sendable {
     private let options: FleetOptions
     private let truth: String?
-    /// What was given to decide by; nil for the defaults.
+    /// The policy that was given to decide by; nil for the defaults.
     private let policy: Policy?
 
-    /// Reads what decides. Errors: `wrongOption` for settings that cannot be read.
+    /// Reads what decides.
+    /// - Throws: `FleetError.wrongOption` for settings that cannot be read.
     package init(
         _ options: FleetOptions, truth: String?, configurationPath: String?
     ) throws(FleetError) {
@@ -22,7 +23,7 @@ package struct FleetSimulation: Sendable {
         }
     }
 
-    /// What came of a history that was written.
+    /// The report on a history that was written.
     package struct Written: Sendable {
         /// In words.
         package let text: String
@@ -30,7 +31,9 @@ package struct FleetSimulation: Sendable {
         package let json: String
     }
 
-    /// Writes a file for `rollcall replay`; what came of it.
+    /// Writes a file for `rollcall replay`, and returns what came of it.
+    /// - Throws: `FleetError` if an option makes no sense, a file is there, or it cannot be
+    ///   written.
     package func write(file path: String) throws(FleetError) -> Written {
         let settings = try options.settings(endingAt: nil)
         var progress = Self.progress(settings)
@@ -41,7 +44,9 @@ package struct FleetSimulation: Sendable {
         return Self.written(history, settings, path == "-" ? "standard output" : path)
     }
 
-    /// Writes a store for `rollcall serve`; what came of it.
+    /// Writes a store for `rollcall serve`, and returns what came of it.
+    /// - Throws: `FleetError` if an option makes no sense, a file is there, or the store cannot be
+    ///   written.
     package func write(store path: String) throws(FleetError) -> Written {
         let settings = try options.settings(endingAt: ClockReading.now().wall)
         var progress = Self.progress(settings)
@@ -51,8 +56,10 @@ package struct FleetSimulation: Sendable {
         return Self.written(history, settings, path)
     }
 
-    /// Lets the fleet report to the server at `url` until its time is over or `isInterrupted`; what
-    /// came of it.
+    /// Lets the fleet report to the server at `url` until its time is over or `isInterrupted`, and
+    /// returns what came of it.
+    /// - Throws: `FleetError` if an option makes no sense, the server refuses what it is told, or a
+    ///   file cannot be written.
     package func report(
         to url: String, speed: String, tokenPath: String?, isInterrupted: @Sendable () -> Bool
     ) throws(FleetError) -> FleetSummary {

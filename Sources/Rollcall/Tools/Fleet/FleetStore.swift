@@ -19,7 +19,7 @@ package struct FleetStore {
     private var checkpointDay: Int64 = 0
     private var bytesSinceTended = 0
     private var sampler = FleetSampler()
-    /// How long a turn collects.
+    /// The time for which a turn collects.
     private let patience: Milliseconds
 
     private init(_ settings: FleetSettings, path: String) throws(StoreError) {
@@ -32,6 +32,7 @@ package struct FleetStore {
     }
 
     /// Writes the history of `settings` to a new store at `path`, decided by `policy`, and its truth.
+    /// - Throws: `FleetError` if a file is there, or one cannot be written.
     package static func write(
         _ settings: FleetSettings, to path: String, policy: Policy, truth: String?,
         progress: inout ProgressLine
@@ -103,8 +104,9 @@ package struct FleetStore {
         }
     }
 
-    /// What a keeper does while nobody writes: it acts when something falls due, and gives a sign of
-    /// life every five seconds. Returns the instant that it came to.
+    /// Does what a keeper does while nobody writes: it acts when something falls due, and gives a
+    /// sign of life every five seconds. Returns the instant that it came to.
+    /// - Throws: `StoreError` if the store cannot be written.
     private mutating func idle(until arrival: RunningTime) throws(StoreError) -> RunningTime {
         while true {
             let sign = lastTurn + Engine.turnEvery
@@ -139,6 +141,7 @@ package struct FleetStore {
     }
 
     /// Ends a turn as the keeper does, and cuts a checkpoint on each new day.
+    /// - Throws: `StoreError` if the store cannot be written.
     private mutating func commit(
         _ pending: inout PendingTurn, at instant: RunningTime
     ) throws(StoreError) {
@@ -163,7 +166,8 @@ package struct FleetStore {
         }
     }
 
-    /// The whole state at the last turn, so that a restart has little to fold again (J5).
+    /// Writes the whole state at the last turn, so that a restart has little to fold again (J5).
+    /// - Throws: `StoreError` if the store cannot be written.
     private mutating func cutCheckpoint() throws(StoreError) {
         let clock = ClockReading(
             elapsed: lastTurn.milliseconds, wall: engine.watch.wall(lastTurn))
@@ -176,7 +180,8 @@ package struct FleetStore {
         }
     }
 
-    /// An orderly stop at the end of the history.
+    /// Makes an orderly stop at the end of the history.
+    /// - Throws: `StoreError` if the store cannot be written or closed.
     private mutating func finish() throws(StoreError) {
         let end = RunningTime(milliseconds: settings.end.milliseconds)
         let instant = max(try idle(until: end), end)

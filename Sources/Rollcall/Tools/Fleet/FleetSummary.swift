@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What came of a fleet that reported to a server.
+/// The summary of a fleet that reported to a server.
 package struct FleetSummary: Sendable {
     /// Names of silent people that are told at most.
     private static let namesMax = 10
@@ -8,7 +8,7 @@ package struct FleetSummary: Sendable {
     package var tally: FleetTally
     /// Silences that began, by their true cause.
     package var causes: [FleetCause: Int]
-    /// Who is silent at the end, and why.
+    /// The people who are silent at the end, and why.
     package var silent: [(id: String, cause: FleetCause)]
     package var wasInterrupted: Bool
 
@@ -42,7 +42,7 @@ package struct FleetSummary: Sendable {
         return JSONTree.object(numbers).printed
     }
 
-    /// The same for people.
+    /// The summary as a text for people.
     package var text: String {
         var text = wasInterrupted ? "Interrupted.\n" : ""
         text += "\(sent) items sent in \(tally.requests) requests: \(tally.accepted) accepted, "

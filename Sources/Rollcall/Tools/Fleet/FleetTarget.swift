@@ -12,7 +12,8 @@ package struct FleetTarget: Sendable {
     package static let speedMax: Int64 = 100
     /// Between two looks at what is due.
     private static let tick: UInt32 = 20_000
-    /// How long what waits is still sent after the end, or after an interrupt.
+    /// The time for which what waits is still sent after the end, or after an interrupt, in
+    /// milliseconds.
     private static let leaveMax = (end: Int64(30_000), interrupt: Int64(3000))
 
     private let settings: FleetSettings
@@ -20,6 +21,7 @@ package struct FleetTarget: Sendable {
     private let speed: Int64
 
     /// A fleet that lives `speed` times faster than the server.
+    /// - Throws: `FleetError.wrongOption` if the speed is beyond its range.
     package init(
         _ settings: FleetSettings, to address: ServerAddress, speed: Int64
     ) throws(FleetError) {
@@ -31,7 +33,7 @@ package struct FleetTarget: Sendable {
         self.speed = speed
     }
 
-    /// Reads `60x`, or `60`. Errors: `wrongOption`.
+    /// Reads `60x`, or `60`. Throws `FleetError.wrongOption` if it is neither, or beyond its range.
     package static func speed(_ text: String) throws(FleetError) -> Int64 {
         let digits = text.hasSuffix("x") ? text.dropLast() : text[...]
         guard let speed = Int64(digits), (1...speedMax).contains(speed) else {
@@ -40,9 +42,10 @@ package struct FleetTarget: Sendable {
         return speed
     }
 
-    /// Lets the fleet live until its time is over or `isInterrupted`; what came of it.
+    /// Lets the fleet live until its time is over or `isInterrupted`, and returns what came of it.
     ///
-    /// Errors: `target` for a server that refuses what it is told, files that cannot be written.
+    /// Throws `FleetError.target` for a server that refuses what it is told, and other cases for
+    /// files that cannot be written.
     package func run(
         truth: String?, isInterrupted: @Sendable () -> Bool
     ) throws(FleetError) -> FleetSummary {
