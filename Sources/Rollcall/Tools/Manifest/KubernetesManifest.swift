@@ -15,7 +15,7 @@ enum KubernetesManifest {
             + backend + volumes(mounts) + claim
     }
 
-    /// What is to be done about secrets before this is applied.
+    /// Returns what is to be done about secrets before this is applied.
     private static func notes(_ settings: ManifestSettings?, _ mounts: SecretMounts) -> String {
         let which =
             mounts.files.isEmpty

@@ -1,7 +1,7 @@
 import Glibc
 import RollcallCore
 
-/// What `rollcall manifest` prints: a file for whoever runs or scrapes Rollcall.
+/// The files that `rollcall manifest` prints, for whoever runs or scrapes Rollcall.
 package enum Manifest: String, CaseIterable, Sendable {
     case systemd, kubernetes, prometheus
 
@@ -15,6 +15,7 @@ package enum Manifest: String, CaseIterable, Sendable {
     }
 
     /// Writes the text to standard output.
+    /// - Throws: `InputFileError.cannotWrite` if the system does not take it.
     package func write(_ settings: ManifestSettings?) throws(InputFileError) {
         var bytes = Array(text(settings).utf8)
         try StandardOutput.write(&bytes)
@@ -25,13 +26,13 @@ package enum Manifest: String, CaseIterable, Sendable {
 package struct ManifestSettings: Sendable {
     /// The file, absolute: a unit starts in `/`.
     package let path: String
-    /// What stands in it.
+    /// The text of the file.
     package let yaml: String
     /// Files beside it that it names, as they are written there.
     package var files: [String] = []
     /// True if secrets stand in it.
     package var holdsSecrets = false
-    /// Where Prometheus finds the metrics, `host:port`.
+    /// The address at which Prometheus finds the metrics, `host:port`.
     package let scrapeAddress: String
 
     /// Settings of the text `yaml`, in the file at `path`.
@@ -43,6 +44,7 @@ package struct ManifestSettings: Sendable {
     }
 
     /// Reads the file at `path`, which must hold settings that `serve` would take.
+    /// - Throws: `InputFileError` if it cannot be read, or its settings are wrong.
     package init(path: String) throws(InputFileError) {
         let yaml = try InputFile.text(path)
         let configuration: Configuration

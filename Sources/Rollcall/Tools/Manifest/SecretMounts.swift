@@ -1,13 +1,13 @@
 import RollcallCore
 
-/// Where the files that settings name stand in a Pod: those beside the settings are part of their
+/// The places in a Pod of the files that settings name: those beside the settings are part of their
 /// volume, those elsewhere get a volume for each folder, all from one Secret.
 struct SecretMounts {
     /// The Secret.
     static let secret = "rollcall-secrets"
-    /// Where the settings stand.
+    /// The folder of the settings.
     static let folder = "/etc/rollcall"
-    /// What an image has of itself: a volume there would hide it.
+    /// The folders that an image has of itself: a volume there would hide them.
     private static let ofTheImage = ["/etc/ssl/", "/usr/"]
 
     /// One file.
@@ -67,7 +67,7 @@ struct SecretMounts {
         return parts
     }
 
-    /// What may be a key: "alphanumeric characters, `-`, `_` or `.`" (Kubernetes, Secret).
+    /// Returns what may be a key: "alphanumeric characters, `-`, `_` or `.`" (Kubernetes, Secret).
     private static func key(_ name: String) -> String {
         String(
             name.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) ? $0 : "-" }

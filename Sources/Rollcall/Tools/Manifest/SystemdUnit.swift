@@ -12,7 +12,7 @@ enum SystemdUnit {
         return title + copy + head + command + argument + "\n" + watch + hardening
     }
 
-    /// Where settings belong.
+    /// The path at which settings belong.
     private static let settingsPath = "/etc/rollcall/rollcall.yml"
 
     /// True of what the unit does not see: PrivateTmp and ProtectHome put something else there.
