@@ -19,7 +19,7 @@ package struct ReplayFile {
 
     /// Reads, folds and prints until the file ends.
     ///
-    /// Errors: `InputFileError` for files that cannot be read and lines that are wrong. What was
+    /// Throws `InputFileError` for files that cannot be read and lines that are wrong. What was
     /// decided before the wrong line has been printed by then.
     package func run() throws(InputFileError) {
         var replay = try makeReplay()

@@ -13,13 +13,14 @@ package struct ReplayInput: ~Copyable {
     /// Bytes read so far. Of a store, the part of its size that its turns read so far are of all.
     package private(set) var bytesRead: Int64 = 0
     private var buffer: [UInt8] = []
-    /// Where the next line begins in it.
+    /// The place at which the next line begins in it.
     private var start = 0
     private var isAtEnd = false
 
     /// Opens the file at `path`; `-` is standard input. `since` is where a store's lines begin, as
-    /// `rollcall export` has it; `mindsErasures` is as in `StoreExport`. Errors: `cannotRead`,
-    /// `export`.
+    /// `rollcall export` has it; `mindsErasures` is as in `StoreExport`.
+    /// - Throws: `InputFileError.cannotRead` if the system does not open it, `export` if the store
+    ///   cannot be exported.
     package init(
         path: String, since: Timestamp? = nil, mindsErasures: Bool = true
     ) throws(InputFileError) {
@@ -45,7 +46,9 @@ package struct ReplayInput: ~Copyable {
 
     deinit { if descriptor > STDIN_FILENO { close(descriptor) } }
 
-    /// The next line without its line feed; nil at the end. Errors: `cannotRead`, `export`.
+    /// Returns the next line without its line feed; nil at the end.
+    /// - Throws: `InputFileError.cannotRead` if the system does not read it, `export` if the store
+    ///   cannot be exported.
     package mutating func next() throws(InputFileError) -> [UInt8]? {
         var searched = start
         while true {
@@ -68,7 +71,9 @@ package struct ReplayInput: ~Copyable {
         }
     }
 
-    /// The next bytes; none at the end.
+    /// Returns the next bytes; none at the end.
+    /// - Throws: `InputFileError.cannotRead` if the system does not read them, `export` if the
+    ///   store cannot be exported.
     private mutating func chunk() throws(InputFileError) -> [UInt8] {
         guard export != nil else {
             let chunk = try InputFile.chunk(descriptor, path: path)

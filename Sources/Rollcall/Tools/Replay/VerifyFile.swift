@@ -24,8 +24,8 @@ package struct VerifyFile {
     /// Reads, folds and compares until the file ends or something differs. Returns what is to be
     /// printed, and whether all was the same.
     ///
-    /// Errors: `InputFileError` for files that cannot be read, and lines that are wrong; so is a file
-    /// that does not say what was decided.
+    /// Throws `InputFileError` for files that cannot be read, lines that are wrong, and a file that
+    /// does not say what was decided.
     package func run() throws(InputFileError) -> (report: String, isSame: Bool) {
         var input = try ReplayInput(path: path, since: since, mindsErasures: mindsErasures)
         var progress = ProgressLine(total: input.byteCount, unit: "bytes")
