@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What things cost, as the command line says it.
+/// The costs of things, as the command line says them.
 package enum TuneCosts {
     private static let names:
         [(name: String, path: any WritableKeyPath<TuneWeights, Double> & Sendable)] = [
@@ -23,7 +23,8 @@ package enum TuneCosts {
         .object(names.map { .init(name: $0.name, value: .number(weights[keyPath: $0.path])) })
     }
 
-    /// Reads costs; what is not named keeps its usual value. Errors: `TuneError.usage`.
+    /// Reads costs; what is not named keeps its usual value. Throws `TuneError.usage` if a name is
+    /// unknown, or a cost no number from 0 to 1000000.
     package static func weights(_ text: String) throws(TuneError) -> TuneWeights {
         var weights = TuneWeights()
         for part in text.split(separator: ",") {
@@ -40,7 +41,7 @@ package enum TuneCosts {
         return weights
     }
 
-    /// Reads the span of `--heals-within`. Errors: `TuneError.usage`.
+    /// Reads the span of `--heals-within`. Throws `TuneError.usage` if it is none from 1 s to 1 d.
     package static func span(_ text: String) throws(TuneError) -> Milliseconds {
         guard let span = SettingText.duration(text),
             (1000...86_400_000).contains(span.count)

@@ -24,6 +24,7 @@ final class TuneCrew: @unchecked Sendable {
     private var isOver = false
 
     /// Starts `threadCount` threads for `runs`.
+    /// - Throws: `TuneError.thread` if the system has none left.
     init(_ runs: [TuneRun], threadCount: Int) throws(TuneError) {
         self.runs = .allocate(capacity: runs.count)
         _ = self.runs.initialize(from: runs)

@@ -3,13 +3,13 @@ import RollcallCore
 
 /// Reads a history once and folds it with every setting of a sweep.
 package struct TuneJob {
-    /// Where the history is, and what is tried.
+    /// The options: where the history is, and what is tried.
     package struct Options: Sendable {
         /// A file, a store, or `-` for standard input.
         package var path: String
         /// Settings to begin with; nil for those of the file.
         package var configurationPath: String?
-        /// See `TuneSweep`.
+        /// The settings to be tried, as `--set` has them; see `TuneSweep`.
         package var wishes: [String] = []
         package var isGrid = false
         /// An OFFLINE that is over within this span was a false alarm.
@@ -29,7 +29,7 @@ package struct TuneJob {
     /// Settings of a file, which decide whatever the history says.
     private let fixed: Policy?
 
-    /// A job as asked for. Errors: `TuneError.input` for a file of settings that is wrong.
+    /// A job as asked for. Throws `TuneError.input` for a file of settings that is wrong.
     package init(_ options: Options) throws(TuneError) {
         self.options = options
         fixed = try Self.settings(options.configurationPath)
@@ -45,6 +45,8 @@ package struct TuneJob {
     }
 
     /// Reads and folds until the history ends; tells standard error how far it is.
+    /// - Throws: `TuneError` if the history cannot be read or is empty, a wish makes no sense, or
+    ///   there is no thread.
     package func run() throws(TuneError) -> TuneResult {
         var history = TuneHistory(try Self.open(options.path), isFixed: fixed != nil)
         var chunk = try history.next(options.chunkSteps)
@@ -113,7 +115,8 @@ private struct TuneHistory: ~Copyable {
     var byteCount: Int64? { input.byteCount }
     var bytesRead: Int64 { input.bytesRead }
 
-    /// So many steps; fewer at the end.
+    /// Returns the next `count` steps; fewer at the end.
+    /// - Throws: `TuneError.input` if the history cannot be read, or a line is wrong.
     mutating func next(_ count: Int) throws(TuneError) -> ReplayChunk {
         var chunk = ReplayChunk()
         while chunk.count < count, let step = try nextStep() {
@@ -122,7 +125,8 @@ private struct TuneHistory: ~Copyable {
         return chunk
     }
 
-    /// What the next line asks for, which may be nothing; nil at the end.
+    /// Returns what the next line asks for, which may be nothing; nil at the end.
+    /// - Throws: `TuneError.input` if the history cannot be read, or a line is wrong.
     private mutating func nextStep() throws(TuneError) -> ReplayStep?? {
         do throws(InputFileError) {
             guard let bytes = try input.next() else { return nil }
@@ -137,7 +141,7 @@ private struct TuneHistory: ~Copyable {
     }
 }
 
-/// What came out of a sweep.
+/// The result of a sweep.
 package struct TuneResult: Sendable {
     package let sweep: TuneSweep
     /// The settings that the history begins with.
@@ -148,7 +152,7 @@ package struct TuneResult: Sendable {
     package let outcomes: [TuneOutcome]
     /// From the first instant to the last.
     package let span: Milliseconds
-    /// How often the history brought other settings.
+    /// The number of times the history brought other settings.
     package let policyChanges: Int
     /// Lines that were folded.
     package let events: Int
@@ -171,10 +175,10 @@ package struct TuneResult: Sendable {
         self.events = events
     }
 
-    /// How much of the history we could see.
+    /// The part of the history that we could see.
     package var watched: Milliseconds { outcomes[0].watched }
 
-    /// How much of it we could not.
+    /// The part of it that we could not see.
     package var unobserved: Milliseconds { Milliseconds(max(0, span.count - watched.count)) }
 
     /// The advice about each axis.
@@ -184,7 +188,7 @@ package struct TuneResult: Sendable {
         }
     }
 
-    /// What is to be changed, by all advice together.
+    /// The changes to be made, by all advice together.
     package var changes: [TuneCandidate.Change] {
         advice.flatMap { advice -> [TuneCandidate.Change] in
             if case .take(let place, _) = advice { sweep.candidates[place].changes } else { [] }

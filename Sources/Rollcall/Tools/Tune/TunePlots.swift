@@ -93,7 +93,7 @@ struct TunePlots {
 
     // MARK: - An axis
 
-    /// What is drawn of a setting on an axis.
+    /// A bar that is drawn of a setting on an axis.
     private struct Bar {
         let name: String
         let color: String

@@ -14,7 +14,9 @@ package struct TunePrint {
         self.pagePath = pagePath
     }
 
-    /// Runs it. Errors: the page is written before anything is printed.
+    /// Runs it, and prints. The page is written before anything is printed.
+    /// - Throws: `TuneError` if the job fails, the page cannot be written, or standard output takes
+    ///   nothing.
     package func run() throws(TuneError) {
         let result = try TuneJob(options).run()
         if let pagePath { try write(TunePage(result: result).text, to: pagePath) }

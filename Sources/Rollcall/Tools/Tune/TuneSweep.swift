@@ -9,7 +9,7 @@ package struct TuneCandidate: Sendable {
         package var value: String
     }
 
-    /// What is different; nothing for the present settings.
+    /// The changes of a candidate; none for the present settings.
     package let changes: [Change]
     /// Makes any policy one of the candidate's.
     let adapt: @Sendable (Policy) -> Policy
@@ -28,7 +28,7 @@ package struct TuneCandidate: Sendable {
 package struct TuneAxis: Sendable {
     /// The settings' names.
     package let keys: [String]
-    /// What they are worth now.
+    /// The values that they have now.
     package let present: [String]
     /// The places of its candidates.
     package internal(set) var places: [Int]
@@ -38,7 +38,7 @@ package struct TuneAxis: Sendable {
     package var title: String { keys.joined(separator: ", ") }
 }
 
-/// What is tried: the present settings and some candidates.
+/// The settings to be tried: the present ones and some candidates.
 package struct TuneSweep: Sendable {
     /// Candidates at most.
     package static let candidatesMax = 200
@@ -56,6 +56,8 @@ package struct TuneSweep: Sendable {
 
     /// A sweep around `base`. `wishes` are as `--set` has them; without any it is the usual one, with
     /// the factors of `platforms` only. With `isGrid` every value meets every other.
+    /// - Throws: `TuneError.usage` if a wish makes no sense, or there is nothing or too much to
+    ///   compare.
     package init(
         base: Policy, wishes: [String], isGrid: Bool, platforms: Set<Platform>
     ) throws(TuneError) {
@@ -106,7 +108,8 @@ package struct TuneSweep: Sendable {
 
     // MARK: - Candidates
 
-    /// One axis. What is no wish is left out where it makes no sense.
+    /// Adds one axis. What is no wish is left out where it makes no sense.
+    /// - Throws: `TuneError.usage` if a wish makes no sense, or there are too many candidates.
     private mutating func add(
         _ key: String, _ values: [String], isWish: Bool
     ) throws(TuneError) {
@@ -161,7 +164,8 @@ package struct TuneSweep: Sendable {
         }
     }
 
-    /// A candidate and what it makes of the base. Values are read as a file's are.
+    /// Returns a candidate and what it makes of the base. Values are read as a file's are.
+    /// - Throws: `TuneError.usage` if a value makes no sense.
     private func candidate(
         _ changes: [TuneCandidate.Change]
     ) throws(TuneError) -> (TuneCandidate, Policy) {
@@ -257,7 +261,7 @@ package struct TuneSweep: Sendable {
     }
 }
 
-/// Why nothing was tuned.
+/// The reason why nothing was tuned.
 package enum TuneError: Error, CustomStringConvertible {
     /// The command line.
     case usage(String)

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What a result means, in sentences.
+/// The meaning of a result, in sentences.
 struct TuneWords {
     let result: TuneResult
 
@@ -8,7 +8,7 @@ struct TuneWords {
 
     // MARK: - Definitions
 
-    /// What each number is, one sentence each.
+    /// The definitions of the numbers, one sentence each.
     var definitions: [(name: String, meaning: String)] {
         [
             ("a day", "24 hours of time that was watched; what was not is left out."),
@@ -61,7 +61,7 @@ struct TuneWords {
 
     // MARK: - What was seen
 
-    /// What the history is, and what of it nobody saw.
+    /// Sentences on what the history is, and what of it nobody saw.
     var history: [String] {
         let hidden = result.unobserved
         let share = result.span.count > 0 ? Double(hidden.count) / Double(result.span.count) : 0
@@ -92,7 +92,7 @@ struct TuneWords {
         return lines
     }
 
-    /// What no history can tell.
+    /// Sentences on what no history can tell.
     static let limits = [
         "Nobody knows whether somebody needed the person during a gap, nor whether a page was of "
             + "use to who got it.",
@@ -105,7 +105,7 @@ struct TuneWords {
 
     // MARK: - Advice
 
-    /// What to do about an axis, and why.
+    /// Returns what to do about an axis, and why.
     func sentence(_ axis: TuneAxis, _ advice: TuneAdvice) -> String {
         switch advice {
         case .take(let place, let saves):
@@ -139,7 +139,7 @@ struct TuneWords {
         }
     }
 
-    /// Why a setting is never advised.
+    /// Returns why a setting is never advised.
     func words(_ objection: TuneObjection) -> String {
         switch objection {
         case .misfit: "does not fit settings that the history brings later"
@@ -157,7 +157,7 @@ struct TuneWords {
         }
     }
 
-    /// What a setting brings and costs against the present one.
+    /// Returns what a setting brings and costs against the present one.
     func difference(_ place: Int) -> String {
         let (now, then) = (result.outcomes[0], result.outcomes[place])
         var parts: [String] = []
@@ -189,7 +189,7 @@ struct TuneWords {
         + "no more than 1.5 times as long, and nobody on duty can be silent for more than 180 s "
         + "before they are OFFLINE (or for longer than now)."
 
-    /// What to do with several changes.
+    /// A sentence on what to do with several changes; nil with less than two.
     var togetherNote: String? {
         let sets = result.changes.map { "--set \($0.key)=\($0.value)" }
         guard result.advice.filter({ if case .take = $0 { true } else { false } }).count > 1 else {
