@@ -7,11 +7,11 @@ import Glibc
 /// refused here is never one: a name that was made to lead there, or is bent to later, must get
 /// nothing from us, and least of all the credentials that a cloud hands out to its machines.
 struct ConnectedAddress: Equatable {
-    /// Why nobody is called at an address.
+    /// The reason why nobody is called at an address.
     enum Ban: String {
         /// 169.254.0.0/16 and fe80::/10, where clouds answer with a machine's credentials.
         case linkLocal = "is link-local"
-        /// Where some clouds do that in other networks.
+        /// An address where some clouds do that in other networks.
         case metadata = "is where a cloud hands out a machine's credentials"
         /// 0.0.0.0/8 and ::, which Linux takes for this machine.
         case unspecified = "is no machine's"
@@ -53,7 +53,7 @@ struct ConnectedAddress: Equatable {
         }
     }
 
-    /// Why nobody is called there; nil if that may be.
+    /// The reason why nobody is called there; nil if that may be.
     var ban: Ban? { bytes.count == 4 ? Self.ban(four: bytes[...]) : banOfSix }
 
     /// Alibaba's, Oracle's and Azure's. Source: their manuals.

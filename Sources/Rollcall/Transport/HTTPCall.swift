@@ -3,7 +3,7 @@ import RollcallCore
 
 /// One request to somebody else's server.
 package struct HTTPCall: Sendable {
-    /// What may be asked for.
+    /// The methods that may be asked for.
     package enum Method: String, Sendable {
         case get = "GET"
         case post = "POST"
@@ -40,7 +40,7 @@ package struct HTTPCall: Sendable {
     }
 }
 
-/// What the other server answered, whatever its status.
+/// The answer of the other server, whatever its status.
 package struct HTTPCallAnswer: Sendable, Equatable {
     package var status: Int
     /// `Content-Type`, if sent.
@@ -52,9 +52,9 @@ package struct HTTPCallAnswer: Sendable, Equatable {
     package var isNewConnection = true
 }
 
-/// Why there is no answer. It holds nothing of a URL but scheme, host and port.
+/// The reason why there is no answer. It holds nothing of a URL but scheme, host and port.
 package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
-    /// What went wrong.
+    /// The cause of the failure.
     package enum Cause: Equatable, Sendable {
         case noLibrary(CurlMissing)
         /// Neither `http://` nor `https://` with a host, or with control characters.

@@ -17,7 +17,8 @@ package final class HTTPCaller {
     /// A CURL *, freed with its connections by `deinit`.
     private let handle: UnsafeMutableRawPointer
 
-    /// A caller without connections. Errors: only `noLibrary` and, without memory, `other`.
+    /// A caller without connections. Throws `HTTPCallError`, only of `noLibrary` and, without
+    /// memory, `other`.
     package init(
         library: Result<CurlLibrary, CurlMissing> = CurlLibrary.shared,
         authorities: Authorities = Authorities()
@@ -38,6 +39,7 @@ package final class HTTPCaller {
     deinit { library.withFunctions { rollcall_curl_close($0, handle) } }
 
     /// Sends the request and waits for its answer, whatever its status.
+    /// - Throws: `HTTPCallError` if the request cannot be sent, or no whole answer comes.
     package func answer(to call: HTTPCall) throws(HTTPCallError) -> HTTPCallAnswer {
         guard let destination = Destination(url: call.url) else {
             throw HTTPCallError(cause: .wrongURL, destination: "", mayHaveArrived: false)
@@ -63,7 +65,7 @@ package final class HTTPCaller {
 
     // MARK: - One transfer
 
-    /// What libcurl says afterwards.
+    /// The outcome of a call, by libcurl's words.
     private struct Outcome {
         var code: CInt
         /// Not even begun: an option was refused.
@@ -74,7 +76,8 @@ package final class HTTPCaller {
         var unusablePath: String?
     }
 
-    /// Calls `body` with a curl_slist of the header fields, or fails if one is none.
+    /// Calls `body` with a curl_slist of the header fields.
+    /// - Throws: `HTTPCallError` of `wrongField` if one is none, or of `other` without memory.
     private func withFields<Value>(
         of call: HTTPCall, _ destination: Destination,
         _ body: (UnsafeMutableRawPointer?) -> Value

@@ -14,7 +14,7 @@ final class IncomingAnswer {
     private(set) var isHeadWhole = false
     /// The body was larger than allowed, so the transfer was ended.
     private(set) var isBodyTooLarge = false
-    /// The same of the head.
+    /// The head was larger than allowed, so the transfer was ended.
     private(set) var isHeadTooLarge = false
 
     init(bodyBytesMax: Int) { self.bodyBytesMax = bodyBytesMax }
@@ -22,7 +22,7 @@ final class IncomingAnswer {
     /// The status if the head is whole; an interim answer's (1xx) is none.
     var finalStatus: Int? { isHeadWhole && status >= 200 ? status : nil }
 
-    /// What came, once it is whole.
+    /// Returns what came, once it is whole.
     func answer(isNewConnection: Bool) -> HTTPCallAnswer {
         HTTPCallAnswer(
             status: status, contentType: contentType, retryAfter: retryAfter, body: body,
