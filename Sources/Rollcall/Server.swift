@@ -23,7 +23,8 @@ package final class Server: Sendable {
     /// Opens the store, comes back to the last committed turn and listens.
     ///
     /// `source` is where a reload reads the settings; `onTurn` is called whenever the keeper's loop
-    /// has gone round, `onReload` before and after each reading of the settings. Errors: `ServerError` with what to do.
+    /// has gone round, `onReload` before and after each reading of the settings. Throws
+    /// `ServerError`, with what to do, if it cannot listen or the store cannot be opened.
     package init(
         _ configuration: Configuration, source: SettingsSource = .defaults, log: Logger,
         onTurn: @escaping @Sendable () -> Void = {},
@@ -182,19 +183,20 @@ private struct Listeners {
     }
 }
 
-/// What the keeper and scrapes need to know of the listener, which exists only after them.
+/// The facts about the listener that the keeper and scrapes need to know, as it exists only after
+/// them.
 private final class ListenerWatch: Sendable {
     private let http = Mutex<HTTPServer?>(nil)
 
-    /// What it counted so far.
+    /// The counts so far.
     var figures: HTTPFigures { http.withLock { $0?.figures } ?? HTTPFigures() }
 
     func watch(_ server: HTTPServer) { http.withLock { $0 = server } }
 }
 
-/// Why a server does not come up.
+/// The reason why a server does not come up.
 package enum ServerError: Error, CustomStringConvertible {
-    /// Which of the listeners.
+    /// The role of a listener.
     package enum Role: String, Sendable {
         /// The one for everything.
         case main = "web.listen_address"

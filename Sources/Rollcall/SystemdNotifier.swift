@@ -24,7 +24,7 @@ package final class SystemdNotifier: Sendable {
         var nextBeat = Int64.max
     }
 
-    /// What is wrong with the variables; nil if nothing is, also without them.
+    /// The trouble with the variables; nil if there is none, also without them.
     package let trouble: SystemdNotifierTrouble?
     private let socket: NotificationSocket?
     private let beatEvery: Int64?
@@ -115,7 +115,7 @@ package final class SystemdNotifier: Sendable {
     }
 }
 
-/// Why the service manager cannot be told anything.
+/// The reason why the service manager cannot be told anything.
 package enum SystemdNotifierTrouble: Error, Equatable, CustomStringConvertible {
     case address(String, pathBytesMax: Int)
     case socket(errno: CInt)
