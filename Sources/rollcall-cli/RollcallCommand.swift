@@ -18,9 +18,9 @@ struct RollcallCommand: ParsableCommand {
     )
 }
 
-/// Runs `body`; if it throws, says why on standard error and ends with the code of an input's error,
-/// else with 64 (sysexits.h EX_USAGE). The arguments were well-formed, so their usage is not what the
-/// reader needs.
+/// Runs `body`; if that throws, says why on standard error and throws the `ExitCode` of an input's
+/// error, else 64 (sysexits.h EX_USAGE). The arguments were well-formed, so their usage is not what
+/// the reader needs.
 func orExit<Value>(_ body: () throws -> Value) throws -> Value {
     do {
         return try body()

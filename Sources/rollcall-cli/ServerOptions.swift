@@ -3,7 +3,7 @@ import Glibc
 import Rollcall
 import RollcallCore
 
-/// Where the answers come from, and how they are printed.
+/// The options that say where the answers come from, and how they are printed.
 struct ServerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -23,8 +23,8 @@ struct ServerOptions: ParsableArguments {
     @Flag(help: "Print times in the zone of this machine, not in UTC.")
     var local = false
 
-    /// Asks the server and prints what is to be printed; else says why not and ends with 1, 64
-    /// or 69.
+    /// Asks the server and prints what is to be printed; else says why not.
+    /// - Throws: `ExitCode` of 1, 64 or 69 if an option is wrong, or there is no answer.
     func print(
         _ answer: (ServerQuestions, ConsoleStyle, Timestamp) throws(QuestionError) -> String
     ) throws {
