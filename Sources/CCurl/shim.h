@@ -97,8 +97,8 @@ enum { ROLLCALL_CURL_ERROR_SIZE = 256 };
 /// CURL_BLOB_COPY: libcurl makes its own copy.
 enum { ROLLCALL_CURL_BLOB_COPY = 1 };
 
-/// What CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION call: anything but `size * count` as
-/// answer ends the transfer with CURLE_WRITE_ERROR.
+/// The function that CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION call: anything but
+/// `size * count` as answer ends the transfer with CURLE_WRITE_ERROR.
 typedef size_t (*rollcall_curl_sink)(char *bytes, size_t size, size_t count, void *context);
 
 /// struct curl_sockaddr: where a connection is to go; `addr` is the beginning of `addrlen` bytes of a
@@ -111,8 +111,8 @@ struct rollcall_curl_address {
     unsigned short addr[8];
 };
 
-/// What CURLOPT_OPENSOCKETFUNCTION calls: a socket, or -1 (CURL_SOCKET_BAD) to refuse the address.
-/// `purpose` is CURLSOCKTYPE_IPCXN, 0.
+/// The function that CURLOPT_OPENSOCKETFUNCTION calls: it returns a socket, or -1 (CURL_SOCKET_BAD)
+/// to refuse the address. `purpose` is CURLSOCKTYPE_IPCXN, 0.
 typedef int (*rollcall_curl_opener)(void *context, int purpose,
                                     struct rollcall_curl_address *address);
 

@@ -6,7 +6,7 @@
 
 #include <microhttpd.h>
 
-/// What `rollcall_start_daemon` needs beyond the callbacks.
+/// The settings that `rollcall_start_daemon` needs beyond the callbacks.
 struct rollcall_daemon_settings {
     /// A listening, non-blocking socket; the daemon owns it from a successful start on.
     int listen_descriptor;
@@ -49,7 +49,8 @@ rollcall_descriptor(struct MHD_Connection *connection)
     return info == NULL ? -1 : info->connect_fd;
 }
 
-/// What MHD_OPTION_NOTIFY_CONNECTION stored for this connection. Variadic as above.
+/// Returns what MHD_OPTION_NOTIFY_CONNECTION stored for this connection; NULL for nothing. Variadic
+/// as above.
 static inline void *
 rollcall_socket_context(struct MHD_Connection *connection)
 {
