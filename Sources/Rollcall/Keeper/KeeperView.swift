@@ -9,7 +9,7 @@ package struct KeeperView {
     package let store: StoreFigures
     /// The messages on their way to receivers, also what no commit holds yet.
     let outbox: Outbox
-    /// The instant of the last commit: what was taken later is not committed.
+    /// The instant up to which what was taken is committed: what was taken later is not.
     let committedAt: Timestamp
     /// Erasures, by their numbers.
     package let erasures: [Int64: Erasure]

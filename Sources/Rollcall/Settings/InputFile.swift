@@ -12,8 +12,8 @@ package enum InputFile {
     ///
     /// `isAgain` tells that it was read before and that a running server depends on it: then only a
     /// regular file will do, which never makes anybody wait, and one that is not just being written.
-    /// - Throws: `InputFileError` if it cannot be read, is too large, is not UTF-8 or, again, not
-    ///   usable.
+    /// - Throws: `InputFileError` if it cannot be read, is too large or not UTF-8, or, if
+    ///   `isAgain`, is no regular file, empty, or changes meanwhile.
     static func text(_ path: String, isAgain: Bool = false) throws(InputFileError) -> String {
         let more = isAgain ? O_NONBLOCK : 0
         let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | more)

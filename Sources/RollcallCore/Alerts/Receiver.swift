@@ -1,4 +1,4 @@
-/// The protocol by which a receiver is talked to. The raw values are stored. Source: A8.
+/// The kind of a receiver, by how it is talked to. The raw values are stored. Source: A8.
 package enum ReceiverKind: UInt8, CaseIterable, Sendable {
     case alertmanager = 0
     case webhook = 1

@@ -207,7 +207,8 @@ package struct Outbox: Equatable, Sendable {
 
     // MARK: - What came of it
 
-    /// Notes what an attempt came to, with the `error` that people are shown. `retryAfter` is how long the receiver wants to be left alone.
+    /// Notes what an attempt came to, with the `error` that people are shown. `retryAfter` is how
+    /// long the receiver wants to be left alone.
     ///
     /// The end of a message is handed over by `settle` too, which belongs to the same turn.
     package mutating func end(

@@ -44,7 +44,8 @@ struct PushRest: Equatable, Sendable {
         (pausedUntil, closedUntil) = (.distantPast, .distantPast)
     }
 
-    /// A call came back. A sink of which nobody knows what it does with a push gets none for a while: each would be lost.
+    /// A call came back. A sink of which nobody knows what it does with a push gets none for a
+    /// while: each would be lost.
     mutating func note(
         _ call: Call, wish: Milliseconds?, now: RunningTime, seed: (_ failures: Int) -> UInt64
     ) {

@@ -297,7 +297,7 @@ package struct JSONCursor {
 
     /// Reads one character of two to four bytes; RFC 3629 allows neither overlong forms nor
     /// surrogates nor anything beyond U+10FFFF.
-    /// - Throws: `JSONError` if it is none of these.
+    /// - Throws: `JSONError` if no such character comes next.
     private mutating func multibyte(_ bytes: Span<UInt8>) throws(JSONError) {
         let first = bytes[position]
         let count: Int
