@@ -18,8 +18,9 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 import dashboard_lint
 from dashboard_lint import DASHBOARDS, dashboards, expressions, findings, variables
+from documents import page
 from rollcall_process import BINARY, RollcallTestCase
-from test_alert_rules import ALERTS, ROOT
+from test_alert_rules import ALERTS
 
 # Read by Prometheus' own support of annotations; the model has what all data sources share.
 ANNOTATION_KEYS = {"step", "titleFormat", "textFormat", "tagKeys", "useValueForTime"}
@@ -41,11 +42,6 @@ plugins.register_default_plugins()
 def provisioning(name):
     with open(os.path.join(DASHBOARDS, "provisioning", name), encoding="utf-8") as file:
         return yaml.safe_load(file)
-
-
-def readme():
-    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
-        return file.read()
 
 
 # MARK: the files
@@ -125,7 +121,7 @@ class FileTests(unittest.TestCase):
             ["dashboards.yaml", "datasources.yaml"])
         provider, = provisioning("dashboards.yaml")["providers"]
         self.assertEqual((provider["type"], provider["allowUiUpdates"]), ("file", False))
-        text = readme()
+        text = page("Prometheus")
         self.assertIn(f"-t {provider['options']['path']} Dashboards/*.json", text)
         self.assertIn("Dashboards/provisioning/dashboards.yaml", text)
         source, = provisioning("datasources.yaml")["datasources"]
@@ -133,8 +129,7 @@ class FileTests(unittest.TestCase):
         self.assertIn(f"scrape_interval: {source['jsonData']['timeInterval']}\n", text)
 
     def test_every_metric_has_a_place_or_a_reason_not_to(self):
-        table = readme().split("\n### Metrics\n")[1].split("\n### ")[0]
-        rows = [row.split("|") for row in table.splitlines() if row.startswith("| `")]
+        rows = [row.split("|") for row in page("Metrics").splitlines() if row.startswith("| `")]
         documented = {name for row in rows for name in re.findall(r"`([a-z_]+)`", row[1])}
         process = next(row for row in rows if row[1].strip() == "`process_…`")
         documented |= {f"process_{word}" for word in re.findall(r"`([a-z_]+)`", process[4])}

@@ -1,4 +1,4 @@
-"""`GET /openapi.json` against a validator of its own, the README, and what is really answered.
+"""`GET /openapi.json` against a validator of its own, the page of routes, and what is really answered.
 
 Source: I7, V5; https://spec.openapis.org/oas/v3.1.0.
 """
@@ -15,14 +15,14 @@ import urllib.parse
 from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from documents import page
 from rollcall_process import (
     NDJSON, OPEN_METRICS, RollcallTestCase, eventually, ndjson, now_ms, rfc3339)
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 METHODS = ("get", "put", "post", "delete")
 PROBLEM = "application/problem+json"
 JSON = "application/json"
-# What the README says can befall any request.
+# What the page of routes says can befall any request.
 ANYWHERE = {"400", "401", "403", "431", "503", "default"}
 # Needs a slow disk, or a flood: that it is declared has to do.
 HARD = {"429", "503"}
@@ -182,10 +182,10 @@ class DocumentTests(OpenAPITestCase):
         self.assertEqual(
             server.scrape()("rollcall_http_requests_total", route="openapi", code="200"), 2)
 
-    def test_routes_and_statuses_are_those_of_the_readme(self):
+    def test_routes_and_statuses_are_those_of_the_page_of_routes(self):
         document = self.fetch(self.serve())
-        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
-            rows = re.findall(r"^\| (`[A-Z]+ /.*?) \| ([\d ]+) \|", file.read(), re.MULTILINE)
+        rows = re.findall(
+            r"^\| (`[A-Z]+ /.*?) \| ([\d ]+) \|", page("Routes"), re.MULTILINE)
         told = {
             (method, path): set(statuses.split())
             for routes, statuses in rows

@@ -111,7 +111,7 @@ class ErasureTests(RollcallTestCase):
     def traces(self):
         """Files of the store that still hold the mark.
 
-        In the log a region's name may stay, as the README says (D4), and nothing else of them.
+        In the log a region's name may stay, as the page about operating says (D4), and nothing else of them.
         """
         found = []
         for name in sorted(os.listdir(self.directory)):

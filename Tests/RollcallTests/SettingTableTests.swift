@@ -4,8 +4,8 @@ import Testing
 
 @testable import Rollcall
 
-/// One table describes all settings: the printed file, the words about it and the README agree with
-/// what is really read.
+/// One table describes all settings: the printed file, the words about it and the page of settings
+/// agree with what is really read.
 @Suite struct SettingTableTests {
     /// A configuration in which nothing is default.
     private var strange: Configuration {
@@ -114,13 +114,14 @@ import Testing
         #expect(Setting.all.map(\.key).sorted() == (sources.keys + sources.listKeys).sorted())
     }
 
-    @Test func `the README names every setting with its default and what it needs`() throws {
+    @Test func `the page of settings names each with its default and what it needs`() throws {
         let root = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        let readme = try String(
-            contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+        let page = try String(
+            contentsOf: root.appendingPathComponent("Sources/Rollcall/Rollcall.docc/Settings.md"),
+            encoding: .utf8)
         var listed: [String: String] = [:]
-        for line in readme.split(separator: "\n") where line.hasPrefix("| `") {
+        for line in page.split(separator: "\n") where line.hasPrefix("| `") {
             let cells = line.split(separator: "|").map { Self.code(in: $0) }
             guard cells.count > 1, cells[0].count == cells[1].count else { continue }
             for (name, value) in zip(cells[0], cells[1]) {
