@@ -58,6 +58,14 @@ class ReadmeTests(RollcallTestCase):
             for option in options:
                 self.assertIn(option, reference)
 
+    def test_the_packages_of_the_manifest_are_there(self):
+        manifest = " ".join(
+            line.strip().lstrip("# ") for line in self.run_binary("manifest", "kubernetes").splitlines())
+        packages = re.search(r"on debian:\S+ with the packages (.*?):", manifest).group(1).split()
+        self.assertGreater(len(packages), 3)
+        self.assertEqual(
+            re.findall(r"^\| `([a-z0-9-]+)` \|", page("Operate"), re.MULTILINE)[:len(packages)], packages)
+
     def test_every_metric_is_there(self):
         metrics = page("Metrics")
         server = self.serve()
