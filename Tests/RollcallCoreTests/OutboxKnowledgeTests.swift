@@ -181,7 +181,6 @@ import Testing
         stage.outbox.decide(notice, at: Stage.wall, now: stage.now)
         _ = stage.turn()
         _ = stage.result(1, .delivered)
-        stage.outbox.endStorms(but: [])
         stage.outbox.follow([])
         stage.outbox.endStorms(but: [7])
         #expect(stage.turn() == [])

@@ -66,6 +66,12 @@ struct StormStage {
         turn(.silence(.begin(silence)))
     }
 
+    /// A source says that it lives, and when it will again.
+    mutating func beat(every interval: Int64, at second: Int64) {
+        pass(to: second)
+        turn(.heartbeat(source: Array("a".utf8), every: .seconds(interval)))
+    }
+
     mutating func change(at second: Int64, _ body: (inout Policy) -> Void) {
         pass(to: second)
         var policy = engine.policy
@@ -115,6 +121,7 @@ struct StormStage {
             default: break
             }
         }
+        outbox.endStorms(but: engine.storms)
         sendings += outbox.begin(now: now)
         _ = outbox.takeChanges()
         _ = outbox.takeLanesGone()

@@ -33,8 +33,12 @@ import Testing
     }
 
     private static func message(_ kind: Notice.Kind) throws -> PageMessage {
+        try message(notice(kind))
+    }
+
+    private static func message(_ notice: Notice) throws -> PageMessage {
         // As the store keeps it.
-        let notice = try #require(Notice(journalBytes: notice(kind).journalBytes))
+        let notice = try #require(Notice(journalBytes: notice.journalBytes))
         var outbox = Outbox(store: 0xAB, now: RunningTime(milliseconds: 0))
         outbox.follow([Receiver(name: Array("oncall".utf8), kind: .pagerduty)])
         outbox.decide(notice, at: PageSamples.time, now: RunningTime(milliseconds: 0))
@@ -70,6 +74,18 @@ import Testing
                 {"routing_key":"","event_action":"resolve",\
                 "dedup_key":"rollcall-00000000000000ab-NoOnlineResponders-417"}
                 """)
+    }
+
+    @Test func `D3, D11: a storm has one key, also where somebody is told in another's place`()
+        throws
+    {
+        var fired = Self.notice(.fired)
+        fired.members[0].fallback = Fallback(
+            receiver: Array("pager".utf8), after: .seconds(60))
+        let keys = try [fired, Self.notice(.resolved)].map {
+            try Self.message($0).members.first?.key
+        }
+        #expect(keys[0] != nil && keys[0] == keys[1])
     }
 
     @Test func `D11: a channel gets one headline, and what is over when it is`() throws {

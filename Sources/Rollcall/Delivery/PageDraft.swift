@@ -105,7 +105,8 @@ struct PageDraft: Sendable {
     /// come (D3).
     private func key(_ member: NoticeMember, _ storm: StormFacts?) -> String {
         let key = "rollcall-\(Self.hexadecimal(store))-\(incident(member, storm))"
-        return member.fallback == nil
+        // A storm's number is one receiver's alone.
+        return member.fallback == nil || storm != nil
             ? key : "\(key)-\(String(decoding: receiver, as: UTF8.self))"
     }
 

@@ -72,13 +72,11 @@ extension Keeper {
         engine.advance(to: now)
         pending.take(from: &engine)
         if outbox.receivers != engine.policy.receivers { outbox.follow(engine.policy.receivers) }
-        var isAnyOver = false
         for decision in pending.decisions {
             switch decision.decision {
             case .notice(let at, let notice): outbox.decide(notice, at: at, now: now)
             case .alert(_, let report) where report.state == .resolved:
                 outbox.end(incident: report.incident)
-                isAnyOver = true
             case .mute(_, let mute):
                 if case .storm = mute.reason {
                     outbox.withdraw(incident: mute.incident, from: mute.receiver)
@@ -86,7 +84,7 @@ extension Keeper {
             default: break
             }
         }
-        if isAnyOver { outbox.endStorms(but: engine.storms) }
+        outbox.endStorms(but: engine.storms)
         if sends, outbox.due() <= now {
             pending.sendings = outbox.begin(now: now)
             let wall = engine.watch.wall(now)

@@ -109,9 +109,7 @@ package struct StormDesk: Equatable, Sendable {
         guard let place = way.incidents.first.flatMap({ place($0) }) else { return }
         if end.outcome == .delivered { (storms[place].toldAt, storms[place].trigger) = (now, 0) }
         // Nobody took it there: if the receiver comes back it is told at once.
-        if end.outcome == .removed, storms[place].trigger != 0 {
-            storms[place].toldAt = .distantPast
-        }
+        if end.outcome == .removed { storms[place].toldAt = .distantPast }
         if way.addresses == 0 { storms[place].notices.removeAll { $0 == end.notice } }
         isDirty = true
     }
@@ -191,7 +189,10 @@ package struct StormDesk: Equatable, Sendable {
     ) {
         guard let place = place(episode) else { return }
         storms[place].toldAt = now
-        if storms[place].toldCount == 0 { storms[place].trigger = notice ?? 0 }
+        // The first one, or what stands in for it once that can be taken no more.
+        if storms[place].toldCount == 0 || storms[place].trigger != 0 {
+            storms[place].trigger = notice ?? storms[place].trigger
+        }
         storms[place].toldCount = storms[place].members.count
         storms[place].severity = severity
         guard let notice else { return }

@@ -26,6 +26,8 @@ package struct Outbox: Equatable, Sendable {
     /// Lanes that are no more, and what is to be stored of them.
     private var lanesGone: [LaneKey] = []
     private var changesLeft = OutboxChanges()
+    /// The storms that something may tell of, or that somebody knows.
+    private var storms: Set<Int64> = []
     /// The latest instant that it was told of: nothing can have been due before.
     private var latest: RunningTime
 
@@ -39,6 +41,7 @@ package struct Outbox: Equatable, Sendable {
         self.messagesMax = messagesMax
         latest = now
         for message in messages where message.state != .over {
+            note(message.notice)
             lanes[lane(message.lane)].restore(message, now: now, times)
         }
     }
@@ -63,6 +66,7 @@ package struct Outbox: Equatable, Sendable {
     /// Takes a notice that was decided at `wall`: a message to each address of its receiver.
     package mutating func decide(_ notice: Notice, at wall: Timestamp, now: RunningTime) {
         latest = max(latest, now)
+        note(notice)
         let receiver = receivers.first { $0.name == notice.receiver }
         for target in 0..<max(1, receiver?.targets ?? 1) {
             let place = lane(LaneKey(receiver: notice.receiver, target: target))
@@ -76,9 +80,17 @@ package struct Outbox: Equatable, Sendable {
         for place in lanes.indices { lanes[place].end(incident) }
     }
 
-    /// Of all storms only `storms` are not over: who is gone is told of no end (D11).
-    package mutating func endStorms(but storms: Set<Int64>) {
-        for place in lanes.indices { lanes[place].endStorms(but: storms) }
+    /// Of all storms only `alive` are not over: who was not reached is not told later, and what is known
+    /// of them is known no more (A9, D11).
+    package mutating func endStorms(but alive: Set<Int64>) {
+        guard !storms.isEmpty else { return }
+        for storm in storms.subtracting(alive).sorted() { end(incident: storm) }
+        storms.formIntersection(alive)
+    }
+
+    private mutating func note(_ notice: Notice) {
+        guard notice.storm != nil, notice.kind != .resolved else { return }
+        storms.formUnion(notice.members.map(\.incident))
     }
 
     /// A receiver is told of a firing together with others: what waits to tell it singly is taken

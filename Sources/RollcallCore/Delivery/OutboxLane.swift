@@ -117,17 +117,6 @@ struct OutboxLane: Equatable, Sendable {
         return withdrawn.isUnheard(incident)
     }
 
-    /// The address is gone, and nobody tells it of the ends of storms: what it knows of all but
-    /// `storms` it knows no more.
-    mutating func endStorms(but storms: Set<Int64>) {
-        guard isGone else { return }
-        for message in known.inOrder where message.notice.storm != nil {
-            for incident in message.incidents where !storms.contains(incident) {
-                forget(message.number, incident)
-            }
-        }
-    }
-
     /// Withdraws the messages that would tell of a firing singly, for it is over or told together
     /// with others; then what is on its way may still be taken.
     mutating func withdraw(_ incident: Int64, isOver: Bool = false) {

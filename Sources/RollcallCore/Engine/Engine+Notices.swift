@@ -180,9 +180,9 @@ extension Engine {
         _ key: AlertKey, _ alert: inout Alert, _ receiver: Receiver, _ fallback: Fallback?,
         _ draft: inout NoticeDraft
     ) -> Bool {
-        guard receiver.kind.isForPeople, policy.alerts.storm > 0 else { return false }
+        guard receiver.kind.isForPeople else { return false }
         let lane = StormDesk.Lane(receiver: receiver.name, name: key.name)
-        guard let storm = desk.storms.joinable(lane) else {
+        guard policy.alerts.storm > 0, let storm = desk.storms.joinable(lane) else {
             desk.storms.wait(lane, alert.incident, key)
             return false
         }
@@ -355,6 +355,12 @@ extension Engine {
             // It had left before the storm began: it keeps its own key, repeats and end (D11).
             guard var alert = alerts[key] else { continue }
             alert.move(end.receiver, toStorm: 0)
+            // It is taken, whatever becomes of the storm's own message (D3).
+            if let place = alert.placeTold(end.receiver) {
+                alerts.dropTrigger(alert.told[place].trigger, of: key)
+                alert.told[place].trigger = 0
+            }
+            alert.dropStaleMutes(policy.receivers, now: watch.now)
             alerts.note(key, alert, repeatAt: alert.nextTelling(policy.receivers))
         }
         if end.outcome == .removed { untell(end) }

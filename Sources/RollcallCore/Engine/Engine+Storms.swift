@@ -87,7 +87,9 @@ extension Engine {
             }
             if storm.members.isEmpty {
                 desk.storms.remove(storm.episode)
-                guard storm.toldCount > 0, receiver.sendsResolved else { continue }
+                guard storm.toldCount > 0, receiver.sendsResolved || isGivenSome(receiver) else {
+                    continue
+                }
                 tellings.append(ending(storm, receiver, place))
                 continue
             }
@@ -117,10 +119,14 @@ extension Engine {
         func isBefore(_ a: (key: AlertKey, count: Int), _ b: (key: AlertKey, count: Int)) -> Bool {
             a.count != b.count ? a.count > b.count : AlertKey.areInOrder(a.key, b.key)
         }
+        // Whoever has none of it yet is told all: what was decided is not taken back (A7, D3).
+        let isNews = storm.toldCount == 0 || storm.trigger != 0 && storm.toldAt == .distantPast
         for single in storm.members.values {
-            guard let alert = alerts[single.key], muteReason(single.key, alert.labels) == nil else {
-                continue
-            }
+            guard let alert = alerts[single.key] else { continue }
+            let reason = muteReason(single.key, alert.labels)
+            // Blindness mutes nothing that was given to a fallback (D3).
+            let isGiven = reason == .blind && alert.fallback(of: receiver.name) != nil
+            guard reason == nil || isNews || isGiven else { continue }
             facts.count += 1
             figures.count += alert.figures.count
             figures.total += alert.figures.total
@@ -160,6 +166,12 @@ extension Engine {
         return StormTelling(
             episode: storm.episode, severity: storm.severity, member: member, facts: facts,
             kind: .resolved, receiver: receiver, place: place)
+    }
+
+    /// True of a pager that is a fallback: nobody watches the incidents that it is given (D3).
+    private func isGivenSome(_ receiver: Receiver) -> Bool {
+        receiver.kind == .pagerduty
+            && policy.receivers.contains { $0.fallback == receiver.name }
     }
 
     /// Returns the member that stands for all members.

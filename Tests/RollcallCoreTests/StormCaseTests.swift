@@ -1,0 +1,89 @@
+import Testing
+
+@testable import RollcallCore
+
+/// Silences, settings and ends that meet a storm. Source: D11, A7, A9.
+///
+/// Regions are without anybody 90 s after they reported, and more than five are a storm.
+@Suite struct StormCaseTests {
+    private static let pager = Receiver.named("pager", .pagerduty)
+
+    @Test func `A7, D11: a silence takes nothing back that a storm gathers`() throws {
+        var stage = try StormStage([Self.pager])
+        stage.answers["pager"] = .fails
+        try stage.report(1...4, at: 0)
+        try stage.report(5...6, at: 10)
+        stage.silence([.of("region", "r-1", "r-2", "r-3", "r-4")], from: 95, until: 1000)
+        stage.pass(to: 101)
+        stage.answers["pager"] = .takes
+        stage.pass(to: 200)
+        #expect(stage.told.count == 1)
+        #expect(stage.told.last?.hasSuffix("pager fired storm of 6") == true)
+        #expect(stage.broken == [])
+    }
+
+    @Test func `A7, D11: what a silence covers when it becomes a storm is told as one`() throws {
+        var stage = try StormStage([Self.pager])
+        stage.answers["pager"] = .fails
+        try stage.report(1...4, at: 0)
+        stage.silence([], from: 95, until: 1000)
+        stage.change(at: 100) { $0.alerts.storm = 3 }
+        stage.answers["pager"] = .takes
+        stage.pass(to: 200)
+        #expect(stage.told.count == 1)
+        #expect(stage.told.last?.hasSuffix("pager fired storm of 4") == true)
+        #expect(stage.broken == [])
+    }
+
+    @Test(arguments: [false, true])
+    func `A9, D11: a storm that is over is told to nobody later, whoever wants ends`(
+        wantsEnds: Bool
+    ) throws {
+        var pager = Self.pager
+        pager.sendsResolved = wantsEnds
+        var stage = try StormStage([pager])
+        stage.answers["pager"] = .fails
+        try stage.report(1...6, at: 0)
+        try stage.report(1...6, at: 150)
+        stage.pass(to: 160)
+        stage.answers["pager"] = .takes
+        stage.pass(to: 230)
+        // It was tried and may have arrived, so its end is told.
+        #expect(stage.told.filter { $0.contains("fired") } == [])
+        #expect(stage.told.count == (wantsEnds ? 1 : 0))
+        #expect(stage.open["pager"] ?? [] == [])
+        #expect(stage.outbox.lanes.allSatisfy { $0.waitingCount == 0 })
+        #expect(stage.broken == [])
+    }
+
+    @Test func `D11: what waits while storms are off is one when they are on`() throws {
+        var stage = try StormStage([Self.pager], storm: 0)
+        stage.answers["pager"] = .fails
+        try stage.report(1...6, at: 0)
+        stage.change(at: 95) { $0.alerts.storm = 5 }
+        stage.answers["pager"] = .takes
+        stage.pass(to: 200)
+        #expect(stage.told.count { $0.contains("storm of 6") } == 1)
+        #expect(stage.told.count <= 2)
+        #expect(stage.broken == [])
+    }
+
+    @Test func `D11: a storm that has doubled unheard is told at once when its receiver is back`()
+        throws
+    {
+        var stage = try StormStage([Self.pager])
+        try stage.report(1...6, at: 0)
+        stage.pass(to: 100)
+        #expect(stage.told == ["90 pager fired storm of 6"])
+        stage.answers["pager"] = .fails
+        try stage.report(7...20, at: 105)
+        stage.pass(to: 220)
+        stage.change(at: 220) { $0.receivers = [] }
+        stage.answers["pager"] = .takes
+        stage.change(at: 230) { $0.receivers = [Self.pager] }
+        stage.pass(to: 300)
+        #expect(stage.told.count == 2)
+        #expect(stage.told.last?.hasSuffix("pager repeated storm of 20") == true)
+        #expect(stage.broken == [])
+    }
+}
