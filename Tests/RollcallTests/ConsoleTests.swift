@@ -155,7 +155,7 @@ import Testing
                 + "--server"
         ),
         (503, 1, " answers 503 (why): try again"), (400, 1, " answers 400 (why)"),
-        (404, 1, " has no /v1/gaps: it is older than this rollcall (0.1.0), or no Rollcall"),
+        (404, 1, " has no /v1/gaps: it is older than this rollcall (0.2.0), or no Rollcall"),
     ])
     func `an error of the server is told with what to do`(
         status: Int, code: CInt, words: String

@@ -1,7 +1,7 @@
 /// The facts about this program.
 package enum BuildInformation {
     /// The version of the product.
-    package static let version = "0.1.0"
+    package static let version = "0.2.0"
     /// The compiler's language version that it was made with.
     package static let swift = "6.3"
     /// The text that `--version` prints.
