@@ -162,7 +162,7 @@ enum KubernetesManifest {
                   ports:
                     - {name: metrics, containerPort: 10113}
                   # The backend starts once writes are taken. After a crash the tail of the journal is
-                  # folded again first: about 4 s for a million people.
+                  # folded again first: about 2 s for a million people.
                   startupProbe:
                     httpGet: {path: /-/ready, port: metrics}
                     periodSeconds: 1
@@ -181,7 +181,7 @@ enum KubernetesManifest {
                     periodSeconds: 10
                     timeoutSeconds: 5
                     failureThreshold: 3
-                  # CHANGE: 20 MB when idle, 350 MB for a million people. No limit of processor time:
+                  # CHANGE: 30 MB when idle, 440 MB for a million people. No limit of processor time:
                   # who is throttled judges late.
                   resources:
                     requests: {cpu: 50m, memory: 64Mi}

@@ -58,7 +58,7 @@ enum SystemdUnit {
         # token_file: /run/credentials/rollcall.service/backend-1
         #LoadCredential=backend-1:/etc/rollcall/backend-1.token
 
-        # After a crash the tail of the journal is folded again: about 4 s for a million people.
+        # After a crash the tail of the journal is folded again: about 2 s for a million people.
         TimeoutStartSec=5min
         # SIGTERM answers what waits and writes a checkpoint, which takes less than 10 s.
         TimeoutStopSec=20s
@@ -78,7 +78,7 @@ enum SystemdUnit {
         # Memory holds what is known of people, so it must not end up in a core file.
         LimitCORE=0
         TasksMax=64
-        # CHANGE: 20 MB when idle, 350 MB for a million people.
+        # CHANGE: 30 MB when idle, 440 MB for a million people.
         #MemoryMax=1G
 
         """
