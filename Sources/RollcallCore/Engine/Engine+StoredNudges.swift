@@ -1,5 +1,4 @@
-/// The store's knowledge of nudges, where today's rules would have decided otherwise. Source:
-/// design §1 J4, §7 N2.
+/// The store's knowledge of nudges, where today's rules would have decided otherwise. Source: J4, N2.
 extension Engine {
     /// The people who were nudged, and the counts, at one turn.
     package struct NudgeLedger: Sendable {
