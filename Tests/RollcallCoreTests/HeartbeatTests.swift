@@ -163,6 +163,31 @@ import Testing
             """)
     }
 
+    @Test func `D6: a source that was refused while the store failed is not missing`() throws {
+        try timeline(
+            """
+            0s       source b1 beats every 10s
+            10s      source b1 beats every 10s
+            12s      store fails
+            13s                                       → blind store since 12s
+            60s      store recovers                   → blind store ended since 12s
+            84.999s
+            85s                                       → blind heartbeat since 60s
+            """)
+    }
+
+    @Test func `D6: a source that was down before the store failed is down after it`() throws {
+        try timeline(
+            """
+            0s       source b1 beats every 10s
+            25s                                       → blind heartbeat since 0s
+            40s      store fails
+            41s                                       → blind store since 40s
+            60s      store recovers                   → blind store ended since 40s
+            70s      source b1 beats every 10s        → blind heartbeat ended since 0s
+            """)
+    }
+
     @Test func `D6: a source that was down before a suspension is down after it`() throws {
         try timeline(
             """

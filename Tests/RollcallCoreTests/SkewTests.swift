@@ -269,4 +269,16 @@ import Testing
             #expect(try read(value) == .unreadable, "\(value)")
         }
     }
+
+    @Test(arguments: [BodyFormat.json, .lines])
+    func `D10: what says when a body was sent is none of its items`(format: BodyFormat) throws {
+        let all = [#"{"sent_at":5}"#, #"{"responder_id":"a"}"#, #"{"responder_id":"b"}"#]
+        let body =
+            format == .json ? "[\(all.joined(separator: ","))]" : all.joined(separator: "\n")
+        let result = try ItemScanner.scan(
+            Array(body.utf8).span, kind: .batch, format: format,
+            limits: ScanLimits(itemsMax: 2))
+        #expect(result.items.count == 2)
+        #expect(result.places == [1, 2])
+    }
 }

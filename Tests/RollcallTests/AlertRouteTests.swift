@@ -153,6 +153,9 @@ import Testing
         #expect(refused.status == 409 && refused.body.contains("under this id"))
         let all = try server.get("/v1/silences")["silences"] as? [[String: Any]]
         #expect(all?.compactMap { $0["request_id"] as? String } == ["k-1", "k-2"])
+        _ = try server.answer("/v1/silences/1", "DELETE")
+        let over = try server.answer("/v1/silences", "POST", body: body)
+        #expect(over.body.contains("it is over and mutes nothing"))
     }
 
     @Test func `A7, D7: a silence that nothing fits is taken with a word about it`() throws {

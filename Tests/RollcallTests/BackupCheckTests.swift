@@ -1,3 +1,4 @@
+import Glibc
 import RollcallCore
 import Testing
 
@@ -129,5 +130,25 @@ import Testing
             "DELETE FROM gaps WHERE number = (SELECT min(number) FROM gaps WHERE closed_ms > 0)")
         let found = finding(directory)
         #expect(found?.contains("integrity_check") == true, "\(found ?? "")")
+    }
+
+    @Test func `what a finished backup still has as a second name is not written`() throws {
+        let directory = TemporaryDirectory()
+        directory.write("old.db", "whole")
+        let partial = directory.path + "/new.db.partial"
+        #expect(link(directory.path + "/old.db", partial) == 0)
+        let file = try BackupFile(partial)
+        try file.begin()
+        #expect(directory.bytes("old.db") == Array("whole".utf8))
+        withExtendedLifetime(file) {}
+    }
+
+    @Test func `what a backup cannot open it does not take away`() {
+        let directory = TemporaryDirectory()
+        #expect(symlink("/nowhere", directory.path + "/new.db.partial") == 0)
+        #expect(throws: BackupError.self) {
+            _ = try BackupFile(directory.path + "/new.db.partial")
+        }
+        #expect(directory.names == ["new.db.partial"])
     }
 }

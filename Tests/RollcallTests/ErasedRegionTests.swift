@@ -202,4 +202,25 @@ import Testing
         try journal.commit()
         try journal.close()
     }
+
+    @Test func `I11: who is back after a shorter retention is erased from the store again`() throws {
+        var story = try HistoryStory(directory)
+        let erase = Event.erase(.id(Array("a".utf8)), source: EventSource.standard)
+        var policy = Policy()
+        policy.retention = .seconds(7 * HistoryStory.day)
+        try story.turn(
+            at: 0,
+            [.policy(policy), try HistoryStory.batches(["a"], sequence: 1, captured: 0)])
+        let first = try story.pendingTurn(at: 10, [erase])
+        #expect(first.erasures.count == 1)
+        try story.store.commit([first])
+        let back = 8 * HistoryStory.day
+        try story.turn(
+            at: back, [try HistoryStory.batches(["a"], sequence: 2, captured: back)])
+        policy.retention = .seconds(30 * HistoryStory.day)
+        let again = try story.pendingTurn(at: back + 10, [.policy(policy), erase])
+        #expect(again.erasures.count == 1)
+        try story.store.commit([again])
+        try story.store.journal.close()
+    }
 }

@@ -197,6 +197,19 @@ import Testing
         #expect(page.result.error == "http://127.0.0.1:PORT: answered 403")
     }
 
+    @Test func `slack says ok as text/html, and why not, and a page that says 200 is no ok`() {
+        let html = "Content-Type: text/html; charset=utf-8\r\n"
+        let slack = PageSamples.address(.slack)
+        let good = Self.exchange(slack, answer: Self.answer("200 OK", "ok", fields: html))
+        #expect(good.result == AttemptResult(.delivered, status: 200))
+        let bad = Self.exchange(
+            slack, answer: Self.answer("404 Not Found", "no_service", fields: html))
+        #expect(bad.result.error == "http://127.0.0.1:PORT: answered 404: no_service")
+        let page = Self.exchange(
+            slack, answer: Self.answer("200 OK", "<html>log in</html>", fields: html))
+        #expect(page.result.kind == .refused)
+    }
+
     @Test(arguments: [
         (
             ReceiverKind.alertmanager, "\"start time must be before end time\"",

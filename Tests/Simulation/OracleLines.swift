@@ -55,9 +55,11 @@ extension Oracle {
             Write(at: Moment(instant: now, wall: wall), count: count, isRefused: true))
     }
 
-    /// Notes since when the store fails; a failing store can not fail again. Source: B1.
+    /// Notes since when the store fails; a failing store can not fail again. Source: B1, D6.
     private mutating func takeStore(isFailing: Bool) {
         if !isFailing {
+            // Whoever beat meanwhile was refused.
+            if storeFailing != nil { beatAtStart() }
             storeFailing = nil
         } else if storeFailing == nil {
             storeFailing = Moment(instant: now, wall: wall)

@@ -75,10 +75,11 @@ extension Oracle {
         }
     }
 
-    /// Notices missing sources and disarms those missing for 15 min while another beats.
-    /// Source: B2, F11.
+    /// Notices missing sources and disarms those missing for 15 min while another beats; nobody is
+    /// missed for beats that a failing store refuses. Source: B2, D6, F11.
     mutating func missBeats() {
-        for index in sources.indices where now >= sources[index].due {
+        let heardUntil = storeFailing?.instant ?? .max
+        for index in sources.indices where sources[index].due <= min(now, heardUntil) {
             sources[index].isMissing = true
         }
         let areAllMissing = sources.allSatisfy { $0.isMissing }

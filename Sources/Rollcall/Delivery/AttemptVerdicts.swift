@@ -84,8 +84,10 @@ enum AttemptVerdicts {
         case .pagerduty:
             if let said = try? JSONDecoder().decode(Said.self, from: body) { text = said.text }
         case .slack:
-            let isPage = answer.contentType?.lowercased().hasPrefix("text/html") ?? false
-            if !isPage { text = String(decoding: answer.body.prefix(wordsMax * 2), as: UTF8.self) }
+            text = String(decoding: answer.body.prefix(wordsMax * 2), as: UTF8.self)
+            // Slack sends its words as text/html, too: a page is what has tags.
+            let isHTML = answer.contentType?.lowercased().hasPrefix("text/html") ?? false
+            if isHTML, text.contains("<") { text = "" }
         case .webhook, .log: break
         }
         let plain = text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }

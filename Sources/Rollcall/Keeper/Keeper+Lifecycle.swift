@@ -75,8 +75,9 @@ extension Keeper {
             }
             try chores.checkpoints.writeWhole(
                 turn: turnNumber, engine, ClockReading.now(), to: store.journal)
-            try store.journal.close()
+            // Under the lock: the next one's page must not give way to ours.
             _ = leaveEpoch(ClockReading.now())
+            try store.journal.close()
         } catch {
             log.error("the last checkpoint failed", metadata: ["error": "\(error)"])
             try? store.journal.rollback()

@@ -37,11 +37,11 @@ package struct Unreached: Equatable, Sendable {
     init(_ engine: Engine, _ outbox: Outbox, _ alarms: [StoreAlarm], by committed: Timestamp) {
         let receivers = engine.policy.receivers
         let now = engine.watch.wallNow
-        for (key, alert) in engine.alerts.all where alert.state == .firing {
-            guard now - alert.startsAt >= Self.after,
+        engine.alerts.forEach { key, alert in
+            guard alert.state == .firing, now - alert.startsAt >= Self.after,
                 !outbox.isTaken(alert, by: committed),
                 !engine.isMuted(key, alert)
-            else { continue }
+            else { return }
             note(alert.labels, receivers, since: alert.startsAt, alert.incident)
         }
         for alarm in alarms where alarm.alertState == .firing {

@@ -20,7 +20,11 @@ enum StatusPageRefusal {
             ),
             ("Referrer-Policy", "no-referrer"),
         ]
-        shown.body = Array(document(words.title, words.text).utf8)
+        // Relative, as all of the page is: it may stand below a path of a proxy.
+        let depth = request.path.utf8.count { $0 == UInt8(ascii: "/") } - 1
+        let root = depth > 0 ? String(repeating: "../", count: depth) : "./"
+        let text = words.text.replacing("href=\"/\"", with: "href=\"\(root)\"")
+        shown.body = Array(document(words.title, text).utf8)
         return shown
     }
 

@@ -69,11 +69,13 @@ package struct Explanation {
         /// - Throws: `QuestionError` if there is no answer, or one that is refused or strange.
         private func dark(_ server: ServerQuestions) throws(QuestionError) -> JSONTree? {
             let day = { (at: Timestamp) in String(RFC3339.string(at).prefix(10)) }
+            // More days than that are not summed up in one answer.
+            let first = max(since, now - Milliseconds.seconds(365 * 86_400))
             do throws(QuestionError) {
                 return try server.ask(
                     "/v1/dark",
                     [
-                        ("responder", id), ("by", "day"), ("since", day(since)),
+                        ("responder", id), ("by", "day"), ("since", day(first)),
                         ("until", day(now)),
                     ])
             } catch .tooOld {

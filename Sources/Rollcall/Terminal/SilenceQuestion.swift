@@ -76,7 +76,8 @@ package struct SilenceQuestion: Sendable {
         let silence = answer["silence"]
         let number = silence?["id"]?.whole.map { "\($0)" } ?? GapListing.missing
         let matchers = Self.matchers(silence).joined(separator: " and ")
-        var text = "Silence \(number) mutes alerts with \(matchers) until "
+        let verb = silence?["state"]?.text == "over" ? "is over: it muted" : "mutes"
+        var text = "Silence \(number) \(verb) alerts with \(matchers) until "
         text += (silence.flatMap { until($0, style) } ?? GapListing.missing) + ".\n"
         let muting = (silence?["muting"]?.elements ?? []).compactMap(\.shown)
         if !muting.isEmpty { text += "It mutes now: \(muting.joined(separator: ", ")).\n" }

@@ -38,6 +38,9 @@ package struct AlertBoard: Sendable {
     /// Those that are pending or firing, in no order.
     package var all: [(key: AlertKey, alert: Alert)] { entries.map { ($0.key, $0.value.alert) } }
 
+    /// The number of those that are pending or firing.
+    package var count: Int { entries.count }
+
     /// Calls `body` with each that is pending or fires, in no order; nothing is copied.
     package func forEach(_ body: (AlertKey, borrowing Alert) -> Void) {
         for (key, entry) in entries { body(key, entry.alert) }

@@ -124,7 +124,7 @@ extension Outbox {
 
     /// True if a receiver took the news of an alert, singly or by a storm, at `instant` at the latest. A
     /// line of our own log is nobody, unless nobody else is set for it (D1).
-    package func isTaken(_ alert: Alert, by instant: Timestamp = .distantFuture) -> Bool {
+    package func isTaken(_ alert: borrowing Alert, by instant: Timestamp = .distantFuture) -> Bool {
         let isLogEnough = !receivers.areMoreThanLogs(for: alert.labels)
         let incidents = [alert.incident] + alert.told.map(\.storm).filter { $0 != 0 }
         return incidents.contains { isTaken($0, by: instant, isLogEnough: isLogEnough) }

@@ -1,9 +1,15 @@
 /// Losing sight and having it back. Source: B1, B5, D5.
 extension Engine {
+    /// The instant until which beats can be heard: while the store fails we refuse them (D6).
+    var heardUntil: RunningTime {
+        isStoreFailing
+            ? watch.open[Int(BlindReason.store.rawValue)] ?? watch.now : .distantFuture
+    }
+
     /// Opens and ends windows by what holds at this instant, and grants the grace of an episode that
     /// is over (F7). True if one began or ended.
     mutating func settleBlindness() -> Bool {
-        feed.judge(now: watch.now)
+        feed.judge(now: watch.now, heardUntil: heardUntil)
         tell(feed.skews.expire(now: watch.now))
         writes.expire(now: watch.now)
         // Most instants know nothing of it.

@@ -204,7 +204,7 @@ extension Engine {
 
     /// True if nobody is to be told of an alert that fires, by whoever silenced it or because
     /// another one says more; blindness is no wish of anybody's.
-    package func isMuted(_ key: AlertKey, _ alert: Alert) -> Bool {
+    package func isMuted(_ key: AlertKey, _ alert: borrowing Alert) -> Bool {
         inhibitor(of: key) != nil || desk.silence(of: alert.labels) != nil
     }
 

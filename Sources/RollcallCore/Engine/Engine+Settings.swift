@@ -85,6 +85,8 @@ extension Engine {
         receipt.accepted += 1
         let (known, hash) = who.found(in: roster)
         erasures.expire(now: watch.now, retention: policy.retention)
+        // Of somebody who is there again it is another one, whatever a shorter retention let go of.
+        if known != nil { erasures.forget(hash) }
         receipt.erasure = erasures.note(hash, row: nextRow - 1, now: watch.now)
         guard let number = known else { return }
         keepDark(of: roster[number])

@@ -113,8 +113,8 @@ package struct Engine: Sendable {
 
     /// The next instant at which time alone changes something.
     package mutating func nextInstant() -> RunningTime {
-        var next = min(feed.nextInstant, writes.nextInstant, nextRunningAlert, nextNotice)
-        next = min(next, nextNudge, watch.nextTelling)
+        var next = min(feed.nextInstant(heardUntil: heardUntil), writes.nextInstant)
+        next = min(next, nextRunningAlert, nextNotice, nextNudge, watch.nextTelling)
         guard !watch.isBlind else { return max(next, watch.now) }
         if let pause = pauseQueue.first {
             next = min(next, RunningTime(milliseconds: pause.at.milliseconds) - watch.wallOffset)
@@ -245,7 +245,10 @@ package struct Engine: Sendable {
             watch.step(step)
             tell(feed.skews.step(step))
             if step > NudgeDesk.stepMax { freezeNudges() }
-        case .store(let isFailing): isStoreFailing = isFailing
+        case .store(let isFailing):
+            // As at a start, nobody could be heard meanwhile (D6).
+            if isStoreFailing, !isFailing { feed.start(now: watch.now) }
+            isStoreFailing = isFailing
         case .refused(let count): writes.add(refused: count, now: watch.now)
         case .policy(let policy): change(to: policy)
         case .start(let isRestored):

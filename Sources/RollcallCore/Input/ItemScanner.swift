@@ -90,6 +90,8 @@ package struct ItemScanner {
     private(set) var result = ScanResult()
     private var writer = ItemWriter()
     var place = 0
+    /// Objects that said when the body was sent: none of them is an item (D10).
+    var heads = 0
     private var seen: UInt64 = 0
     /// The first fault of the item that is read, for which it cannot be taken; it is the one that
     /// is told.
@@ -174,7 +176,7 @@ package struct ItemScanner {
         try cursor.open(UInt8(ascii: "["), body)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "]"), body)
         mayBeSending = true
-        while more && place < limits.itemsMax {
+        while more && place - heads < limits.itemsMax {
             try item(&cursor, body)
             settle()
             more = try cursor.hasNext(closing: UInt8(ascii: "]"), body)
@@ -187,7 +189,7 @@ package struct ItemScanner {
         mayBeSending = true
         while cursor.nextLine(body) {
             if cursor.isAtEnd(body) { continue }
-            if place == limits.itemsMax { throw .tooManyItems(limit: limits.itemsMax) }
+            if place - heads == limits.itemsMax { throw .tooManyItems(limit: limits.itemsMax) }
             let before = result.items.ends.count
             do throws(JSONError) {
                 try item(&cursor, body)
@@ -275,6 +277,7 @@ package struct ItemScanner {
     /// The object said nothing but when the body was sent: it is no item.
     private mutating func finish(_ said: SentAt) {
         writer.abandon(in: &result.items)
+        heads += 1
         result.sentAt = said
         if said == .unreadable { note("/sent_at", .malformed, SentAt.fault) }
     }

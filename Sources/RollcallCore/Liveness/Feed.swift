@@ -42,12 +42,13 @@ package struct Feed: Sendable {
     /// True if it matters who sends: somebody promised to beat, or has a clock that is off.
     var asksForSources: Bool { !sources.isEmpty || skews.isCorrecting }
 
-    /// The next instant at which time alone changes something.
-    var nextInstant: RunningTime {
+    /// Returns the next instant at which time alone changes something; beats can be heard until
+    /// `heardUntil`.
+    func nextInstant(heardUntil: RunningTime) -> RunningTime {
         var next = skews.nextInstant
         for source in sources {
             if source.downSince == nil {
-                next = min(next, source.deadline)
+                if source.deadline <= heardUntil { next = min(next, source.deadline) }
             } else if allMissingSince == nil {
                 next = min(next, source.disarmAt)
             }
@@ -85,10 +86,11 @@ package struct Feed: Sendable {
         }
     }
 
-    /// Notices who is missing at `now`, and lets go of whom nobody misses.
-    mutating func judge(now: RunningTime) {
+    /// Notes the sources that are missing at `now`, and lets go of those that nobody misses; beats could
+    /// be heard until `heardUntil`.
+    mutating func judge(now: RunningTime, heardUntil: RunningTime) {
         for index in sources.indices
-        where sources[index].downSince == nil && sources[index].deadline <= now {
+        where sources[index].downSince == nil && sources[index].deadline <= min(now, heardUntil) {
             sources[index].downSince = now
             sources[index].disarmAt = now + Self.disarmAfter
         }

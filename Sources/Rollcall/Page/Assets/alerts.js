@@ -201,7 +201,7 @@ function number(one) {
   const isRate = one.alertname === "HighOfflineRate";
   const value = `${(one.value * 100).toFixed(1)} %`;
   const limit = one.threshold === null ? ""
-    : isRate ? `, threshold ${one.threshold * 100} %` : `, threshold ${one.threshold}`;
+    : isRate ? `, threshold ${Number((one.threshold * 100).toFixed(2))} %` : `, threshold ${one.threshold}`;
   const held = one.for_ms ? `, held for ${length(one.for_ms)} before it fired` : "";
   return `${one.count} of ${one.total}${isRate ? `, that is ${value}` : ""}${limit}${held}`;
 }

@@ -11,9 +11,9 @@ export function announce(state) {
     isWatching: state.status?.watching ?? true,
     unreached: state.status?.nobody_reached ?? null,
     firing: new Map((state.alerts?.alerts ?? []).filter((one) => one.state === "firing")
-      .map((one) => [one.incident, one.annotations?.summary ?? one.alertname])),
+      .map((one) => [one.incident ?? one.alertname, one.annotations?.summary ?? one.alertname])),
     ways: new Map((state.alerts?.alerts ?? []).filter((one) => one.state === "firing")
-      .map((one) => [one.incident, isTaken(one) ? "taken"
+      .map((one) => [one.incident ?? one.alertname, isTaken(one) ? "taken"
         : silenceOf(one, state.silences) ? "silenced" : one.muted?.length ? "muted" : "open"])),
   };
   const words = before === null ? [] : differences(before, after);

@@ -12,8 +12,17 @@ final class BackupFile {
     /// - Throws: `BackupError.busy` if another backup uses it, `file` if the system refuses.
     init(_ path: String) throws(BackupError) {
         self.path = path
+        // A kill left a finished backup with both names: its bytes are not ours.
+        var found = stat()
+        if lstat(path, &found) == 0, found.st_mode & S_IFMT == S_IFREG, found.st_nlink > 1 {
+            unlink(path)
+        }
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-        guard descriptor >= 0 else { throw .file(call: "open", path: path, errno: errno) }
+        guard descriptor >= 0 else {
+            let reason = errno
+            isDone = true
+            throw .file(call: "open", path: path, errno: reason)
+        }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             isDone = true
             throw .busy(path: path)
