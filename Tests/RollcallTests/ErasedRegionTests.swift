@@ -203,7 +203,8 @@ import Testing
         try journal.close()
     }
 
-    @Test func `I11: who is back after a shorter retention is erased from the store again`() throws {
+    @Test func `I11: who is back after a shorter retention is erased from the store again`() throws
+    {
         var story = try HistoryStory(directory)
         let erase = Event.erase(.id(Array("a".utf8)), source: EventSource.standard)
         var policy = Policy()
