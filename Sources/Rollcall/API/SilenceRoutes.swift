@@ -281,10 +281,7 @@ extension Router {
             let shown = Self.silence(silence, isActive: active != nil, view.engine)
             var tree: JSONTree = ["silence": shown]
             if warns {
-                let warnings =
-                    active == nil
-                    ? ["it is over and mutes nothing: take another id to begin another"]
-                    : SilenceWarnings(silence, view.engine).texts
+                let warnings = SilenceWarnings(silence, view.engine).texts
                 tree = ["silence": shown, "warnings": .list(warnings.map { .text($0) })]
             }
             answer(.json(AlertJSON.bytes(tree)), InputFigures())

@@ -11,6 +11,9 @@ struct SilenceWarnings {
 
     /// Looks at `silence` as `engine` stands.
     init(_ silence: Silence, _ engine: Engine) {
+        guard engine.desk.silences.contains(where: { $0.number == silence.number }) else {
+            return add("it is over and mutes nothing: take another id to begin another")
+        }
         let names = Self.labelNames(engine)
         for matcher in silence.matchers {
             let name = String(decoding: matcher.name, as: UTF8.self)
