@@ -12,7 +12,8 @@ struct SilenceWarnings {
     /// Looks at `silence` as `engine` stands.
     init(_ silence: Silence, _ engine: Engine) {
         guard engine.desk.silences.contains(where: { $0.number == silence.number }) else {
-            return add("it is over and mutes nothing: take another id to begin another")
+            add("it is over and mutes nothing: take another id to begin another")
+            return
         }
         let names = Self.labelNames(engine)
         for matcher in silence.matchers {
