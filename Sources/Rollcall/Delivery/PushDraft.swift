@@ -9,8 +9,8 @@ package struct PushDraft: Sendable {
     /// The store's number.
     package let store: UInt64
     package let responderID: [UInt8]
-    /// The token under which the phone is reached; nil if nobody told. Never stored, never logged
-    /// (E11).
+    /// The token under which the phone is reached; nil if nobody told. Never stored, never
+    /// logged.
     package let token: [UInt8]?
     /// True only for those who said `silent` (N5).
     package let isSilent: Bool

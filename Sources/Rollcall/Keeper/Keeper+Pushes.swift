@@ -99,8 +99,7 @@ extension Keeper {
         }
     }
 
-    /// Returns what is sent of a push: names and tokens are looked up now, and stored nowhere
-    /// (E11).
+    /// Returns what is sent of a push: names and tokens are looked up now, and stored nowhere.
     private func draft(
         _ message: PushMessage, _ sink: NudgeRules.Sink, _ now: RunningTime
     ) -> PushDraft {

@@ -20,7 +20,7 @@ package struct NudgeAnswer: Equatable, Sendable {
 
 extension Engine {
     /// Returns the token under which somebody's phone is reached, as it was told; nil if nobody
-    /// told one (E11).
+    /// told one.
     package func pushToken(_ number: Int) -> [UInt8]? { pushTokens[number] }
 
     /// Whether somebody would be nudged now; if not, why not, and when at the earliest.
