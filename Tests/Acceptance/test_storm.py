@@ -155,6 +155,29 @@ class StormTests(RollcallTestCase):
         self.assertEqual(len(self.pager.incidents), 4)
         self.assertEqual(self.pager.faults + self.pager.repeats + self.pager.ghosts, [])
 
+    def test_who_joins_a_storm_that_was_taken_is_not_said_to_be_told(self):
+        self.pager.is_away = True
+        self.fleet.cut(*self.everybody[:120])
+        self.fires(120)
+        self.pager.is_away = False
+        eventually(
+            lambda: any(KEY.fullmatch(i.key) for i in self.pager.incidents), BACK, "the storm")
+        self.fleet.cut(*self.everybody[120:160])
+        self.fires(160)
+        self.crash()
+        joined = [a for a in self.alerts() if a["labels"]["region"] >= "r-120"]
+        past = self.server.get("/v1/alerts/history?limit=200").json()["incidents"]
+        joined += [i for i in past if i["labels"]["region"] >= "r-120"]
+        self.assertEqual(len(joined), 80)
+        for one in joined:
+            oncall = next(r for r in one["receivers"] if r["receiver"] == "oncall")
+            self.assertEqual(oncall["state"], "waiting", one)
+            self.assertGreaterEqual(oncall["decided_at"], one["starts_at"])
+            self.assertNotIn("taken_at", oncall)
+        # They have an incident of which somebody knows.
+        self.assertIsNone(self.status()["nobody_reached"])
+        self.assertEqual(len([i for i in self.pager.incidents if KEY.fullmatch(i.key)]), 1)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -111,6 +111,26 @@ import Testing
         #expect(stage.outbox.lanes.map(\.key.target) == [0])
     }
 
+    @Test func `D11: a storm's message told of nobody who joined after it was decided`() {
+        var stage = Stage(Self.pager)
+        stage.decide(.fired, [1])
+        _ = stage.turn()
+        _ = stage.result(1, .delivered)
+        stage.wait(seconds: 10)
+        let joined = Stage.wall + Milliseconds(stage.now.milliseconds)
+        #expect(stage.outbox.reach(of: 1, since: Stage.wall).map(\.state) == [.taken])
+        #expect(stage.outbox.reach(of: 1, since: joined) == [])
+        stage.wait(seconds: 10)
+        stage.decide(.repeated, [1])
+        _ = stage.turn()
+        #expect(stage.outbox.reach(of: 1, since: Stage.wall).map(\.state) == [.taken])
+        #expect(stage.outbox.reach(of: 1, since: joined).map(\.state) == [.trying])
+        _ = stage.result(2, .delivered)
+        let reach = stage.outbox.reach(of: 1, since: joined)
+        #expect(reach.map(\.state) == [.taken])
+        #expect(reach.first?.takenAt == joined + .seconds(10))
+    }
+
     @Test(arguments: [false, true])
     func `A8: an Alertmanager that is put back is told each minute again what it took`(
         isKilled: Bool

@@ -292,13 +292,19 @@ struct AlertHistory {
             let now = open.first { $0.isSameAddress(as: reaches[place]) }
             reaches[place].nextAttemptAt = now?.nextAttemptAt
         }
-        for (_, mute) in incident.mutes {
+        for (joinedAt, mute) in incident.mutes {
             guard case .storm(let storm) = mute.reason else { continue }
+            // What was written before told of no later member (D11).
             for (at, notice, targets) in told[storm] ?? []
-            where at <= incident.endedAt ?? .distantFuture {
+            where at >= joinedAt && at <= incident.endedAt ?? .distantFuture {
                 let fallback = notice.members.first?.fallback
                 Self.note(targets, of: notice, fallback, at, in: &reaches, storm: storm)
             }
+            guard !reaches.contains(where: { $0.receiver == mute.receiver }) else { continue }
+            let state: Reach.State = incident.endedAt == nil ? .waiting : .dropped
+            var reach = Reach(receiver: mute.receiver, state: state, decidedAt: joinedAt)
+            reach.storm = storm
+            reaches.append(reach)
         }
         return head.with([
             "changes": .list(

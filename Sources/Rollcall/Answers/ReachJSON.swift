@@ -31,11 +31,15 @@ extension KeeperView {
     func reaches(_ alert: Alert) -> [Reach] {
         let reaches = outbox.reach(of: alert.incident)
         return alert.told.flatMap { told in
-            let all = told.storm == 0 ? reaches : outbox.reach(of: told.storm)
+            let all =
+                told.storm == 0 ? reaches : outbox.reach(of: told.storm, since: alert.startsAt)
             var own = all.filter { $0.receiver == told.receiver }.map { shown($0) }
             if own.isEmpty {
+                // Who joined a storm waits for the next message of it (D11).
+                let state: Reach.State =
+                    outbox.reach(of: told.storm).isEmpty ? .dropped : .waiting
                 let at = engine.watch.wall(told.at)
-                own = [Reach(receiver: told.receiver, state: .dropped, decidedAt: at)]
+                own = [Reach(receiver: told.receiver, state: state, decidedAt: at)]
             }
             for index in own.indices {
                 own[index].storm = told.storm

@@ -92,11 +92,14 @@ extension Reach.State {
 }
 
 extension OutboxLane {
-    /// Returns how far the news of a firing has come here; nil if nothing is known of it.
-    func reach(of incident: Int64, _ times: OutboxTimes) -> Reach? {
-        let known = known.messages(of: incident)
+    /// Returns how far the news of a firing has come here, as far as it was decided at `since` at the
+    /// earliest; nil if nothing is known of it.
+    func reach(of incident: Int64, since: Timestamp, _ times: OutboxTimes) -> Reach? {
+        let known = known.messages(of: incident).filter { $0.decidedAt >= since }
         if let message = known.first(where: { $0.outcome == .delivered }) { return Reach(message) }
-        if let number = waiting.triggers(of: incident).last, let message = waiting[number] {
+        if let number = waiting.triggers(of: incident).last, let message = waiting[number],
+            message.decidedAt >= since
+        {
             var reach = Reach(message)
             if message.state != .sending {
                 reach.nextAttemptAt = max(message.ready, pausedUntil(times))
@@ -109,16 +112,18 @@ extension OutboxLane {
 
 extension Outbox {
     /// Returns how far the news of a firing has come, by the addresses that it was decided for and
-    /// that are not done with it.
-    package func reach(of incident: Int64) -> [Reach] {
-        lanes.compactMap { $0.reach(of: incident, times) }
+    /// that are not done with it; of a storm only what was decided at `since` at the earliest: what was
+    /// written before told of no later member (D11).
+    package func reach(of incident: Int64, since: Timestamp = .distantPast) -> [Reach] {
+        lanes.compactMap { $0.reach(of: incident, since: since, times) }
     }
 
     /// Returns the last error on the way of such news to a receiver; nil if there was none, or
     /// another process tried it.
     package func lastError(of incident: Int64, to receiver: [UInt8]) -> String? {
         let own = lanes.filter { $0.key.receiver == receiver }
-        return own.lazy.compactMap { $0.reach(of: incident, times)?.lastError }.first
+        return own.lazy.compactMap { $0.reach(of: incident, since: .distantPast, times)?.lastError }
+            .first
             ?? own.lazy.compactMap(\.lastError).first
     }
 
