@@ -101,3 +101,10 @@ if let runtime = Context.environment["ROLLCALL_FUZZER"] {
             linkerSettings: [.unsafeFlags([runtime, "-lstdc++"])]),
     ]
 }
+
+// The core and its tests build in seconds without the rest: see Tests/quick.
+if Context.environment["ROLLCALL_CORE_ONLY"] != nil {
+    package.products = []
+    package.dependencies = []
+    package.targets.removeAll { !["RollcallCore", "RollcallCoreTests"].contains($0.name) }
+}

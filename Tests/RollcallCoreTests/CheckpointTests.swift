@@ -85,7 +85,7 @@ struct EventStream {
     }
 
     /// J5, INV-27, INV-34: a restart of no length at any turn changes nothing.
-    @Test(arguments: 1...60)
+    @Test(arguments: Effort.seeds(60))
     func `an engine put together from a checkpoint decides as the one it was cut from`(
         seed: Int
     ) throws {
@@ -118,7 +118,7 @@ struct EventStream {
     }
 
     /// `advance(a)` then `advance(b)` equals `advance(b)` (J0).
-    @Test(arguments: 1...40)
+    @Test(arguments: Effort.seeds(40))
     func `looking at the clock more often decides nothing else`(seed: Int) {
         var stream = EventStream(seed: UInt64(seed) + 1000)
         var rarely = Engine()
@@ -142,7 +142,7 @@ struct EventStream {
     }
 
     /// What arrives at D itself is in time (F1), however many turns a millisecond has.
-    @Test(arguments: 1...40)
+    @Test(arguments: Effort.seeds(40))
     func `turns within one instant decide what one turn would have`(seed: Int) {
         var stream = EventStream(seed: UInt64(seed) + 2000)
         var turns = Engine()

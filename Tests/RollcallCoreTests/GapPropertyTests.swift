@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    @Test(arguments: Effort.seeds(40 as UInt64))
     func `dark time adds up to what everybody's last contact says`(seed: UInt64) {
         var stream = EventStream(seed: seed)
         var engine = Engine()
@@ -80,7 +80,7 @@ import Testing
         return (verdict.map(String.init) ?? "", dark)
     }
 
-    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    @Test(arguments: Effort.seeds(40 as UInt64))
     func `splitting or reordering a backlog changes no verdict and no dark time`(seed: UInt64)
         throws
     {

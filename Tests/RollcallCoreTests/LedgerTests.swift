@@ -222,7 +222,7 @@ import Testing
     }
 
     /// The engine keeps one install with one range in the person itself: the same must come of it.
-    @Test(arguments: UInt64(1)...20)
+    @Test(arguments: Effort.seeds(20 as UInt64))
     func `the engine takes what the rules word by word take`(seed: UInt64) throws {
         var phone = Phone(random: Seeded(seed: seed), tellsID: seed % 2 == 0)
         var engine = Engine()

@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...6)
+    @Test(arguments: Effort.seeds(6 as UInt64))
     func `over thousands of turns and restarts the names are those that people have`(
         seed: UInt64
     ) throws {
@@ -127,7 +127,7 @@ import Testing
 
     @Test func `one person with ever new names takes the room of a few`() throws {
         var engine = Engine()
-        for turn in 0..<5000 {
+        for turn in 0..<Int(Effort.count(5000)) {
             let body = """
                 {"responder_id":"a","region":"g\(turn)","circles":["c\(turn)","d\(turn)"],
                  "os_version":"o\(turn)","app_version":"v\(turn)"}

@@ -147,14 +147,14 @@ import Testing
     // MARK: - What it costs
 
     @Test func `twenty thousand messages go out in order, and what they tell is known`() {
-        let count: Int64 = 20_000
+        let count = Effort.count(20_000)
         var stage = Stage(Self.pager, messagesMax: 40_000)
         for incident in 1...count { stage.decide(.fired, [incident]) }
-        let attempts = stage.pass(seconds: 10, attemptsMax: 20_001) { _, _ in .delivered }
+        let attempts = stage.pass(seconds: 10, attemptsMax: Int(count) + 1) { _, _ in .delivered }
         #expect(attempts.map(\.notice) == Array(1...count))
         stage.restart(Self.pager)
         for incident in 1...count { stage.decide(.resolved, [incident]) }
-        let ends = stage.pass(seconds: 10, attemptsMax: 20_001) { _, _ in .delivered }
+        let ends = stage.pass(seconds: 10, attemptsMax: Int(count) + 1) { _, _ in .delivered }
         #expect(ends.map(\.notice) == Array(count + 1...2 * count))
         #expect(stage.rows.values.allSatisfy { $0.state == .over })
     }

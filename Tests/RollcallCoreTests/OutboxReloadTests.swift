@@ -211,7 +211,7 @@ import Testing
 
     // MARK: - Whatever happens
 
-    @Test(arguments: 0..<60 as Range<UInt64>)
+    @Test(arguments: Effort.seeds(60 as UInt64))
     func `no attempt comes sooner than all that was said allows`(seed: UInt64) {
         var world = OutboxReloads(seed: seed)
         for _ in 0..<400 { world.step() }

@@ -23,13 +23,13 @@ import Testing
         return seen.count
     }
 
-    @Test(arguments: [ReceiverKind.pagerduty, .webhook])
+    @Test(.disabled(if: Effort.isSmall), arguments: [ReceiverKind.pagerduty, .webhook])
     func `one alert, whatever happens, in any order`(kind: ReceiverKind) {
         let worlds = explore(OutboxWorld(kind, alerts: 1, fires: 2, repeats: 1))
         #expect(worlds > 100)
     }
 
-    @Test(arguments: [ReceiverKind.pagerduty, .webhook])
+    @Test(.disabled(if: Effort.isSmall), arguments: [ReceiverKind.pagerduty, .webhook])
     func `two alerts, of which one message may tell, whatever happens`(kind: ReceiverKind) {
         let worlds = explore(OutboxWorld(kind, alerts: 2, fires: 1, repeats: 0))
         #expect(worlds > 1000)

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Random numbers that a seed tells: SplitMix64.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
@@ -11,4 +13,18 @@ struct Seeded: RandomNumberGenerator {
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)
     }
+}
+
+/// How much is tried: in `Tests/quick` a tenth of what CI tries.
+enum Effort {
+    static let isSmall = getenv("ROLLCALL_QUICK") != nil
+
+    /// Returns the seeds from 1 on, `count` of them.
+    static func seeds<Seed: BinaryInteger>(_ count: Seed) -> ClosedRange<Seed>
+    where Seed.Stride: SignedInteger {
+        1...(isSmall ? max(1, count / 10) : count)
+    }
+
+    /// Returns how many there are of something that costs by its number.
+    static func count(_ count: Int64) -> Int64 { isSmall ? count / 10 : count }
 }

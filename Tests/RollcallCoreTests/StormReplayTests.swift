@@ -54,7 +54,8 @@ import Testing
             })
     }
 
-    @Test(arguments: 1...12) func `D11: in the end everybody knows what holds, and nothing else`(
+    @Test(arguments: Effort.seeds(12))
+    func `D11: in the end everybody knows what holds, and nothing else`(
         seed: Int
     ) throws {
         var random = UInt64(seed)

@@ -1,4 +1,3 @@
-import Glibc
 import RollcallCore
 import Synchronization
 
@@ -14,6 +13,8 @@ final class ScrapeDesk: Sendable {
     private static let renewEvery = Duration.seconds(1)
     /// The time after the last scrape for which that goes on.
     private static let renewFor = Duration.seconds(120)
+    /// The time for which the thread sleeps while nobody scrapes.
+    private static let idleFor = Duration.seconds(3600)
 
     private struct Waiting: Sendable {
         var format: Exposition.Format
@@ -34,12 +35,25 @@ final class ScrapeDesk: Sendable {
         var lastRenewal = ContinuousClock.now
         var isRenewing = false
         var isClosed = false
+
+        /// The instant at which a scrape is late or the copies are to be renewed; far away while
+        /// nobody scrapes.
+        var nextWork: ContinuousClock.Instant {
+            let now = ContinuousClock.now
+            guard let lastScrape, now - lastScrape < renewFor else { return now + idleFor }
+            let late = waiting.values.filter { copies[$0.format] != nil }.map(\.until)
+            // One that the keeper does not answer ends by itself: nothing is to be done until then.
+            let renewal = isRenewing ? now + renewEvery : lastRenewal + renewEvery
+            return min(late.min() ?? renewal, renewal)
+        }
     }
 
     private let keeper: Keeper
     private let edge: EdgeFigures
     private let listener: @Sendable () -> HTTPFigures
     private let state = Mutex(State())
+    /// Puts an end to the thread's sleep: there is a scrape, or it is to end.
+    private let wakes = Mailbox<Void>()
 
     /// A desk that asks `keeper`, and `listener` for what it counted; its thread runs until `close`.
     init(
@@ -48,18 +62,15 @@ final class ScrapeDesk: Sendable {
         self.keeper = keeper
         self.edge = edge
         self.listener = listener
-        var thread = pthread_t()
-        let box = Unmanaged.passRetained(self).toOpaque()
-        if pthread_create(&thread, nil, runScrapeDesk, box) == 0 {
-            pthread_detach(thread)
-        } else {
-            // Without the thread scrapes wait for the keeper, as all other questions do.
-            Unmanaged<ScrapeDesk>.fromOpaque(box).release()
-        }
+        // Without the thread scrapes wait for the keeper, as all other questions do.
+        _ = DetachedThread.start { [self] in run() }
     }
 
     /// Ends the thread.
-    func close() { state.withLock { $0.isClosed = true } }
+    func close() {
+        state.withLock { $0.isClosed = true }
+        wakes.put(())
+    }
 
     /// Answers a scrape once, from the keeper or from the copy.
     func scrape(_ format: Exposition.Format, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
@@ -71,6 +82,7 @@ final class ScrapeDesk: Sendable {
                 format: format, until: now + Self.patience, answer: answer)
             return state.nextID
         }
+        wakes.put(())
         keeper.ask { [self] view in
             let page = render(view, format)
             let waiting = state.withLock { state in
@@ -97,11 +109,9 @@ final class ScrapeDesk: Sendable {
 
     // MARK: - The thread
 
-    fileprivate func run() {
-        while true {
-            let isWaiting = state.withLock { $0.isClosed ? nil : !$0.waiting.isEmpty }
-            guard let isWaiting else { return }
-            usleep(isWaiting ? 20_000 : 100_000)
+    private func run() {
+        while let next = state.withLock({ $0.isClosed ? nil : $0.nextWork }) {
+            _ = wakes.takeAll(waiting: max(0, Int64((next - .now) / .milliseconds(1)) + 1))
             let now = ContinuousClock.now
             for (answer, page, format) in overdue(now) { answer(Self.response(page, format)) }
             renew(now)
@@ -143,11 +153,4 @@ final class ScrapeDesk: Sendable {
             }
         }
     }
-}
-
-/// The desk's thread. Not a closure: one written inside a type could be isolated to an actor.
-private func runScrapeDesk(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let box else { return nil }
-    Unmanaged<ScrapeDesk>.fromOpaque(box).takeRetainedValue().run()
-    return nil
 }
