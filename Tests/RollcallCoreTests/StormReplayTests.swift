@@ -54,6 +54,32 @@ import Testing
             })
     }
 
+    @Test(arguments: [false, true])
+    func `J4, D3, D11: a storm of another version that nobody took is given to the fallback`(
+        isTaken: Bool
+    ) throws {
+        var pager = Self.pager
+        pager.fallback = Array("duty".utf8)
+        let duty = Receiver.named("duty", .pagerduty, [LabelMatcher(name: [], values: [])])
+        var stage = try StormStage([pager, duty])
+        stage.answers["pager"] = .waits
+        let ledger = stage.engine.alertLedger
+        try stage.report(1...6, at: 0)
+        stage.pass(to: 100)
+        var engine = stage.engine
+        let storm = try #require(engine.desk.storms.storms.first)
+        #expect(storm.trigger != 0)
+        engine.take(ledger, stored: stage.stored, taken: isTaken ? [storm.trigger] : [])
+        #expect(engine.desk.storms.storms.first?.trigger == (isTaken ? 0 : storm.trigger))
+        #expect(engine.brokenInvariants() == [])
+        engine.advance(to: engine.watch.now + pager.fallbackAfter)
+        let given = engine.takeDecisions().contains { entry in
+            guard case .notice(_, let notice) = entry.decision else { return false }
+            return notice.receiver == duty.name
+        }
+        #expect(given != isTaken)
+    }
+
     @Test(arguments: Effort.seeds(12))
     func `D11: in the end everybody knows what holds, and nothing else`(
         seed: Int

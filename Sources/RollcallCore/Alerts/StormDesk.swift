@@ -254,8 +254,18 @@ package struct StormDesk: Equatable, Sendable {
             _ = begin(episode, lane, now: now, wall: member.startsAt)
         }
         guard let place = place(episode) else { return }
+        if notice.kind == .fired || storms[place].trigger != 0 {
+            storms[place].trigger = notice.number
+        }
         storms[place].toldAt = now
         storms[place].toldCount = max(1, notice.storm?.count ?? 0)
+    }
+
+    /// A stored notice was taken; of one that is no storm's first there is nothing to know.
+    mutating func take(_ notice: Int64) {
+        for place in storms.indices where storms[place].trigger == notice {
+            storms[place].trigger = 0
+        }
     }
 
     /// A stored storm has a member. It may be known before its first message is.

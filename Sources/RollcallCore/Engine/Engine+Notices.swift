@@ -297,7 +297,7 @@ extension Engine {
 
     /// Nobody is known to have taken the first message of a storm: it is the trigger of every member that
     /// has it (D3, D11).
-    private mutating func noteTrigger(of key: AlertKey, in storm: Int64) {
+    mutating func noteTrigger(of key: AlertKey, in storm: Int64) {
         guard let storm = desk.storms.storms.first(where: { $0.episode == storm }),
             storm.trigger != 0
         else { return }
@@ -305,7 +305,7 @@ extension Engine {
     }
 
     /// The same of all that are in it when it begins.
-    private mutating func noteTriggers(of storm: Int64) {
+    mutating func noteTriggers(of storm: Int64) {
         guard let storm = desk.storms.storms.first(where: { $0.episode == storm }),
             storm.trigger != 0
         else { return }

@@ -38,6 +38,7 @@ extension Engine {
                 if notice.storm != nil, let member = notice.members.first {
                     desk.note(storedNotice: 0, incident: member.incident)
                     desk.storms.put(notice, member, now: watch.now)
+                    noteTriggers(of: member.incident)
                     continue
                 }
                 guard notice.kind != .resolved else { continue }
@@ -54,10 +55,14 @@ extension Engine {
                 }
                 desk.storms.put(mute, storm, now: watch.now, wall: watch.wallNow)
                 alerts.tell(mute.receiver, of: key, at: watch.now, storm: storm)
+                noteTrigger(of: key, in: storm)
             default: break
             }
         }
-        for notice in taken.sorted() { alerts.take(notice, policy.receivers, now: watch.now) }
+        for notice in taken.sorted() {
+            alerts.take(notice, policy.receivers, now: watch.now)
+            desk.storms.take(notice)
+        }
         restoreStorms()
         alerts.armAgain(policy.alerts)
         alerts.isAllDirty = true
