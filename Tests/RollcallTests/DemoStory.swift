@@ -40,10 +40,7 @@ struct DemoStory {
         now = now + Self.tick
         var signs: [DemoSign] = []
         try tell("heartbeat", ["every_seconds": 5], &signs)
-        let facts = cast.takeFacts()
-        if !facts.isEmpty { try tell("responder", .list(facts), &signs) }
-        let batches = cast.batches(at: now)
-        if !batches.isEmpty { try tell("batch", .list(batches), &signs) }
+        for (kind, item) in cast.told(at: now) { try tell("\(kind)", item, &signs) }
         if statuses.count == cast.everybody.count, statuses.values.allSatisfy({ $0 == "ONLINE" }) {
             signs.append(.everybodyOnline)
         }
@@ -110,5 +107,49 @@ struct DemoStory {
             ]
         default: return []
         }
+    }
+}
+
+extension DemoCast {
+    /// What the backend sends by now, each item with its kind: read from what is written of it.
+    mutating func told(at now: Timestamp) -> [(kind: String, item: JSONTree)] {
+        var writer = writer
+        return reports(at: now).map { report in
+            let line = FleetLine(report, .direct)
+            return ("\(line.kind)", writer.item(line))
+        }
+    }
+
+    mutating func batches(at now: Timestamp) -> [JSONTree] {
+        told(at: now).filter { $0.kind == "batch" }.map(\.item)
+    }
+}
+
+extension DemoPhone {
+    static let waitingMax = FleetHandset.queueMax
+
+    init(id: String, region: String, platform: String, battery: Double, due: Timestamp) {
+        let person = FleetPerson(
+            number: 0, id: id, region: 0, platform: FleetPlatform(rawValue: platform) ?? .ios,
+            app: .current)
+        self.init(person, battery: battery, due: due)
+    }
+
+    mutating func batch(at now: Timestamp) -> JSONTree? {
+        var writer = FleetWriter([person], regions: ["north"])
+        return report(at: now).map { batch in
+            writer.item(
+                FleetLine(FleetReport(at: 0, person: 0, content: .batch(batch)), .direct))
+        }
+    }
+}
+
+extension FleetWriter {
+    /// The only item of `line`, as it is read. A batch that names no updates has none (I9).
+    fileprivate mutating func item(_ line: FleetLine) -> JSONTree {
+        var text: [UInt8] = []
+        appendBody(line, to: &text)
+        let item = (try? JSONTree(reading: text)) ?? .null
+        return item["updates"] == nil ? item.with(["updates": []]) : item
     }
 }

@@ -85,8 +85,7 @@ package struct Demo {
         let director = DemoDirector(
             stage.address, stage.backend, stage.receivers, names: names, style: style,
             endsAfterScript: options.endsAfterScript)
-        guard stage.backend.start({ () throws(HTTPCallError) in try HTTPCaller() }),
-            director.start()
+        guard stage.backend.start(), director.start()
         else {
             stage.stop()
             throw Fault(exitCode: 1, description: "the system has no thread left")
@@ -101,7 +100,7 @@ package struct Demo {
         let outcome = director.outcome
         tell(
             DemoGreeting.farewell(
-                outcome, stage.backend.figures, names, storagePath: options.storagePath))
+                outcome, stage.backend.tally, names, storagePath: options.storagePath))
         return options.endsAfterScript && !outcome.isGood ? 1 : 0
     }
 
@@ -162,7 +161,7 @@ private struct DemoStage {
             receivers.stop()
             throw Demo.Fault(exitCode: 64, description: "\(error)")
         }
-        backend = DemoBackend(DemoCast(at: ClockReading.now().wall), to: url)
+        backend = DemoBackend(DemoCast(at: ClockReading.now().wall), to: address)
     }
 
     /// Ends it all, in the order in which nothing is lost.

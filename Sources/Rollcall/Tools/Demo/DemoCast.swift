@@ -15,30 +15,31 @@ enum DemoAct: Equatable, Sendable {
 }
 
 /// The forty people of the demo with their phones, and the truth about each.
-struct DemoCast: Equatable, Sendable {
+struct DemoCast: Sendable {
     /// Regions with so many people each.
     static let regions = [("north", 14), ("south", 12), ("east", 8), ("harbour", 6)]
 
     private var phones: [DemoPhone] = []
     private var places: [String: Int] = [:]
-    /// The facts that the backend has to tell, beside batches.
-    private var facts: [JSONTree] = []
+    /// The changes of duty that the backend has to tell, beside batches.
+    private var shifts: [(person: Int32, duty: DutyState)] = []
     private var offDuty: Set<String> = []
 
     /// Everybody comes on duty at `now`.
     init(at now: Timestamp) {
-        for (region, count) in Self.regions {
+        for (region, (name, count)) in Self.regions.enumerated() {
             for _ in 0..<count {
                 let number = phones.count + 1
                 // They do not report in step. Those of the harbour do: they fall silent together,
                 // and what is told of them is easier to follow.
-                let phase = region == "harbour" ? 7 : number * 3 % 8
-                let id = number < 10 ? "r-0\(number)" : "r-\(number)"
-                places[id] = phones.count
+                let phase = name == "harbour" ? 7 : number * 3 % 8
+                let person = FleetPerson(
+                    number: phones.count, id: number < 10 ? "r-0\(number)" : "r-\(number)",
+                    region: region, platform: number % 5 < 3 ? .ios : .android, app: .current)
+                places[person.id] = phones.count
                 phones.append(
                     DemoPhone(
-                        id: id, region: region, platform: number % 5 < 3 ? "ios" : "android",
-                        battery: 0.4 + Double(number * 7 % 55) / 100,
+                        person, battery: 0.4 + Double(number * 7 % 55) / 100,
                         due: now + Milliseconds(Int64(phase) * 250)))
             }
         }
@@ -46,11 +47,18 @@ struct DemoCast: Equatable, Sendable {
 
     /// The ids of a region's people.
     func people(of region: String) -> [String] {
-        phones.filter { $0.region == region }.map(\.id)
+        everybody.filter { $0.region == region }.map(\.id)
     }
 
     /// Everybody, region by region.
-    var everybody: [(id: String, region: String)] { phones.map { ($0.id, $0.region) } }
+    var everybody: [(id: String, region: String)] {
+        phones.map { ($0.person.id, Self.regions[$0.person.region].0) }
+    }
+
+    /// A writer of what they report.
+    var writer: FleetWriter {
+        FleetWriter(phones.map(\.person), regions: Self.regions.map(\.0))
+    }
 
     /// True if the script has this phone silent, or its person off duty.
     func isMeantToBeSilent(_ id: String) -> Bool {
@@ -76,10 +84,9 @@ struct DemoCast: Equatable, Sendable {
         case .say(let id, let trait): change(id) { $0.say(trait) }
         case .duty(let id, let isOn):
             if isOn { offDuty.remove(id) } else { offDuty.insert(id) }
-            facts.append([
-                "responder_id": .text(id), "duty_state": isOn ? "ON_DUTY" : "OFF_DUTY",
-            ])
-            change(id) { $0.become(isOn ? .reporting : .stopped, at: now) }
+            guard let place = places[id] else { return }
+            shifts.append((Int32(place), isOn ? .onDuty : .offDuty))
+            phones[place].become(isOn ? .reporting : .stopped, at: now)
         }
     }
 
@@ -87,18 +94,16 @@ struct DemoCast: Equatable, Sendable {
         if let place = places[id] { body(&phones[place]) }
     }
 
-    /// Returns what the backend has received from phones by now, and not forwarded yet.
-    mutating func batches(at now: Timestamp) -> [JSONTree] {
-        var batches: [JSONTree] = []
+    /// Returns what the backend knows of people, or has received from phones, by now, and did not
+    /// forward yet: people first, since a batch of somebody who is back on duty is no news then.
+    mutating func reports(at now: Timestamp) -> [FleetReport] {
+        let at = now.milliseconds
+        var reports = shifts.map { FleetReport(at: at, person: $0, content: .duty($1)) }
+        shifts = []
         for place in phones.indices {
-            if let batch = phones[place].batch(at: now) { batches.append(batch) }
+            guard let batch = phones[place].report(at: now) else { continue }
+            reports.append(FleetReport(at: at, person: Int32(place), content: .batch(batch)))
         }
-        return batches
-    }
-
-    /// Returns what the backend knows of people, and has not told yet.
-    mutating func takeFacts() -> [JSONTree] {
-        defer { facts = [] }
-        return facts
+        return reports
     }
 }

@@ -108,7 +108,7 @@ final class DemoDirector: Sendable {
         } catch {
             if goesOn { complain("\(error)", &news, &story) }
         }
-        if let trouble = backend.figures.trouble { complain(trouble, &news, &story) }
+        if let trouble = backend.trouble { complain(trouble, &news, &story) }
         for message in messages { news = news + DemoNarrator.follow(message) }
         let now = ClockReading.now().elapsed
         let span = Milliseconds(now - story.last)

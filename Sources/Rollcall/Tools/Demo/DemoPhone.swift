@@ -1,14 +1,13 @@
 import RollcallCore
 
-/// A phone of the demo, and the backend's view of it: what it collects, what gets through.
+/// A phone of the demo, and the backend's view of it: one as those of a fleet, but what befalls it is
+/// the script's, which nobody can tell beforehand.
 ///
 /// Its clock is right, and it lies still or moves as little as possible: what is shown is silence,
 /// not movement. It has no coordinates at all.
-struct DemoPhone: Equatable, Sendable {
+struct DemoPhone: Sendable {
     /// The interval at which it reports; `liveness.on_duty.expected` of `DemoSettings`.
     static let every = Milliseconds.seconds(2)
-    /// Locations that wait on it at most; beyond it the oldest go.
-    static let waitingMax = 1000
 
     /// The condition that it is in. Who looks at Rollcall must find it out from outside.
     enum Condition: Equatable, Sendable {
@@ -34,31 +33,17 @@ struct DemoPhone: Equatable, Sendable {
         case battery(Double)
     }
 
-    /// A location that waits to be sent: all of it that Rollcall keeps.
-    private struct Update: Equatable, Sendable {
-        let sequence: Int64
-        let capturedAt: Timestamp
-    }
-
-    let id: String
-    let region: String
-    let platform: String
+    let person: FleetPerson
     private(set) var condition = Condition.reporting
-    private var permission = "granted"
-    private var hasServices = true
-    private var power = "normal"
-    private var appState = "background"
+    private var handset = FleetHandset()
+    private var isInForeground = false
     private var battery: Double
-    private var sequence: Int64 = 0
-    private var waiting: [Update] = []
     /// The instant at which it reports next.
     private var due: Timestamp
 
-    /// A phone that reports for the first time at `due`.
-    init(id: String, region: String, platform: String, battery: Double, due: Timestamp) {
-        self.id = id
-        self.region = region
-        self.platform = platform
+    /// The phone of `person`, which reports for the first time at `due`.
+    init(_ person: FleetPerson, battery: Double, due: Timestamp) {
+        self.person = person
         self.battery = battery
         self.due = due
     }
@@ -72,55 +57,39 @@ struct DemoPhone: Equatable, Sendable {
     /// From now on it says this about itself.
     mutating func say(_ trait: Trait) {
         switch trait {
-        case .permission(let word): permission = word
-        case .services(let areOn): hasServices = areOn
-        case .power(let word): power = word
-        case .appState(let word): appState = word
+        case .permission(let word): handset.isDenied = word == "denied"
+        case .services(let areOn): handset.areServicesOff = !areOn
+        case .power(let word): handset.savesPower = word == "low_power"
+        case .appState(let word): isInForeground = word == "foreground"
         case .battery(let level): battery = level
         }
     }
 
     /// The batch that its backend has received from it by now; nil if there is none.
-    mutating func batch(at now: Timestamp) -> JSONTree? {
+    mutating func report(at now: Timestamp) -> FleetBatch? {
         guard due <= now else { return nil }
         // After a stall it does not make up for what it missed.
         due = due + Self.every > now ? due + Self.every : now + Self.every
         guard condition != .stopped else { return nil }
         collect(at: now)
         guard condition != .cut else { return nil }
-        let sent = condition == .fading ? min(1, waiting.count) : waiting.count
-        let updates = waiting.prefix(sent)
-        waiting.removeFirst(sent)
+        let updates = Array(handset.queue.prefix(condition == .fading ? 1 : .max))
+        handset.queue.removeFirst(updates.count)
         if condition == .leaving { condition = .stopped }
         battery = max(0.01, battery - 0.0002)
-        return [
-            "responder_id": .text(id), "received_at": .text(RFC3339.string(now)),
-            "duty_state": "ON_DUTY", "region": .text(region), "platform": .text(platform),
-            "app_version": "4.1.0", "battery_level": .number((battery * 100).rounded() / 100),
-            "telemetry": [
-                "permission_status": .text(permission), "location_services": .boolean(hasServices),
-                "power_mode": .text(power), "app_state": .text(appState),
-                "network_type": "cellular", "queue_depth": .integer(Int64(waiting.count)),
-            ],
-            "updates": .list(
-                updates.map {
-                    [
-                        "sequence": .integer($0.sequence),
-                        "captured_at": .text(RFC3339.string($0.capturedAt)),
-                    ]
-                }),
-        ]
+        var batch = handset.batch(updates, receivedAt: now.milliseconds)
+        batch.duty = .onDuty
+        batch.battery = Int8((battery * 100).rounded())
+        batch.telemetry = handset.telemetry(
+            isInForeground: isInForeground, queueDepth: handset.queue.count)
+        return batch
     }
 
     /// Takes locations, as far as the phone lets the app.
     private mutating func collect(at now: Timestamp) {
-        guard permission == "granted", hasServices else { return }
+        guard !handset.isDenied, !handset.areServicesOff else { return }
         // Who moves out of a good network moves.
         let ages: [Int64] = condition == .fading ? [1500, 900, 300] : [300]
-        for age in ages {
-            sequence += 1
-            waiting.append(Update(sequence: sequence, capturedAt: now - Milliseconds(age)))
-        }
-        waiting.removeFirst(max(0, waiting.count - Self.waitingMax))
+        for age in ages { handset.collect(now.milliseconds - age) }
     }
 }

@@ -8,10 +8,41 @@ struct FleetPost: Sendable {
     static let itemsMax = 2000
 
     var path: String
-    var kind: StaticString
-    var body: [UInt8]
-    var items: Int
-    var isNDJSON: Bool
+    var body: [UInt8] = []
+    var items = 0
+    var isNDJSON = false
+}
+
+/// The lines that go one way at once: what belongs together is one request.
+struct FleetParcel {
+    private let lane: FleetLane
+    private var open: FleetPost?
+
+    /// A parcel for `lane`.
+    init(_ lane: FleetLane) { self.lane = lane }
+
+    /// Adds a line; what it does not belong to leaves before.
+    mutating func add(_ line: FleetLine, _ writer: inout FleetWriter) {
+        let isNDJSON = line.itemKind != nil
+        if open?.path != line.path || open?.items ?? 0 >= FleetPost.itemsMax || !isNDJSON {
+            send()
+        }
+        var post = open ?? FleetPost(path: line.path, isNDJSON: isNDJSON)
+        open = nil
+        if isNDJSON {
+            writer.appendItems(line, to: &post.body)
+        } else {
+            writer.appendBody(line, to: &post.body)
+        }
+        post.items += line.items.count
+        open = post
+    }
+
+    /// Hands over what is left.
+    mutating func send() {
+        if let post = open { lane.put(post) }
+        open = nil
+    }
 }
 
 /// The counts of what was posted.
@@ -47,8 +78,9 @@ package struct FleetTally: Sendable, Equatable {
 final class FleetLane: Sendable {
     /// Items that wait at most: beyond it the fleet's time stands still.
     static let waitingMax = 50_000
-    /// Between two tries of a request, at least and at most.
-    private static let pauses = (first: Int64(200), last: Int64(5000))
+    /// Milliseconds between two tries of a request: at first, at most, and at most where the server
+    /// says how long.
+    static let pausesStandard = (first: Int64(200), last: Int64(5000), asked: Int64(30_000))
 
     /// The state of a lane.
     struct State: Sendable {
@@ -63,14 +95,19 @@ final class FleetLane: Sendable {
 
     private let address: ServerAddress
     private let target: String
+    private let pauses: (first: Int64, last: Int64, asked: Int64)
     private let mailbox = Mailbox<FleetPost?>()
     private let shared = Mutex(State())
     /// True once nothing is worth waiting for.
     private let isCut = Atomic(false)
 
     /// A lane to the server at `address` for the backend that is called so.
-    init(_ address: ServerAddress, source: String?) {
+    init(
+        _ address: ServerAddress, source: String?,
+        pauses: (first: Int64, last: Int64, asked: Int64) = pausesStandard
+    ) {
         self.address = address
+        self.pauses = pauses
         target = source.map { "?source=\(ServerQuestions.escaped($0))" } ?? ""
     }
 
@@ -119,7 +156,7 @@ final class FleetLane: Sendable {
             let text = String(decoding: token.bytes, as: UTF8.self)
             call.headers.append(("Authorization", "Bearer \(text)"))
         }
-        var pause = Self.pauses.first
+        var pause = pauses.first
         while !isCut.load(ordering: .relaxed), state.fault == nil {
             var wait = Milliseconds(pause)
             do throws(HTTPCallError) {
@@ -132,7 +169,7 @@ final class FleetLane: Sendable {
                 }
             }
             sleep(wait)
-            pause = min(pause * 2, Self.pauses.last)
+            pause = min(pause * 2, pauses.last)
         }
         shared.withLock {
             $0.waiting -= post.items
@@ -164,10 +201,10 @@ final class FleetLane: Sendable {
                 if post.path == "/v1/batches" { state.tally.batches += post.items }
             }
             return true
-        case 429, 500...599:
+        case 408, 429, 500...599:
             let now = ClockReading.now().wall
             if let span = answer.retryAfter.flatMap({ RetryAfter.span($0, now: now) }) {
-                wait = min(span, .seconds(30))
+                wait = min(span, Milliseconds(pauses.asked))
             }
             shared.withLock {
                 $0.trouble = "the server answers \(answer.status)"

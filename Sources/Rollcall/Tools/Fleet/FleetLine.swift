@@ -34,6 +34,16 @@ package struct FleetLine: Sendable {
         }
     }
 
+    /// The route that takes it.
+    var path: String {
+        switch itemKind {
+        case .batch: "/v1/batches"
+        case .transition: "/v1/transitions"
+        case .responder, .rosterEntry, .nobody: "/v1/responders"
+        case nil: "/v1/heartbeat"
+        }
+    }
+
     /// The number of batches that it holds.
     package var batchCount: Int { itemKind == .batch ? items.count : 0 }
 }
@@ -67,24 +77,31 @@ package struct FleetClock: Sendable {
     }
 }
 
-/// Makes text of what a fleet tells. Dates are remembered: most are of today.
+/// Makes text of what a fleet tells: the one place where a batch of a simulated phone is written.
+/// Dates are remembered: most are of today.
 package struct FleetWriter: Sendable {
     private let clock: FleetClock
     private let people: [[UInt8]]
     private let facts: [[UInt8]]
     private let installs: [[UInt8]]
+    private let versions: [[UInt8]]
     private var date: (day: Int64, text: [UInt8]) = (-1, [])
 
     /// A writer of what `stream` tells, with the times of `clock`.
     package init(_ stream: FleetStream, clock: FleetClock = .own) {
+        self.init(
+            (0..<stream.settings.responders).map { stream.person($0) },
+            regions: stream.plan.regions, clock: clock)
+    }
+
+    /// A writer of what is told of `all`, who work in `regions`.
+    init(_ all: [FleetPerson], regions: [String], clock: FleetClock = .own) {
         self.clock = clock
-        let all = (0..<stream.settings.responders).map { stream.person($0) }
         people = all.map { person in
             Array(
                 "\"responder_id\":\"\(person.id)\",\"platform\":\"\(person.platform.rawValue)\""
                     .utf8)
         }
-        let regions = stream.plan.regions
         facts = all.map { person in
             var text = ",\"region\":\"\(regions[person.region])\""
             if let circle = person.circle { text += ",\"circles\":[\"c-\(circle + 1)\"]" }
@@ -102,30 +119,27 @@ package struct FleetWriter: Sendable {
         }
     }
 
-    private let versions: [[UInt8]]
-
     /// Appends `line` as a line of a replay, with its line feed.
     package mutating func append(_ line: FleetLine, to output: inout [UInt8]) {
-        append("{\"at\":", to: &output)
-        appendTime(line.at.milliseconds, to: &output)
-        append(",\"kind\":\"", to: &output)
-        append(line.kind, to: &output)
-        if let name = line.backend.name {
-            append("\",\"source\":\"", to: &output)
-            append(name, to: &output)
-        }
-        append("\",\"body\":", to: &output)
+        appendHead(line.kind, line.at, to: &output)
+        if let name = line.backend.name { word("source", name, to: &output) }
+        key("body", to: &output)
         appendBody(line, to: &output)
-        append("}\n", to: &output)
+        JSONWriter.raw("}\n", to: &output)
     }
 
     /// Appends a line without a body: `start`, `end`.
     package mutating func append(kind: StaticString, at: Timestamp, to output: inout [UInt8]) {
-        append("{\"at\":", to: &output)
-        appendTime(at.milliseconds, to: &output)
-        append(",\"kind\":\"", to: &output)
-        append(kind, to: &output)
-        append("\"}\n", to: &output)
+        appendHead(kind, at, to: &output)
+        JSONWriter.raw("}\n", to: &output)
+    }
+
+    private mutating func appendHead(
+        _ kind: StaticString, _ at: Timestamp, to output: inout [UInt8]
+    ) {
+        JSONWriter.raw("{", to: &output)
+        time("at", at.milliseconds, to: &output)
+        word("kind", kind, to: &output)
     }
 
     /// Appends the body of `line` as a backend would send it.
@@ -133,139 +147,118 @@ package struct FleetWriter: Sendable {
         if line.items.count == 1, let only = line.items.first {
             return append(only, to: &output)
         }
-        append("[", to: &output)
+        JSONWriter.raw("[", to: &output)
         for (place, item) in line.items.enumerated() {
-            if place > 0 { append(",", to: &output) }
+            if place > 0 { JSONWriter.raw(",", to: &output) }
             append(item, to: &output)
         }
-        append("]", to: &output)
+        JSONWriter.raw("]", to: &output)
     }
 
     /// Appends each item of `line` as a line of NDJSON.
     package mutating func appendItems(_ line: FleetLine, to output: inout [UInt8]) {
         for item in line.items {
             append(item, to: &output)
-            append("\n", to: &output)
+            JSONWriter.raw("\n", to: &output)
         }
     }
 
     private mutating func append(_ report: FleetReport, to output: inout [UInt8]) {
         let number = Int(report.person)
+        JSONWriter.raw("{", to: &output)
+        if case .heartbeat = report.content {} else { output += people[number] }
         switch report.content {
         case .batch(let batch): append(batch, number, to: &output)
         case .duty(let duty):
-            append("{", to: &output)
-            output += people[number]
-            output += facts[number]
-            append(",\"duty_state\":\"", to: &output)
-            switch duty {
-            case .onMission: append("ON_MISSION", to: &output)
-            case .offDuty: append("OFF_DUTY", to: &output)
-            default: append("ON_DUTY", to: &output)
-            }
-            append("\",\"at\":", to: &output)
-            appendTime(report.at, to: &output)
+            append(duty, number, to: &output)
+            time("at", report.at, to: &output)
         case .paused(let until):
-            append("{", to: &output)
-            output += people[number]
-            append(",\"sharing\":\"paused\",\"paused_until\":", to: &output)
-            appendTime(until, to: &output)
-        case .resumed:
-            append("{", to: &output)
-            output += people[number]
-            append(",\"sharing\":\"active\"", to: &output)
+            word("sharing", "paused", to: &output)
+            time("paused_until", until, to: &output)
+        case .resumed: word("sharing", "active", to: &output)
         case .transition(let from, let to, let at):
-            append("{", to: &output)
-            output += people[number]
-            append(",\"from\":\"", to: &output)
-            append(Self.word(from), to: &output)
-            append("\",\"to\":\"", to: &output)
-            append(Self.word(to), to: &output)
-            append("\",\"at\":", to: &output)
-            appendTime(at, to: &output)
+            word("from", from.word, to: &output)
+            word("to", to.word, to: &output)
+            time("at", at, to: &output)
         case .heartbeat:
-            append("{\"every_seconds\":", to: &output)
             // A beat is promised in whole seconds.
-            append(max(1, FleetBackend.beatEvery / clock.speed / 1000), to: &output)
+            integer(
+                "every_seconds", max(1, FleetBackend.beatEvery / clock.speed / 1000), to: &output)
         }
-        append("}", to: &output)
+        JSONWriter.raw("}", to: &output)
+    }
+
+    private func append(_ duty: DutyState, _ number: Int, to output: inout [UInt8]) {
+        output += facts[number]
+        word("duty_state", duty.word, to: &output)
     }
 
     private mutating func append(_ batch: FleetBatch, _ number: Int, to output: inout [UInt8]) {
-        append("{", to: &output)
-        output += people[number]
-        if let received = batch.receivedAt {
-            append(",\"received_at\":", to: &output)
-            appendTime(received, to: &output)
-        }
+        if let duty = batch.duty { append(duty, number, to: &output) }
+        if let received = batch.receivedAt { time("received_at", received, to: &output) }
         if !installs[number].isEmpty {
             output += installs[number]
-            append(Int64(batch.install), to: &output)
-            append("\"", to: &output)
+            JSONWriter.integer(Int64(batch.install), to: &output)
+            JSONWriter.raw("\"", to: &output)
         }
         if batch.tellsVersions { output += versions[number] }
         if let battery = batch.battery {
-            append(",\"battery_level\":", to: &output)
-            append(battery >= 100 ? "1" : battery < 10 ? "0.0" : "0.", to: &output)
-            if battery < 100 { append(Int64(battery), to: &output) }
+            key("battery_level", to: &output)
+            JSONWriter.raw(battery >= 100 ? "1" : battery < 10 ? "0.0" : "0.", to: &output)
+            if battery < 100 { JSONWriter.integer(Int64(battery), to: &output) }
         }
         if let telemetry = batch.telemetry { append(telemetry, to: &output) }
         guard !batch.updates.isEmpty else { return }
-        append(",\"updates\":[", to: &output)
+        key("updates", to: &output)
+        JSONWriter.raw("[", to: &output)
         for (place, update) in batch.updates.enumerated() {
-            append(place > 0 ? ",{\"sequence\":" : "{\"sequence\":", to: &output)
-            append(update.sequence, to: &output)
-            append(",\"captured_at\":", to: &output)
-            appendTime(update.capturedAt, to: &output)
-            append(update.isCached ? ",\"fix\":\"cached\"}" : "}", to: &output)
+            JSONWriter.raw(place > 0 ? ",{" : "{", to: &output)
+            integer("sequence", update.sequence, to: &output)
+            time("captured_at", update.capturedAt, to: &output)
+            if update.isCached { word("fix", "cached", to: &output) }
+            JSONWriter.raw("}", to: &output)
         }
-        append("]", to: &output)
+        JSONWriter.raw("]", to: &output)
     }
 
     private func append(_ telemetry: FleetTelemetry, to output: inout [UInt8]) {
-        append(",\"telemetry\":{\"permission_status\":\"", to: &output)
-        append(telemetry.isDenied ? "denied" : "granted", to: &output)
-        append("\",\"location_services\":", to: &output)
-        append(telemetry.areServicesOff ? "false" : "true", to: &output)
-        append(",\"power_mode\":\"", to: &output)
-        append(telemetry.savesPower ? "low_power\"" : "normal\"", to: &output)
+        key("telemetry", to: &output)
+        JSONWriter.raw("{", to: &output)
+        word("permission_status", telemetry.isDenied ? "denied" : "granted", to: &output)
+        key("location_services", to: &output)
+        JSONWriter.raw(telemetry.areServicesOff ? "false" : "true", to: &output)
+        word("power_mode", telemetry.savesPower ? "low_power" : "normal", to: &output)
         if let more = telemetry.more {
-            append(",\"app_state\":\"", to: &output)
-            append(more.isInForeground ? "foreground" : "background", to: &output)
-            append("\",\"queue_depth\":", to: &output)
-            append(Int64(more.queueDepth), to: &output)
-            append(",\"network_type\":\"", to: &output)
-            switch more.network {
-            case .cellular: append("cellular\"", to: &output)
-            case .wifi: append("wifi\"", to: &output)
-            case .none: append("none\"", to: &output)
-            }
+            word("app_state", more.isInForeground ? "foreground" : "background", to: &output)
+            integer("queue_depth", Int64(more.queueDepth), to: &output)
+            key("network_type", to: &output)
+            JSONWriter.string(more.network.rawValue.utf8, to: &output)
         }
-        append("}", to: &output)
+        JSONWriter.raw("}", to: &output)
     }
 
-    // MARK: - Pieces
+    // MARK: - Members
 
-    private static func word(_ status: Status) -> StaticString {
-        switch status {
-        case .online: "ONLINE"
-        case .degraded: "DEGRADED"
-        case .offline: "OFFLINE"
-        case .unknown: "UNKNOWN"
-        }
+    private func key(_ name: StaticString, to output: inout [UInt8]) {
+        if output.last != UInt8(ascii: "{") { output.append(UInt8(ascii: ",")) }
+        JSONWriter.word(name, to: &output)
+        output.append(UInt8(ascii: ":"))
     }
 
-    private func append(_ text: StaticString, to output: inout [UInt8]) {
-        output.append(
-            contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    private func word(_ name: StaticString, _ word: StaticString, to output: inout [UInt8]) {
+        key(name, to: &output)
+        JSONWriter.word(word, to: &output)
     }
 
-    private func append(_ number: Int64, to output: inout [UInt8]) {
-        if number >= 10 { append(number / 10, to: &output) }
-        output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
+    private func integer(_ name: StaticString, _ value: Int64, to output: inout [UInt8]) {
+        key(name, to: &output)
+        JSONWriter.integer(value, to: &output)
     }
 
-    private mutating func appendTime(_ instant: Int64, to output: inout [UInt8]) {
+    private mutating func time(
+        _ name: StaticString, _ instant: Int64, to output: inout [UInt8]
+    ) {
+        key(name, to: &output)
         let milliseconds = clock.written(instant)
         let day = milliseconds / FleetPlan.day
         if day != date.day || date.text.isEmpty {
@@ -283,7 +276,7 @@ package struct FleetWriter: Sendable {
         output.append(UInt8(ascii: "."))
         output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 1000 / 100))
         appendPair(rest % 100, to: &output)
-        append("Z\"", to: &output)
+        JSONWriter.raw("Z\"", to: &output)
     }
 
     private func appendPair(_ number: Int64, to output: inout [UInt8]) {

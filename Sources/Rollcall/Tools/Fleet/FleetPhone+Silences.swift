@@ -14,7 +14,7 @@ extension FleetPhone {
         case .pausedTold: pauseSharing(episode)
         case .reinstall:
             beginSilence(episode)
-            reinstall()
+            handset.reinstall()
             comeBack(from: episode)
         case .neverStarted, .suspended, .stationary, .killedInBackground, .killedInForeground,
             .crash, .batteryDied:
@@ -53,7 +53,7 @@ extension FleetPhone {
             collect(now, isCached: episode.twist == .withoutFix)
             now += pause(now)
         }
-        if episode.twist == .reinstalled { reinstall() }
+        if episode.twist == .reinstalled { handset.reinstall() }
         if episode.endsByDuty { return endSilence(episode.end) }
         // Most phones notice the network at once, others wait for their next attempt: the back-off
         // of the queue goes up to 30 s.
@@ -61,19 +61,19 @@ extension FleetPhone {
         if dice.chance(300) {
             back = min(back + dice.number(1000...30_000), max(back, shift.upperBound - 1000))
         }
-        if episode.twist == .permissionLost { isDenied = true } else { collect(back) }
+        if episode.twist == .permissionLost { handset.isDenied = true } else { collect(back) }
         look(back, nil)
         flush(back)
-        isDenied = false
+        handset.isDenied = false
     }
 
     /// Nothing is taken; if the app can, it says so first.
     private mutating func mayNotLook(_ episode: FleetEpisode) {
         func revoke(_ isRevoked: Bool, _ phone: inout FleetPhone) {
             if episode.cause == .permissionRevoked {
-                phone.isDenied = isRevoked
+                phone.handset.isDenied = isRevoked
             } else {
-                phone.areServicesOff = isRevoked
+                phone.handset.areServicesOff = isRevoked
             }
         }
         revoke(true, &self)
@@ -105,7 +105,7 @@ extension FleetPhone {
             now += interval(now) * dice.number(25...90) / 10
             if now >= episode.end { break }
             look(now, nil)
-            savesPower = true
+            handset.savesPower = true
             collect(now)
             send(now)
             beginSilence(told)

@@ -3,9 +3,6 @@ import RollcallCore
 /// One phone and what Rollcall hears of it. It reports honestly, and only what a phone can know at
 /// that instant. It lives piece by piece: what is not told yet need not be remembered.
 struct FleetPhone: Sendable {
-    /// Updates that a phone keeps; then the oldest goes.
-    static let queueMax = 400
-
     let person: FleetPerson
     var dice: Dice
     /// The reports that it made and nobody took yet; nothing to come is earlier than `now`.
@@ -22,10 +19,7 @@ struct FleetPhone: Sendable {
     var shift: Range<Int64> = 0..<0
 
     // Its state
-    private var sequence: Int64 = 1
-    private var install: Int32 = 1
-    private var tellsVersions = true
-    var queue: [FleetUpdate] = []
+    var handset = FleetHandset()
     /// The app's state and until when.
     var face = (isUp: false, until: Int64.min)
     private var motion = (isMoving: false, until: Int64.min)
@@ -36,11 +30,6 @@ struct FleetPhone: Sendable {
     private var heardAt: Int64 = 0
     /// The silence that it is in, once it is in one.
     private var silence: (cause: FleetCause, isTold: Bool, from: Int64)?
-    // The telemetry that episodes change.
-    var isDenied = false
-    var areServicesOff = false
-    var savesPower = false
-    var network = FleetTelemetry.Network.cellular
 
     /// The phone of a person of `plan`.
     init(_ number: Int, of plan: FleetPlan) {
@@ -93,7 +82,7 @@ struct FleetPhone: Sendable {
             battery = (Double(dice.number(55...100)) / 100, shift.lowerBound)
             isCharging = false
         }
-        tellsVersions = true
+        handset.start()
         tell(.duty(.onDuty), shift.lowerBound)
         for mission in missions where shift.contains(mission.lowerBound) {
             tell(.duty(.onMission), mission.lowerBound)
@@ -164,13 +153,13 @@ struct FleetPhone: Sendable {
         if battery.level < 0.2, dice.chance(30) { isCharging = true }
         if battery.level > 0.9 { isCharging = false }
         battery.level = min(max(battery.level, 0.06), 1)
-        network = motion.isMoving || person.movesPerMille > 500 ? .cellular : .wifi
+        handset.network = motion.isMoving || person.movesPerMille > 500 ? .cellular : .wifi
         if let episode, episode.begin - now < 40 * FleetPlan.minute { foretell(episode, now) }
-        savesPower = person.alwaysSavesPower || battery.level < 0.2
+        handset.savesPower = person.alwaysSavesPower || battery.level < 0.2
         if let episode, episode.cause == .lowPower, episode.isTold,
             episode.begin - now < 4 * interval(now)
         {
-            savesPower = true
+            handset.savesPower = true
         }
     }
 
@@ -184,8 +173,8 @@ struct FleetPhone: Sendable {
             case .stationary, .doze, .throttled:
                 face = (false, episode.end + 1)
                 motion = (false, episode.end + 1)
-            case .captivePortal: network = .wifi
-            case .tunnel, .deadZone: network = .cellular
+            case .captivePortal: handset.network = .wifi
+            case .tunnel, .deadZone: handset.network = .cellular
             default: break
             }
         }
@@ -210,52 +199,44 @@ struct FleetPhone: Sendable {
             return send(now)
         }
         if episode.cause == .deadZone {
-            if isLast { network = .none }
+            if isLast { handset.network = .none }
             return send(now)
         }
         // Coverage fades over the last four reports: less is sent than is taken.
         guard episode.begin - now < 4 * interval(now) else { return send(now) }
         collect(now)
-        batch(now, [queue.removeFirst()])
+        batch(now, [handset.queue.removeFirst()])
     }
 
     /// Takes a location.
     mutating func collect(_ now: Int64, isCached: Bool = false) {
-        let captured = now + person.clockOffset - dice.number(0...2000)
-        queue.append(FleetUpdate(sequence: sequence, capturedAt: captured, isCached: isCached))
-        sequence += 1
-        if queue.count > Self.queueMax { queue.removeFirst() }
+        handset.collect(now + person.clockOffset - dice.number(0...2000), isCached: isCached)
     }
 
     /// Sends what waits.
     mutating func send(_ now: Int64) {
-        let updates = queue
-        queue = []
+        let updates = handset.queue
+        handset.queue = []
         batch(now, updates)
     }
 
     /// Empties a long queue: in pieces, seldom the newest first.
     mutating func flush(_ now: Int64) {
-        guard queue.count > 3, dice.chance(700) else { return send(now) }
+        let waiting = handset.queue
+        guard waiting.count > 3, dice.chance(700) else { return send(now) }
         let size = Int(dice.number(3...30))
-        var pieces = stride(from: 0, to: queue.count, by: size).map {
-            Array(queue[$0..<min($0 + size, queue.count)])
+        var pieces = stride(from: 0, to: waiting.count, by: size).map {
+            Array(waiting[$0..<min($0 + size, waiting.count)])
         }
         if dice.chance(300) { pieces.reverse() }
         var at = now
         for piece in pieces {
-            queue.removeAll { update in piece.contains { $0.sequence == update.sequence } }
+            handset.queue.removeAll { update in
+                piece.contains { $0.sequence == update.sequence }
+            }
             batch(at, piece)
             at += dice.number(1000...3000)
         }
-    }
-
-    /// The app is removed and installed anew.
-    mutating func reinstall() {
-        install += 1
-        sequence = 1
-        queue = []
-        tellsVersions = true
     }
 
     // MARK: - What reaches Rollcall
@@ -287,9 +268,7 @@ struct FleetPhone: Sendable {
     mutating func batch(_ now: Int64, _ updates: [FleetUpdate]) {
         let received = now + dice.number(50...900)
         endSilence(received)
-        var batch = FleetBatch(
-            receivedAt: received, install: install, tellsVersions: tellsVersions, updates: updates)
-        tellsVersions = false
+        var batch = handset.batch(updates, receivedAt: received)
         if person.app == .current {
             batch.battery = Int8(min(100, max(0, (battery.level * 100).rounded())))
         }
@@ -309,15 +288,12 @@ struct FleetPhone: Sendable {
     }
 
     private mutating func telemetry() -> FleetTelemetry {
-        var telemetry = FleetTelemetry(
-            isDenied: isDenied, areServicesOff: areServicesOff, savesPower: savesPower)
-        if person.app == .current {
-            // A healthy queue is now and then seen with an entry or two that came just now.
-            let passing = queue.isEmpty && dice.chance(120) ? Int(dice.number(1...3)) : queue.count
-            telemetry.more = FleetTelemetry.More(
-                isInForeground: face.isUp, queueDepth: UInt16(min(passing, Self.queueMax)),
-                network: network)
+        let waiting = handset.queue.count
+        guard person.app == .current else {
+            return handset.telemetry(isInForeground: nil, queueDepth: waiting)
         }
-        return telemetry
+        // A healthy queue is now and then seen with an entry or two that came just now.
+        let passing = waiting == 0 && dice.chance(120) ? Int(dice.number(1...3)) : waiting
+        return handset.telemetry(isInForeground: face.isUp, queueDepth: passing)
     }
 }

@@ -39,15 +39,15 @@ package struct FleetPerson: Sendable {
     package var region: Int
     package var platform: FleetPlatform
     package var app: FleetApp
-    var sendsInstallID: Bool
+    var sendsInstallID = false
     /// The time by which the phone's clock is ahead.
-    package var clockOffset: Int64
+    package var clockOffset: Int64 = 0
     /// True if the phone saves power whatever its battery; others do below 20 %.
-    var alwaysSavesPower: Bool
+    var alwaysSavesPower = false
     /// Of 1000 stretches of a shift, how many are spent moving.
-    var movesPerMille: Int64
+    var movesPerMille: Int64 = 0
     /// The backend that forwards.
-    var backend: FleetBackend
+    var backend = FleetBackend.direct
     /// The circle they belong to, by its number.
     var circle: Int?
 }

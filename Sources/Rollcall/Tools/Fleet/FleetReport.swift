@@ -28,6 +28,8 @@ struct FleetTelemetry: Sendable {
 
 /// A request of a phone.
 struct FleetBatch: Sendable {
+    /// The duty that it is sent in, with the region; nil where the backend alone tells that.
+    var duty: DutyState?
     /// The instant at which the backend heard it; nil for one that forgets to say.
     var receivedAt: Int64?
     /// The install that it comes from, counted from 1.

@@ -14,32 +14,22 @@ package struct FleetSummary: Sendable {
 
     /// Everything for machines, on one line.
     package var json: String {
-        let numbers: [JSONTree.Member] = [
-            JSONTree.Member(name: "sent", value: .integer(Int64(sent))),
-            JSONTree.Member(name: "accepted", value: .integer(Int64(tally.accepted))),
-            JSONTree.Member(name: "duplicates", value: .integer(Int64(tally.duplicates))),
-            JSONTree.Member(name: "rejected", value: .integer(Int64(tally.rejected))),
-            JSONTree.Member(name: "unsent", value: .integer(Int64(tally.unsent))),
-            JSONTree.Member(name: "batches", value: .integer(Int64(tally.batches))),
-            JSONTree.Member(name: "requests", value: .integer(Int64(tally.requests))),
-            JSONTree.Member(name: "retried", value: .integer(Int64(tally.retried))),
-            JSONTree.Member(name: "refused", value: .integer(Int64(tally.refused))),
-            JSONTree.Member(
-                name: "silences",
-                value: .object(
-                    sorted.map { JSONTree.Member(name: $0.rawValue, value: .integer(Int64($1))) })),
-            JSONTree.Member(
-                name: "silent_now",
-                value: .list(
-                    silent.map { person in
-                        .object([
-                            JSONTree.Member(name: "responder_id", value: .text(person.id)),
-                            JSONTree.Member(name: "cause", value: .text(person.cause.rawValue)),
-                        ])
-                    })),
-            JSONTree.Member(name: "interrupted", value: .boolean(wasInterrupted)),
+        func number(_ count: Int) -> JSONTree { .integer(Int64(count)) }
+        let tree: JSONTree = [
+            "sent": number(sent), "accepted": number(tally.accepted),
+            "duplicates": number(tally.duplicates), "rejected": number(tally.rejected),
+            "unsent": number(tally.unsent), "batches": number(tally.batches),
+            "requests": number(tally.requests), "retried": number(tally.retried),
+            "refused": number(tally.refused),
+            "silences": .object(
+                sorted.map { JSONTree.Member(name: $0.rawValue, value: number($1)) }),
+            "silent_now": .list(
+                silent.map {
+                    ["responder_id": .text($0.id), "cause": .text($0.cause.rawValue)]
+                }),
+            "interrupted": .boolean(wasInterrupted),
         ]
-        return JSONTree.object(numbers).printed
+        return tree.printed
     }
 
     /// The summary as a text for people.

@@ -93,49 +93,17 @@ package struct FleetTarget: Sendable {
             wasInterrupted: wasInterrupted)
     }
 
-    /// Hands over everything that is due, what belongs together in one request.
+    /// Hands over everything that is due.
     private func hand(
         _ line: inout FleetLine?, until now: Timestamp, _ stream: inout FleetStream,
         _ writer: inout FleetWriter, _ lanes: [FleetLane]
     ) {
-        var open: [FleetPost?] = lanes.map { _ in nil }
-        func close(_ place: Int) {
-            if let post = open[place] { lanes[place].put(post) }
-            open[place] = nil
-        }
+        var parcels = lanes.map { FleetParcel($0) }
         while let next = line, next.at <= now {
-            let place = Int(next.backend.rawValue)
-            let path = Self.path(next)
-            if let post = open[place],
-                post.path != path || post.items >= FleetPost.itemsMax || next.itemKind == nil
-            {
-                close(place)
-            }
-            var post =
-                open[place]
-                ?? FleetPost(
-                    path: path, kind: next.kind, body: [], items: 0,
-                    isNDJSON: next.itemKind != nil)
-            if next.itemKind == nil {
-                writer.appendBody(next, to: &post.body)
-                post.items = 1
-            } else {
-                writer.appendItems(next, to: &post.body)
-                post.items += next.items.count
-            }
-            open[place] = post
+            parcels[Int(next.backend.rawValue)].add(next, &writer)
             line = stream.line()
         }
-        for place in lanes.indices { close(place) }
-    }
-
-    private static func path(_ line: FleetLine) -> String {
-        switch line.itemKind {
-        case .batch: "/v1/batches"
-        case .transition: "/v1/transitions"
-        case .responder, .rosterEntry, .nobody: "/v1/responders"
-        case nil: "/v1/heartbeat"
-        }
+        for place in parcels.indices { parcels[place].send() }
     }
 
     /// Sends what waits, for a while.
