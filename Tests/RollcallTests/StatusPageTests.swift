@@ -1,4 +1,5 @@
 import Foundation
+import RollcallCore
 import Testing
 
 @testable import Rollcall
@@ -80,6 +81,21 @@ import Testing
             }
             #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= 401)
         }
+    }
+
+    @Test func `the page has the terminal's words for causes, verdicts and reasons`() throws {
+        let text = String(decoding: StatusPageAsset.words.bytes, as: UTF8.self)
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("const house") })
+        let house = try JSONTree(reading: Array(line.dropFirst("const house = ".count).utf8))
+        #expect(house["reasons"]?.names == GapCause.allCases.map { "\($0.word)" })
+        #expect(house["proofs"]?.names == GapVerdict.allCases.map { "\($0.word)" })
+        #expect(house["blindness"]?.names == BlindReason.allCases.map { "\($0.word)" })
+        #expect(house["holds"]?.names == NudgeReason.allCases.map { "\($0.word)" })
+        #expect(house["holds"]?["off_duty"]?.text == NudgeWords.reason(.offDuty))
+        #expect(
+            house["massGap"]?["region"]?.text == "many fell silent within a minute")
+        let strange = [house["reasons"], house["proofs"], house["blindness"]].compactMap { $0 }
+        #expect(strange.allSatisfy { !$0.printed.contains("does not know") })
     }
 
     @Test func `a browser is told kindly what is missing, a program as ever`() throws {

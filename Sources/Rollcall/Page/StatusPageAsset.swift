@@ -1,3 +1,5 @@
+import RollcallCore
+
 /// A file of the page, as it stands in `Page/Assets`; its bytes are in the program.
 enum StatusPageAsset: String, CaseIterable, Sendable {
     case alerts = "alerts.js"
@@ -41,9 +43,40 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
         case .silent: PackageResources.silent_js
         case .story: PackageResources.story_js
         case .style: PackageResources.page_css
-        case .words: PackageResources.words_js
+        case .words: Self.worded
         }
     }
+
+    /// The page has no words of its own for causes, verdicts and reasons: it gets the terminal's.
+    private static let worded: [UInt8] = {
+        func reason(_ cause: String, _ evidence: JSONTree) -> String {
+            GapWording(evidence: evidence, style: ConsoleStyle(), at: .distantPast).reason(cause)
+        }
+        func table<Word>(_ words: [Word], _ text: (Word) -> (StaticString, String)) -> JSONTree {
+            .object(
+                words.map {
+                    let (name, value) = text($0)
+                    return JSONTree.Member(name: "\(name)", value: .text(value))
+                })
+        }
+        let proofs = GapWording(evidence: .null, style: ConsoleStyle(), at: .distantPast)
+        let house: JSONTree = [
+            "reasons": table(GapCause.allCases) { ($0.word, reason("\($0.word)", .null)) },
+            // What the evidence makes of them.
+            "noNetwork": .text(reason("no_network", ["network_type": "none"])),
+            "massGap": table(["feed", "region"] as [StaticString]) {
+                ($0, reason("mass_gap", ["group": ["of": .text("\($0)")]]))
+            },
+            "proofs": table(GapVerdict.allCases) { ($0.word, proofs.proof("\($0.word)")) },
+            "blindness": table(BlindReason.allCases) {
+                ($0.word, GapWording.blindness("\($0.word)"))
+            },
+            "holds": table(NudgeReason.allCases) { ($0.word, NudgeWords.reason($0)) },
+        ]
+        let file = String(decoding: PackageResources.words_js, as: UTF8.self)
+        return Array(
+            file.replacing("const house = {};", with: "const house = \(house.printed);").utf8)
+    }()
 
     /// Its type: a browser runs no script that calls itself something else.
     var contentType: String {

@@ -152,7 +152,7 @@ struct ExplanationStory {
     /// A window stands where it began, its end with it; an end whose beginning is not here, alone.
     private func blind(_ event: JSONTree, _ place: Int) -> String? {
         let since = event["since"]?.instant
-        let reason = Self.reason(event["reason"]?.text)
+        let reason = GapWording.blindness(event["reason"]?.text)
         func isPartner(_ other: JSONTree, _ state: String) -> Bool {
             other["kind"]?.text == "blind" && other["state"]?.text == state
                 && other["since"] == event["since"] && other["reason"] == event["reason"]
@@ -174,19 +174,6 @@ struct ExplanationStory {
         let span = since.map { " (\(ConsoleStyle.span(end - $0)))" } ?? ""
         return "We were not watching \(begin)–\(style.time(end))\(span): \(reason). This counts "
             + "against nobody."
-    }
-
-    /// Returns what a reason to be blind means.
-    static func reason(_ word: String?) -> String {
-        switch word {
-        case "heartbeat": "your backend's heartbeats stayed away"
-        case "overload": "Rollcall refused half of the writes"
-        case "stopped": "Rollcall was stopped"
-        case "store": "the store took nothing"
-        case "suspended": "Rollcall, or its machine, stood still"
-        case let word?: ConsoleText.safe(word)
-        case nil: "no reason told"
-        }
     }
 
     // MARK: - What your server said

@@ -35,7 +35,7 @@ struct StatusPage {
         if !isWatching {
             let since = status["not_watching_since"]?.instant.map { " since \(ago($0))" } ?? ""
             let reasons = (status["blind"]?.elements ?? []).map {
-                ExplanationStory.reason($0["reason"]?.text)
+                GapWording.blindness($0["reason"]?.text)
             }
             let why = reasons.isEmpty ? "" : ": \(reasons.joined(separator: "; "))"
             let text = "NOT WATCHING\(since)\(why). Everything below is what was last known."

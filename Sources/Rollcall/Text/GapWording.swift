@@ -117,6 +117,19 @@ struct GapWording {
             + (proof.first?.uppercased() ?? "") + proof.dropFirst()
     }
 
+    /// Returns what a reason to be blind means.
+    static func blindness(_ word: String?) -> String {
+        switch word {
+        case "heartbeat": "your backend's heartbeats stayed away"
+        case "overload": "Rollcall refused half of the writes"
+        case "stopped": "Rollcall was stopped"
+        case "store": "the store took nothing"
+        case "suspended": "Rollcall, or its machine, stood still"
+        case let word?: ConsoleText.safe(word)
+        case nil: "no reason told"
+        }
+    }
+
     /// Says that a part of the gap was not seen, and what follows (D5); nil if that is too short to
     /// be told.
     static func blind(_ span: Milliseconds, isLeftOut: Bool) -> String? {

@@ -3,18 +3,13 @@
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
 import { causes, count, more, noGap, returned, section, silent, suspected } from "./rows.js";
-import { pathWith, plain, span, spoken } from "./words.js";
+import { causes as known, pathWith, plain, span, spoken } from "./words.js";
 
 const pageSize = 1000;
 const pagesMax = 6;
 const step = 50;
 // All of a long list is read again so often; in seconds.
 const rereadEvery = 30;
-
-const knownCauses = [
-  "permission_denied", "location_services_off", "no_network", "battery_empty", "low_power",
-  "mass_gap", "app_suspended", "app_terminated", "never_heard", "unexplained",
-];
 
 export const silentView = {
   path: "silent",
@@ -102,7 +97,7 @@ function filters({ route, memory, go }) {
   return h("form", { class: "filters", onsubmit: (event) => event.preventDefault() },
     choice("state", "Who", [["", "silent now"], ["closed", "back again"]]),
     choice("region", "Region", [["", "all regions"], ...regions.map((one) => [one, plain(one)])]),
-    choice("cause", "Cause", [["", "all causes"], ...knownCauses.map((one) => [one, spoken(one)])]),
+    choice("cause", "Cause", [["", "all causes"], ...known.map((one) => [one, spoken(one)])]),
     isBack ? null
       : choice("sort", "Order", [["", "longest first"], ["newest", "newest first"]]));
 }

@@ -117,7 +117,7 @@ function gap(event, gaps, suspected) {
       const opened = event.evidence?.opened_at;
       const known = gaps.find((one) => one.opened_at === opened && one.verdict);
       return plain(known?.text
-        ?? `It was: ${spoken(event.verdict)} (suspected: ${cause}). ${proof(event.verdict)}.`);
+        ?? `It was: ${spoken(event.verdict)} (suspected: ${cause}). ${proof(event.verdict)}`);
     }
     default: return `Gap: ${spoken(event.state)}.`;
   }

@@ -108,76 +108,33 @@ export function spoken(word) {
   return plain(word ?? "unknown").replaceAll("_", " ");
 }
 
-const reasons = {
-  permission_denied: "the phone had said that the location permission is denied",
-  location_services_off: "the phone had said that its location services are off",
-  battery_empty: "its battery was almost empty",
-  low_power: "the phone was saving power",
-  mass_gap: "many fell silent together",
-  app_suspended: "the app was in the background, where the phone's system may suspend it",
-  app_terminated: "the app was in the foreground, where the phone's system does not suspend it: it "
-    + "may have been ended, or have crashed",
-  never_heard: "nothing came since they were expected",
-  unexplained: "nothing that the phone had said explains it",
-};
+// The server writes its own words in here, those of the terminal: see StatusPageAsset.
+const house = {};
+
+/** The causes that may be suspected. */
+export const causes = Object.keys(house.reasons ?? {});
 
 /** Why a cause is suspected. */
 export function reason(cause, evidence) {
-  if (cause === "no_network") {
-    return evidence?.network_type === "none"
-      ? "the phone had said that it has no network"
-      : "its queue was growing: it collected, and could not deliver";
-  }
-  const group = cause === "mass_gap" ? evidence?.group : null;
-  if (group) {
-    // Without a number: each member knows the one of when they joined, and a group grows.
-    return group.of === "feed" ? `${reasons.mass_gap}; the way to us is suspected`
-      : "many of the region fell silent within a minute";
-  }
-  return reasons[cause] ?? "for a reason that this page does not know";
+  if (cause === "no_network" && evidence?.network_type === "none") return house.noNetwork;
+  const group = cause === "mass_gap" ? house.massGap[evidence?.group?.of] : null;
+  return group ?? house.reasons[cause] ?? "for a reason that this page does not know";
 }
 
-const proofs = {
-  reinstalled: "a new install began since",
-  permission_denied: "the returning phone said that the location permission is denied",
-  location_services_off: "the returning phone said that its location services are off",
-  network: "locations were captured meanwhile: the app ran, the network did not",
-  app_stopped: "nothing was captured meanwhile: the system or the user stopped the app",
-  duty_ended: "they were no longer expected before they returned",
-  unexplained: "contact came, and nothing new that it could be judged by",
-};
-
-/** What a verdict rests on. */
+/** What a verdict rests on, as a sentence. */
 export function proof(verdict) {
-  return proofs[verdict] ?? "this page does not know what that proves";
+  const words = house.proofs[verdict] ?? "this page does not know what that proves.";
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
-
-const blindness = {
-  heartbeat: "no source sends signs of life",
-  overload: "too many writes had to be refused",
-  stopped: "Rollcall was not running",
-  store: "the store takes no commits",
-  suspended: "the machine stood still",
-};
 
 /** Why the watch is blind. */
 export function blindReason(word) {
-  return blindness[word] ?? spoken(word);
+  return house.blindness[word] ?? spoken(word);
 }
-
-const holds = {
-  off_duty: "not expected to share",
-  paused: "sharing is paused",
-  solo: "nobody else of their circles is active",
-  no_token: "no push token",
-  throttled: "nudged within the interval, or nudges are frozen",
-  rate: "waits for their turn",
-  blind: "we could not see",
-};
 
 /** Why somebody is not nudged. */
 export function holdReason(word) {
-  return holds[word] ?? spoken(word);
+  return house.holds[word] ?? spoken(word);
 }
 
 /** The id, region or circle of a label, or `fleet` where an alert is about all. */
