@@ -185,7 +185,7 @@ import Testing
             words[2]
                 == "duty-phone (log) is told only what others have not taken, and when it ends.")
         #expect(!configuration.receiverWeaknesses.contains { $0.key.hasSuffix(".match") })
-        let entries = Setting.receiverEntries(configuration).map(\.text)
+        let entries = ReceiverField.entries(configuration).map(\.text)
         #expect(entries[0].hasSuffix("fallback: duty-phone, fallback_after: 90s"))
         #expect(entries[2].contains("match: none"))
         #expect(

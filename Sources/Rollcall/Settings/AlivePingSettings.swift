@@ -2,27 +2,23 @@ import RollcallCore
 
 /// The place that we tell that the watch works, for those who notice if we do not. Source: V8.
 package struct AlivePingSettings: Equatable, Sendable {
-    /// The intervals at which one may ask for it.
-    static let everyRange = Milliseconds.seconds(10)...Milliseconds.seconds(3600)
-
     /// The URL that is asked for; nil for nobody. Any part of it may be secret.
     package var url: String?
     package var every = Milliseconds.seconds(60)
 
     /// Nobody.
     package init() {}
+}
 
-    /// Reads the settings under `alive_ping`.
-    /// - Throws: `ConfigurationError` if one is wrong, or a URL is given and libcurl is missing.
-    mutating func read(_ ping: inout ConfigurationTree) throws(ConfigurationError) {
-        ping.dropEmpty("url")
-        ping.dropEmpty("url_file")
-        url = try ping.url("url", isNeeded: false)
-        try ping.duration("every", in: Self.everyRange, &every)
-        guard url != nil, let missing = ping.sources.missingCurl() else { return }
-        throw ConfigurationError(
-            origin: ping.origin(of: "url"), message: "\(ping.full("url")): \(missing)",
-            key: ping.full("url"))
+extension SettingKind where Value == String? {
+    /// A URL of which no more is shown than where it leads; or the file that holds it.
+    static var hiddenURL: SettingKind {
+        SettingKind(shown: { .word($0.flatMap { Destination(url: $0)?.text } ?? "") }) {
+            (tree, key, value) throws(ConfigurationError) in
+            tree.dropEmpty(key)
+            tree.dropEmpty(key + "_file")
+            value = try tree.url(key, isNeeded: false)
+        }
     }
 }
 

@@ -187,147 +187,36 @@ struct ConfigurationTree {
         sources.skipped.contains(full(key)) || sources.skipped.contains(full(key + "_file"))
     }
 
+    /// True if somebody gave this key, read or not.
+    func isGiven(_ key: String) -> Bool { origins[key] != nil }
+
     /// True if the file has this key, and nobody read it yet.
     func has(_ key: String) -> Bool { entries[key] != nil }
 
     // MARK: - Values
 
-    mutating func text(
-        _ key: String, _ value: inout String, oneOf words: [String] = []
+    /// Reads a setting of some kind.
+    /// - Throws: `ConfigurationError` if it is none of that kind.
+    mutating func read<Value>(
+        _ key: String, _ kind: SettingKind<Value>, _ value: inout Value
+    ) throws(ConfigurationError) {
+        try kind.read(&self, key, &value)
+    }
+
+    /// Reads each value that is given for a key, the one that counts last.
+    /// - Throws: `ConfigurationError` with the rule if `parse` makes nothing of one.
+    mutating func scalar<Value>(
+        _ key: String, _ value: inout Value, rule: (Node) -> String, _ parse: (Node) -> Value?
     ) throws(ConfigurationError) {
         for (node, origin) in candidates(key) {
             origins[key] = origin
-            guard let text = node.string, !text.isEmpty else {
-                throw fault(key, "must be a text", "")
-            }
-            if !words.isEmpty, !words.contains(text) {
-                throw fault(key, "must be one of \(words.joined(separator: ", "))", text)
-            }
-            value = text
-        }
-    }
-
-    mutating func names(_ key: String, _ value: inout [[UInt8]]) throws(ConfigurationError) {
-        sources.askedForList(full(key))
-        guard let node = takeFromFile(key) else { return }
-        guard case .sequence(let sequence) = node else { throw fault(key, "must be a list", "") }
-        value = []
-        for element in sequence {
-            guard let name = element.string,
-                (1...ItemScanner.nameBytesMax).contains(name.utf8.count)
-            else { throw fault(key, "must hold names of 1 to 128 bytes", "") }
-            value.append(Array(name.utf8))
-        }
-    }
-
-    mutating func integer(
-        _ key: String, in range: ClosedRange<Int>, _ value: inout Int
-    ) throws(ConfigurationError) {
-        for (node, origin) in candidates(key) {
-            origins[key] = origin
-            guard let number = node.int, range.contains(number) else {
-                throw fault(
-                    key, "must be an integer from \(range.lowerBound) to \(range.upperBound)",
-                    node.string ?? "")
-            }
-            value = number
-        }
-    }
-
-    mutating func flag(_ key: String, _ value: inout Bool) throws(ConfigurationError) {
-        for (node, origin) in candidates(key) {
-            origins[key] = origin
-            guard let text = node.string, text == "true" || text == "false" else {
-                throw fault(key, "must be true or false", node.string ?? "")
-            }
-            value = text == "true"
-        }
-    }
-
-    /// Reads a rate, so many a second: `5/s`.
-    /// - Throws: `ConfigurationError` if it is none, or beyond `range`.
-    mutating func rate(
-        _ key: String, in range: ClosedRange<Int>, _ value: inout Int
-    ) throws(ConfigurationError) {
-        for (node, origin) in candidates(key) {
-            origins[key] = origin
-            let text = node.string ?? ""
-            guard let count = SettingText.quantity(text, [("/s", 1)]), range.contains(Int(count))
-            else {
-                throw fault(
-                    key,
-                    "must be a rate such as 5/s, from \(range.lowerBound)/s to "
-                        + "\(range.upperBound)/s", text)
-            }
-            value = Int(count)
-        }
-    }
-
-    /// Reads a share from 0 to 1, kept in ten-thousandths.
-    /// - Throws: `ConfigurationError` if it is none, or has more than four decimals.
-    mutating func share(_ key: String, _ value: inout Int64) throws(ConfigurationError) {
-        for (node, origin) in candidates(key) {
-            origins[key] = origin
-            let scaled = node.float.map { $0 * 10_000 } ?? -1
-            guard let whole = Int64(exactly: scaled.rounded()), (0...10_000).contains(whole),
-                abs(scaled - Double(whole)) < 1e-6
-            else {
-                throw fault(
-                    key, "must be a number from 0 to 1 with at most four decimals",
-                    node.string ?? "")
-            }
-            value = whole
-        }
-    }
-
-    mutating func factor(_ key: String, _ value: inout Double) throws(ConfigurationError) {
-        for (node, origin) in candidates(key) {
-            origins[key] = origin
-            guard let number = node.float, number >= 0.1, number <= 100 else {
-                throw fault(key, "must be a number from 0.1 to 100", node.string ?? "")
-            }
-            value = number
-        }
-    }
-
-    mutating func duration(
-        _ key: String, in range: ClosedRange<Milliseconds> = Milliseconds(1)...durationMax,
-        _ value: inout Milliseconds
-    ) throws(ConfigurationError) {
-        let (least, most) = (SettingText.of(range.lowerBound), SettingText.of(range.upperBound))
-        for (node, origin) in candidates(key) {
-            origins[key] = origin
-            let text = node.string ?? ""
-            guard let span = SettingText.duration(text), range.contains(span) else {
-                throw fault(
-                    key,
-                    "must be a duration such as 1500ms, 90s, 2m30s, 4h or 30d, from \(least) to "
-                        + "\(most)", text)
-            }
-            value = span
+            guard let read = parse(node) else { throw fault(key, rule(node), node.string ?? "") }
+            value = read
         }
     }
 
     /// The longest duration where nothing else is said.
     static let durationMax = Milliseconds(366 * 86_400_000)
-
-    mutating func size(
-        _ key: String, in range: ClosedRange<Int>, _ value: inout Int
-    ) throws(ConfigurationError) {
-        let (least, most) = (
-            SettingText.of(bytes: range.lowerBound), SettingText.of(bytes: range.upperBound)
-        )
-        for (node, origin) in candidates(key) {
-            origins[key] = origin
-            let text = node.string ?? ""
-            guard let count = SettingText.quantity(text, SettingText.sizeUnits),
-                range.contains(Int(count))
-            else {
-                throw fault(key, "must be a size such as 8MiB, from \(least) to \(most)", text)
-            }
-            value = Int(count)
-        }
-    }
 
     /// An error about a key of this mapping; where nobody gave it, about one of `others`.
     func fault(

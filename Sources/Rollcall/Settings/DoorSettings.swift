@@ -31,52 +31,88 @@ package struct DoorSettings: Sendable, Equatable {
                 + "it could read and write all: set web.tokens, or say --insecure if a proxy or "
                 + "a firewall keeps them away")
     }
+}
 
-    // MARK: - The file
+// MARK: - The file
 
-    /// Reads our settings under `web`.
-    /// - Throws: `ConfigurationError` if an address, a URL or a token is wrong.
-    mutating func read(_ web: inout ConfigurationTree) throws(ConfigurationError) {
-        if let node = web.take("metrics_listen_address") {
+extension SettingKind where Value == String {
+    private static var addressRule: String { "must be like 127.0.0.1:8080 or [::1]:8080" }
+
+    /// An address to listen at.
+    static var listener: SettingKind {
+        SettingKind(shown: { .word($0) }) { (tree, key, value) throws(ConfigurationError) in
+            try tree.read(key, .text, &value)
+            if HTTPListener.isLoopback(value) == nil { throw tree.fault(key, addressRule, value) }
+        }
+    }
+
+    /// An address to listen at; empty for none.
+    static var listenerOrNone: SettingKind {
+        SettingKind(shown: { .word($0) }) { (tree, key, value) throws(ConfigurationError) in
+            guard let node = tree.take(key) else { return }
             let address = node.null == nil ? node.string : ""
             guard let address, address.isEmpty || HTTPListener.isLoopback(address) != nil else {
-                throw web.fault(
-                    "metrics_listen_address", "must be like 127.0.0.1:8080 or [::1]:8080",
-                    node.string ?? "")
+                throw tree.fault(key, addressRule, node.string ?? "")
             }
-            metricsListenAddress = address
+            value = address
         }
-        if let node = web.take("external_url"), node.null == nil, node.string != "" {
-            externalURL = ExternalURL(node.string ?? "")
+    }
+}
+
+extension SettingKind where Value == ExternalURL? {
+    /// A URL at which people reach us.
+    static var externalURL: SettingKind {
+        SettingKind(shown: { .word($0?.text ?? "") }) {
+            (tree, key, value) throws(ConfigurationError) in
+            guard let node = tree.take(key), node.null == nil, node.string != "" else { return }
+            value = ExternalURL(node.string ?? "")
             // Not shown: a password may stand in it.
-            if externalURL == nil {
-                throw web.fault(
-                    "external_url",
+            if value == nil {
+                throw tree.fault(
+                    key,
                     "must be like https://watch.example.org or http://host:8080/path, without "
                         + "user, query or fragment", "")
             }
         }
-        var tokens: [Access.Token] = []
-        try web.sections("tokens") { (tree) throws(ConfigurationError) in
-            if let token = try Self.token(&tree) { tokens.append(token) }
+    }
+}
+
+extension SettingKind where Value == Access {
+    /// The list of tokens.
+    static var tokens: SettingKind {
+        SettingKind(shown: { .list($0.tokens.map(\.shown)) }) {
+            (tree, key, value) throws(ConfigurationError) in
+            var tokens: [Access.Token] = []
+            try tree.sections(key) { (tree) throws(ConfigurationError) in
+                if let token = try Access.Token.read(&tree) { tokens.append(token) }
+            }
+            do throws(AccessError) {
+                value = try Access(tokens: tokens)
+            } catch {
+                throw ConfigurationError(
+                    origin: tree.origin(of: key), message: "\(tree.full(key)): \(error)",
+                    key: tree.full(key))
+            }
         }
-        do throws(AccessError) {
-            access = try Access(tokens: tokens)
-        } catch {
-            throw ConfigurationError(
-                origin: web.origin(of: "tokens"), message: "\(web.full("tokens")): \(error)",
-                key: web.full("tokens"))
-        }
+    }
+}
+
+extension Access.Token {
+    fileprivate var shown: SettingValue {
+        .mapping([
+            ("name", .text(Array(name.utf8))),
+            ("scopes", .list(scopes.map(\.rawValue).sorted().map { .plain($0) })),
+        ])
     }
 
     /// Reads one token; nil where secrets are not opened, as in a replay.
     /// - Throws: `ConfigurationError` if its name, its scopes or its text is wrong, or the text is
     ///   missing.
-    private static func token(
+    fileprivate static func read(
         _ tree: inout ConfigurationTree
     ) throws(ConfigurationError) -> Access.Token? {
         var name = ""
-        try tree.text("name", &name)
+        try tree.read("name", .text, &name)
         let scopes = try scopes(&tree)
         var secret: Secret?
         try tree.secret("token", &secret)

@@ -5,17 +5,6 @@ import Yams
 struct ReceiverSettings {
     /// Letters of a name at most.
     static let nameMax = 64
-    /// The times after which somebody may be told again.
-    static let repeatRange = Milliseconds.seconds(60)...Milliseconds.seconds(30 * 86_400)
-
-    /// The times for which an Alertmanager may be left without word of what fires; told each
-    /// minute, it survives a few that are lost.
-    static let resolveRange = Milliseconds.seconds(4 * 60)...Milliseconds.seconds(86_400)
-
-    /// The times for which a trigger may be left untaken before it is given to the fallback: less
-    /// than it is tried for.
-    static let fallbackRange = Milliseconds.seconds(5)...Milliseconds.seconds(12 * 3600)
-
     /// The receivers, as far as they decide, in the order of the file.
     private(set) var receivers: [Receiver] = []
     /// The ways to them; none where secrets decide nothing.
@@ -26,7 +15,7 @@ struct ReceiverSettings {
     init(_ top: inout ConfigurationTree) throws(ConfigurationError) {
         var receivers: [Receiver] = []
         var addresses: [ReceiverAddress] = []
-        let fallback = Self.fallback
+        let fallback = ReceiverField.fallback
         var fallbacks: [[UInt8]: (key: String, origin: SettingOrigin)] = [:]
         try top.sections("receivers") { (tree) throws(ConfigurationError) in
             let (receiver, address) = try Self.one(&tree)
@@ -66,7 +55,7 @@ struct ReceiverSettings {
         _ tree: inout ConfigurationTree
     ) throws(ConfigurationError) -> (Receiver, ReceiverAddress) {
         var name = ""
-        try tree.text("name", &name)
+        try tree.read("name", .text, &name)
         let isName = (1...nameMax).contains(name.utf8.count) && name.utf8.allSatisfy(isNameByte)
         guard isName || tree.isWrong("name") else {
             throw tree.fault(
@@ -86,14 +75,8 @@ struct ReceiverSettings {
         }
         var receiver = Receiver(name: Array(name.utf8), kind: kind)
         receiver.targets = targets
-        receiver.match = try tree.matchers("match")
-        try tree.flag("send_resolved", &receiver.sendsResolved)
-        try tree.duration("repeat_interval", in: repeatRange, &receiver.repeatInterval)
-        try tree.fallback(&receiver)
-        if kind == .alertmanager {
-            try tree.duration("resolve_timeout", in: resolveRange, &receiver.resolveTimeout)
-            address.resolveTimeout = receiver.resolveTimeout
-        }
+        try ReceiverField.read(&receiver, &tree)
+        address.resolveTimeout = receiver.resolveTimeout
         return (receiver, address)
     }
 
@@ -105,10 +88,7 @@ struct ReceiverSettings {
         let words = ReceiverKind.allCases.map { "\($0.word)" }
         if kinds.isEmpty {
             // What was probably meant is a better answer.
-            let others = ["match", "send_resolved", "repeat_interval", "resolve_timeout"]
-            for key in words + others + [fallback, "\(fallback)_after"] {
-                _ = tree.takeFromFile(key)
-            }
+            for key in words + ReceiverField.all.map(\.key) { _ = tree.takeFromFile(key) }
             try tree.finish()
         }
         throw ConfigurationError(
@@ -116,8 +96,6 @@ struct ReceiverSettings {
             message: "\(tree.path): exactly one of \(words.joined(separator: ", ")) must be given",
             key: tree.path)
     }
-
-    fileprivate static let fallback = "fallback"
 
     /// True for the key of a whole receiver, or of its name.
     private static func isReceiver(_ key: String) -> Bool {
@@ -210,53 +188,6 @@ extension ReceiverAddress {
 extension ConfigurationTree {
     /// Bytes of a URL at most.
     private static let urlBytesMax = 2048
-
-    /// Reads who is to take what a receiver does not, and after how long. Throws
-    /// `ConfigurationError` if it says when, but not who, or either is wrong.
-    fileprivate mutating func fallback(_ receiver: inout Receiver) throws(ConfigurationError) {
-        let (key, after) = (ReceiverSettings.fallback, "\(ReceiverSettings.fallback)_after")
-        var name = ""
-        try text(key, &name)
-        receiver.fallback = Array(name.utf8)
-        let isGiven = has(after)
-        try duration(after, in: ReceiverSettings.fallbackRange, &receiver.fallbackAfter)
-        guard isGiven, name.isEmpty, !isWrong(key) else { return }
-        throw fault(after, "says when, but fallback does not say who", "")
-    }
-
-    /// Reads conditions: a mapping of names to values, a list of `name=value`, or that no alert is
-    /// meant. Throws `ConfigurationError` if they are not understood.
-    fileprivate mutating func matchers(
-        _ key: String
-    ) throws(ConfigurationError) -> [LabelMatcher] {
-        guard let node = takeFromFile(key), node.null == nil else { return [] }
-        if node.string == MatcherText.none { return [.never] }
-        var matchers: [LabelMatcher] = []
-        do throws(MatcherText.Fault) {
-            switch node {
-            case .mapping(let mapping):
-                for (name, value) in mapping {
-                    let text = value.string ?? ""
-                    let isEqual = !text.hasPrefix("!=")
-                    matchers.append(
-                        try MatcherText.matcher(
-                            name: name.string ?? "", isEqual: isEqual,
-                            value: isEqual ? text : String(text.dropFirst(2))))
-                }
-            case .sequence(let sequence):
-                for element in sequence {
-                    matchers.append(try MatcherText.matcher(element.string ?? ""))
-                }
-            default: throw MatcherText.Fault(reason: "must be a mapping, a list, or none")
-            }
-            guard matchers.count <= MatcherText.countMax else {
-                throw MatcherText.Fault(reason: "must hold at most \(MatcherText.countMax)")
-            }
-        } catch {
-            throw fault(key, error.reason, "")
-        }
-        return matchers
-    }
 
     /// Reads a URL that may hold secrets, or the file that holds it. Nil where secrets decide
     /// nothing, and where it is not needed. Throws `ConfigurationError` if it is missing, or no

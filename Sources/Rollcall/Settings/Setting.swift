@@ -1,9 +1,10 @@
 import RollcallCore
 
-/// One setting: its name, its meaning, and what it is worth in a configuration.
+/// One setting: its name, the place where its value is kept, and all that is known of it.
 ///
-/// This table is the one description of all settings: the default file, the words of `check` and
-/// what a reload tells are made of it.
+/// The table of these is the one description of all settings. The reading of files and variables,
+/// the default file, the words of `check`, what a reload tells, and the lines of a replay are made
+/// of it.
 package struct Setting: Sendable {
     /// The event with which another value takes effect.
     package enum Effect: Sendable {
@@ -13,156 +14,142 @@ package struct Setting: Sendable {
         case start
     }
 
+    /// What a replay makes of a setting.
+    enum Replay {
+        /// Nothing: it decides nothing that is journaled.
+        case unknown
+        /// It stands in `policy` lines.
+        case known
+        /// It does, and what another value would have decided can be shown.
+        case tried
+    }
+
     /// The name in the file: `storage.path`.
     package let key: String
     /// The meaning of it, in a few words.
     package let meaning: String
     package let effect: Effect
-    /// The value as it stands in a file; never a secret.
-    package let value: @Sendable (Configuration) -> String
+    let replay: Replay
+    /// The name's parts: the sections, and its own name in the last of them.
+    let parts: [String]
+    /// Of a list: its elements, which a reload tells one by one.
+    private(set) var elements: (@Sendable (Configuration) -> [(name: String, text: String)])?
+    /// What of it is never shown, and whether two configurations differ in that.
+    private(set) var hidden:
+        (what: String, isOther: @Sendable (Configuration, Configuration) -> Bool)?
 
-    init(
-        _ key: String, _ meaning: String, _ effect: Effect = .reload,
-        _ value: @escaping @Sendable (Configuration) -> String
+    private let reading: Reading
+    private let shown: @Sendable (Configuration) -> SettingValue
+    private let told: @Sendable (Configuration) -> SettingValue?
+    private let copying: @Sendable (_ from: Configuration, _ to: inout Configuration) -> Void
+
+    /// Reads a setting, and perhaps others that belong to it, of a section.
+    typealias Reading =
+        @Sendable (inout ConfigurationTree, inout Configuration) throws(ConfigurationError) -> Void
+
+    /// A setting of the value at `path`.
+    init<Value>(
+        _ key: String, _ kind: SettingKind<Value>,
+        _ path: any WritableKeyPath<Configuration, Value> & Sendable, _ meaning: String,
+        _ effect: Effect = .reload, replay: Replay = .unknown
     ) {
+        let parts = key.split(separator: ".").map(String.init)
+        let name = parts.last ?? ""
         self.key = key
         self.meaning = meaning
         self.effect = effect
-        self.value = value
-    }
-
-    /// All settings, in the order of the file.
-    package static let all: [Setting] =
-        web + storage + liveness + feed + limits + coverage + alerts + receivers
-        + nudges
-
-    private static let web = [
-        Setting(
-            "web.listen_address", "IPv4:port or [IPv6]:port; port 0 picks a free one", .start
-        ) { Self.text($0.listenAddress) },
-        Setting(
-            "web.metrics_listen_address", "a listener of its own for /metrics and health", .start
-        ) { Self.text($0.doors.metricsListenAddress) },
-        Setting("web.external_url", "where people reach it from outside, behind a proxy") {
-            Self.text($0.doors.externalURL?.text ?? "")
-        },
-        Setting("web.tokens", "{name, scopes: [ingest, read, admin], token_file}") {
-            let tokens = $0.doors.access.tokens.map { token in
-                let scopes = token.scopes.map(\.rawValue).sorted().joined(separator: ", ")
-                return "{name: \(Self.quoted(Array(token.name.utf8))), scopes: [\(scopes)]}"
-            }
-            return "[\(tokens.joined(separator: ", "))]"
-        },
-    ]
-
-    private static let storage = [
-        Setting("storage.path", "the database", .start) { Self.text($0.storagePath) },
-        Setting("storage.retention", "history is kept for so long, 1d to 3650d") {
-            SettingText.of($0.policy.retention)
-        },
-        Setting("storage.size", "older history goes sooner, 64MiB to 16TiB", .start) {
-            SettingText.of(bytes: $0.storageBytesMax)
-        },
-    ]
-
-    private static let liveness =
-        profile("on_duty", { $0.policy.onDuty }) + profile("on_mission", { $0.policy.onMission })
-        + [
-            Setting("liveness.low_power_factor", "multiplies the thresholds in low power mode") {
-                "\($0.policy.lowPowerFactor)"
-            },
-            Setting("liveness.platform_factors.ios", "multiplies the thresholds on iOS") {
-                "\($0.policy.iosFactor)"
-            },
-            Setting("liveness.platform_factors.android", "multiplies the thresholds on Android") {
-                "\($0.policy.androidFactor)"
-            },
-            Setting("liveness.server_transitions", "or observe: your server's are only counted") {
-                $0.policy.serverTransitions == .adopt ? "adopt" : "observe"
-            },
-            Setting("liveness.forget_after", "OFFLINE for so long: no longer expected") {
-                SettingText.of($0.policy.forgetAfter)
-            },
-        ]
-
-    private static func profile(
-        _ name: String, _ profile: @escaping @Sendable (Configuration) -> Policy.Profile
-    ) -> [Setting] {
-        [
-            Setting("liveness.\(name).expected", "how often a phone is to report") {
-                SettingText.of(profile($0).expected)
-            },
-            Setting("liveness.\(name).degraded_after", "without contact; not below expected") {
-                SettingText.of(profile($0).degradedAfter)
-            },
-            Setting("liveness.\(name).offline_after", "without contact; above degraded_after") {
-                SettingText.of(profile($0).offlineAfter)
-            },
-        ]
-    }
-
-    private static let feed = [
-        Setting("feed.min_active", "so many ONLINE, and a feed may be suspected of a stall") {
-            "\($0.policy.feedMinActive)"
-        },
-        Setting("feed.stall_after", "without a batch from anyone") {
-            SettingText.of($0.policy.feedStallAfter)
-        },
-    ]
-
-    private static let limits = [
-        Setting("limits.body", "of one request, 1KiB to 32MiB", .start) {
-            SettingText.of(bytes: $0.bodyBytesMax)
-        },
-        Setting("limits.items", "items of a body") { "\($0.scanLimits.itemsMax)" },
-        Setting("limits.depth", "nesting of a body, 3 to 64") { "\($0.scanLimits.depthMax)" },
-        Setting("limits.responders", "people held; further ones are rejected") {
-            "\($0.policy.respondersMax)"
-        },
-        Setting("limits.regions", "with labels of their own in metrics") {
-            "\($0.policy.regionLabelsMax)"
-        },
-        Setting("limits.circles", "of one person, 1 to 64; further ones are left out") {
-            "\($0.scanLimits.circlesMax)"
-        },
-        Setting("limits.circle_names", "circles, and sets of them, known at once") {
-            "\($0.policy.circleNamesMax)"
-        },
-        Setting("limits.region_names", "regions known at once; further ones are left out") {
-            "\($0.policy.regionNamesMax)"
-        },
-        Setting("limits.version_names", "versions of apps and systems known at once") {
-            "\($0.policy.versionNamesMax)"
-        },
-        Setting("limits.connections", "open at once, 8 to 900; further ones wait", .start) {
-            "\($0.connectionsMax)"
-        },
-    ]
-
-    private static let coverage = [
-        Setting("coverage.regions", "regions that must always be staffed") { configuration in
-            let names = configuration.policy.coverageRegions.map { Self.quoted($0) }
-            return "[\(names.joined(separator: ", "))]"
+        self.replay = replay
+        self.parts = parts
+        reading = { (tree, configuration) throws(ConfigurationError) in
+            try kind.read(&tree, name, &configuration[keyPath: path])
         }
-    ]
-
-    // MARK: - YAML
-
-    /// A text, in quotes only where YAML would take it for something else.
-    static func text(_ text: String) -> String {
-        let isPlain =
-            text.first.map { $0.isLetter || $0.isNumber || $0 == "." || $0 == "/" } ?? false
-            && text.utf8.allSatisfy { byte in
-                (0x30...0x3A).contains(byte) || (0x41...0x5A).contains(byte)
-                    || (0x61...0x7A).contains(byte) || "-._/".utf8.contains(byte)
-            } && text.last != ":"
-        return isPlain ? text : quoted(Array(text.utf8))
+        shown = { kind.shown($0[keyPath: path]) }
+        told = { kind.replayed($0[keyPath: path]) }
+        copying = { $1[keyPath: path] = $0[keyPath: path] }
     }
 
-    /// JSON's strings are YAML's as well.
-    static func quoted(_ text: [UInt8]) -> String {
-        var bytes: [UInt8] = []
-        JSONWriter.string(text, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+    /// A setting whose value is kept in several places, with a reader of its own, if it has not been
+    /// read with another one.
+    init(
+        _ key: String, _ meaning: String, replay: Replay = .unknown,
+        shown: @escaping @Sendable (Configuration) -> SettingValue, read: @escaping Reading
+    ) {
+        self.key = key
+        self.meaning = meaning
+        self.replay = replay
+        self.shown = shown
+        effect = .reload
+        parts = key.split(separator: ".").map(String.init)
+        reading = read
+        told = shown
+        copying = { _, _ in }
+    }
+
+    /// The value as it stands in a file; never a secret.
+    package func value(_ configuration: Configuration) -> String { shown(configuration).yaml }
+
+    /// The value as it stands in a `policy` line; nil if it does not.
+    func replayed(_ configuration: Configuration) -> SettingValue? {
+        replay == .unknown ? nil : told(configuration)
+    }
+
+    /// Takes this setting, and nothing else, over from another configuration.
+    func copy(from other: Configuration, to configuration: inout Configuration) {
+        copying(other, &configuration)
+    }
+
+    /// The setting whose elements a reload tells one by one.
+    func listing(
+        _ elements: @escaping @Sendable (Configuration) -> [(name: String, text: String)]
+    ) -> Setting {
+        var setting = self
+        setting.elements = elements
+        return setting
+    }
+
+    /// The setting that holds what is never shown; a reload tells that it is another, no more.
+    func hiding<Part: Equatable & Sendable>(
+        _ what: String, _ part: @escaping @Sendable (Configuration) -> Part
+    ) -> Setting {
+        var setting = self
+        setting.hidden = (what, { part($0) != part($1) })
+        return setting
+    }
+
+    // MARK: - The shape of a file
+
+    /// The settings by the part of their names at `depth`, in their order.
+    static func groups(
+        _ settings: ArraySlice<Setting>, at depth: Int
+    ) -> [(name: String, settings: ArraySlice<Setting>)] {
+        var groups: [(name: String, settings: ArraySlice<Setting>)] = []
+        var rest = settings
+        while let name = rest.first?.parts[depth] {
+            let group = rest.prefix { $0.parts[depth] == name }
+            groups.append((name, group))
+            rest = rest[group.endIndex...]
+        }
+        return groups
+    }
+
+    /// Reads settings of a section at `depth`, and the sections in it, and checks what must hold
+    /// between them.
+    /// - Throws: `ConfigurationError` if something is wrong: the first of it.
+    static func read(
+        _ tree: inout ConfigurationTree, _ configuration: inout Configuration,
+        _ settings: ArraySlice<Setting> = all[...], at depth: Int = 0
+    ) throws(ConfigurationError) {
+        for (name, group) in groups(settings, at: depth) {
+            if let setting = group.first, setting.parts.count == depth + 1 {
+                try setting.reading(&tree, &configuration)
+            } else {
+                try tree.section(name) { (section) throws(ConfigurationError) in
+                    try read(&section, &configuration, group, at: depth + 1)
+                }
+            }
+        }
+        for rule in SettingRule.all where rule.section == tree.path {
+            try rule.check(tree, &configuration)
+        }
     }
 }

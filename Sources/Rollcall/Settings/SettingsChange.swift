@@ -30,32 +30,26 @@ package struct SettingsChange: Equatable, Sendable {
             let difference = Difference(
                 key: setting.key, from: setting.value(old), to: setting.value(new))
             guard difference.from != difference.to else { continue }
-            if setting.key == Self.receivers {
-                changed += Self.receivers(old, new)
-                continue
-            }
             switch setting.effect {
-            case .reload: changed.append(difference)
+            case .reload: changed += Self.elements(of: setting, old, new) ?? [difference]
             case .start: needsRestart.append(difference)
             }
         }
-        hide("web.tokens", "tokens", new.doors.access != running.doors.access)
-        if !changed.contains(where: { $0.key.hasPrefix(Self.receivers) }) {
-            hide(Self.receivers, "addresses and secrets", new.receivers != running.receivers)
+        // Answers have always named them from the end of the alphabet.
+        for setting in Setting.all.sorted(by: { $0.key > $1.key }) {
+            if let hidden = setting.hidden, hidden.isOther(running, new) {
+                hide(setting.key, hidden.what)
+            }
         }
-        var (sink, old) = (new.pushSink, running.pushSink)
-        // What it says has a setting of its own.
-        sink?.texts = NudgeTexts()
-        old?.texts = NudgeTexts()
-        hide("nudges.sink", "an address and secrets", sink != old)
-        hide("alive_ping.url", "an address", new.alivePing.url != running.alivePing.url)
     }
 
-    private static let receivers = "receivers"
-
-    /// Receivers that differ, by their names: the whole lists would hide what changed.
-    private static func receivers(_ old: Configuration, _ new: Configuration) -> [Difference] {
-        let (before, after) = (Setting.receiverEntries(old), Setting.receiverEntries(new))
+    /// Elements of a list that differ, by their names: the whole lists would hide what changed. Nil
+    /// for what is no list.
+    private static func elements(
+        of setting: Setting, _ old: Configuration, _ new: Configuration
+    ) -> [Difference]? {
+        guard let elements = setting.elements else { return nil }
+        let (before, after) = (elements(old), elements(new))
         let names =
             before.map(\.name)
             + after.map(\.name).filter { name in
@@ -63,18 +57,19 @@ package struct SettingsChange: Equatable, Sendable {
             }
         let differences = names.map { name in
             Difference(
-                key: "\(receivers).\(name)",
+                key: "\(setting.key).\(name)",
                 from: before.first { $0.name == name }?.text ?? "none",
                 to: after.first { $0.name == name }?.text ?? "none")
         }
         let found = differences.filter { $0.from != $0.to }
         return found.isEmpty
-            ? [Difference(key: receivers, from: "their order", to: "another order")] : found
+            ? [Difference(key: setting.key, from: "their order", to: "another order")] : found
     }
 
     /// Names a change of what is not shown: that it changed is what a rotation wants to know.
-    private mutating func hide(_ key: String, _ what: String, _ isOther: Bool) {
-        guard isOther, !changed.contains(where: { $0.key == key }) else { return }
+    private mutating func hide(_ key: String, _ what: String) {
+        guard !changed.contains(where: { $0.key == key || $0.key.hasPrefix("\(key).") })
+        else { return }
         changed.append(Difference(key: key, from: what, to: "others of the same name"))
     }
 }

@@ -89,5 +89,5 @@ struct SecretMounts {
     }
 
     /// A text that YAML takes for nothing else.
-    static func quoted(_ text: String) -> String { Setting.quoted(Array(text.utf8)) }
+    static func quoted(_ text: String) -> String { SettingValue.quoted(Array(text.utf8)) }
 }

@@ -181,10 +181,11 @@ package struct TuneSweep: Sendable {
             throw .usage("--set \(text): \(error.message)")
         }
         let settings = changes.compactMap { TuneSetting.named($0.key) }
+        let tried = Configuration(policy: read)
         let adapt: @Sendable (Policy) -> Policy = { policy in
-            var policy = policy
-            for setting in settings { setting.copy(&policy, read) }
-            return policy
+            var adapted = Configuration(policy: policy)
+            for setting in settings { setting.copy(from: tried, to: &adapted) }
+            return adapted.policy
         }
         let shown = changes.map { change in
             TuneCandidate.Change(key: change.key, value: TuneText.value(change.key, read))

@@ -1,0 +1,84 @@
+import RollcallCore
+
+/// What must hold between the settings of a section, or follows from several of them; checked once
+/// all of it is read.
+struct SettingRule: Sendable {
+    typealias Check =
+        @Sendable (ConfigurationTree, inout Configuration) throws(ConfigurationError) -> Void
+
+    /// The section's name from the top on.
+    let section: String
+    let check: Check
+
+    private init(_ section: String, _ check: @escaping Check) {
+        self.section = section
+        self.check = check
+    }
+
+    /// All of them.
+    static let all = [
+        SettingRule("liveness.on_duty") { (tree, configuration) throws(ConfigurationError) in
+            try ordered(configuration.policy.onDuty, tree)
+        },
+        SettingRule("liveness.on_mission") { (tree, configuration) throws(ConfigurationError) in
+            try ordered(configuration.policy.onMission, tree)
+        },
+        SettingRule("alerts.ResponderFlapping", clearsBelowChanges),
+        SettingRule("alive_ping", canPing),
+        SettingRule("nudges", nudgesHaveSink),
+    ]
+
+    private static func ordered(
+        _ profile: Policy.Profile, _ tree: ConfigurationTree
+    ) throws(ConfigurationError) {
+        let (expected, degraded, offline) = (
+            SettingText.of(profile.expected), SettingText.of(profile.degradedAfter),
+            SettingText.of(profile.offlineAfter)
+        )
+        if profile.expected > profile.degradedAfter {
+            throw tree.fault(
+                "expected", "must not be longer than degraded_after", "\(expected) > \(degraded)",
+                or: ["degraded_after"])
+        }
+        if profile.degradedAfter >= profile.offlineAfter {
+            throw tree.fault(
+                "offline_after", "must be longer than degraded_after", "\(offline) <= \(degraded)",
+                or: ["degraded_after"])
+        }
+    }
+
+    private static func clearsBelowChanges(
+        _ tree: ConfigurationTree, _ configuration: inout Configuration
+    ) throws(ConfigurationError) {
+        let rules = configuration.policy.alerts
+        guard rules.flappingClearBelow >= rules.flappingChanges else { return }
+        throw tree.fault(
+            "clear_below", "must be less than changes",
+            "\(rules.flappingClearBelow) >= \(rules.flappingChanges)", or: ["changes"])
+    }
+
+    private static func canPing(
+        _ tree: ConfigurationTree, _ configuration: inout Configuration
+    ) throws(ConfigurationError) {
+        guard configuration.alivePing.url != nil, let missing = tree.sources.missingCurl()
+        else { return }
+        throw ConfigurationError(
+            origin: tree.origin(of: "url"), message: "\(tree.full("url")): \(missing)",
+            key: tree.full("url"))
+    }
+
+    /// The mode follows from the sink where it is not written, and the sink knows the texts.
+    private static func nudgesHaveSink(
+        _ tree: ConfigurationTree, _ configuration: inout Configuration
+    ) throws(ConfigurationError) {
+        configuration.pushSink?.texts = configuration.nudgeTexts
+        configuration.settleNudgeMode()
+        // A replay sends nothing, and need not say how.
+        guard configuration.nudgeMode == .live, configuration.policy.nudges.sink == .none,
+            tree.sources.opensSecrets
+        else { return }
+        throw tree.fault(
+            "mode", "needs nudges.sink, or must be dry_run or disabled: nobody carries a push",
+            "live")
+    }
+}
