@@ -44,8 +44,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
-            // The page's files become bytes of the program.
-            resources: [.embedInCode("Page/Assets")],
+            // The page's files, and the document's schemas, become bytes of the program.
+            resources: [.embedInCode("Page/Assets"), .embedInCode("API/openapi.json")],
             swiftSettings: strict
         ),
         .executableTarget(

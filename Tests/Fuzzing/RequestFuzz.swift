@@ -153,8 +153,8 @@ enum RequestFuzz {
     }()
 
     private static let samples: [String] = {
-        let gets = Resource.allCases.filter { $0.methods.contains("GET") }.map { resource in
-            resource.path.replacing("{id}", with: "r%2D17").replacing("{number}", with: "1")
+        let gets = Route.all.filter { $0.method == .get }.map { route in
+            route.resource.path.replacing("{id}", with: "r%2D17").replacing("{number}", with: "1")
                 .replacing("{version}/{name}", with: "1/page.js")
         }
         let queries = [

@@ -25,9 +25,8 @@ import Testing
                 described.insert("\(method.uppercased()) \(path)")
             }
         }
-        let routes = Resource.allCases.flatMap { resource in
-            resource.methods.map { "\($0) \(resource.path)" }
-        }
+        let routes = Route.all.map { "\($0.method.rawValue) \($0.resource.path)" }
+        #expect(Set(Route.all.map(\.resource)) == Set(Resource.allCases))
         #expect(described == Set(routes))
         #expect(routes.count == Set(routes).count)
     }
@@ -60,41 +59,146 @@ import Testing
         }
     }
 
-    @Test func `every reference leads somewhere`() throws {
-        let document = try Self.document()
-        var references: Set<String> = []
-        func collect(_ value: Any) {
-            if let object = value as? [String: Any] {
-                if let target = object["$ref"] as? String { references.insert(target) }
-                for member in object.values { collect(member) }
-            } else if let list = value as? [Any] {
-                for element in list { collect(element) }
+    private static let tree: JSONTree? = OpenAPI.document
+
+    /// The names of the components that `value` refers to, and those that these refer to.
+    private static func references(_ value: JSONTree, _ found: inout Set<String>) {
+        if let target = value["$ref"]?.text, found.insert(target).inserted {
+            let steps = target.split(separator: "/").dropFirst()
+            guard let named = part(steps.joined(separator: "/")) else {
+                Issue.record("\(target) leads nowhere")
+                return
             }
+            references(named, &found)
         }
-        collect(document)
-        #expect(references.count > 30)
-        for reference in references {
-            var found: Any? = document
-            for step in reference.split(separator: "/").dropFirst() {
-                found = (found as? [String: Any])?[String(step)]
-            }
-            #expect(found != nil, "\(reference)")
+        for member in value.members { references(member.value, &found) }
+        for element in value.elements { references(element, &found) }
+    }
+
+    /// A part of the document, by the names of members with slashes between them.
+    private static func part(_ path: String) -> JSONTree? {
+        path.split(separator: "/").reduce(tree) { $0?[String($1)] }
+    }
+
+    @Test func `every reference leads somewhere, and all that there is is used`() throws {
+        var found: Set<String> = []
+        Self.references(try #require(Self.part("paths")), &found)
+        var declared: Set<String> = []
+        for kind in try #require(Self.part("components")).members
+        where kind.name != "securitySchemes" {
+            declared.formUnion(kind.value.names.map { "#/components/\(kind.name)/\($0)" })
+        }
+        #expect(declared.count > 120)
+        #expect(found == declared)
+    }
+
+    @Test func `its sets of words are the code's`() throws {
+        let statuses = Status.allCases.map(\.word)
+        let platforms = Platform.allCases.filter { $0 != .unknown && $0 != .other }.map(\.word)
+        let clocks = SkewState.allCases.filter { $0 != .right && $0 != .unmeasured }.map(\.word)
+        var expected: [String: [StaticString]] = [
+            "AlertName": AlertName.allCases.map(\.word),
+            "BlindReason": BlindReason.allCases.map(\.word),
+            "ClockState": clocks + [ClockJSON.late],
+            "DeliveryState": Reach.State.allCases.map(\.word),
+            "DutyState": DutyState.allCases.filter { $0 != .none }.map(\.word),
+            "GapCause": GapCause.allCases.map(\.word),
+            "GapEventState": GapState.allCases.map(\.word),
+            "GapVerdict": GapVerdict.allCases.map(\.word),
+            "HoldReason": NudgeReason.written.map(\.word),
+            "NotExpected": NotExpected.allCases.map(\.word),
+            "NoticeKind": Notice.Kind.allCases.map(\.word),
+            "NoticeOutcome": NoticeOutcome.allCases.map(\.word),
+            "NudgeChoice": NudgeJSON.Choice.allCases.map(\.word),
+            "NudgeMode": NudgeRules.Mode.allCases.map(\.word),
+            "NudgeOutcome": NudgeOutcome.allCases.map(\.word),
+            "NudgeReason": NudgeReason.allCases.map(\.word),
+            "NudgeSink": NudgeRules.Sink.allCases.map(\.word),
+            "PhonePlatform": platforms, "Platform": Platform.allCases.map(\.word),
+            "PushOutcome": PushOutcome.allCases.map(\.word),
+            "PushState": PushMessage.State.allCases.map(\.word),
+            "Reachable": Reachable.allCases.map(\.word),
+            "ReceiverKind": ReceiverKind.allCases.map(\.word),
+            "Severity": Severity.allCases.map(\.word), "Sharing": Sharing.allCases.map(\.word),
+            "ShownStatus": statuses + ["NOT_EXPECTED"],
+            "StateLossCause": StateLossCause.allCases.map(\.word), "Status": statuses,
+            "StatusOrigin": Origin.allCases.map(\.word),
+            "WakeReason": WakeReason.allCases.map(\.word),
+        ]
+        // The first value stands for what was not told, the last for a word that is not known.
+        for field in Telemetry.fields where field.values.count > 3 {
+            let name = "\(field.name)".split(separator: "_").map(\.capitalized).joined()
+            expected[name] = Array(field.values.dropFirst().dropLast())
+            expected["Shown\(name)"] = Array(field.values.dropFirst())
+        }
+        let schemas = try #require(Self.part("components/schemas")).members
+        let words = schemas.compactMap { schema in
+            schema.value["enum"].map { (schema.name, $0.elements.compactMap(\.text)) }
+        }
+        #expect(
+            Dictionary(uniqueKeysWithValues: words) == expected.mapValues { $0.map { "\($0)" } })
+    }
+
+    @Test func `its limits are the code's`() throws {
+        let notes = Int64(ItemScanner.notesMax)
+        let unknown = Int64(UnknownField.namedMax + 1)
+        let limits: [String: Int64] = [
+            "Name/maxLength": Int64(ItemScanner.nameBytesMax),
+            "Circles/maxItems": Int64(ItemScanner.circlesMax),
+            "Facts/properties/push_token/maxLength": Int64(ItemScanner.tokenBytesMax),
+            "Heartbeat/properties/every_seconds/minimum": Int64(Router.everySeconds.lowerBound),
+            "Heartbeat/properties/every_seconds/maximum": Int64(Router.everySeconds.upperBound),
+            "HeartbeatAnswer/properties/problems/maxItems": unknown,
+            "Problem/properties/problems/maxItems": unknown,
+            "SilenceBegun/properties/problems/maxItems": unknown,
+            "WakeAnswer/properties/problems/maxItems": unknown,
+            "RejectedProblem/properties/rejected/maxItems": notes,
+            "RejectedProblem/properties/problems/maxItems": notes,
+            "Verdict/properties/rejected/maxItems": notes,
+            "Verdict/properties/problems/maxItems": notes,
+            "NobodyReached/properties/incidents/maxItems": Int64(Unreached.incidentsMax),
+            "SilenceRequest/properties/matchers/maxItems": Int64(MatcherText.countMax),
+            "SilenceRequest/properties/author/maxLength": Int64(SilenceRequest.authorMax),
+            "SilenceRequest/properties/comment/maxLength": Int64(SilenceRequest.commentMax),
+            "SilenceRequest/properties/id/maxLength": Int64(SilenceRequest.authorMax),
+            "StatusAnswer/properties/sources/maxItems": Int64(Feed.sourcesMax),
+            "StatusAnswer/properties/clocks/maxItems": Int64(2 * Feed.sourcesMax),
+            "StatusAnswer/properties/receivers/maxItems": Int64(Receiver.countMax),
+            "StatusHistory/properties/step_seconds/minimum":
+                StatusHistoryQuery.stepRange.lowerBound / 1000,
+            "StatusHistory/properties/step_seconds/maximum":
+                StatusHistoryQuery.stepRange.upperBound / 1000,
+        ]
+        for (path, limit) in limits {
+            #expect(Self.part("components/schemas/\(path)")?.whole == limit, "\(path)")
+        }
+        let items = "\(ScanLimits().itemsMax) items and \(HTTPLimits().bodyBytesMax >> 20) MiB"
+        for (path, words) in [
+            "requestBodies/Batches": items, "requestBodies/Facts": items,
+            "requestBodies/Transitions": items, "responses/TooManySources": "\(Feed.sourcesMax) ",
+            "responses/SilenceConflict": "\(Silence.countMax) ",
+            "schemas/Name": " \(ItemScanner.nameBytesMax) bytes",
+            "schemas/Verdict/properties/rejected": " \(ItemScanner.notesMax) ",
+            "schemas/AlertList/properties/truncated": " \(AlertJSON.alertsMax).",
+        ] {
+            let text = Self.part("components/\(path)")?["description"]?.text
+            #expect(text?.contains(words) == true, "\(path)")
+        }
+    }
+
+    @Test func `each kind of an event has a schema, which its word leads to`() throws {
+        let event = try #require(Self.part("components/schemas/Event"))
+        let mapping = try #require(event["discriminator"]?["mapping"]).members
+        #expect(event["oneOf"]?.elements.compactMap { $0["$ref"] } == mapping.map(\.value))
+        for member in mapping {
+            let name = try #require(member.value.text?.split(separator: "/").last)
+            let kind = Self.part("components/schemas/\(name)/properties/kind/const")
+            #expect(kind?.text == member.name)
         }
     }
 
     @Test func `every operation has a name of its own`() {
-        var names: [JSONTree] = []
-        for resource in Resource.allCases {
-            guard case .object(let members) = OpenAPI.item(resource) else { continue }
-            for member in members where Self.methods.contains(member.name) {
-                guard case .object(let operation) = member.value else { continue }
-                names += operation.filter { $0.name == "operationId" }.map(\.value)
-            }
-        }
-        #expect(names.count == Resource.allCases.map(\.methods.count).reduce(0, +))
-        for (place, name) in names.enumerated() {
-            #expect(!names[..<place].contains(name), "\(name)")
-        }
+        #expect(Set(Route.all.map(\.name)).count == Route.all.count)
     }
 
     @Test func `the places that it says are dropped are dropped`() throws {

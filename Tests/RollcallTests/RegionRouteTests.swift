@@ -90,7 +90,7 @@ import Testing
         // The standard region has a number of its own.
         func names(_ most: Int) -> (String, Bool) {
             var body: [UInt8] = []
-            RegionList(RegionQuery.all, engine, lookedAtMax: most).append(to: &body)
+            RegionList(RegionQuery(), engine, lookedAtMax: most).append(to: &body)
             let text = String(decoding: body, as: UTF8.self)
             let found = text.matches(of: /"region":"(g\d)"/).map { String($0.1) }
             return (found.joined(separator: " "), text.contains("\"truncated\":true"))
@@ -113,7 +113,9 @@ import Testing
             var found: [String] = []
             var after = ""
             for _ in 0..<300 {
-                let query = try RegionQuery([("limit", "\(limit)"), ("after", after)])
+                let query = try RegionQuery.parameters.read([
+                    ("limit", "\(limit)"), ("after", after),
+                ])
                 var body: [UInt8] = []
                 RegionList(query, engine).append(to: &body)
                 let tree = try JSONTree(reading: body)

@@ -80,7 +80,8 @@ import Testing
     @Test func `a question is bounded in steps, and says why it is refused`() throws {
         let now = Timestamp(milliseconds: HistoryStory.began + 100 * 86_400_000)
         func query(_ members: [String: String]) throws -> StatusHistoryQuery {
-            try StatusHistoryQuery(members.map { ($0.key, $0.value) }, now: now)
+            try StatusHistoryQuery(
+                StatusHistoryQuery.parameters.read(members.map { ($0.key, $0.value) }), now: now)
         }
         let standard = try query([:])
         #expect(standard.until == now && standard.since == now - .seconds(12 * 3600))

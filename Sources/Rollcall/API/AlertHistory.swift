@@ -13,22 +13,24 @@ struct AlertHistoryQuery: Sendable {
     var before = Int64.max
     var limit = limitStandard
 
-    /// Reads a query.
-    /// - Throws: `ParameterError` if a parameter is unknown or makes no sense.
-    init(_ query: [(name: String, value: String)] = []) throws(ParameterError) {
-        for (name, value) in query {
-            switch name {
-            case "alertname":
-                self.name = try Parameters.word(name, value, AlertName.allCases, \.word)
-            case "region": region = Array(value.utf8)
-            case "receiver": receiver = Array(value.utf8)
-            case "since": since = try Parameters.time(name, value)
-            case "before": before = try Parameters.cursor(name, value, count: 1)[0]
-            case "limit": limit = try Parameters.number(name, value, 1...Router.limitMax)
-            default: throw ParameterError(detail: "unknown parameter")
-            }
-        }
-    }
+    static let parameters = Parameters(
+        AlertHistoryQuery(),
+        [
+            .word(
+                "alertname", "Of this name.", AlertName.allCases, \.word, schema: "AlertName",
+                into: \.name),
+            .text("region", "About this region.", into: \.region),
+            .text(
+                "receiver", "Of which this receiver was told, or was not and should.",
+                into: \.receiver),
+            .time(
+                "since", "Fired from then on: RFC 3339, or milliseconds since 1970.",
+                into: \.since),
+            .cursor("before", ["type": "integer", "format": "int64", "minimum": 0]) {
+                $0.before = $1[0]
+            },
+            .limit("Incidents in the answer at most.", standard: limitStandard, into: \.limit),
+        ])
 }
 
 /// A firing while its decisions are put together, walking back.

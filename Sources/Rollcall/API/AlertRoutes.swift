@@ -3,22 +3,12 @@ import RollcallCore
 /// The routes about alerts. Source: A10, §9.
 extension Router {
     /// Answers `GET /v1/alerts`: what is pending or fires, from memory.
-    func showAlerts(_ request: HTTPRequest, _ answer: @escaping Answer) {
-        guard request.query.isEmpty else {
-            return answer(
-                .refusal(ParameterError(detail: "unknown parameter")), InputFigures())
-        }
+    func showAlerts(_ answer: @escaping Answer) {
         keeper.ask { view in answer(.json(AlertJSON.body(view)), InputFigures()) }
     }
 
     /// Answers `GET /v1/alerts/history`: what fired, who was told or not, and why.
-    func showAlertHistory(_ request: HTTPRequest, _ answer: @escaping Answer) {
-        let query: AlertHistoryQuery
-        do throws(ParameterError) {
-            query = try AlertHistoryQuery(request.query)
-        } catch {
-            return answer(.refusal(error), InputFigures())
-        }
+    func showAlertHistory(_ query: AlertHistoryQuery, _ answer: @escaping Answer) {
         keeper.ask { [history] view in
             let present = HistoryPresent(view)
             history.ask({ answer($0, InputFigures()) }) { (work) throws(StoreError) in

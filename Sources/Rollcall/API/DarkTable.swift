@@ -35,36 +35,36 @@ struct DarkQuery: Sendable {
     var after: Int64 = 0
     var limit = Router.limitStandard
 
-    /// Reads a query.
-    /// - Throws: `ParameterError` if a parameter is unknown, makes no sense, or does not go with
-    ///   the others.
-    init(_ query: [(name: String, value: String)] = []) throws(ParameterError) {
-        var isPaged = false
-        for (name, value) in query {
-            switch name {
-            case "by":
-                by = try Parameters.words(name, value, Key.allCases, max: Self.keysMax, \.word)
-            case "since": since = try Parameters.day(name, value)
-            case "until": until = try Parameters.day(name, value)
-            case "region": region = Array(value.utf8)
-            case "platform": platform = try Parameters.word(name, value, Platform.allCases, \.word)
-            case "responder": responder = Array(value.utf8)
-            case "after":
-                after = try Parameters.cursor(name, value, count: 1)[0]
-                isPaged = true
-            case "limit":
-                limit = try Parameters.number(name, value, 1...Router.limitMax)
-                isPaged = true
-            default: throw ParameterError(detail: "unknown parameter")
-            }
-        }
-        if isPaged, !by.contains(.responder) || responder != nil {
+    static let parameters = Parameters(
+        DarkQuery(),
+        [
+            .words(
+                "by", "What to sum up by, two at most", Key.allCases, \.word, max: keysMax,
+                standard: .region, into: \.by),
+            .day("since", "The first day, UTC.", into: \.since),
+            .day("until", "The last day, else today; at most \(daysMax) days.", into: \.until),
+            .text("region", "Of this region.", into: \.region),
+            .word(
+                "platform", "Of this platform.", Platform.allCases, \.word, schema: "Platform",
+                into: \.platform),
+            .text("responder", "Of this person.", OpenAPI.schema("Name"), into: \.responder),
+            .cursor { $0.after = $1[0] },
+            .limit(
+                "People in the answer at most; \(Router.limitStandard) without it.",
+                into: \.limit),
+        ]
+    ) { (query, names) throws(ParameterError) in
+        if names.contains("after") || names.contains("limit"),
+            !query.by.contains(.responder) || query.responder != nil
+        {
             throw ParameterError(detail: "after, limit: only with by=responder, without responder")
         }
-        if let since, let until, !Self.holds(since, until) {
-            throw ParameterError(detail: "since, until: 1 to \(Self.daysMax) days expected")
+        if let since = query.since, let until = query.until, !holds(since, until) {
+            throw tooManyDays
         }
     }
+    /// The fault of a question about more days than one answer has, or none.
+    static let tooManyDays = ParameterError(detail: "since, until: 1 to \(daysMax) days expected")
 
     /// The days asked for, of which `today` is the last unless said otherwise; nil if there are too
     /// many.
@@ -120,8 +120,7 @@ struct DarkTable {
     ) throws(StoreError) -> HTTPResponse {
         let today = max(0, present.watch.wallNow.milliseconds) / 86_400_000
         guard let days = query.days(today: today) else {
-            return .refusal(
-                ParameterError(detail: "since, until: 1 to \(DarkQuery.daysMax) days expected"))
+            return .refusal(DarkQuery.tooManyDays)
         }
         var table = DarkTable(query: query, days: days, present: present, work: work)
         if let person {

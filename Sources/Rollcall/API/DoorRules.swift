@@ -3,12 +3,15 @@ import RollcallCore
 /// The rules for who is let in, judged by the head of a request. Source: V9.
 extension Router {
     /// The paths of the listener of its own, and what needs no token on any.
-    private static let probes: Set<String> = ["/metrics", "/-/healthy", "/-/ready"]
+    private static let probes: Set<String> = [
+        Resource.metrics.path, Resource.healthy.path, Resource.ready.path,
+    ]
 
     /// Refuses who must not even learn what there is: a page that got here by a changed name, and
     /// who has no token.
     func stranger(
-        _ request: HTTPRequest, _ token: Access.Token?, _ door: Door, _ rules: Doors.Rules
+        _ request: HTTPRequest, _ scope: Access.Scope?, _ token: Access.Token?, _ door: Door,
+        _ rules: Doors.Rules
     ) -> HTTPResponse? {
         if door.isLoopback, let host = request.host, !Self.isOwn(host, door, rules) {
             doors.count(.host)
@@ -17,19 +20,17 @@ extension Router {
         if door.isForProbes {
             return Self.probes.contains(request.path) ? nil : Self.notFound
         }
-        let isKnown =
-            rules.access.isOpen || Self.scope(request.method, request.path) == nil || token != nil
-        if isKnown { return nil }
+        if rules.access.isOpen || scope == nil || token != nil { return nil }
         doors.count(.token)
         return Self.noToken
     }
 
     /// Refuses who is known, or need not be, but may not do this.
     func forbidden(
-        _ request: HTTPRequest, _ token: Access.Token?, _ door: Door, _ rules: Doors.Rules
+        _ request: HTTPRequest, _ scope: Access.Scope?, _ token: Access.Token?, _ door: Door,
+        _ rules: Doors.Rules
     ) -> HTTPResponse? {
-        if !door.isForProbes, !rules.access.isOpen,
-            let scope = Self.scope(request, of: token),
+        if !door.isForProbes, !rules.access.isOpen, let scope,
             token?.scopes.contains(scope) != true
         {
             doors.count(.scope)
@@ -45,35 +46,6 @@ extension Router {
                 detail: "pages of another origin may not write; a proxy's is web.external_url")
         }
         return nil
-    }
-
-    /// Returns the scope that a token must open for this; nil where none is needed. What there is
-    /// not counts as reading, or as the most that there is.
-    static func scope(_ method: String, _ path: String) -> Access.Scope? {
-        if path == "/-/healthy" || path == "/-/ready" { return nil }
-        switch (method, path) {
-        case ("GET", _): return .read
-        case ("POST", "/v1/batches"), ("POST", "/v1/transitions"), ("POST", "/v1/responders"),
-            ("PUT", "/v1/responders"), ("POST", "/v1/heartbeat"), ("DELETE", "/v1/heartbeat"),
-            ("POST", "/v1/wakes"):
-            return .ingest
-        default: return .admin
-        }
-    }
-
-    /// Returns the scope that a token must open for a whole request. What a source of its own may
-    /// not do to all others needs more than to write: to take everybody off the list but a few, and
-    /// to switch off somebody else's dead-man's switch.
-    private static func scope(_ request: HTTPRequest, of token: Access.Token?) -> Access.Scope? {
-        switch (request.method, request.path) {
-        case ("PUT", "/v1/responders")
-        where request.query.contains { $0.name == "shrink" && $0.value == "allow" }:
-            return .admin
-        case ("DELETE", "/v1/heartbeat")
-        where request.query.contains { $0.name == "source" && $0.value != token?.name }:
-            return .admin
-        default: return scope(request.method, request.path)
-        }
     }
 
     /// The source of a write that names none: whose token it came with, else `default` (F10).

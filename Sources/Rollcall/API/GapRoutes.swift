@@ -39,36 +39,34 @@ struct GapQuery: Sendable {
     /// The keys to count by; empty for a list.
     var by: [Key] = []
 
-    /// Reads a query.
-    /// - Throws: `ParameterError` if a parameter is unknown or makes no sense, or `by` goes with a
-    ///   page.
-    init(_ query: [(name: String, value: String)] = []) throws(ParameterError) {
-        var isPaged = false
-        for (name, value) in query {
-            switch name {
-            case "state":
-                state = try Parameters.word(name, value, State.allCases, \.word)
-            case "cause": cause = try Parameters.word(name, value, GapCause.allCases, \.word)
-            case "verdict": verdict = try Parameters.word(name, value, GapVerdict.allCases, \.word)
-            case "platform": platform = try Parameters.word(name, value, Platform.allCases, \.word)
-            case "region": region = Array(value.utf8)
-            case "responder": responder = Array(value.utf8)
-            case "since": since = try Parameters.time(name, value)
-            case "until": until = try Parameters.time(name, value)
-            case "by":
-                by = try Parameters.words(
-                    name, value, Key.allCases, max: Key.allCases.count, \.word)
-            case "after":
-                let numbers = try Parameters.cursor(name, value, count: 2)
-                after = (numbers[0], numbers[1])
-                isPaged = true
-            case "limit":
-                limit = try Parameters.number(name, value, 1...Router.limitMax)
-                isPaged = true
-            default: throw ParameterError(detail: "unknown parameter")
-            }
-        }
-        if !by.isEmpty, isPaged {
+    static let parameters = Parameters(
+        GapQuery(),
+        [
+            .word("state", "Whether it is over.", State.allCases, \.word, into: \.state),
+            .word(
+                "cause", "Suspected of this.", GapCause.allCases, \.word, schema: "GapCause",
+                into: \.cause),
+            .word(
+                "verdict", "Found to be this.", GapVerdict.allCases, \.word, schema: "GapVerdict",
+                into: \.verdict),
+            .word(
+                "platform", "Of this platform.", Platform.allCases, \.word, schema: "Platform",
+                into: \.platform),
+            .text("region", "Of this region.", into: \.region),
+            .text("responder", "Of this person.", OpenAPI.schema("Name"), into: \.responder),
+            .time(
+                "since", "From then on: RFC 3339, or milliseconds since 1970.", into: \.since),
+            .time("until", "Before then, likewise.", into: \.until),
+            .words(
+                "by", "What to count by", Key.allCases, \.word, max: Key.allCases.count,
+                into: \.by),
+            .cursor(count: 2) { $0.after = ($1[0], $1[1]) },
+            .limit(
+                "Gaps in the answer at most; \(Router.limitStandard) without it.",
+                into: \.limit),
+        ]
+    ) { (query, names) throws(ParameterError) in
+        if !query.by.isEmpty, names.contains("after") || names.contains("limit") {
             throw ParameterError(detail: "by: goes without after and limit")
         }
     }
@@ -89,13 +87,7 @@ struct GapQuery: Sendable {
 /// The routes about gaps and dark time, from the store's history (Contract/Gaps, V5).
 extension Router {
     /// Answers `GET /v1/gaps`, as a list or as a table.
-    func showGaps(_ request: HTTPRequest, _ answer: @escaping Answer) {
-        let query: GapQuery
-        do throws(ParameterError) {
-            query = try GapQuery(request.query)
-        } catch {
-            return answer(.refusal(error), InputFigures())
-        }
+    func showGaps(_ query: GapQuery, _ answer: @escaping Answer) {
         look(for: query.responder, answer) { present, person in
             { (work) throws(StoreError) in
                 query.by.isEmpty
@@ -106,13 +98,7 @@ extension Router {
     }
 
     /// Answers `GET /v1/dark`.
-    func showDark(_ request: HTTPRequest, _ answer: @escaping Answer) {
-        let query: DarkQuery
-        do throws(ParameterError) {
-            query = try DarkQuery(request.query)
-        } catch {
-            return answer(.refusal(error), InputFigures())
-        }
+    func showDark(_ query: DarkQuery, _ answer: @escaping Answer) {
         look(for: query.responder, answer) { present, person in
             { (work) throws(StoreError) in
                 try DarkTable.answer(query, person, present, work)
@@ -121,13 +107,7 @@ extension Router {
     }
 
     /// Answers `GET /v1/responders/{id}/timeline`.
-    func showTimeline(_ id: [UInt8], _ request: HTTPRequest, _ answer: @escaping Answer) {
-        let query: TimelineQuery
-        do throws(ParameterError) {
-            query = try TimelineQuery(request.query)
-        } catch {
-            return answer(.refusal(error), InputFigures())
-        }
+    func showTimeline(_ id: [UInt8], _ query: TimelineQuery, _ answer: @escaping Answer) {
         look(for: id, answer) { present, person in
             { (work) throws(StoreError) in
                 guard let person else { return Self.nobody }

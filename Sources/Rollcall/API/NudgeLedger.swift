@@ -8,20 +8,17 @@ struct NudgeQuery: Sendable {
     var after: Int64?
     var limit = Router.limitStandard
 
-    /// Reads a query.
-    /// - Throws: `ParameterError` if a parameter is unknown or makes no sense.
-    init(_ query: [(name: String, value: String)] = []) throws(ParameterError) {
-        for (name, value) in query {
-            switch name {
-            case "responder_id": responder = Array(value.utf8)
-            case "decision":
-                choice = try Parameters.word(name, value, NudgeJSON.Choice.allCases, \.word)
-            case "after": after = try Parameters.cursor(name, value, count: 1)[0]
-            case "limit": limit = try Parameters.number(name, value, 1...Router.limitMax)
-            default: throw ParameterError(detail: "unknown parameter")
-            }
-        }
-    }
+    static let parameters = Parameters(
+        NudgeQuery(),
+        [
+            .text("responder_id", "Of this person.", OpenAPI.schema("Name"), into: \.responder),
+            .word(
+                "decision", "Decided so.", NudgeJSON.Choice.allCases, \.word,
+                schema: "NudgeChoice", into: \.choice),
+            .cursor { $0.after = $1[0] },
+            .limit(
+                "Entries in the answer at most.", standard: Router.limitStandard, into: \.limit),
+        ])
 }
 
 /// `GET /v1/nudges`: who was nudged, who was not and why, and what followed; newest first.

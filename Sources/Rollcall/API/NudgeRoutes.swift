@@ -3,13 +3,7 @@ import RollcallCore
 /// The routes about nudges. Source: N8, §9.
 extension Router {
     /// Answers `GET /v1/nudges`: who was nudged, who was not and why.
-    func showNudges(_ request: HTTPRequest, _ answer: @escaping Answer) {
-        let query: NudgeQuery
-        do throws(ParameterError) {
-            query = try NudgeQuery(request.query)
-        } catch {
-            return answer(.refusal(error), InputFigures())
-        }
+    func showNudges(_ query: NudgeQuery, _ answer: @escaping Answer) {
         keeper.ask { [history, keeper] view in
             let person = query.responder.flatMap { HistoryPerson($0, view.engine.roster) }
             guard query.responder == nil || person != nil else {
@@ -24,10 +18,7 @@ extension Router {
     }
 
     /// Answers `GET /v1/responders/{id}/nudge`: would this person be nudged now?
-    func showNudge(_ id: [UInt8], _ request: HTTPRequest, _ answer: @escaping Answer) {
-        guard request.query.isEmpty else {
-            return answer(.refusal(ParameterError(detail: "unknown parameter")), InputFigures())
-        }
+    func showNudge(_ id: [UInt8], _ answer: @escaping Answer) {
         keeper.ask { [keeper] view in
             guard let number = view.engine.roster.number(of: id) else {
                 return answer(Self.nobody, InputFigures())

@@ -12,49 +12,11 @@ extension Router {
 
     // MARK: - People
 
-    /// The people whom a list is to hold.
-    private struct Filter: Sendable {
-        var status: Status?
-        var reachable: Reachable?
-        var region: [UInt8]?
-        var duty: DutyState?
-        var after: [UInt8]?
-        var limit = limitStandard
-
-        /// Reads a query.
-        /// - Throws: `ParameterError` if a parameter is unknown or makes no sense.
-        init(_ query: [(name: String, value: String)]) throws(ParameterError) {
-            for (name, value) in query {
-                switch name {
-                case "status":
-                    status = try Parameters.word(name, value, Status.allCases, \.word)
-                case "reachable":
-                    reachable = try Parameters.word(name, value, Reachable.allCases, \.word)
-                case "duty_state":
-                    duty = try Parameters.word(name, value, DutyState.allCases, \.word)
-                case "region": region = Array(value.utf8)
-                case "after": after = Array(value.utf8)
-                case "limit": limit = try Parameters.number(name, value, 1...limitMax)
-                default: throw ParameterError(detail: "unknown parameter")
-                }
-            }
-        }
-    }
-
-    func listResponders(
-        _ request: HTTPRequest,
-        _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
-    ) {
-        let filter: Filter
-        do throws(ParameterError) {
-            filter = try Filter(request.query)
-        } catch {
-            return answer(.refusal(error), InputFigures())
-        }
+    func listResponders(_ filter: ResponderQuery, _ answer: @escaping Answer) {
         keeper.ask { view in answer(Self.list(filter, view.engine), InputFigures()) }
     }
 
-    private static func list(_ filter: Filter, _ engine: Engine) -> HTTPResponse {
+    private static func list(_ filter: ResponderQuery, _ engine: Engine) -> HTTPResponse {
         var number = 0
         if let after = filter.after {
             guard let last = engine.roster.number(of: after) else {
@@ -89,7 +51,7 @@ extension Router {
     }
 
     private static func matches(
-        _ filter: Filter, _ region: UInt32??, _ person: Responder, _ engine: Engine
+        _ filter: ResponderQuery, _ region: UInt32??, _ person: Responder, _ engine: Engine
     ) -> Bool {
         if let status = filter.status, !person.isActive || person.status != status { return false }
         if let duty = filter.duty, person.duty != duty { return false }
@@ -99,7 +61,7 @@ extension Router {
     }
 
     func showResponder(
-        _ id: [UInt8], _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
+        _ id: [UInt8], _ answer: @escaping Answer
     ) {
         keeper.ask { view in
             guard let number = view.engine.roster.number(of: id) else {
@@ -115,7 +77,7 @@ extension Router {
 
     // MARK: - Ourselves
 
-    func showStatus(_ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void) {
+    func showStatus(_ answer: @escaping Answer) {
         keeper.ask { [edge] view in
             var body: [UInt8] = []
             StatusJSON.append(view, edge, to: &body)
@@ -125,10 +87,40 @@ extension Router {
 
     func showMetrics(
         _ request: HTTPRequest,
-        _ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void
+        _ answer: @escaping Answer
     ) {
         desk.scrape(MetricsNegotiation.format(accept: request.accept)) { response in
             answer(response, InputFigures())
         }
     }
+}
+
+/// The people whom a list is to hold.
+struct ResponderQuery: Sendable {
+    var status: Status?
+    var reachable: Reachable?
+    var region: [UInt8]?
+    var duty: DutyState?
+    var after: [UInt8]?
+    var limit = Router.limitStandard
+
+    static let parameters = Parameters(
+        ResponderQuery(),
+        [
+            .word(
+                "status", "Those expected, of this status.", Status.allCases, \.word,
+                schema: "Status", into: \.status),
+            .word(
+                "reachable", "Who can be reached now.", Reachable.allCases, \.word,
+                schema: "Reachable", into: \.reachable),
+            .text("region", "Of this region.", into: \.region),
+            .word(
+                "duty_state", "Of this duty state.", DutyState.allCases, \.word,
+                schema: "DutyState", into: \.duty),
+            .text(
+                "after", "The `next` of the answer before.", OpenAPI.schema("Name"),
+                into: \.after),
+            .limit(
+                "People in the answer at most.", standard: Router.limitStandard, into: \.limit),
+        ])
 }

@@ -8,13 +8,7 @@ extension Router {
     /// person does not hold the keeper up: some milliseconds.
     static var regionsLookedAtMax: Int { 20_000 }
 
-    func listRegions(_ request: HTTPRequest, _ answer: @escaping Answer) {
-        let query: RegionQuery
-        do throws(ParameterError) {
-            query = try RegionQuery(request.query)
-        } catch {
-            return answer(.refusal(error), InputFigures())
-        }
+    func listRegions(_ query: RegionQuery, _ answer: @escaping Answer) {
         keeper.ask { view in
             var body: [UInt8] = []
             RegionList(query, view.engine).append(to: &body)
@@ -29,22 +23,15 @@ struct RegionQuery: Sendable {
     var after: [UInt8]?
     var limit = Router.regionsStandard
 
-    /// All of them, from the first on.
-    static let all = RegionQuery()
-
-    private init() {}
-
-    /// Reads a query.
-    /// - Throws: `ParameterError` if a parameter is unknown or makes no sense.
-    init(_ query: [(name: String, value: String)]) throws(ParameterError) {
-        for (name, value) in query {
-            switch name {
-            case "after": after = Array(value.utf8)
-            case "limit": limit = try Parameters.number(name, value, 1...Router.limitMax)
-            default: throw ParameterError(detail: "unknown parameter")
-            }
-        }
-    }
+    static let parameters = Parameters(
+        RegionQuery(),
+        [
+            .text(
+                "after", "The `next` of the answer before.", OpenAPI.schema("Name"),
+                into: \.after),
+            .limit(
+                "Regions in the answer at most.", standard: Router.regionsStandard, into: \.limit),
+        ])
 }
 
 /// A page of regions in the order of their names' bytes.

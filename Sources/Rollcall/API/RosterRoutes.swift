@@ -8,13 +8,7 @@ extension Router {
     // MARK: - Rosters
 
     /// Replaces the roster, whole or in parts: who is not in it is retired.
-    func putRoster(_ request: HTTPRequest, _ answer: @escaping Answer) {
-        let terms: RosterTerms
-        do throws(RosterTermsError) {
-            terms = try Self.terms(request.query)
-        } catch {
-            return answer(.problem(400, "Bad Request", detail: error.detail), InputFigures())
-        }
+    func putRoster(_ terms: RosterTerms, _ request: HTTPRequest, _ answer: @escaping Answer) {
         write(.rosterEntry, request, answer) { scan, source in
             // One of which nothing can be read says nothing about anybody.
             scan.items.count > 0 || scan.itemCount == 0
@@ -23,32 +17,42 @@ extension Router {
         }
     }
 
-    private struct RosterTermsError: Error { let detail: String }
-
-    private static func terms(
-        _ query: [(name: String, value: String)]
-    ) throws(RosterTermsError) -> RosterTerms {
-        var terms = RosterTerms()
-        for (name, value) in query {
-            switch (name, value) {
-            case ("shrink", "allow"): terms.allowsShrink = true
-            case ("more", "true"): terms.hasMore = true
-            case ("more", "false"), ("source", _): break
-            case ("roster", _):
-                guard isName(Array(value.utf8)) else {
-                    throw RosterTermsError(
+    static let rosterParameters = Parameters(
+        RosterTerms(),
+        [
+            Parameter(
+                "roster", "The id of a roster that comes in parts.", OpenAPI.schema("Name")
+            ) { (terms, value) throws(ParameterError) in
+                terms.id = Array(value.utf8)
+                guard isName(terms.id) else {
+                    throw ParameterError(
                         detail: "roster: 1 to \(ItemScanner.nameBytesMax) bytes expected")
                 }
-                terms.id = Array(value.utf8)
-            case ("shrink", _): throw RosterTermsError(detail: "shrink: allow expected")
-            case ("more", _): throw RosterTermsError(detail: "more: true or false expected")
-            default: throw RosterTermsError(detail: "unknown parameter")
-            }
-        }
+            },
+            Parameter(
+                "more", "Another part follows; needs `roster`.",
+                ["type": "boolean", "default": false]
+            ) { (terms, value) throws(ParameterError) in
+                guard value == "true" || value == "false" else {
+                    throw ParameterError(detail: "more: true or false expected")
+                }
+                // Said once, it holds: a roster that is taken for whole retires people.
+                if value == "true" { terms.hasMore = true }
+            },
+            Parameter(
+                "shrink", "Takes a roster also if it retires most people.",
+                ["type": "string", "enum": ["allow"]]
+            ) { (terms, value) throws(ParameterError) in
+                guard value == "allow" else {
+                    throw ParameterError(detail: "shrink: allow expected")
+                }
+                terms.allowsShrink = true
+            },
+        ]
+    ) { (terms, _) throws(ParameterError) in
         if terms.hasMore, terms.id.isEmpty {
-            throw RosterTermsError(detail: "more: a part needs the roster's id in roster=")
+            throw ParameterError(detail: "more: a part needs the roster's id in roster=")
         }
-        return terms
     }
 
     /// Returns the answer to a roster that was not taken.
@@ -96,7 +100,7 @@ extension Router {
                         status: 202,
                         headers: [
                             ("Content-Type", "application/json"),
-                            ("Location", "\(Resource.erasurePrefix)\(number)"),
+                            ("Location", Resource.erasure.path("\(number)")),
                         ], body: body), InputFigures())
             case .unavailable(let reason): answer(Self.unavailable(reason), InputFigures())
             }

@@ -48,43 +48,50 @@ package struct Router: Sendable {
         let rules = doors.rules
         let token = rules.access.holder(request.authorization)
         let resource = Target(request.path)?.resource
-        let route = resource?.route ?? .other
-        if let refusal = stranger(request, token, door, rules) {
-            return counted(StatusPageRefusal.shown(refusal, to: request, resource), route)
+        let routes = Route.of(resource)
+        let label = routes.first?.label ?? .other
+        let scope = Route.scope(request.method, among: routes)
+        if let refusal = stranger(request, scope, token, door, rules) {
+            return counted(StatusPageRefusal.shown(refusal, to: request, resource), label)
         }
-        guard let methods = resource?.methods else {
-            return counted(StatusPageRefusal.shown(Self.notFound, to: request, nil), .other)
+        if routes.isEmpty {
+            return counted(StatusPageRefusal.shown(Self.notFound, to: request, nil), label)
         }
-        guard methods.contains(request.method) else {
-            let allowed = methods.contains("GET") ? methods + ["HEAD"] : methods
+        guard let route = routes.first(where: { $0.method.rawValue == request.method }) else {
+            let methods = routes.map(\.method.rawValue)
+            let allowed = routes.first?.method == .get ? methods + ["HEAD"] : methods
             return counted(
                 .problem(
                     405, "Method Not Allowed", detail: "see the Allow header",
-                    headers: [("Allow", allowed.joined(separator: ", "))]), route)
+                    headers: [("Allow", allowed.joined(separator: ", "))]), label)
         }
-        if let refusal = forbidden(request, token, door, rules) {
-            return counted(StatusPageRefusal.shown(refusal, to: request, resource), route)
+        let needed = route.scope(of: request, by: token)
+        if let refusal = forbidden(request, needed, token, door, rules) {
+            return counted(StatusPageRefusal.shown(refusal, to: request, resource), label)
         }
-        guard request.method == "POST" || request.method == "PUT" else { return nil }
+        guard route.method.hasBody else { return nil }
         if request.contentEncoding != nil {
             return counted(
                 .problem(
                     415, "Unsupported Media Type", detail: "no content coding is understood",
-                    headers: [("Accept-Encoding", "identity")]), route)
+                    headers: [("Accept-Encoding", "identity")]), label)
         }
         guard Self.format(request.contentType) != nil else {
             return counted(
                 .problem(
                     415, "Unsupported Media Type",
                     detail: "application/json or application/x-ndjson expected",
-                    headers: [("Accept", "application/json, application/x-ndjson")]), route)
+                    headers: [("Accept", "application/json, application/x-ndjson")]), label)
         }
-        return crowd(request).map { counted($0, route) }
+        // A heartbeat is small, and what says that there is somebody.
+        guard route.scope == .ingest, label != .heartbeat else { return nil }
+        return crowd(request).map { counted($0, label) }
     }
 
     /// Counts what the listener answered without asking here.
     package func count(_ request: HTTPRequest, refusedWith status: Int) {
-        edge.answered(Target(request.path)?.resource.route ?? .other, code: status, after: .zero)
+        let label = Route.of(Target(request.path)?.resource).first?.label ?? .other
+        edge.answered(label, code: status, after: .zero)
     }
 
     // MARK: - Whole requests
@@ -93,61 +100,25 @@ package struct Router: Sendable {
     package func handle(_ request: HTTPRequest, _ reply: HTTPReply) {
         let began = ContinuousClock.now
         let target = Target(request.path)
-        let route = target?.resource.route ?? .other
+        let route = Route.of(target?.resource).first { $0.method.rawValue == request.method }
+        let label = route?.label ?? .other
         let edge = edge
         let answer: Answer = { response, input in
             // Who was answered by the watchdog meanwhile got its 503, whatever we say now.
             let code = reply.isOpen ? response.status : 503
-            edge.answered(route, code: code, after: ContinuousClock.now - began, input: input)
+            edge.answered(label, code: code, after: ContinuousClock.now - began, input: input)
             reply.answer(response)
         }
-        guard let target else { return answer(Self.notFound, InputFigures()) }
-        switch (target.resource, request.method) {
-        case (.batches, _): postItems(.batch, request, answer)
-        case (.transitions, _): postItems(.transition, request, answer)
-        case (.responders, "POST"): postItems(.responder, request, answer)
-        case (.responders, "PUT"): putRoster(request, answer)
-        case (.responders, _): listResponders(request, answer)
-        case (.responder, "DELETE"): erase(target.id, request, answer)
-        case (.responder, _): showResponder(target.id, answer)
-        case (.timeline, _): showTimeline(target.id, request, answer)
-        case (.nudge, _): showNudge(target.id, request, answer)
-        case (.gaps, _): showGaps(request, answer)
-        case (.dark, _): showDark(request, answer)
-        case (.nudges, _): showNudges(request, answer)
-        case (.wakes, _): postWake(request, answer)
-        case (.alerts, _): showAlerts(request, answer)
-        case (.alertHistory, _): showAlertHistory(request, answer)
-        case (.silences, "POST"): postSilence(request, answer)
-        case (.silences, _): listSilences(request, answer)
-        case (.silence, "DELETE"): endSilence(target.number, request, answer)
-        case (.silence, _): showSilence(target.number, answer)
-        case (.drills, _): postDrill(request, answer)
-        case (.drill, _): showDrill(target.number, answer)
-        case (.erasure, _): showErasure(target.number, answer)
-        case (.heartbeat, _): postHeartbeat(request, answer)
-        case (.status, _): showStatus(answer)
-        case (.statusHistory, _): showStatusHistory(request, answer)
-        case (.regions, _): listRegions(request, answer)
-        case (.metrics, _): showMetrics(request, answer)
-        case (.healthy, _): answer(health, InputFigures())
-        case (.ready, _): answer(readiness, InputFigures())
-        case (.reload, _): reloadSettings(answer)
-        case (.openAPI, _): answer(.json(OpenAPI.bytes), InputFigures())
-        case (.page, _), (.silentPage, _), (.alertsPage, _), (.nudgesPage, _), (.feedsPage, _),
-            (.peoplePage, _):
-            showPage(below: "", answer)
-        case (.personPage, _): showPage(below: "../", answer)
-        case (.asset, _): showAsset(target.asset, answer)
-        }
+        guard let target, let route else { return answer(Self.notFound, InputFigures()) }
+        route.handle(self, Route.Call(target: target, request: request, answer: answer))
     }
 
-    private var health: HTTPResponse {
+    var health: HTTPResponse {
         guard let still = keeper.pulse.still() else { return .text("Rollcall is healthy.\n") }
         return .problem(503, "Hanging", detail: "the keeper stands still for \(still.count) ms")
     }
 
-    private var readiness: HTTPResponse {
+    var readiness: HTTPResponse {
         if doors.isClosing {
             return .problem(503, "Not Ready", detail: "stopping", headers: [("Retry-After", "1")])
         }
@@ -164,8 +135,8 @@ package struct Router: Sendable {
         return .text("Rollcall is ready.\n")
     }
 
-    private func counted(_ response: HTTPResponse, _ route: EdgeFigures.Route) -> HTTPResponse {
-        edge.answered(route, code: response.status, after: .zero)
+    private func counted(_ response: HTTPResponse, _ label: EdgeFigures.Route) -> HTTPResponse {
+        edge.answered(label, code: response.status, after: .zero)
         return response
     }
 

@@ -252,10 +252,7 @@ extension Router {
     }
 
     /// Answers `GET /v1/silences`.
-    func listSilences(_ request: HTTPRequest, _ answer: @escaping Answer) {
-        guard request.query.isEmpty else {
-            return answer(.refusal(ParameterError(detail: "unknown parameter")), InputFigures())
-        }
+    func listSilences(_ answer: @escaping Answer) {
         keeper.ask { view in
             let desk = view.engine.desk
             let active = desk.silences.sorted { ($0.endsAt, $0.number) < ($1.endsAt, $1.number) }

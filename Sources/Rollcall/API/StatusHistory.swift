@@ -13,36 +13,41 @@ struct StatusHistoryQuery: Sendable {
     /// The steps chosen from without a `step`, in minutes: whole parts of an hour or a day.
     private static let steps: [Int64] = [1, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440]
 
+    /// The query as it is sent.
+    struct Asked: Sendable {
+        var since: Timestamp?
+        var until: Timestamp?
+        var step: Int64?
+    }
+
     let since: Timestamp
     let until: Timestamp
     let step: Milliseconds
 
-    /// Reads a query that is asked `now`.
-    /// - Throws: `ParameterError` if a parameter is unknown or makes no sense, the stretch is
-    ///   empty, or it has too many steps.
-    init(
-        _ query: [(name: String, value: String)], now: Timestamp
-    ) throws(ParameterError) {
-        var (since, until): (Timestamp?, Timestamp?)
-        var step: Int64?
-        for (name, value) in query {
-            switch name {
-            case "since": since = try Parameters.time(name, value)
-            case "until": until = try Parameters.time(name, value)
-            case "step": step = try Self.step(value)
-            default: throw ParameterError(detail: "unknown parameter")
-            }
-        }
-        self.until = until ?? now
-        self.since =
-            since ?? max(Timestamp(milliseconds: 0), self.until - Self.spanStandard)
-        guard self.since < self.until else {
+    static let parameters = Parameters(
+        Asked(),
+        [
+            .time(
+                "since", "From then on: RFC 3339, or milliseconds since 1970.", into: \.since),
+            .time("until", "Before then, likewise.", into: \.until),
+            Parameter(
+                "step", "The distance of two counts, such as `5m`.",
+                ["type": "string", "pattern": "^[0-9]+(ms|s|m|h|d)$"]
+            ) { (query, value) throws(ParameterError) in query.step = try step(value) },
+        ])
+
+    /// The stretch that is `asked` for `now`.
+    /// - Throws: `ParameterError` if it is empty, or has too many steps.
+    init(_ asked: Asked, now: Timestamp) throws(ParameterError) {
+        until = asked.until ?? now
+        since = asked.since ?? max(Timestamp(milliseconds: 0), until - Self.spanStandard)
+        guard since < until else {
             throw ParameterError(detail: "until: must be later than since")
         }
-        let span = (self.until - self.since).count
+        let span = (until - since).count
         let chosen = Self.steps.first { Self.count(span, $0 * 60_000) <= Self.samplesStandard }
-        self.step = Milliseconds(step ?? (chosen ?? 1440) * 60_000)
-        let count = Self.count(span, self.step.count)
+        step = Milliseconds(asked.step ?? (chosen ?? 1440) * 60_000)
+        let count = Self.count(span, step.count)
         guard count <= Self.samplesMax else {
             throw ParameterError(
                 detail: "step: \(count) steps are too many, at most \(Self.samplesMax); "
@@ -64,12 +69,12 @@ struct StatusHistoryQuery: Sendable {
 
 extension Router {
     /// Answers `GET /v1/status/history`.
-    func showStatusHistory(_ request: HTTPRequest, _ answer: @escaping Answer) {
+    func showStatusHistory(_ asked: StatusHistoryQuery.Asked, _ answer: @escaping Answer) {
         keeper.ask { [history] view in
             let present = HistoryPresent(view)
             let query: StatusHistoryQuery
             do throws(ParameterError) {
-                query = try StatusHistoryQuery(request.query, now: present.watch.wallNow)
+                query = try StatusHistoryQuery(asked, now: present.watch.wallNow)
             } catch {
                 return answer(.refusal(error), InputFigures())
             }

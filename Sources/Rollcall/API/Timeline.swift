@@ -13,26 +13,19 @@ struct TimelineQuery: Sendable {
     /// The place at which the walks go on: a decision, a row, a decision about blindness.
     var after: TimelinePlace?
 
-    /// Reads a query.
-    /// - Throws: `ParameterError` if a parameter is unknown or makes no sense.
-    init(_ query: [(name: String, value: String)] = []) throws(ParameterError) {
-        for (name, value) in query {
-            switch (name, value) {
-            case ("since", _): since = try Parameters.time(name, value)
-            case ("until", _): until = try Parameters.time(name, value)
-            case ("limit", _):
-                limit = try Parameters.number(name, value, 1...Router.limitMax)
-            case ("contacts", "true"): hasContacts = true
-            case ("contacts", "false"): hasContacts = false
-            case ("contacts", _): throw ParameterError(detail: "contacts: true or false expected")
-            case ("after", _):
-                let numbers = try Parameters.cursor(name, value, count: 3)
-                after = TimelinePlace(
-                    decision: numbers[0], row: numbers[1], blind: numbers[2])
-            default: throw ParameterError(detail: "unknown parameter")
-            }
-        }
-    }
+    static let parameters = Parameters(
+        TimelineQuery(),
+        [
+            .time(
+                "since", "From then on: RFC 3339, or milliseconds since 1970.", into: \.since),
+            .time("until", "Before then, likewise.", into: \.until),
+            .flag(
+                "contacts", "False leaves the batches out.", standard: true, into: \.hasContacts),
+            .cursor(count: 3) {
+                $0.after = TimelinePlace(decision: $1[0], row: $1[1], blind: $1[2])
+            },
+            .limit("Events in the answer at most.", standard: limitStandard, into: \.limit),
+        ])
 }
 
 /// The places of the walks back through a timeline; 0 at their ends.

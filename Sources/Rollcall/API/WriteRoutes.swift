@@ -249,9 +249,7 @@ extension Router {
 
     /// Refuses by its head what there is no room for: its body need not be read.
     func crowd(_ request: HTTPRequest) -> HTTPResponse? {
-        guard Self.scope(request.method, request.path) == .ingest,
-            request.path != "/v1/heartbeat", let source = source(request)
-        else { return nil }
+        guard let source = source(request) else { return nil }
         do throws(Admission.Refusal) {
             try admission.look(source)
             return nil

@@ -10,7 +10,7 @@ struct StatusPageShell {
     func bytes(_ view: KeeperView) -> [UInt8] {
         let engine = view.engine
         let watch = engine.watch
-        let assets = "\(root)\(Resource.assetPrefix.dropFirst())\(StatusPageAsset.version)/"
+        let assets = root + Resource.asset.path(StatusPageAsset.version, "").dropFirst()
         let preloads = StatusPageAsset.allCases.filter { $0 != .style && $0 != .main }.map {
             "<link rel=\"modulepreload\" href=\"\(assets)\($0.rawValue)\">"
         }

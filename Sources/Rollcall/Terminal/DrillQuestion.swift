@@ -26,14 +26,15 @@ package struct DrillQuestion: Sendable {
         from server: ServerQuestions
     ) throws(QuestionError) -> (text: String, isDelivered: Bool) {
         let end = ContinuousClock.now + .seconds(patience)
-        let asked = try server.send(.post, "/v1/drill", ["receiver": .text(receiver)])
+        let drills = Resource.drills.path
+        let asked = try server.send(.post, drills, ["receiver": .text(receiver)])
         var (status, answer) = asked
         guard let number = answer["drill"]?.whole else {
-            throw .strange(server: server.server, "/v1/drill without drill")
+            throw .strange(server: server.server, "\(drills) without drill")
         }
         while status == 202, ContinuousClock.now < end {
             sleep(Self.pause)
-            (status, answer) = try server.send(.get, "/v1/drill/\(number)")
+            (status, answer) = try server.send(.get, Resource.drill.path("\(number)"))
         }
         let isDelivered = answer["outcome"]?.text == "delivered"
         return (isJSON ? answer.printed : words(number, answer), isDelivered)

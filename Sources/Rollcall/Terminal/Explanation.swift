@@ -32,10 +32,10 @@ package struct Explanation {
         package func answer(
             from server: ServerQuestions, style: ConsoleStyle
         ) throws(QuestionError) -> String {
-            let path = "/v1/responders/\(ServerQuestions.escaped(id))"
-            let person = try person(path, server)
+            let id = ServerQuestions.escaped(id)
+            let person = try person(Resource.responder.path(id), server)
             let (events, isWhole, _) = try server.pages(
-                path + "/timeline", [("since", RFC3339.string(since))], list: "events",
+                Resource.timeline.path(id), [("since", RFC3339.string(since))], list: "events",
                 count: Explanation.eventsMax)
             let dark = try dark(server)
             let oldestFirst = Array(events.reversed())
@@ -49,7 +49,7 @@ package struct Explanation {
             }
             return Explanation(
                 person: person, events: oldestFirst, isWhole: isWhole, dark: dark,
-                watch: try server.ask("/v1/status"), since: since, now: now, style: style
+                watch: try server.ask(Resource.status.path), since: since, now: now, style: style
             ).text
         }
 
@@ -73,7 +73,7 @@ package struct Explanation {
             let first = max(since, now - Milliseconds.seconds(365 * 86_400))
             do throws(QuestionError) {
                 return try server.ask(
-                    "/v1/dark",
+                    Resource.dark.path,
                     [
                         ("responder", id), ("by", "day"), ("since", day(first)),
                         ("until", day(now)),

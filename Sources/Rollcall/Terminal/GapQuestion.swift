@@ -106,11 +106,11 @@ package struct GapQuestion: Sendable {
     package func answer(
         from server: ServerQuestions, style: ConsoleStyle
     ) throws(QuestionError) -> String {
-        let path = "/v1/gaps"
+        let path = Resource.gaps.path
         if !by.isEmpty {
             let counts = try server.ask(path, filter + [("by", by.joined(separator: ","))])
             if isJSON { return counts.printed }
-            let status = try server.ask("/v1/status")
+            let status = try server.ask(Resource.status.path)
             return GapCounts(counts, status: status, words: span(style)).text(style)
         }
         let (gaps, isWhole, rest) = try server.pages(path, filter, list: "gaps", count: limit)

@@ -48,7 +48,7 @@ package struct NudgeQuestion: Sendable {
     ) throws(QuestionError) -> String {
         let now = try id.map { (id) throws(QuestionError) in try self.now(id, server) }
         let (entries, isWhole, rest) = try server.pages(
-            "/v1/nudges", filter, list: "nudges", count: limit)
+            Resource.nudges.path, filter, list: "nudges", count: limit)
         if isJSON {
             var members = now.map { [JSONTree.Member(name: "now", value: $0)] } ?? []
             members.append(JSONTree.Member(name: "nudges", value: .list(entries)))
@@ -67,7 +67,7 @@ package struct NudgeQuestion: Sendable {
         _ id: String, _ server: ServerQuestions
     ) throws(QuestionError) -> JSONTree {
         do throws(QuestionError) {
-            return try server.ask("/v1/responders/\(ServerQuestions.escaped(id))/nudge")
+            return try server.ask(Resource.nudge.path(ServerQuestions.escaped(id)))
         } catch .refused(_, 404, _, _) {
             throw .nobody(server: server.server, id: id)
         } catch {

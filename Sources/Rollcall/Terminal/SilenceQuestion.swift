@@ -8,7 +8,6 @@ package struct SilenceQuestion: Sendable {
         case end(Int64)
     }
 
-    private static let path = "/v1/silences"
     private let kind: Kind
     private let isJSON: Bool
 
@@ -61,13 +60,13 @@ package struct SilenceQuestion: Sendable {
     ) throws(QuestionError) -> String {
         switch kind {
         case .begin(let body):
-            let answer = try server.send(.post, Self.path, body).body
+            let answer = try server.send(.post, Resource.silences.path, body).body
             return isJSON ? answer.printed : Self.told(answer, style)
         case .list:
-            let answer = try server.ask(Self.path)
+            let answer = try server.ask(Resource.silences.path)
             return isJSON ? answer.printed : Self.table(answer, style)
         case .end(let number):
-            let answer = try server.send(.delete, "\(Self.path)/\(number)").body
+            let answer = try server.send(.delete, Resource.silence.path("\(number)")).body
             return isJSON ? answer.printed : "Silence \(number) is over.\n"
         }
     }

@@ -25,12 +25,13 @@ package struct StatusQuestion: Sendable {
     package func answer(
         from server: ServerQuestions, style: ConsoleStyle
     ) throws(QuestionError) -> String {
-        let status = try server.ask("/v1/status")
+        let status = try server.ask(Resource.status.path)
         let regions = try regions(server)
-        let gaps = try server.pages("/v1/gaps", [("state", "open")], list: "gaps", count: limit)
-        let alerts = try server.ask("/v1/alerts")
+        let gaps = try server.pages(
+            Resource.gaps.path, [("state", "open")], list: "gaps", count: limit)
+        let alerts = try server.ask(Resource.alerts.path)
         let unsure = try server.ask(
-            "/v1/responders",
+            Resource.responders.path,
             [("status", "ONLINE"), ("reachable", "unknown"), ("limit", "\(Self.limitMax)")])
         if isJSON {
             return JSONTree.object([
@@ -57,7 +58,8 @@ package struct StatusQuestion: Sendable {
     ) throws(QuestionError) -> (items: [JSONTree], isWhole: Bool) {
         do throws(QuestionError) {
             let count = Router.regionsLookedAtMax
-            let found = try server.pages("/v1/regions", [], list: "regions", count: count)
+            let found = try server.pages(
+                Resource.regions.path, [], list: "regions", count: count)
             return (found.items, found.isWhole)
         } catch .tooOld {
             return ([], true)

@@ -1,0 +1,137 @@
+import RollcallCore
+
+/// A route: what is asked of a resource by a method, who may ask, with which parameters and body,
+/// what is answered, and who answers. `Route.all` is the one table of them. Source: V5.
+final class Route: Sendable {
+    /// The methods that there are, in the order in which `Allow` names them; `HEAD` goes wherever
+    /// `GET` does.
+    enum Method: String, CaseIterable, Sendable {
+        case get = "GET"
+        case post = "POST"
+        case put = "PUT"
+        case delete = "DELETE"
+
+        /// True of those that are judged by the type of their body.
+        var hasBody: Bool { self == .post || self == .put }
+    }
+
+    /// The purpose of a route.
+    enum Tag: String, Sendable {
+        case writes, answers, operation
+    }
+
+    /// A parameter that many routes have and read where they need it, by its name among the
+    /// document's components; `sentAt` is a field of the head.
+    enum Shared: String, Sendable {
+        case source, strict, sentAt
+    }
+
+    /// One request to a route, and how it is answered.
+    struct Call: Sendable {
+        let target: Target
+        let request: HTTPRequest
+        let answer: Router.Answer
+    }
+
+    typealias Handler = @Sendable (Router, Call) -> Void
+    /// Tells the scope that a whole request needs instead of the route's; nil if none.
+    typealias ScopeOfRequest = @Sendable (HTTPRequest, Access.Token?) -> Access.Scope?
+
+    let resource: Resource
+    let method: Method
+    /// Its name in the document.
+    let name: String
+    /// The label by which its requests are counted.
+    let label: EdgeFigures.Route
+    /// The scope that a token must open for it; nil where none is needed.
+    let scope: Access.Scope?
+    private let scopeOfRequest: ScopeOfRequest
+    let tag: Tag
+    let summary: String
+    let text: String
+    let shared: [Shared]
+    /// Its own parameters, as the document tells of them.
+    let parameters: [JSONTree]
+    /// Its body, by the name among the document's components.
+    let body: String?
+    /// Its answers by status, by their names among the document's components.
+    let answers: KeyValuePairs<Int, String>
+    /// The usual failures that it has beside those of any route.
+    let problems: [Int]
+    let handle: Handler
+
+    /// A route without parameters of its own: what else a query holds is not looked at.
+    init(
+        _ method: Method, _ resource: Resource, _ name: String, _ label: EdgeFigures.Route,
+        _ scope: Access.Scope?, _ tag: Tag, _ summary: String, _ text: String = "",
+        shared: [Shared] = [], parameters: [JSONTree] = [], body: String? = nil,
+        answers: KeyValuePairs<Int, String>, problems: [Int] = [],
+        scopeOfRequest: @escaping ScopeOfRequest = { _, _ in nil }, handle: @escaping Handler
+    ) {
+        self.resource = resource
+        self.method = method
+        self.name = name
+        self.label = label
+        self.scope = scope
+        self.scopeOfRequest = scopeOfRequest
+        self.tag = tag
+        self.summary = summary
+        self.text = text
+        self.shared = shared
+        self.parameters = parameters
+        self.body = body
+        self.answers = answers
+        self.problems = problems
+        self.handle = handle
+    }
+
+    /// A route with parameters: a query that makes no sense is refused, and so is one with others.
+    convenience init<Query>(
+        _ method: Method, _ resource: Resource, _ name: String, _ label: EdgeFigures.Route,
+        _ scope: Access.Scope?, _ tag: Tag, _ summary: String, _ text: String = "",
+        shared: [Shared] = [], query: Parameters<Query>, body: String? = nil,
+        answers: KeyValuePairs<Int, String>, problems: [Int] = [],
+        scopeOfRequest: @escaping ScopeOfRequest = { _, _ in nil },
+        handle: @escaping @Sendable (Router, Query, Call) -> Void
+    ) {
+        let known = shared.filter { $0 != .sentAt }.map(\.rawValue)
+        self.init(
+            method, resource, name, label, scope, tag, summary, text, shared: shared,
+            parameters: query.all.map(\.document), body: body, answers: answers,
+            problems: problems, scopeOfRequest: scopeOfRequest
+        ) { router, call in
+            let asked: Query
+            do throws(ParameterError) {
+                asked = try query.read(call.request.query, known: known)
+            } catch {
+                return call.answer(.refusal(error), InputFigures())
+            }
+            handle(router, asked, call)
+        }
+    }
+
+    // MARK: - Finding one
+
+    private static let byResource = Dictionary(grouping: all, by: \.resource).mapValues { routes in
+        Method.allCases.compactMap { method in routes.first { $0.method == method } }
+    }
+
+    /// Returns the routes of a resource, in the order of `Method`; none of what there is not.
+    static func of(_ resource: Resource?) -> [Route] {
+        resource.flatMap { byResource[$0] } ?? []
+    }
+
+    /// Returns the scope that a token must open for `method` among the routes of a resource; nil
+    /// where none is needed. What there is not counts as reading, or as the most that there is.
+    static func scope(_ method: String, among routes: [Route]) -> Access.Scope? {
+        if let route = routes.first(where: { $0.method.rawValue == method }) { return route.scope }
+        if let route = routes.first, route.scope == nil { return nil }
+        return method == Method.get.rawValue ? .read : .admin
+    }
+
+    /// Returns the scope that a token must open for a whole request. What a source of its own may
+    /// not do to all others needs more than to write.
+    func scope(of request: HTTPRequest, by token: Access.Token?) -> Access.Scope? {
+        scopeOfRequest(request, token) ?? scope
+    }
+}
