@@ -72,7 +72,7 @@ enum JournalFuzz {
         }
         for decision in turn.decisions {
             let code = DecisionCode(decision.decision)
-            input += [code.kind] + FuzzInput.part(code.body)
+            input += [code.kind.rawValue] + FuzzInput.part(code.body)
         }
         return input
     }

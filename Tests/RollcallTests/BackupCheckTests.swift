@@ -24,7 +24,7 @@ import Testing
     }
 
     /// What is said of a copy that SQL of Rollcall's own has changed; nil if it is taken for whole.
-    private func finding(_ change: StaticString) throws -> String? {
+    private func finding(_ change: SQL) throws -> String? {
         let directory = copy()
         let connection = try SQLiteConnection(path: directory.store, access: .readWrite)
         try connection.run(change)
@@ -106,7 +106,7 @@ import Testing
 
     /// With a checksum that fits: only counting finds it, and a start would refuse the store.
     @Test func `counts of what waits that are wrong are noticed`() throws {
-        for change: StaticString in [
+        for change: SQL in [
             """
             UPDATE meta SET value = value + 1, checksum = row_checksum(5, key, value + 1)
             WHERE key = 'messages_alive'

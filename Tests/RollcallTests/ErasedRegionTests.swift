@@ -84,7 +84,7 @@ import Testing
         return count
     }
 
-    private static let kinds: [StaticString] = [
+    private static let kinds: [SQL] = [
         "SELECT count(*) FROM decisions WHERE kind = 4",
         "SELECT count(*) FROM decisions WHERE kind = 5",
         "SELECT count(*) FROM decisions WHERE kind = 6",

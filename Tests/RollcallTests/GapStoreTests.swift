@@ -7,7 +7,7 @@ import Testing
 @Suite struct GapStoreTests {
     private let directory = TemporaryDirectory()
 
-    private func number(_ story: HistoryStory, _ sql: StaticString) throws -> Int64 {
+    private func number(_ story: HistoryStory, _ sql: SQL) throws -> Int64 {
         try story.integers(sql).first ?? 0
     }
 

@@ -92,11 +92,17 @@ struct HistoryStory {
     }
 
     /// The rows of a statement's one column.
-    func integers(_ sql: StaticString) throws -> [Int64] {
-        let statement = try Statement(store.journal.connection, sql)
-        var found: [Int64] = []
-        while try statement.next() { found.append(statement.integer(at: 0)) }
-        return found
+    func integers(_ sql: SQL) throws -> [Int64] {
+        try store.journal.connection.integers(sql)
+    }
+}
+
+extension SQLiteConnection {
+    /// The rows of a statement's one column; 0 for what is no integer.
+    func integers(_ sql: SQL) throws(StoreError) -> [Int64] {
+        try Statement(self, sql).all { row in
+            if case .integer(let number) = row.value(at: 0) { number } else { 0 }
+        }
     }
 }
 

@@ -259,11 +259,10 @@ import Testing
             journal.connection,
             """
             INSERT INTO pushes VALUES
-                (1, 0, 2, 0, 0, 0, -1, 0, x'', 1, 0, 0, 0, ?1, NULL),
-                (2, 3, 1, 0, 0, 5000, 4, 0, x'', 1, 0, 0, 0, ?1, NULL)
+                (1, 0, 2, 0, 0, 0, -1, 0, x'', 1, 0, 0, 0, :facts, NULL),
+                (2, 3, 1, 0, 0, 5000, 4, 0, x'', 1, 0, 0, 0, :facts, NULL)
             """)
-        try insert.bind(copying: NudgeFacts().journalBytes, at: 1)
-        try insert.run()
+        try insert.run([.facts: NudgeFacts().journalBytes])
         let reader = try PushReader(journal.connection)
         #expect(try reader.fate(of: 1) == PushFate(state: .waiting, attempts: 2))
         #expect(

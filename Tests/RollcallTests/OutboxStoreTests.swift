@@ -161,11 +161,8 @@ import Testing
             pieces += 1
         }
         #expect(pieces > 2)
-        func numbers(_ sql: StaticString) throws -> [Int64] {
-            let statement = try Statement(journal.connection, sql)
-            var found: [Int64] = []
-            while try statement.next() { found.append(statement.integer(at: 0)) }
-            return found
+        func numbers(_ sql: SQL) throws -> [Int64] {
+            try journal.connection.integers(sql)
         }
         #expect(try numbers("SELECT notice FROM outbox ORDER BY notice") == [5, 7, 11, 12])
         #expect(try numbers("SELECT notice FROM attempts ORDER BY notice") == [5, 7, 11])

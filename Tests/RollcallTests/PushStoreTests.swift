@@ -86,7 +86,7 @@ import Testing
             "UPDATE pushes SET state = 0, kind = 9",
             "UPDATE pushes SET kind = 0, responder = 0",
             "UPDATE pushes SET responder = 1, facts = x'ff'",
-        ] as [StaticString] {
+        ] as [SQL] {
             try journal.connection.run(damage)
             #expect(throws: StoreError.damaged("push 1 makes no sense")) { try journal.pushes() }
         }
@@ -121,10 +121,7 @@ import Testing
     }
 
     private func numbers(_ journal: Journal) throws -> [Int64] {
-        let statement = try Statement(journal.connection, "SELECT number FROM pushes ORDER BY 1")
-        var found: [Int64] = []
-        while try statement.next() { found.append(statement.integer(at: 0)) }
-        return found
+        try journal.connection.integers("SELECT number FROM pushes ORDER BY 1")
     }
 
     @Test func `what became of pushes goes with an erased person, piece by piece`() throws {

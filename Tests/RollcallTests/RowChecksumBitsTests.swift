@@ -10,10 +10,6 @@ import Testing
 
     private static let tables: [Table] = [.journal, .decisions, .turns, .slices] + Table.partly
 
-    private static func name(_ table: Table) -> String {
-        table == .slices ? "checkpoint_slices" : "\(table)"
-    }
-
     private func store() throws -> TemporaryDirectory {
         let directory = TemporaryDirectory()
         let story = try ExportStory(path: directory.store)
@@ -26,13 +22,11 @@ import Testing
     /// True if the current row is taken for the one that was written.
     private func fits(_ select: Statement, _ table: Table) -> Bool {
         switch table {
-        case .journal: RowChecksum.fits(JournalRow(select), select.checksum(at: 5))
-        case .decisions: RowChecksum.fits(DecisionRow(select), select.checksum(at: 7))
-        case .turns: RowChecksum.fits(Turn(select), select.checksum(at: 6))
+        case .journal: JournalRow(select).fits(select.checksum)
+        case .decisions: DecisionRow(select).fits(select.checksum)
+        case .turns: Turn(select).fits(select.checksum)
         case .slices:
-            RowChecksum.fits(
-                slice: select.integer(at: 1), turn: select.integer(at: 0),
-                engineVersion: Engine.version, select.bytes(at: 2), select.checksum(at: 3))
+            SliceRow(select, engineVersion: Engine.version).fits(select.checksum)
         default: select.fits(table)
         }
     }
@@ -70,7 +64,7 @@ import Testing
         table: RowChecksum.Table
     ) throws {
         let directory = try store()
-        let name = Self.name(table)
+        let name = table.name
         let columns = try StoreSurgery.run(
             directory.store, "SELECT name FROM pragma_table_info('\(name)') ORDER BY cid")
         #expect(columns.last == "checksum")
@@ -169,13 +163,13 @@ import Testing
         var count = 0
         while try select.next() {
             let turn = Turn(select)
-            let stored = select.checksum(at: 6)
-            #expect(stored == RowChecksum.of(turn, isEnded: false))
-            #expect(RowChecksum.fits(turn, stored))
+            let stored = select.checksum
+            #expect(stored == turn.checksum(isEnded: false))
+            #expect(turn.fits(stored))
             for bit in 0..<64 {
                 var flipped = turn
                 flipped.engineVersion ^= 1 << bit
-                #expect(!RowChecksum.fits(flipped, stored), "bit \(bit)")
+                #expect(!flipped.fits(stored), "bit \(bit)")
             }
             count += 1
         }

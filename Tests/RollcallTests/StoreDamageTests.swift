@@ -84,7 +84,7 @@ import Testing
     private static func rest(_ store: KeeperStore) throws -> String {
         var rows: [String] = []
         for table in RowChecksum.Table.partly {
-            let select = try Statement(store.journal.connection, table.selection)
+            let select = try Statement(store.journal.connection, "\(select: table)")
             while try select.next() {
                 let values = (0..<select.columnCount).map { column in
                     switch select.value(at: column) {

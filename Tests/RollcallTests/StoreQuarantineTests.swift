@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test func `another application's file is put aside, whatever its number`() throws {
-        for (number, sql) in [(0, nil), (7, "PRAGMA application_id = 7" as StaticString?)] {
+        for (number, sql) in [(0, nil), (7, "PRAGMA application_id = 7" as SQL?)] {
             let directory = TemporaryDirectory()
             try StoreFile.create(directory.store)
             let other = try SQLiteConnection(path: directory.store, access: .readWrite)
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test func `tables that are not ours are damage, in whatever version`() throws {
-        for change: StaticString in ["DROP TABLE dark", "PRAGMA user_version = 6"] {
+        for change: SQL in ["DROP TABLE dark", "PRAGMA user_version = 6"] {
             let directory = TemporaryDirectory()
             let store = try KeeperStore(path: directory.store)
             try store.journal.connection.run(change)

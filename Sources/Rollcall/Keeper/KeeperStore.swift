@@ -120,7 +120,7 @@ package struct KeeperStore {
         row.body.withUnsafeBytes { body in
             do throws(StoreError) {
                 try journal.appendDecision(
-                    id: decision.id, turn: turn, kind: row.kind, responder: row.responder,
+                    id: decision.id, turn: turn, kind: row.kind.rawValue, responder: row.responder,
                     previous: decision.previous, atMilliseconds: row.at.milliseconds, body: body)
                 guard case .gap(_, _, let report) = decision.decision, report.number > 0 else {
                     return

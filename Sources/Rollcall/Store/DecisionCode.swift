@@ -2,19 +2,23 @@ import RollcallCore
 
 /// A decision as a row of the store. A code, once written, keeps its meaning for ever.
 struct DecisionCode {
-    private static let status: UInt8 = 1
-    private static let blind: UInt8 = 2
-    private static let gap: UInt8 = 3
-    static let alert: UInt8 = 4
-    static let notice: UInt8 = 5
-    static let mute: UInt8 = 6
-    static let nudge: UInt8 = 7
-    static let wake: UInt8 = 8
-    private static let skew: UInt8 = 9
+    /// What was decided.
+    enum Kind: UInt8 {
+        case status = 1
+        case blind = 2
+        case gap = 3
+        case alert = 4
+        case notice = 5
+        case mute = 6
+        case nudge = 7
+        case wake = 8
+        case skew = 9
+    }
+
     /// Stands for NOT_EXPECTED in a status row.
     private static let notExpected: UInt8 = 255
 
-    let kind: UInt8
+    let kind: Kind
     /// The person's number + 1; 0 for none.
     let responder: Int64
     let at: Timestamp
@@ -23,7 +27,7 @@ struct DecisionCode {
     init(_ decision: Decision) {
         switch decision {
         case .status(let at, let number, let from, let to, let origin):
-            kind = Self.status
+            kind = .status
             responder = Int64(number + 1)
             self.at = at
             body = [
@@ -31,42 +35,42 @@ struct DecisionCode {
                 origin.rawValue,
             ]
         case .blind(let at, let begins, let since, let reason):
-            kind = Self.blind
+            kind = .blind
             responder = 0
             self.at = at
             body = [begins ? 1 : 0, reason.rawValue] + PendingTurn.number(since.milliseconds)
         case .gap(let at, let number, let report):
-            kind = Self.gap
+            kind = .gap
             responder = Int64(number + 1)
             self.at = at
             body = report.journalBytes
         case .alert(let at, let report):
-            kind = Self.alert
+            kind = .alert
             responder = 0
             self.at = at
             body = report.journalBytes
         case .notice(let at, let notice):
-            kind = Self.notice
+            kind = .notice
             responder = 0
             self.at = at
             body = notice.journalBytes
         case .mute(let at, let mute):
-            kind = Self.mute
+            kind = .mute
             responder = 0
             self.at = at
             body = mute.journalBytes
         case .nudge(let at, let number, let report):
-            kind = Self.nudge
+            kind = .nudge
             responder = Int64(number + 1)
             self.at = at
             body = report.journalBytes
         case .wake(let at, let number, let push):
-            kind = Self.wake
+            kind = .wake
             responder = Int64(number + 1)
             self.at = at
             body = PendingTurn.number(push)
         case .skew(let at, let report):
-            kind = Self.skew
+            kind = .skew
             responder = 0
             self.at = at
             body = report.journalBytes
@@ -79,51 +83,52 @@ struct DecisionCode {
     static func decision(_ row: DecisionRow) -> Decision? {
         let at = Timestamp(milliseconds: row.atMilliseconds)
         let number = Int(row.responder) - 1
-        switch (row.kind, row.body.count) {
-        case (status, 3):
+        switch (Kind(rawValue: row.kind), row.body.count) {
+        case (.status, 3):
             let from = Status(rawValue: row.body[0])
             let to = Status(rawValue: row.body[1])
             guard let origin = Origin(rawValue: row.body[2]),
                 from != nil || row.body[0] == notExpected, to != nil || row.body[1] == notExpected
             else { return nil }
             return .status(at: at, number: number, from: from, to: to, origin: origin)
-        case (blind, 10):
+        case (.blind, 10):
             guard let reason = BlindReason(rawValue: row.body[1]) else { return nil }
             let since = row.body.dropFirst(2).reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
             return .blind(
                 at: at, begins: row.body[0] == 1, since: Timestamp(milliseconds: since),
                 reason: reason)
-        case (gap, _):
+        case (.gap, _):
             return GapReport(journalBytes: Array(row.body)).map {
                 .gap(at: at, number: number, $0)
             }
-        case (alert, _):
+        case (.alert, _):
             return AlertReport(journalBytes: Array(row.body)).map { .alert(at: at, $0) }
-        case (notice, _): return Notice(journalBytes: Array(row.body)).map { .notice(at: at, $0) }
-        case (mute, _): return Mute(journalBytes: Array(row.body)).map { .mute(at: at, $0) }
-        case (nudge, _):
+        case (.notice, _): return Notice(journalBytes: Array(row.body)).map { .notice(at: at, $0) }
+        case (.mute, _): return Mute(journalBytes: Array(row.body)).map { .mute(at: at, $0) }
+        case (.nudge, _):
             return NudgeReport(journalBytes: Array(row.body)).map {
                 .nudge(at: at, number: number, $0)
             }
-        case (wake, 8):
+        case (.wake, 8):
             let push = row.body.reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
             return .wake(at: at, number: number, push: push)
-        case (skew, _): return SkewReport(journalBytes: Array(row.body)).map { .skew(at: at, $0) }
+        case (.skew, _): return SkewReport(journalBytes: Array(row.body)).map { .skew(at: at, $0) }
         default: return nil
         }
     }
 
     /// True for the beginnings and ends of blind windows.
-    static func isBlindness(_ kind: UInt8) -> Bool { kind == blind }
+    static func isBlindness(_ kind: UInt8) -> Bool { kind == Kind.blind.rawValue }
 
     /// True for the kinds of which a store's ledgers are made (J4).
     static func isOfLedger(_ kind: UInt8) -> Bool {
-        kind == alert || kind == notice || kind == mute || kind == nudge || kind == wake
+        [.alert, .notice, .mute, .nudge, .wake].contains(Kind(rawValue: kind))
     }
 
     /// True if `row` stores the same decision.
     func equals(_ row: DecisionRow) -> Bool {
-        row.kind == kind && row.responder == responder && row.atMilliseconds == at.milliseconds
+        row.kind == kind.rawValue && row.responder == responder
+            && row.atMilliseconds == at.milliseconds
             && row.body.elementsEqual(body)
     }
 }

@@ -117,9 +117,7 @@ final class ExportReader {
     /// the store cannot be read.
     func turn(notBefore number: Int64) throws(ExportError) -> Turn? {
         try read { () throws(StoreError) in
-            statements.turnAt.bind(number, at: 1)
-            defer { statements.turnAt.reset() }
-            return try statements.turnAt.next() ? Turn(statements.turnAt) : nil
+            try statements.turnAt.first([.number: number]) { Turn($0) }
         }
     }
 
@@ -151,12 +149,10 @@ final class ExportReader {
     func turns(after number: Int64, through last: Int64) throws(ExportError) -> [Turn] {
         var found: [Turn] = []
         let select = statements.turns
-        select.bind(number, at: 1)
-        select.bind(last, at: 2)
         var damaged: Int64?
-        try piece(select) {
+        try piece(select, [.number: number, .last: last]) {
             let turn = Turn(select)
-            if !RowChecksum.fits(turn, select.checksum(at: 6)) { damaged = damaged ?? turn.number }
+            if !turn.fits(select.checksum) { damaged = damaged ?? turn.number }
             found.append(turn)
             return 48
         }
@@ -171,12 +167,10 @@ final class ExportReader {
     func rows(from id: Int64, through last: Int64) throws(ExportError) -> ExportRows {
         var found = ExportRows()
         let select = statements.rows
-        select.bind(id, at: 1)
-        select.bind(last, at: 2)
         var damaged: Int64?
-        try piece(select) {
+        try piece(select, [.first: id, .last: last]) {
             let row = JournalRow(select)
-            if !RowChecksum.fits(row, select.checksum(at: 5)) { damaged = damaged ?? row.id }
+            if !row.fits(select.checksum) { damaged = damaged ?? row.id }
             found.append(id: row.id, kind: row.kind, responder: row.responder, row.body)
             return row.body.count + 32
         }
@@ -196,11 +190,10 @@ final class ExportReader {
         var next = id
         var damaged: Int64?
         let select = statements.decisions
-        select.bind(id, at: 1)
-        try piece(select) {
+        try piece(select, [.id: id]) {
             let row = DecisionRow(select)
             next = row.id + 1
-            guard RowChecksum.fits(row, select.checksum(at: 7)),
+            guard row.fits(select.checksum),
                 let decision = DecisionCode.decision(row)
             else {
                 damaged = damaged ?? row.id
@@ -223,11 +216,11 @@ final class ExportReader {
             var (low, high) = (Int64(0), try statements.lastDecision.one() + 1)
             while low < high {
                 let middle = low + (high - low) / 2
-                let select = statements.decisionAt
-                select.bind(middle, at: 1)
-                defer { select.reset() }
-                if try select.next(), select.integer(at: 1) <= turn {
-                    low = select.integer(at: 0) + 1
+                let found = try statements.decisionAt.first([.id: middle]) { row in
+                    (id: row.integer(.id), turn: row.integer(.turn))
+                }
+                if let found, found.turn <= turn {
+                    low = found.id + 1
                 } else {
                     high = middle
                 }
@@ -270,19 +263,13 @@ final class ExportReader {
         guard checkpoint.engineVersion <= Engine.version else { return nil }
         var reader = CheckpointReader(version: checkpoint.engineVersion)
         for index in 0..<max(0, checkpoint.slices) {
-            let slice = try read { () throws(StoreError) -> [UInt8]? in
-                let select = statements.slice
-                select.bind(checkpoint.turn, at: 1)
-                select.bind(index, at: 2)
-                defer { select.reset() }
-                guard try select.next() else { return nil }
-                let body = select.bytes(at: 0)
-                let isWhole = RowChecksum.fits(
-                    slice: index, turn: checkpoint.turn,
-                    engineVersion: checkpoint.engineVersion, body, select.checksum(at: 1))
-                return isWhole ? Array(body) : nil
+            let slice = try read { () throws(StoreError) in
+                try statements.slice.first([.turn: checkpoint.turn, .slice: index]) { row in
+                    let slice = SliceRow(row, engineVersion: checkpoint.engineVersion)
+                    return slice.fits(row.checksum) ? Array(slice.body) : nil
+                }
             }
-            guard let slice else { return nil }
+            guard let slice = slice.flatMap({ $0 }) else { return nil }
             reader.take(slice)
         }
         return reader.finish()
@@ -299,8 +286,11 @@ final class ExportReader {
 
     /// Steps through a statement until its end or until the piece is large enough; `take` says how
     /// many bytes it copied. Throws `ExportError` if it cannot be read.
-    private func piece(_ select: Statement, _ take: () -> Int) throws(ExportError) {
+    private func piece(
+        _ select: Statement, _ arguments: Arguments = [:], _ take: () -> Int
+    ) throws(ExportError) {
         try read { () throws(StoreError) in
+            try select.bind(arguments)
             defer { select.reset() }
             let end = ContinuousClock.now + Self.pieceMax
             var (rows, bytes) = (0, 0)

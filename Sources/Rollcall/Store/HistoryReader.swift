@@ -2,22 +2,22 @@ import RollcallCore
 
 /// A gap's row as it stands in a statement: gone with the next step.
 struct GapRow {
-    private let statement: Statement
+    private let row: Statement
 
-    fileprivate init(_ statement: Statement) { self.statement = statement }
+    fileprivate init(_ row: Statement) { self.row = row }
 
-    var number: Int64 { statement.integer(at: 0) }
+    var number: Int64 { row[.number] }
     /// The person's number + 1.
-    var responder: Int64 { statement.integer(at: 1) }
-    var tally: GapTally { GapTally(raw: statement.integer(at: 2)) }
+    var responder: Int64 { row[.responder] }
+    var tally: GapTally { GapTally(raw: row[.tally]) }
     /// In SQLite's memory.
-    var region: UnsafeRawBufferPointer { statement.bytes(at: 3) }
-    var openedAt: Timestamp { Timestamp(milliseconds: statement.integer(at: 4)) }
-    var isOpen: Bool { statement.integer(at: 5) == 0 }
+    var region: UnsafeRawBufferPointer { row.bytes(.region) }
+    var openedAt: Timestamp { row[.openedMs] }
+    var isOpen: Bool { row[.closedMs] == Int64(0) }
     /// The place in the order of opening.
-    var place: GapPlace { GapPlace(opened: statement.integer(at: 4), number: number) }
+    var place: GapPlace { GapPlace(opened: row[.openedMs], number: number) }
     /// The report as its newest decision has it; nil if it makes no sense.
-    var report: GapReport? { GapReport(journalBytes: Array(statement.bytes(at: 8))) }
+    var report: GapReport? { GapReport(journalBytes: Array(row.bytes(.body))) }
 }
 
 /// A place among the gaps by their opening, newest first: what is before it has been read.
@@ -67,23 +67,66 @@ final class HistoryReader {
         notices = try NoticeReader(connection)
         pushes = try PushReader(connection)
         samples = try SampleReader(connection)
-        gapsAt = try Statement(connection, Self.gapsAt)
-        gapsBefore = try Statement(connection, Self.gapsBefore)
-        openGapsAt = try Statement(connection, Self.openGapsAt)
-        openGapsBefore = try Statement(connection, Self.openGapsBefore)
-        gapsAfter = try Statement(connection, Self.gapsAfter)
-        gap = try Statement(connection, Self.gap)
-        darkOfDay = try Statement(
-            connection, "SELECT * FROM dark WHERE day = ? AND responder > ? ORDER BY responder")
-        dark = try Statement(connection, "SELECT * FROM dark WHERE day = ? AND responder = ?")
-        turn = try Statement(
-            connection, "SELECT * FROM turns WHERE number >= ? ORDER BY number LIMIT 1")
-        lastTurn = try Statement(connection, "SELECT max(number) FROM turns")
-        blind = try Statement(connection, Self.blind)
-        nobodys = try Statement(connection, Self.nobodys)
-        alerts = try Statement(connection, Self.alerts)
-        nudgesBefore = try Statement(connection, Self.nudgesBefore)
-        nudgesFrom = try Statement(connection, Self.nudgesFrom)
+        func prepare(_ sql: SQL) throws(StoreError) -> Statement { try Statement(connection, sql) }
+        typealias Kind = DecisionCode.Kind
+        gapsAt = try prepare(
+            """
+            \(select: .gaps) INDEXED BY gaps_opened
+            WHERE opened_ms = :opened_ms AND number < :number ORDER BY number DESC
+            """)
+        gapsBefore = try prepare(
+            """
+            \(select: .gaps) INDEXED BY gaps_opened
+            WHERE opened_ms < :last AND opened_ms >= :first ORDER BY opened_ms DESC, number DESC
+            """)
+        openGapsAt = try prepare(
+            """
+            \(select: .gaps) INDEXED BY gaps_open
+            WHERE closed_ms = 0 AND opened_ms = :opened_ms AND number < :number
+            ORDER BY number DESC
+            """)
+        openGapsBefore = try prepare(
+            """
+            \(select: .gaps) INDEXED BY gaps_open
+            WHERE closed_ms = 0 AND opened_ms < :last AND opened_ms >= :first
+            ORDER BY opened_ms DESC, number DESC
+            """)
+        gapsAfter = try prepare("\(select: .gaps) WHERE number > :number ORDER BY number")
+        gap = try prepare("\(select: .gaps) WHERE number = :number")
+        darkOfDay = try prepare(
+            "\(select: .dark) WHERE day = :day AND responder > :responder ORDER BY responder")
+        dark = try prepare("\(select: .dark) WHERE day = :day AND responder = :responder")
+        turn = try prepare("\(select: .turns) WHERE number >= :number ORDER BY number LIMIT 1")
+        lastTurn = try prepare("SELECT max(number) FROM turns")
+        // The index holds what is about nobody: blindness, alerts, notices, mutes, nothing else.
+        blind = try prepare(
+            """
+            \(select: .decisions) INDEXED BY blind_decisions
+            WHERE responder = 0 AND kind = \(Kind.blind) AND id < :id ORDER BY id DESC LIMIT 1
+            """)
+        // Without the kind: what is passed by counts too, so that a piece cannot last.
+        nobodys = try prepare(
+            """
+            \(select: .decisions) INDEXED BY blind_decisions
+            WHERE responder = 0 AND id < :id ORDER BY id DESC
+            """)
+        alerts = try prepare(
+            """
+            \(select: .decisions) INDEXED BY blind_decisions
+            WHERE responder = 0 AND kind BETWEEN \(Kind.alert) AND \(Kind.mute) AND id < :id
+            ORDER BY id DESC
+            """)
+        // The nudge ledger has an index of its own.
+        nudgesBefore = try prepare(
+            """
+            \(select: .decisions) INDEXED BY nudge_decisions
+            WHERE kind = \(Kind.nudge) AND id < :id ORDER BY id DESC
+            """)
+        nudgesFrom = try prepare(
+            """
+            \(select: .decisions) INDEXED BY nudge_decisions
+            WHERE kind = \(Kind.nudge) AND id >= :id ORDER BY id
+            """)
     }
 
     // MARK: - Gaps
@@ -98,19 +141,21 @@ final class HistoryReader {
         var moved = place
         defer { place = moved }
         let same = openOnly ? openGapsAt : gapsAt
-        same.bind(place.opened, at: 1)
-        same.bind(place.number, at: 2)
         func step(_ row: GapRow) -> Bool {
             moved = row.place
             return take(row)
         }
-        guard try piece(same, of: .gaps, { step(GapRow(same)) }) else { return false }
+        guard
+            try piece(
+                same, [.openedMs: place.opened, .number: place.number], of: .gaps,
+                { step(GapRow(same)) })
+        else { return false }
         // Of this instant nothing is left.
         moved.number = .min
         let older = openOnly ? openGapsBefore : gapsBefore
-        older.bind(place.opened, at: 1)
-        older.bind(since, at: 2)
-        return try piece(older, of: .gaps) { step(GapRow(older)) }
+        return try piece(older, [.last: place.opened, .first: since], of: .gaps) {
+            step(GapRow(older))
+        }
     }
 
     /// Reads all gaps by rising number behind `number`, and moves it on; true once there are no
@@ -121,19 +166,19 @@ final class HistoryReader {
     ) throws(StoreError) -> Bool {
         var moved = number
         defer { number = moved }
-        gapsAfter.bind(number, at: 1)
         let row = GapRow(gapsAfter)
-        return try piece(gapsAfter, of: .gaps, stopping: { moved = row.number }, { take(row) })
+        return try piece(
+            gapsAfter, [.number: number], of: .gaps, stopping: { moved = row.number }, { take(row) }
+        )
     }
 
     /// Calls `take` with the gap of a number, if there is one. Throws `StoreError` if it is damaged
     /// or cannot be read.
     func gap(_ number: Int64, take: (GapRow) -> Void) throws(StoreError) {
-        gap.bind(number, at: 1)
-        defer { gap.reset() }
-        guard try gap.next() else { return }
-        try check(gap, .gaps)
-        take(GapRow(gap))
+        _ = try gap.first([.number: number]) { row throws(StoreError) in
+            try check(row, .gaps)
+            take(GapRow(row))
+        }
     }
 
     // MARK: - Dark time
@@ -145,9 +190,7 @@ final class HistoryReader {
     ) throws(StoreError) -> Bool {
         var moved = responder
         defer { responder = moved }
-        darkOfDay.bind(day, at: 1)
-        darkOfDay.bind(responder, at: 2)
-        return try piece(darkOfDay, of: .dark) {
+        return try piece(darkOfDay, [.day: day, .responder: responder], of: .dark) {
             let row = DarkRow(darkOfDay)
             moved = row.responder
             return take(row)
@@ -157,12 +200,10 @@ final class HistoryReader {
     /// Returns a person's dark time of a day; nil if there is none. Throws `StoreError` if it is
     /// damaged or cannot be read.
     func dark(day: Int64, of responder: Int64) throws(StoreError) -> DarkRow? {
-        dark.bind(day, at: 1)
-        dark.bind(responder, at: 2)
-        defer { dark.reset() }
-        guard try dark.next() else { return nil }
-        try check(dark, .dark)
-        return DarkRow(dark)
+        try dark.first([.day: day, .responder: responder]) { row throws(StoreError) in
+            try check(row, .dark)
+            return DarkRow(row)
+        }
     }
 
     // MARK: - Turns and blind windows
@@ -170,9 +211,7 @@ final class HistoryReader {
     /// Returns the turn of a number, or the next one; nil behind the last. Throws `StoreError` if
     /// it cannot be read.
     func turn(notBefore number: Int64) throws(StoreError) -> Turn? {
-        turn.bind(number, at: 1)
-        defer { turn.reset() }
-        return try turn.next() ? Turn(turn) : nil
+        try turn.first([.number: number]) { Turn($0) }
     }
 
     /// Returns the newest turn's number, 0 without any. Throws `StoreError` if it cannot be read.
@@ -183,11 +222,7 @@ final class HistoryReader {
     func blindDecision(
         before id: Int64, take: (DecisionRow) -> Void
     ) throws(StoreError) -> Bool {
-        blind.bind(id, at: 1)
-        defer { blind.reset() }
-        guard try blind.next() else { return false }
-        take(DecisionRow(blind))
-        return true
+        try blind.first([.id: id]) { take(DecisionRow($0)) } != nil
     }
 
     /// Reads decisions about nobody, blindness among them, the newest first, before `id`, and moves
@@ -237,11 +272,10 @@ final class HistoryReader {
     ) throws(StoreError) -> Bool {
         var moved = id
         defer { id = moved }
-        select.bind(id, at: 1)
         var damaged: Int64?
-        let isOver = try piece(select) {
+        let isOver = try piece(select, [.id: id]) {
             let row = DecisionRow(select)
-            guard RowChecksum.fits(row, select.checksum(at: 7)) else {
+            guard row.fits(select.checksum) else {
                 damaged = row.id
                 return false
             }
@@ -256,9 +290,10 @@ final class HistoryReader {
     /// calls `stopping` at that row; true at the statement's end. Throws `StoreError` if it cannot
     /// be read, or a row of `table` is not as it was written.
     private func piece(
-        _ select: Statement, of table: RowChecksum.Table? = nil, stopping: () -> Void = {},
-        _ take: () -> Bool
+        _ select: Statement, _ arguments: Arguments, of table: RowChecksum.Table? = nil,
+        stopping: () -> Void = {}, _ take: () -> Bool
     ) throws(StoreError) -> Bool {
+        try select.bind(arguments)
         defer { select.reset() }
         let end = ContinuousClock.now + Self.pieceMax
         var rows = 0
@@ -277,69 +312,8 @@ final class HistoryReader {
         _ select: Statement, _ table: RowChecksum.Table
     ) throws(StoreError) {
         guard select.fits(table) else {
-            throw .damaged("\(table): row \(select.integer(at: 0)) is not as it was written")
+            let number = select.integer(table.columns[0])
+            throw .damaged("\(table): row \(number) is not as it was written")
         }
-    }
-}
-
-extension HistoryReader {
-    fileprivate static let gapsAt: StaticString = """
-        SELECT * FROM gaps INDEXED BY gaps_opened WHERE opened_ms = ?1 AND number < ?2 ORDER BY number DESC
-        """
-    fileprivate static let gapsBefore: StaticString = """
-        SELECT * FROM gaps INDEXED BY gaps_opened WHERE opened_ms < ?1 AND opened_ms >= ?2
-        ORDER BY opened_ms DESC, number DESC
-        """
-    fileprivate static let openGapsAt: StaticString = """
-        SELECT * FROM gaps INDEXED BY gaps_open
-        WHERE closed_ms = 0 AND opened_ms = ?1 AND number < ?2 ORDER BY number DESC
-        """
-    fileprivate static let openGapsBefore: StaticString = """
-        SELECT * FROM gaps INDEXED BY gaps_open
-        WHERE closed_ms = 0 AND opened_ms < ?1 AND opened_ms >= ?2
-        ORDER BY opened_ms DESC, number DESC
-        """
-    fileprivate static let gapsAfter: StaticString = """
-        SELECT * FROM gaps WHERE number > ?1 ORDER BY number
-        """
-    fileprivate static let gap: StaticString = """
-        SELECT * FROM gaps WHERE number = ?1
-        """
-    // `kind` as `DecisionCode` has it: 2 is blindness, 4 to 6 are alerts, notices and mutes. The
-    // index holds what is about nobody, which is all of these and nothing else.
-    fileprivate static let blind: StaticString = """
-        SELECT * FROM decisions INDEXED BY blind_decisions
-        WHERE responder = 0 AND kind = 2 AND id < ?1 ORDER BY id DESC LIMIT 1
-        """
-    // Without the kind: what is passed by counts too, so that a piece cannot last.
-    fileprivate static let nobodys: StaticString = """
-        SELECT * FROM decisions INDEXED BY blind_decisions
-        WHERE responder = 0 AND id < ?1 ORDER BY id DESC
-        """
-    fileprivate static let alerts: StaticString = """
-        SELECT * FROM decisions INDEXED BY blind_decisions
-        WHERE responder = 0 AND kind BETWEEN 4 AND 6 AND id < ?1 ORDER BY id DESC
-        """
-    // 7 is the nudge ledger, which has an index of its own.
-    fileprivate static let nudgesBefore: StaticString = """
-        SELECT * FROM decisions INDEXED BY nudge_decisions
-        WHERE kind = 7 AND id < ?1 ORDER BY id DESC
-        """
-    fileprivate static let nudgesFrom: StaticString = """
-        SELECT * FROM decisions INDEXED BY nudge_decisions
-        WHERE kind = 7 AND id >= ?1 ORDER BY id
-        """
-}
-
-extension DarkRow {
-    /// The current row of a statement that selects the whole table.
-    fileprivate init(_ statement: Statement) {
-        day = statement.integer(at: 0)
-        responder = statement.integer(at: 1)
-        platform =
-            Platform(rawValue: UInt8(truncatingIfNeeded: statement.integer(at: 2))) ?? .unknown
-        contact = Milliseconds(statement.integer(at: 3))
-        location = Milliseconds(statement.integer(at: 4))
-        region = Array(statement.bytes(at: 5))
     }
 }

@@ -151,19 +151,9 @@ package final class Journal {
         precondition(previous >= 0 && previous < id, "a row points back")
         precondition(body.count <= Self.bodyBytesMax, "the settings bound a body")
         precondition(turnWritten == nil, "a turn's rows come before it")
-        try writing { () throws(StoreError) in
-            let insert = statements.insertRow
-            insert.bind(id, at: 1)
-            insert.bind(Int64(kind), at: 2)
-            insert.bind(responder, at: 3)
-            insert.bind(previous, at: 4)
-            try insert.bind(body, at: 5)
-            insert.bind(
-                RowChecksum.of(
-                    row: id, kind: kind, responder: responder, previous: previous, body),
-                at: 6)
-            try insert.run()
-        }
+        let row = JournalRow(
+            id: id, kind: kind, responder: responder, previous: previous, body: body)
+        try writing { () throws(StoreError) in try row.write(by: statements.insertRow) }
         lastRow = id
     }
 
@@ -181,21 +171,10 @@ package final class Journal {
         precondition(id > lastDecision, "decision ids rise")
         precondition(previous >= 0 && previous < id, "a decision points back")
         precondition(body.count <= Self.bodyBytesMax, "a decision is small")
-        try writing { () throws(StoreError) in
-            let insert = statements.insertDecision
-            insert.bind(id, at: 1)
-            insert.bind(turn, at: 2)
-            insert.bind(Int64(kind), at: 3)
-            insert.bind(responder, at: 4)
-            insert.bind(previous, at: 5)
-            insert.bind(atMilliseconds, at: 6)
-            try insert.bind(body, at: 7)
-            let row = DecisionRow(
-                id: id, turn: turn, kind: kind, responder: responder, previous: previous,
-                atMilliseconds: atMilliseconds, body: body)
-            insert.bind(RowChecksum.of(row, body), at: 8)
-            try insert.run()
-        }
+        let row = DecisionRow(
+            id: id, turn: turn, kind: kind, responder: responder, previous: previous,
+            atMilliseconds: atMilliseconds, body: body)
+        try writing { () throws(StoreError) in try row.write(by: statements.insertDecision) }
         lastDecision = id
     }
 
@@ -209,17 +188,7 @@ package final class Journal {
             let range = turn.firstRow...turn.lastRow
             precondition(range.upperBound == lastRow && range.lowerBound > before.row)
         }
-        try writing { () throws(StoreError) in
-            let insert = statements.insertTurn
-            insert.bind(turn.number, at: 1)
-            insert.bind(turn.nowMilliseconds, at: 2)
-            insert.bind(turn.wallMilliseconds, at: 3)
-            insert.bind(turn.firstRow, at: 4)
-            insert.bind(turn.lastRow, at: 5)
-            insert.bind(turn.engineVersion, at: 6)
-            insert.bind(RowChecksum.of(turn), at: 7)
-            try insert.run()
-        }
+        try writing { () throws(StoreError) in try turn.write(by: statements.insertTurn) }
         turnWritten = turn.number
     }
 
@@ -269,6 +238,11 @@ package final class Journal {
         do { try body() } catch { throw noting(error) }
     }
 
+    /// Runs a statement in the open transaction; see `writing(_:)`. Throws `StoreError` likewise.
+    func run(_ statement: Statement, _ arguments: Arguments...) throws(StoreError) {
+        try writing { () throws(StoreError) in try statement.run(arguments) }
+    }
+
     /// Keeps an error that later calls must not forget.
     func noting(_ error: StoreError) -> StoreError {
         if isOpen { failure = error }
@@ -281,43 +255,33 @@ package final class Journal {
     /// Returns the integer kept under `key`, nil if there is none. Throws `StoreError` if it is
     /// damaged or cannot be read.
     package func integer(forKey key: String) throws(StoreError) -> Int64? {
-        let get = statements.getMeta
-        try get.bind(key, at: 1)
-        defer { get.reset() }
-        guard try get.next() else { return nil }
-        guard get.fits(.meta) else { throw .damaged("meta \(key) is not as it was written") }
-        guard get.isInteger(at: 1) else { throw .damaged("meta \(key) is no integer") }
-        return get.integer(at: 1)
+        try meta(key, "integer") { row in row.isInteger(.value) ? row[.value] : nil }
     }
 
     /// Returns the bytes kept under `key`, nil if there are none. Throws `StoreError` if they are
     /// damaged or cannot be read.
     package func bytes(forKey key: String) throws(StoreError) -> [UInt8]? {
-        let get = statements.getMeta
-        try get.bind(key, at: 1)
-        defer { get.reset() }
-        guard try get.next() else { return nil }
-        guard get.fits(.meta) else { throw .damaged("meta \(key) is not as it was written") }
-        guard !get.isInteger(at: 1) else { throw .damaged("meta \(key) is no bytes") }
-        return Array(get.bytes(at: 1))
+        try meta(key, "bytes") { row in row.isInteger(.value) ? nil : Array(row.bytes(.value)) }
+    }
+
+    private func meta<Value>(
+        _ key: String, _ kind: String, _ read: (Statement) -> Value?
+    ) throws(StoreError) -> Value? {
+        try statements.getMeta.first([.key: key]) { row throws(StoreError) in
+            guard row.fits(.meta) else { throw .damaged("meta \(key) is not as it was written") }
+            guard let value = read(row) else { throw .damaged("meta \(key) is no \(kind)") }
+            return value
+        }
     }
 
     /// Keeps an integer under `key`, in the open transaction. Throws `StoreError` if that fails.
     package func set(_ value: Int64, forKey key: String) throws(StoreError) {
-        try writing { () throws(StoreError) in
-            try statements.setMeta.bind(key, at: 1)
-            statements.setMeta.bind(value, at: 2)
-            try statements.setMeta.run()
-        }
+        try run(statements.setMeta, [.key: key, .value: value])
     }
 
     /// Keeps bytes under `key`, in the open transaction. Throws `StoreError` if that fails.
     package func set(_ value: UnsafeRawBufferPointer, forKey key: String) throws(StoreError) {
-        try writing { () throws(StoreError) in
-            try statements.setMeta.bind(key, at: 1)
-            try statements.setMeta.bind(value, at: 2)
-            try statements.setMeta.run()
-        }
+        try run(statements.setMeta, [.key: key, .value: value])
     }
 
     // MARK: Checkpoints
@@ -332,12 +296,12 @@ package final class Journal {
     ) throws(StoreError) {
         try writing { () throws(StoreError) in
             try dropCheckpoints(statements.unfinishedCheckpoints)
-            statements.deleteAllSlices.bind(turn, at: 1)
-            try statements.deleteAllSlices.run()
-            statements.insertCheckpoint.bind(turn, at: 1)
-            statements.insertCheckpoint.bind(engineVersion, at: 2)
-            statements.insertCheckpoint.bind(wallMilliseconds, at: 3)
-            try statements.insertCheckpoint.run()
+            try statements.deleteAllSlices.run([.turn: turn])
+            try statements.insertCheckpoint.run([
+                .turn: turn, .engineVersion: engineVersion,
+                .state: Code(EngineCheckpoint.State.writing), .slices: 0,
+                .createdMs: wallMilliseconds,
+            ])
         }
         checkpointVersion = engineVersion
     }
@@ -356,15 +320,9 @@ package final class Journal {
     ) throws(StoreError) {
         precondition(body.count <= Self.bodyBytesMax, "a slice is small")
         if isPruning { _ = try pruneCheckpoints(slicesMax: 2) }
-        try writing { () throws(StoreError) in
-            statements.insertSlice.bind(turn, at: 1)
-            statements.insertSlice.bind(index, at: 2)
-            try statements.insertSlice.bind(body, at: 3)
-            statements.insertSlice.bind(
-                RowChecksum.of(
-                    slice: index, turn: turn, engineVersion: checkpointVersion, body), at: 4)
-            try statements.insertSlice.run()
-        }
+        let slice = SliceRow(
+            turn: turn, index: index, engineVersion: checkpointVersion, body: body)
+        try writing { () throws(StoreError) in try slice.write(by: statements.insertSlice) }
     }
 
     /// Completes it: from this commit on it is the newest. The two newest are kept, and the newest
@@ -372,9 +330,9 @@ package final class Journal {
     /// `StoreError` if it cannot be written.
     package func completeCheckpoint(turn: Int64, slices: Int64) throws(StoreError) {
         try writing { () throws(StoreError) in
-            statements.markComplete.bind(slices, at: 1)
-            statements.markComplete.bind(turn, at: 2)
-            try statements.markComplete.run()
+            try statements.markComplete.run([
+                .turn: turn, .state: Code(EngineCheckpoint.State.complete), .slices: slices,
+            ])
             try dropCheckpoints(statements.surplusCheckpoints)
         }
     }

@@ -31,52 +31,19 @@ extension Journal {
     /// Returns every erasure that is remembered, the oldest first.
     /// - Throws: `StoreError` if they cannot be read.
     func erasures() throws(StoreError) -> [Erasure] {
-        let select = statements.allErasures
-        defer { select.reset() }
-        var found: [Erasure] = []
-        while try select.next() {
-            let finished = select.integer(at: 4)
-            found.append(
-                Erasure(
-                    number: select.integer(at: 0), turn: select.integer(at: 1),
-                    responder: select.integer(at: 2),
-                    requestedAt: Timestamp(milliseconds: select.integer(at: 3)),
-                    finishedAt: finished == 0 ? nil : Timestamp(milliseconds: finished),
-                    nextRow: select.integer(at: 5), nextDecision: select.integer(at: 6),
-                    rows: select.integer(at: 7), decisions: select.integer(at: 8),
-                    gap: select.integer(at: 9),
-                    regions: ErasedRegions(journalBytes: Array(select.bytes(at: 10)))))
-        }
-        return found
+        try statements.allErasures.all { Erasure($0) }
     }
 
     /// Keeps an erasure as it stands.
     /// - Throws: `StoreError` if it cannot be written.
     func put(_ erasure: Erasure) throws(StoreError) {
-        try writing { () throws(StoreError) in
-            let put = statements.putErasure
-            put.bind(erasure.number, at: 1)
-            put.bind(erasure.turn, at: 2)
-            put.bind(erasure.responder, at: 3)
-            put.bind(erasure.requestedAt.milliseconds, at: 4)
-            put.bind(erasure.finishedAt?.milliseconds ?? 0, at: 5)
-            put.bind(erasure.nextRow, at: 6)
-            put.bind(erasure.nextDecision, at: 7)
-            put.bind(erasure.rows, at: 8)
-            put.bind(erasure.decisions, at: 9)
-            put.bind(erasure.gap, at: 10)
-            try put.bind(copying: erasure.regions.journalBytes, at: 11)
-            try put.run()
-        }
+        try run(statements.putErasure, erasure.arguments)
     }
 
     /// Forgets erasures that were finished before a time.
     /// - Throws: `StoreError` if the store cannot be written.
     func forgetErasures(finishedBefore time: Timestamp) throws(StoreError) {
-        try writing { () throws(StoreError) in
-            statements.forgetErasures.bind(time.milliseconds, at: 1)
-            try statements.forgetErasures.run()
-        }
+        try run(statements.forgetErasures, [.finishedMs: time])
     }
 
     /// Removes at most `limit` rows and decisions of a person, walking back from where the erasure
@@ -97,53 +64,45 @@ extension Journal {
 
     private func removeRow(_ erasure: inout Erasure) throws(StoreError) {
         let select = statements.row
-        select.bind(erasure.nextRow, at: 1)
+        select.bind(erasure.nextRow, as: .id)
         defer { select.reset() }
         // Behind what retention has cut there is nothing left to remove.
-        guard try select.next(), select.integer(at: 2) == erasure.responder else {
+        guard try select.next(), select[.responder] == erasure.responder else {
             erasure.nextRow = 0
             return
         }
-        let kind = UInt8(truncatingIfNeeded: select.integer(at: 1))
-        let previous = select.integer(at: 3)
-        if let region = ItemList.region(ofItem: Array(select.bytes(at: 4))) {
-            erasure.regions.note(region)
-        }
-        let nobody = ItemList.nobody(isEnrolment: previous == 0)
-        try replaceRow(erasure.nextRow, kind: kind, with: nobody)
+        let row = JournalRow(select)
+        if let region = ItemList.region(ofItem: Array(row.body)) { erasure.regions.note(region) }
+        try replaceRow(
+            row.id, kind: UInt8(truncatingIfNeeded: select.integer(.kind)),
+            with: ItemList.nobody(isEnrolment: row.previous == 0))
         erasure.rows += 1
-        erasure.nextRow = previous < erasure.nextRow ? previous : 0
+        erasure.nextRow = row.previous < erasure.nextRow ? row.previous : 0
     }
 
     private func replaceRow(
         _ id: Int64, kind: UInt8, with body: [UInt8]
     ) throws(StoreError) {
-        let replace = statements.replaceRow
-        replace.bind(id, at: 1)
-        replace.bind(Int64(kind & EventCode.begins | ItemKind.nobody.rawValue), at: 2)
-        try replace.bind(copying: body, at: 3)
         let code = kind & EventCode.begins | ItemKind.nobody.rawValue
-        replace.bind(
-            body.withUnsafeBytes {
-                RowChecksum.of(row: id, kind: code, responder: 0, previous: 0, $0)
-            }, at: 4)
-        try replace.run()
+        try body.withUnsafeBufferPointer { buffer throws(StoreError) in
+            let row = JournalRow(
+                id: id, kind: code, responder: 0, previous: 0,
+                body: UnsafeRawBufferPointer(buffer))
+            try row.write(by: statements.replaceRow)
+        }
     }
 
     private func removeDecision(_ erasure: inout Erasure) throws(StoreError) {
-        let select = statements.decision
-        select.bind(erasure.nextDecision, at: 1)
-        let isThere = try select.next() && select.integer(at: 3) == erasure.responder
-        let previous = isThere ? select.integer(at: 4) : 0
-        let gap = isThere ? DecisionRow(select).gap : nil
-        select.reset()
-        guard isThere else {
+        let found = try statements.decision.first([.id: erasure.nextDecision]) { select in
+            let row = DecisionRow(select)
+            return row.responder == erasure.responder ? (row.previous, row.gap) : nil
+        }
+        guard let (previous, gap) = found.flatMap({ $0 }) else {
             erasure.nextDecision = 0
             return
         }
         if let gap, gap.number > 0 { try removeGap(gap.number, of: erasure.responder) }
-        statements.deleteDecision.bind(erasure.nextDecision, at: 1)
-        try statements.deleteDecision.run()
+        try statements.deleteDecision.run([.id: erasure.nextDecision])
         erasure.decisions += 1
         erasure.nextDecision = previous < erasure.nextDecision ? previous : 0
     }
@@ -153,12 +112,7 @@ extension Journal {
     /// Returns the complete checkpoints of turns before `turn`, the oldest first.
     /// - Throws: `StoreError` if they cannot be read.
     func checkpoints(beforeTurn turn: Int64) throws(StoreError) -> [EngineCheckpoint] {
-        let select = statements.checkpointsBefore
-        defer { select.reset() }
-        select.bind(turn, at: 1)
-        var found: [EngineCheckpoint] = []
-        while try select.next() { found.append(EngineCheckpoint(select)) }
-        return found
+        try statements.checkpointsBefore.all([.turn: turn]) { EngineCheckpoint($0) }
     }
 
     /// Returns a slice of a checkpoint; nil if it is gone.
@@ -167,20 +121,13 @@ extension Journal {
     func slice(
         turn: Int64, index: Int64, engineVersion: Int64
     ) throws(StoreError) -> [UInt8]? {
-        let select = statements.slice
-        defer { select.reset() }
-        select.bind(turn, at: 1)
-        select.bind(index, at: 2)
-        guard try select.next() else { return nil }
-        let body = select.bytes(at: 0)
-        guard
-            RowChecksum.fits(
-                slice: index, turn: turn, engineVersion: engineVersion, body,
-                select.checksum(at: 1))
-        else {
-            throw .damaged("slice \(index) of turn \(turn) is not as it was written")
+        try statements.slice.first([.turn: turn, .slice: index]) { select throws(StoreError) in
+            let slice = SliceRow(select, engineVersion: engineVersion)
+            guard slice.fits(select.checksum) else {
+                throw .damaged("slice \(index) of turn \(turn) is not as it was written")
+            }
+            return Array(slice.body)
         }
-        return Array(body)
     }
 
     /// Puts other bytes in a slice's place.
@@ -189,33 +136,43 @@ extension Journal {
         turn: Int64, index: Int64, engineVersion: Int64, with body: [UInt8]
     ) throws(StoreError) {
         try writing { () throws(StoreError) in
-            let replace = statements.replaceSlice
-            replace.bind(turn, at: 1)
-            replace.bind(index, at: 2)
-            try replace.bind(copying: body, at: 3)
-            replace.bind(
-                body.withUnsafeBytes {
-                    RowChecksum.of(
-                        slice: index, turn: turn, engineVersion: engineVersion, $0)
-                }, at: 4)
-            try replace.run()
+            try body.withUnsafeBufferPointer { buffer throws(StoreError) in
+                let slice = SliceRow(
+                    turn: turn, index: index, engineVersion: engineVersion,
+                    body: UnsafeRawBufferPointer(buffer))
+                try slice.write(by: statements.replaceSlice)
+            }
         }
     }
 
     /// Gives a checkpoint up: its slices go by `pruneCheckpoints`.
     /// - Throws: `StoreError` if the store cannot be written.
     func dropCheckpoint(turn: Int64) throws(StoreError) {
-        try writing { () throws(StoreError) in
-            statements.dropCheckpoint.bind(turn, at: 1)
-            try statements.dropCheckpoint.run()
-        }
+        try run(
+            statements.dropCheckpoint,
+            [.turn: turn, .state: Code(EngineCheckpoint.State.obsolete)])
     }
 }
 
-extension JournalSchema {
-    static let putErasure: StaticString = """
-        INSERT OR REPLACE INTO erasures VALUES(
-            ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
-            row_checksum(7, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11))
-        """
+extension Erasure {
+    /// The current row of a statement that selects the whole table.
+    fileprivate init(_ row: Statement) {
+        let finished: Timestamp = row[.finishedMs]
+        self.init(
+            number: row[.number], turn: row[.turn], responder: row[.responder],
+            requestedAt: row[.requestedMs],
+            finishedAt: finished.milliseconds == 0 ? nil : finished,
+            nextRow: row[.nextRow], nextDecision: row[.nextDecision], rows: row[.rows],
+            decisions: row[.decisions], gap: row[.gap],
+            regions: ErasedRegions(journalBytes: Array(row.bytes(.regions))))
+    }
+
+    fileprivate var arguments: Arguments {
+        [
+            .number: number, .turn: turn, .responder: responder, .requestedMs: requestedAt,
+            .finishedMs: finishedAt?.milliseconds ?? 0, .nextRow: nextRow,
+            .nextDecision: nextDecision, .rows: rows, .decisions: decisions, .gap: gap,
+            .regions: regions.journalBytes,
+        ]
+    }
 }

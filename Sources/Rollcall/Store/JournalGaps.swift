@@ -79,7 +79,7 @@ extension Journal {
         let select = statements.lastGap
         defer { select.reset() }
         while try select.next() {
-            if select.fits(.gaps) { return select.integer(at: 0) }
+            if select.fits(.gaps) { return select[.number] }
         }
         return 0
     }
@@ -93,14 +93,15 @@ extension Journal {
         try writing { () throws(StoreError) in
             let put = statements.putGap
             let isOpen = report.closedAt == .distantPast
-            put.bind(report.number, at: 1)
-            put.bind(responder, at: 2)
-            put.bind(GapTally(report).raw, at: 3)
-            try put.bind(copying: report.facts.region, at: 4)
-            put.bind(report.openedAt.milliseconds, at: 5)
-            put.bind(isOpen ? 0 : max(1, report.closedAt.milliseconds), at: 6)
-            put.bind(turn, at: 7)
-            try put.bind(body, at: 8)
+            put.bind(report.number, as: .number)
+            put.bind(responder, as: .responder)
+            put.bind(GapTally(report).raw, as: .tally)
+            try put.bind(copying: report.facts.region, as: .region)
+            put.bind(report.openedAt, as: .openedMs)
+            put.bind(isOpen ? 0 : max(1, report.closedAt.milliseconds), as: .closedMs)
+            put.bind(turn, as: .firstTurn)
+            put.bind(turn, as: .turn)
+            try put.bind(body, as: .body)
             try put.run()
         }
     }
@@ -110,16 +111,7 @@ extension Journal {
     func add(_ rows: [DarkRow]) throws(StoreError) {
         guard !rows.isEmpty else { return }
         try writing { () throws(StoreError) in
-            let add = statements.addDark
-            for row in rows {
-                add.bind(row.day, at: 1)
-                add.bind(row.responder, at: 2)
-                add.bind(Int64(row.platform.rawValue), at: 3)
-                add.bind(row.contact.count, at: 4)
-                add.bind(row.location.count, at: 5)
-                try add.bind(copying: row.region, at: 6)
-                try add.run()
-            }
+            for row in rows { try row.write(by: statements.addDark) }
         }
     }
 
@@ -138,14 +130,14 @@ extension Journal {
         try writing { () throws(StoreError) in
             let select = statements.gapsAfter
             var old: [(number: Int64, responder: Int64)] = []
-            select.bind(last, at: 1)
+            select.bind(last, as: .number)
             defer { select.reset() }
             var looked: Int64 = 0
-            while try select.next(), select.integer(at: 1) <= turn.number {
-                moved = select.integer(at: 0)
-                let isJudged = GapTally(raw: select.integer(at: 3)).verdict != nil
-                let isOver = isJudged && select.integer(at: 2) <= turn.number
-                if isOver { old.append((moved, select.integer(at: 4))) }
+            while try select.next(), select[.firstTurn] <= turn.number {
+                moved = select[.number]
+                let isJudged = GapTally(raw: select[.tally]).verdict != nil
+                let isOver = isJudged && select[.turn] <= turn.number
+                if isOver { old.append((moved, select[.responder])) }
                 looked += 1
                 isLeft = looked == limit
                 if isLeft { break }
@@ -160,14 +152,8 @@ extension Journal {
     /// Removes at most `limit` rows of dark time of days before `day`; true if some are left.
     /// - Throws: `StoreError` if the store cannot be written.
     func cutDark(before day: Int64, limit: Int64) throws(StoreError) -> Bool {
-        var isLeft = false
-        try writing { () throws(StoreError) in
-            statements.deleteDarkBefore.bind(day, at: 1)
-            statements.deleteDarkBefore.bind(limit, at: 2)
-            try statements.deleteDarkBefore.run()
-            isLeft = connection.changes == limit
-        }
-        return isLeft
+        try run(statements.deleteDarkBefore, [.day: day, .limit: limit])
+        return connection.changes == limit
     }
 
     // MARK: - Erasure
@@ -180,9 +166,7 @@ extension Journal {
     }
 
     private func delete(gap number: Int64, of responder: Int64) throws(StoreError) {
-        statements.deleteGap.bind(number, at: 1)
-        statements.deleteGap.bind(responder, at: 2)
-        try statements.deleteGap.run()
+        try statements.deleteGap.run([.number: number, .responder: responder])
     }
 
     /// Removes a person's dark time of at most `limit` days behind `day`. Returns the day to go on
@@ -195,18 +179,14 @@ extension Journal {
         try writing { () throws(StoreError) in
             for _ in 0..<limit {
                 guard let from = last else { return }
-                let next = statements.nextDarkDay
-                next.bind(from, at: 1)
-                defer { next.reset() }
-                guard try next.next(), next.isInteger(at: 0) else {
+                let next = try statements.nextDarkDay.first([.day: from]) { row in
+                    row.isInteger(.day) ? row.integer(.day) : nil
+                }
+                guard let found = next.flatMap({ $0 }) else {
                     last = nil
                     return
                 }
-                let found = next.integer(at: 0)
-                next.reset()
-                statements.deleteDark.bind(found, at: 1)
-                statements.deleteDark.bind(responder, at: 2)
-                try statements.deleteDark.run()
+                try statements.deleteDark.run([.day: found, .responder: responder])
                 last = found
             }
         }
@@ -214,32 +194,25 @@ extension Journal {
     }
 }
 
-extension JournalSchema {
-    /// The statement that keeps a gap: what began to count is inserted, what is known of it later
-    /// takes its place, but never in another person's row.
-    static let putGap: StaticString = """
-        INSERT INTO gaps VALUES(
-            ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, row_checksum(11, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8))
-        ON CONFLICT(number) DO UPDATE SET
-            tally = ?3, closed_ms = ?6, turn = ?7, body = ?8,
-            checksum = checksum
-                - row_checksum(
-                    11, number, responder, tally, region, opened_ms, closed_ms, first_turn, turn, body)
-                + row_checksum(
-                    11, number, responder, ?3, region, opened_ms, ?6, first_turn, ?7, ?8)
-        WHERE responder = excluded.responder
-        """
+extension DarkRow {
+    /// The current row of a statement that selects the whole table.
+    init(_ row: Statement) {
+        day = row[.day]
+        responder = row[.responder]
+        platform = row[.platform] ?? .unknown
+        contact = row[.contactMs]
+        location = row[.locationMs]
+        region = Array(row.bytes(.region))
+    }
 
-    /// A day's row is added to; region and platform are the last ones of the day.
-    static let addDark: StaticString = """
-        INSERT INTO dark VALUES(
-            ?1, ?2, ?3, ?4, ?5, ?6, row_checksum(12, ?1, ?2, ?3, ?4, ?5, ?6))
-        ON CONFLICT(day, responder) DO UPDATE SET
-            platform = ?3, contact_ms = contact_ms + ?4, location_ms = location_ms + ?5,
-            region = ?6,
-            checksum = checksum
-                - row_checksum(12, day, responder, platform, contact_ms, location_ms, region)
-                + row_checksum(
-                    12, day, responder, ?3, contact_ms + ?4, location_ms + ?5, ?6)
-        """
+    /// Writes it by a statement. Throws `StoreError` if SQLite refuses.
+    fileprivate func write(by statement: Statement) throws(StoreError) {
+        statement.bind(day, as: .day)
+        statement.bind(responder, as: .responder)
+        Code(platform).bind(to: statement, as: .platform)
+        statement.bind(contact, as: .contactMs)
+        statement.bind(location, as: .locationMs)
+        try statement.bind(copying: region, as: .region)
+        try statement.run()
+    }
 }

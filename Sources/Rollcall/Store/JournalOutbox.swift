@@ -36,7 +36,7 @@ extension Journal {
         var messages: [OutboxMessage] = []
         var last = MessagePlace()
         while try select.next() {
-            let place = MessagePlace(notice: select.integer(at: 0), target: select.integer(at: 1))
+            let place = MessagePlace(notice: select[.notice], target: select[.target])
             guard select.fits(.outbox), last < place else {
                 throw .damaged("message of notice \(place.notice) is not as it was written")
             }
@@ -57,71 +57,20 @@ extension Journal {
     func write(_ changes: OutboxChanges) throws(StoreError) {
         try keepAlive { () throws(StoreError) in
             for message in changes.added {
-                try insert(message)
+                try run(statements.insertMessage, message.changing, message.staying)
                 if message.state != .over { alive.messages += 1 }
             }
             for message in changes.changed {
-                try update(message)
+                try run(statements.updateMessage, message.changing)
                 if message.state == .over { alive.messages -= connection.changes }
             }
         }
     }
 
-    private func insert(_ message: OutboxMessage) throws(StoreError) {
-        try writing { () throws(StoreError) in
-            let insert = statements.insertMessage
-            bind(message, to: insert)
-            insert.bind(message.since.milliseconds, at: 6)
-            insert.bind(message.next.milliseconds, at: 7)
-            insert.bind(message.decidedAt.milliseconds, at: 8)
-            insert.bind(finished(message), at: 9)
-            insert.bind(outcome(message), at: 10)
-            try insert.bind(copying: message.notice.journalBytes, at: 11)
-            try insert.run()
-        }
-    }
-
-    private func update(_ message: OutboxMessage) throws(StoreError) {
-        try writing { () throws(StoreError) in
-            let update = statements.updateMessage
-            bind(message, to: update)
-            update.bind(message.next.milliseconds, at: 6)
-            update.bind(finished(message), at: 7)
-            update.bind(outcome(message), at: 8)
-            try update.run()
-        }
-    }
-
-    private func bind(_ message: OutboxMessage, to statement: Statement) {
-        statement.bind(message.number, at: 1)
-        statement.bind(Int64(message.target), at: 2)
-        statement.bind(Int64(message.state.rawValue), at: 3)
-        statement.bind(Int64(bitPattern: message.left), at: 4)
-        statement.bind(Int64(message.attempts), at: 5)
-    }
-
-    private func finished(_ message: OutboxMessage) -> Int64 {
-        message.state.isFinished ? message.finishedAt.milliseconds : 0
-    }
-
-    private func outcome(_ message: OutboxMessage) -> Int64 {
-        message.outcome.map { Int64($0.rawValue) } ?? -1
-    }
-
     /// Keeps an attempt as it stands, in the open transaction.
     /// - Throws: `StoreError` if it cannot be written.
     func put(_ attempt: AttemptRow) throws(StoreError) {
-        try writing { () throws(StoreError) in
-            let put = statements.putAttempt
-            put.bind(attempt.notice, at: 1)
-            put.bind(Int64(attempt.target), at: 2)
-            put.bind(Int64(attempt.attempt), at: 3)
-            put.bind(attempt.beganAt.milliseconds, at: 4)
-            put.bind(attempt.took?.count ?? -1, at: 5)
-            put.bind(Int64(attempt.status ?? 0), at: 6)
-            try put.bind(attempt.error, at: 7)
-            try put.run()
-        }
+        try run(statements.putAttempt, attempt.arguments)
     }
 
     // MARK: - Retention
@@ -138,30 +87,27 @@ extension Journal {
         try writing { () throws(StoreError) in
             var old: [(notice: Int64, target: Int64)] = []
             let select = statements.messagesAfter
-            select.bind(last, at: 1)
+            select.bind(last, as: .notice)
             defer { select.reset() }
             var looked: Int64 = 0
             while try select.next() {
-                let notice = select.integer(at: 0)
+                let notice = select.integer(.notice)
                 // Whole notices: the next piece begins behind the last of them.
                 if looked >= limit, notice > moved {
                     isLeft = true
                     break
                 }
-                if select.integer(at: 4) >= time.milliseconds { break }
+                if select[.decidedMs] >= time { break }
                 moved = notice
                 looked += 1
-                let isOver = select.integer(at: 2) == Int64(OutboxMessage.State.over.rawValue)
-                if isOver, select.integer(at: 3) < time.milliseconds {
-                    old.append((notice, select.integer(at: 1)))
+                if select[.state] == OutboxMessage.State.over, select[.finishedMs] < time {
+                    old.append((notice, select[.target]))
                 }
             }
             select.reset()
             for (notice, target) in old {
                 for delete in [statements.deleteMessage, statements.deleteAttempts] {
-                    delete.bind(notice, at: 1)
-                    delete.bind(target, at: 2)
-                    try delete.run()
+                    try delete.run([.notice: notice, .target: target])
                 }
             }
         }
@@ -187,53 +133,48 @@ extension Journal {
     private static let storeNumberKey = "store_number"
 }
 
-extension JournalSchema {
-    /// The statement that writes what of a message changes with its attempts; its body is changed
-    /// by erasures alone.
-    static let updateMessage: StaticString = """
-        UPDATE outbox SET
-            state = ?3, left_members = ?4, attempts = ?5, next_ms = ?6, finished_ms = ?7,
-            outcome = ?8,
-            checksum = checksum
-                - row_checksum(
-                    8, notice, target, state, left_members, attempts, since_ms, next_ms, decided_ms,
-                    finished_ms, outcome, body)
-                + row_checksum(
-                    8, notice, target, ?3, ?4, ?5, since_ms, ?6, decided_ms, ?7, ?8, body)
-        WHERE notice = ?1 AND target = ?2 AND state < 4
-        """
-    static let insertMessage: StaticString = """
-        INSERT INTO outbox VALUES(
-            ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
-            row_checksum(8, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11))
-        """
-    static let putAttempt: StaticString = """
-        INSERT OR REPLACE INTO attempts VALUES(
-            ?1, ?2, ?3, ?4, ?5, ?6, ?7, row_checksum(9, ?1, ?2, ?3, ?4, ?5, ?6, ?7))
-        """
-    static let messagesAfter: StaticString = """
-        SELECT notice, target, state, finished_ms, decided_ms FROM outbox
-        WHERE notice > ? ORDER BY notice, target
-        """
-}
-
 extension OutboxMessage {
     /// The current row of a statement that selects the whole table; nil if it is damaged.
-    init?(_ statement: Statement) {
-        guard let notice = Notice(journalBytes: Array(statement.bytes(at: 10))),
-            notice.number == statement.integer(at: 0),
-            let target = Int(exactly: statement.integer(at: 1)),
-            let state = State(rawValue: UInt8(truncatingIfNeeded: statement.integer(at: 2))),
-            let attempts = Int(exactly: statement.integer(at: 4))
+    init?(_ row: Statement) {
+        guard let notice = Notice(journalBytes: Array(row.bytes(.body))),
+            notice.number == row[.notice], let state: State = row[.state]
         else { return nil }
-        let outcome = statement.integer(at: 9)
         self.init(
-            notice, target: target, decidedAt: Timestamp(milliseconds: statement.integer(at: 7)),
-            since: RunningTime(milliseconds: statement.integer(at: 5)),
-            left: UInt64(bitPattern: statement.integer(at: 3)), state: state, attempts: attempts,
-            next: RunningTime(milliseconds: statement.integer(at: 6)),
-            outcome: outcome < 0
-                ? nil : NoticeOutcome(rawValue: UInt8(truncatingIfNeeded: outcome)),
-            finishedAt: Timestamp(milliseconds: statement.integer(at: 8)))
+            notice, target: row[.target], decidedAt: row[.decidedMs], since: row[.sinceMs],
+            left: row[.leftMembers], state: state, attempts: row[.attempts],
+            next: row[.nextMs], outcome: row[.outcome], finishedAt: row[.finishedMs])
+    }
+
+    /// Its place, and what changes with its attempts.
+    fileprivate var changing: Arguments {
+        [
+            .notice: number, .target: target, .state: Code(state), .leftMembers: left,
+            .attempts: attempts, .nextMs: next,
+            .finishedMs: state.isFinished ? finishedAt.milliseconds : 0, .outcome: Code(outcome),
+        ]
+    }
+
+    fileprivate var staying: Arguments {
+        [.sinceMs: since, .decidedMs: decidedAt, .body: notice.journalBytes]
+    }
+}
+
+extension AttemptRow {
+    /// The current row of a statement that selects the whole table.
+    init(_ row: Statement) {
+        self.init(
+            notice: row[.notice], target: row[.target], attempt: row[.attempt],
+            beganAt: row[.beganMs])
+        let (took, status): (Milliseconds, Int) = (row[.tookMs], row[.status])
+        self.took = took.count < 0 ? nil : took
+        self.status = status == 0 ? nil : status
+        error = row.text(.error)
+    }
+
+    fileprivate var arguments: Arguments {
+        [
+            .notice: notice, .target: target, .attempt: attempt, .beganMs: beganAt,
+            .tookMs: took?.count ?? -1, .status: status ?? 0, .error: error,
+        ]
     }
 }

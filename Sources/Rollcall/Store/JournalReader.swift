@@ -2,17 +2,13 @@ extension Journal {
     /// Returns the newest committed turn, nil in a new store.
     /// - Throws: `StoreError` if it cannot be read.
     package func lastTurn() throws(StoreError) -> Turn? {
-        let select = statements.lastTurn
-        defer { select.reset() }
-        return try select.next() ? Turn(select) : nil
+        try statements.lastTurn.first { Turn($0) }
     }
 
     /// Returns the oldest turn that is left, nil in a new store.
     /// - Throws: `StoreError` if it cannot be read.
     package func firstTurn() throws(StoreError) -> Turn? {
-        let select = statements.firstTurn
-        defer { select.reset() }
-        return try select.next() ? Turn(select) : nil
+        try statements.firstTurn.first { Turn($0) }
     }
 
     /// Reads what a restart has to fold again (J3): in order, all rows of each turn, then the turn.
@@ -29,17 +25,17 @@ extension Journal {
             turns.reset()
             rows.reset()
         }
-        turns.bind(number, at: 1)
+        turns.bind(number, as: .number)
         while try turns.next() {
             let found = Turn(turns)
-            guard RowChecksum.fits(found, turns.checksum(at: 6)) else {
+            guard found.fits(turns.checksum) else {
                 throw .damaged("turn \(found.number) is not as it was written")
             }
-            rows.bind(found.firstRow, at: 1)
-            rows.bind(found.lastRow, at: 2)
+            rows.bind(found.firstRow, as: .first)
+            rows.bind(found.lastRow, as: .last)
             while try rows.next() {
                 let next = JournalRow(rows)
-                guard RowChecksum.fits(next, rows.checksum(at: 5)) else {
+                guard next.fits(rows.checksum) else {
                     throw .damaged("journal row \(next.id) is not as it was written")
                 }
                 try row(next)
@@ -57,10 +53,10 @@ extension Journal {
     ) throws(StoreError) {
         let select = statements.tailDecisions
         defer { select.reset() }
-        select.bind(number, at: 1)
+        select.bind(number, as: .turn)
         while try select.next() {
             let row = DecisionRow(select)
-            try decision(row, RowChecksum.fits(row, select.checksum(at: 7)))
+            try decision(row, row.fits(select.checksum))
         }
     }
 
@@ -69,10 +65,7 @@ extension Journal {
     package func newestCheckpoint(
         notAfterTurn turn: Int64 = .max
     ) throws(StoreError) -> EngineCheckpoint? {
-        let select = statements.newestCheckpoint
-        defer { select.reset() }
-        select.bind(turn, at: 1)
-        return try select.next() ? EngineCheckpoint(select) : nil
+        try statements.newestCheckpoint.first([.turn: turn]) { EngineCheckpoint($0) }
     }
 
     /// Reads a checkpoint's slices one after the other, each valid inside the closure only.
@@ -85,17 +78,12 @@ extension Journal {
     ) throws(StoreError) {
         let select = statements.slices
         defer { select.reset() }
-        select.bind(checkpoint.turn, at: 1)
+        select.bind(checkpoint.turn, as: .turn)
         var count: Int64 = 0
         while try select.next() {
-            guard select.integer(at: 0) == count else { break }
-            let body = select.bytes(at: 1)
-            guard
-                RowChecksum.fits(
-                    slice: count, turn: checkpoint.turn, engineVersion: checkpoint.engineVersion,
-                    body, select.checksum(at: 2))
-            else { break }
-            try slice(body)
+            let found = SliceRow(select, engineVersion: checkpoint.engineVersion)
+            guard found.index == count, found.fits(select.checksum) else { break }
+            try slice(found.body)
             count += 1
         }
         guard count == checkpoint.slices else {
@@ -130,8 +118,8 @@ package final class JournalReader {
             throw .damaged("\(path) is empty")
         }
         try JournalSchema.applySettings(connection, access: .readOnly)
-        rowByID = try Statement(connection, "SELECT * FROM journal WHERE id = ?")
-        decisionByID = try Statement(connection, "SELECT * FROM decisions WHERE id = ?")
+        rowByID = try Statement(connection, "\(select: .journal) WHERE id = :id")
+        decisionByID = try Statement(connection, "\(select: .decisions) WHERE id = :id")
     }
 
     /// Walks a responder's rows back from row `id`, newest first, at most `limit` (1…`rowsMax`).
@@ -143,9 +131,9 @@ package final class JournalReader {
         limit: Int,
         row: (JournalRow) -> Void
     ) throws(StoreError) -> Int64 {
-        try follow(rowByID, responderColumn: 2, from: id, limit: limit) { statement in
+        try follow(rowByID, from: id, limit: limit) { statement in
             let found = JournalRow(statement)
-            guard RowChecksum.fits(found, statement.checksum(at: 5)) else { return false }
+            guard found.fits(statement.checksum) else { return false }
             row(found)
             return true
         }
@@ -162,9 +150,9 @@ package final class JournalReader {
         limit: Int,
         decision: (DecisionRow) -> Void
     ) throws(StoreError) -> Int64 {
-        try follow(decisionByID, responderColumn: 3, from: id, limit: limit) { statement in
+        try follow(decisionByID, from: id, limit: limit) { statement in
             let found = DecisionRow(statement)
-            guard RowChecksum.fits(found, statement.checksum(at: 7)) else { return false }
+            guard found.fits(statement.checksum) else { return false }
             if range.contains(found.atMilliseconds) { decision(found) }
             return true
         }
@@ -172,7 +160,6 @@ package final class JournalReader {
 
     private func follow(
         _ select: Statement,
-        responderColumn: Int32,
         from id: Int64,
         limit: Int,
         take: (Statement) -> Bool
@@ -182,10 +169,10 @@ package final class JournalReader {
         var responder: Int64?
         for _ in 0..<limit where next > 0 {
             defer { select.reset() }
-            select.bind(next, at: 1)
+            select.bind(next, as: .id)
             guard try select.next() else { return 0 }
-            let found = select.integer(at: responderColumn)
-            let previous = select.integer(at: responderColumn + 1)
+            let found = select.integer(.responder)
+            let previous = select.integer(.previous)
             // Damage must neither show one person another's history nor make the walk a circle.
             guard (0..<next).contains(previous), found == responder ?? found else {
                 throw .damaged("row \(next) of responder \(found) points back to \(previous)")
@@ -197,56 +184,5 @@ package final class JournalReader {
             next = previous
         }
         return next
-    }
-}
-
-extension JournalRow {
-    /// The current row of a statement that selects the whole table.
-    init(_ statement: Statement) {
-        id = statement.integer(at: 0)
-        // What fits no byte was not written: such a kind is none, and its checksum does not fit.
-        kind = UInt8(exactly: statement.integer(at: 1)) ?? .max
-        responder = statement.integer(at: 2)
-        previous = statement.integer(at: 3)
-        body = statement.bytes(at: 4)
-    }
-}
-
-extension DecisionRow {
-    /// The current row of a statement that selects the whole table.
-    init(_ statement: Statement) {
-        id = statement.integer(at: 0)
-        turn = statement.integer(at: 1)
-        kind = UInt8(exactly: statement.integer(at: 2)) ?? .max
-        responder = statement.integer(at: 3)
-        previous = statement.integer(at: 4)
-        atMilliseconds = statement.integer(at: 5)
-        body = statement.bytes(at: 6)
-    }
-}
-
-extension EngineCheckpoint {
-    /// The current row of a statement that selects the whole table.
-    init(_ statement: Statement) {
-        self.init(
-            turn: statement.integer(at: 0),
-            engineVersion: statement.integer(at: 1),
-            slices: statement.integer(at: 3),
-            createdMilliseconds: statement.integer(at: 4)
-        )
-    }
-}
-
-extension Turn {
-    /// The current row of a statement that selects the whole table.
-    init(_ statement: Statement) {
-        self.init(
-            number: statement.integer(at: 0),
-            nowMilliseconds: statement.integer(at: 1),
-            wallMilliseconds: statement.integer(at: 2),
-            firstRow: statement.integer(at: 3),
-            lastRow: statement.integer(at: 4),
-            engineVersion: statement.integer(at: 5)
-        )
     }
 }

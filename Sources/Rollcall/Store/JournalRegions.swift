@@ -23,30 +23,28 @@ extension Journal {
     ) throws(StoreError) -> Int64? {
         let select = statements.nobodysAfter
         defer { select.reset() }
-        select.bind(last, at: 1)
-        select.bind(limit, at: 2)
+        try select.bind([.id: last, .limit: limit])
         var moved = last
         var looked: Int64 = 0
         var changed: [(id: Int64, body: [UInt8], checksum: Int64)] = []
         while try select.next() {
-            let row = DecisionRow(select)
+            var row = DecisionRow(select)
             guard row.turn <= turn else { break }
             moved = row.id
             looked += 1
             let without = DecisionCode.decision(row).flatMap { engine.forgetting($0, of: regions) }
             if let decision = without {
                 let body = DecisionCode(decision).body
-                let sum = body.withUnsafeBytes { RowChecksum.of(row, $0) }
-                changed.append((row.id, body, sum))
+                body.withUnsafeBytes { bytes in
+                    row.body = bytes
+                    changed.append((row.id, body, row.checksum))
+                }
             }
         }
         select.reset()
         try writing { () throws(StoreError) in
             for (id, body, checksum) in changed {
-                statements.replaceDecision.bind(id, at: 1)
-                try statements.replaceDecision.bind(copying: body, at: 2)
-                statements.replaceDecision.bind(checksum, at: 3)
-                try statements.replaceDecision.run()
+                try statements.replaceDecision.run([.id: id, .body: body, .checksum: checksum])
             }
         }
         return looked < limit ? nil : moved
@@ -60,16 +58,14 @@ extension Journal {
     ) throws(StoreError) -> MessagePlace? {
         let select = statements.messageBodiesAfter
         defer { select.reset() }
-        select.bind(last.notice, at: 1)
-        select.bind(last.target, at: 2)
-        select.bind(limit, at: 3)
+        try select.bind([.notice: last.notice, .target: last.target, .limit: limit])
         var moved = last
         var looked: Int64 = 0
         var changed: [(place: MessagePlace, body: [UInt8])] = []
         while try select.next() {
-            moved = MessagePlace(notice: select.integer(at: 0), target: select.integer(at: 1))
+            moved = MessagePlace(notice: select[.notice], target: select[.target])
             looked += 1
-            let notice = Notice(journalBytes: Array(select.bytes(at: 2)))
+            let notice = Notice(journalBytes: Array(select.bytes(.body)))
             if let without = notice.flatMap({ engine.forgetting($0, of: regions) }) {
                 changed.append((moved, without.journalBytes))
             }
@@ -77,36 +73,11 @@ extension Journal {
         select.reset()
         try writing { () throws(StoreError) in
             for (place, body) in changed {
-                statements.replaceMessage.bind(place.notice, at: 1)
-                statements.replaceMessage.bind(place.target, at: 2)
-                try statements.replaceMessage.bind(copying: body, at: 3)
-                try statements.replaceMessage.run()
+                try statements.replaceMessage.run([
+                    .notice: place.notice, .target: place.target, .body: body,
+                ])
             }
         }
         return looked < limit ? nil : moved
     }
-}
-
-extension JournalSchema {
-    /// The index holds what is about nobody: blindness, alerts, notices, mutes.
-    static let nobodysAfter: StaticString = """
-        SELECT * FROM decisions INDEXED BY blind_decisions
-        WHERE responder = 0 AND id > ?1 ORDER BY id LIMIT ?2
-        """
-    static let replaceMessage: StaticString = """
-        UPDATE outbox SET
-            body = ?3,
-            checksum = checksum
-                - row_checksum(
-                    8, notice, target, state, left_members, attempts, since_ms, next_ms, decided_ms,
-                    finished_ms, outcome, body)
-                + row_checksum(
-                    8, notice, target, state, left_members, attempts, since_ms, next_ms, decided_ms,
-                    finished_ms, outcome, ?3)
-        WHERE notice = ?1 AND target = ?2
-        """
-    static let messageBodiesAfter: StaticString = """
-        SELECT notice, target, body FROM outbox
-        WHERE (notice, target) > (?1, ?2) ORDER BY notice, target LIMIT ?3
-        """
 }

@@ -13,37 +13,27 @@ extension Journal {
     /// Returns the turn of a number; nil if it is cut.
     /// - Throws: `StoreError` if it cannot be read.
     func turn(_ number: Int64) throws(StoreError) -> Turn? {
-        let select = statements.turn
-        defer { select.reset() }
-        select.bind(number, at: 1)
-        return try select.next() ? Turn(select) : nil
+        try statements.turn.first([.number: number]) { Turn($0) }
     }
 
     /// Removes at most `limit` rows, decisions and turns up to `turn`; true if some are left.
     /// - Throws: `StoreError` if the store cannot be written.
     func cut(through turn: Turn, limit: Int64) throws(StoreError) -> Bool {
-        var isLeft = false
-        try writing { () throws(StoreError) in
-            for (delete, bound) in [
-                (statements.deleteRows, turn.lastRow),
-                (statements.deleteDecisions, turn.number),
-                (statements.deleteTurns, turn.number),
-            ] where !isLeft {
-                delete.bind(bound, at: 1)
-                delete.bind(limit, at: 2)
-                try delete.run()
-                isLeft = connection.changes == limit
-            }
+        for (delete, bound) in [
+            (statements.deleteRows, turn.lastRow), (statements.deleteDecisions, turn.number),
+            (statements.deleteTurns, turn.number),
+        ] {
+            try run(delete, [.last: bound, .limit: limit])
+            if connection.changes == limit { return true }
         }
-        return isLeft
+        return false
     }
 
     /// Gives up the checkpoints of turns before `turn`.
     /// - Throws: `StoreError` if the store cannot be read or written.
     func dropCheckpoints(beforeTurn turn: Int64) throws(StoreError) {
         try writing { () throws(StoreError) in
-            statements.checkpointsBefore.bind(turn, at: 1)
-            try dropCheckpoints(statements.checkpointsBefore)
+            try dropCheckpoints(statements.checkpointsBefore, [.turn: turn])
         }
     }
 }

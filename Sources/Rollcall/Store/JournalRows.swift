@@ -65,6 +65,13 @@ package struct Turn: Equatable, Sendable {
 
 /// A complete engine checkpoint: the state at exactly one turn (J5).
 package struct EngineCheckpoint: Equatable, Sendable {
+    /// How far it is; see the table.
+    enum State: Int64 {
+        case writing = 0
+        case complete = 1
+        case obsolete = 2
+    }
+
     /// The turn whose end it shows.
     package var turn: Int64
     /// The version of the rules that wrote it.
@@ -73,6 +80,16 @@ package struct EngineCheckpoint: Equatable, Sendable {
     package var slices: Int64
     /// The instant at which it was begun, by the wall clock, in milliseconds since 1970.
     package var createdMilliseconds: Int64
+}
+
+/// A slice of a checkpoint; the version of the rules that wrote it stands with the checkpoint.
+struct SliceRow {
+    var turn: Int64
+    /// Counts from 0.
+    var index: Int64
+    var engineVersion: Int64
+    /// In SQLite's memory or the writer's: valid as long as the row is at hand.
+    var body: UnsafeRawBufferPointer
 }
 
 /// The result of a checkpoint of the write-ahead log.
@@ -91,4 +108,97 @@ package struct WALCheckpoint: Equatable, Sendable {
     package var frames: Int
     /// Frames of it that are in the file by now.
     package var checkpointed: Int
+}
+
+// MARK: - Reading and writing
+
+extension JournalRow {
+    /// The current row of a statement that selects the whole table.
+    init(_ row: Statement) {
+        id = row[.id]
+        // What fits no byte was not written: such a kind is none, and its checksum does not fit.
+        kind = UInt8(exactly: row.integer(.kind)) ?? .max
+        responder = row[.responder]
+        previous = row[.previous]
+        body = row.bytes(.body)
+    }
+
+    /// Writes it by a statement. Throws `StoreError` if SQLite refuses.
+    func write(by statement: Statement) throws(StoreError) {
+        statement.bind(id, as: .id)
+        statement.bind(Int64(kind), as: .kind)
+        statement.bind(responder, as: .responder)
+        statement.bind(previous, as: .previous)
+        try statement.bind(body, as: .body)
+        statement.bind(checksum, as: .checksum)
+        try statement.run()
+    }
+}
+
+extension DecisionRow {
+    /// The current row of a statement that selects the whole table.
+    init(_ row: Statement) {
+        id = row[.id]
+        turn = row[.turn]
+        kind = UInt8(exactly: row.integer(.kind)) ?? .max
+        responder = row[.responder]
+        previous = row[.previous]
+        atMilliseconds = row[.atMs]
+        body = row.bytes(.body)
+    }
+
+    /// Writes it by a statement. Throws `StoreError` if SQLite refuses.
+    func write(by statement: Statement) throws(StoreError) {
+        statement.bind(id, as: .id)
+        statement.bind(turn, as: .turn)
+        statement.bind(Int64(kind), as: .kind)
+        statement.bind(responder, as: .responder)
+        statement.bind(previous, as: .previous)
+        statement.bind(atMilliseconds, as: .atMs)
+        try statement.bind(body, as: .body)
+        statement.bind(checksum, as: .checksum)
+        try statement.run()
+    }
+}
+
+extension Turn {
+    /// The current row of a statement that selects the whole table.
+    init(_ row: Statement) {
+        self.init(
+            number: row[.number], nowMilliseconds: row[.nowMs], wallMilliseconds: row[.wallMs],
+            firstRow: row[.firstRow], lastRow: row[.lastRow], engineVersion: row[.engineVersion])
+    }
+
+    /// Writes it by a statement. Throws `StoreError` if SQLite refuses.
+    func write(by statement: Statement) throws(StoreError) {
+        try statement.run([
+            .number: number, .nowMs: nowMilliseconds, .wallMs: wallMilliseconds,
+            .firstRow: firstRow, .lastRow: lastRow, .engineVersion: engineVersion,
+            .checksum: checksum,
+        ])
+    }
+}
+
+extension EngineCheckpoint {
+    /// The current row of a statement that selects the whole table.
+    init(_ row: Statement) {
+        self.init(
+            turn: row[.turn], engineVersion: row[.engineVersion], slices: row[.slices],
+            createdMilliseconds: row[.createdMs])
+    }
+}
+
+extension SliceRow {
+    /// The current row of a statement that selects the whole table.
+    init(_ row: Statement, engineVersion: Int64) {
+        turn = row[.turn]
+        index = row[.slice]
+        self.engineVersion = engineVersion
+        body = row.bytes(.body)
+    }
+
+    /// Writes it by a statement. Throws `StoreError` if SQLite refuses.
+    func write(by statement: Statement) throws(StoreError) {
+        try statement.run([.turn: turn, .slice: index, .body: body, .checksum: checksum])
+    }
 }

@@ -50,13 +50,12 @@ extension Journal {
     func put(_ sample: FleetSample) throws(StoreError) {
         try writing { () throws(StoreError) in
             let put = statements.putSample
-            put.bind(FleetSample.minute(sample.at), at: 1)
-            put.bind(sample.at.milliseconds, at: 2)
+            put.bind(FleetSample.minute(sample.at), as: .minute)
+            put.bind(sample.at, as: .atMs)
             for status in Status.allCases {
-                let place = Int(status.rawValue)
-                put.bind(Int64(sample.byStatus[place]), at: Int32(place + 3))
+                put.bind(sample.byStatus[Int(status.rawValue)], as: status.column)
             }
-            put.bind(Int64(sample.notExpected), at: 7)
+            put.bind(sample.notExpected, as: .notExpected)
             try put.run()
         }
     }
@@ -64,14 +63,9 @@ extension Journal {
     /// Removes at most `limit` samples from before `time`; true if some are left.
     /// - Throws: `StoreError` if the store cannot be written.
     func cutSamples(before time: Timestamp, limit: Int64) throws(StoreError) -> Bool {
-        var isLeft = false
-        try writing { () throws(StoreError) in
-            statements.deleteSamplesBefore.bind(FleetSample.minute(time), at: 1)
-            statements.deleteSamplesBefore.bind(limit, at: 2)
-            try statements.deleteSamplesBefore.run()
-            isLeft = connection.changes == limit
-        }
-        return isLeft
+        try run(
+            statements.deleteSamplesBefore, [.minute: FleetSample.minute(time), .limit: limit])
+        return connection.changes == limit
     }
 }
 
@@ -85,7 +79,8 @@ final class SampleReader {
         last = try Statement(
             connection,
             """
-            SELECT * FROM samples WHERE minute >= ?1 AND minute <= ?2 ORDER BY minute DESC
+            \(select: .samples)
+            WHERE minute >= :first AND minute <= :last ORDER BY minute DESC
             """)
     }
 
@@ -95,12 +90,13 @@ final class SampleReader {
     func samples(
         since: Timestamp, until: Timestamp, take: (FleetSample) -> Bool
     ) throws(StoreError) {
-        last.bind(FleetSample.minute(since), at: 1)
-        last.bind(FleetSample.minute(until), at: 2)
+        try last.bind([
+            .first: FleetSample.minute(since), .last: FleetSample.minute(until),
+        ])
         defer { last.reset() }
         while try last.next() {
             guard last.fits(.samples) else {
-                throw .damaged("sample of minute \(last.integer(at: 0)) is not as it was written")
+                throw .damaged("sample of minute \(last.integer(.minute)) is not as it was written")
             }
             let sample = FleetSample(last)
             guard sample.at < until else { continue }
@@ -111,17 +107,26 @@ final class SampleReader {
 
 extension FleetSample {
     /// The current row of the reader's statement.
-    fileprivate init(_ statement: Statement) {
-        at = Timestamp(milliseconds: statement.integer(at: 1))
-        byStatus = Status.allCases.map {
-            Int(clamping: statement.integer(at: Int32($0.rawValue) + 2))
+    fileprivate init(_ row: Statement) {
+        at = row[.atMs]
+        byStatus = Status.allCases.map { row[$0.column] }
+        notExpected = row[.notExpected]
+    }
+}
+
+extension Status {
+    fileprivate var column: StoreColumn {
+        switch self {
+        case .online: .online
+        case .degraded: .degraded
+        case .unknown: .unknown
+        case .offline: .offline
         }
-        notExpected = Int(clamping: statement.integer(at: 6))
     }
 }
 
 extension JournalSchema {
-    static let sinceVersion6: [StaticString] = [
+    static let sinceVersion6: [SQL] = [
         // One row a minute of the wall in which the watch could see; `minute` counts from 1970, UTC.
         // Counts of everybody: nothing in it is about one person, so that erasures leave it alone.
         """
@@ -135,9 +140,4 @@ extension JournalSchema {
             not_expected INTEGER NOT NULL)
         """
     ]
-
-    static let putSample: StaticString = """
-        INSERT OR REPLACE INTO samples VALUES(
-            ?1, ?2, ?3, ?4, ?5, ?6, ?7, row_checksum(13, ?1, ?2, ?3, ?4, ?5, ?6, ?7))
-        """
 }

@@ -1,4 +1,5 @@
 import CSQLite
+import RollcallCore
 
 /// The store's tables, and the settings without which its promises do not hold.
 enum JournalSchema {
@@ -7,7 +8,7 @@ enum JournalSchema {
     /// The version of the tables below.
     static let version: Int64 = 9
     /// Marks a file as of that version.
-    private static let markVersion: StaticString = "PRAGMA user_version = 9"
+    private static let markVersion: SQL = "PRAGMA user_version = 9"
 
     /// The kind of a file, seen without changing it.
     enum Found: Equatable {
@@ -46,7 +47,7 @@ enum JournalSchema {
     }
 
     /// Returns the statements that make what an older version's tables lack.
-    static func steps(from version: Int64) -> [StaticString] {
+    static func steps(from version: Int64) -> [SQL] {
         let later = [
             2: [erasures], 3: sinceVersion3, 4: sinceVersion4, 5: sinceVersion5, 6: sinceVersion6,
             7: sinceVersion7, 8: sinceVersion8, 9: sinceVersion9,
@@ -72,7 +73,7 @@ enum JournalSchema {
     /// Append-only, so that a row costs no more than its bytes. Decisions point back like rows: an
     /// index by responder was measured at ten times the append (10 µs at a million responders), and
     /// transitions are few only until a tenth of the fleet falls silent at one instant.
-    private static let tables: [StaticString] = [
+    private static let tables: [SQL] = [
         """
         CREATE TABLE journal(
             id INTEGER PRIMARY KEY,
@@ -124,7 +125,7 @@ enum JournalSchema {
 
     /// Since version 2. `next_row` and `next_decision` are where the removal stands, 0 at the end;
     /// `finished_ms` is 0 until nothing is left. A person's id is nowhere in it.
-    private static let erasures: StaticString = """
+    private static let erasures: SQL = """
         CREATE TABLE erasures(
             number INTEGER PRIMARY KEY,
             turn INTEGER NOT NULL,
@@ -137,7 +138,7 @@ enum JournalSchema {
             decisions INTEGER NOT NULL)
         """
 
-    private static let sinceVersion3: [StaticString] = [
+    private static let sinceVersion3: [SQL] = [
         // One row a gap that counts; 0 for a time that is not yet. `tally` is a `GapTally`: what is
         // counted by, in one number, since each column more makes counting millions slower.
         // `first_turn` is the turn in which it began to count, `turn` that of its newest decision:
@@ -175,7 +176,7 @@ enum JournalSchema {
         "ALTER TABLE erasures ADD COLUMN gap INTEGER NOT NULL DEFAULT 0",
     ]
 
-    private static let sinceVersion4: [StaticString] = [
+    private static let sinceVersion4: [SQL] = [
         // One row a notice and address of its receiver (A9): neither URLs nor secrets nor ids of
         // people. `state` and `left_members` are those of `OutboxMessage`, `outcome` is -1 before
         // the end. What it waits by, `since_ms` and `next_ms`, is running time.
@@ -195,7 +196,7 @@ enum JournalSchema {
             PRIMARY KEY(notice, target))
         """,
         // What a start reads: all but those that are over.
-        "CREATE INDEX outbox_alive ON outbox(notice) WHERE state < 4",
+        "CREATE INDEX outbox_alive ON outbox(notice) WHERE state < \(OutboxMessage.State.over)",
         // `took_ms` is -1 as long as nobody knows what became of it, `status` 0 without an answer.
         """
         CREATE TABLE attempts(
@@ -212,13 +213,6 @@ enum JournalSchema {
 }
 
 extension JournalSchema {
-    /// The table has no index by turn: SQLite walks back from its end to the tail's beginning.
-    static let decisionsAfterTurn: StaticString = """
-        SELECT * FROM decisions
-        WHERE id > ifnull((SELECT id FROM decisions WHERE turn <= ? ORDER BY id DESC LIMIT 1), 0)
-        ORDER BY id
-        """
-
     /// The time that opening waits for an outsider (D-11), and a transaction later on. The second
     /// is short because the keeper's lateness is (L8).
     static let openingWaitMilliseconds: Int32 = 5000
@@ -228,11 +222,11 @@ extension JournalSchema {
     /// One setting: how it is made, how it is read, and what must then be read.
     private struct Setting {
         let name: String
-        let set: StaticString
-        let read: StaticString
+        let set: SQL
+        let read: SQL
         let wanted: String
 
-        init(_ name: String, _ set: StaticString, read: StaticString, wanted: String) {
+        init(_ name: String, _ set: SQL, read: SQL, wanted: String) {
             self.name = name
             self.set = set
             self.read = read
@@ -335,7 +329,7 @@ extension JournalSchema {
         let pages = try connection.integer("PRAGMA page_count")
         let pageSize = try connection.integer("PRAGMA page_size")
         let isWhole = isSuspect || pages * pageSize <= bytesChecked
-        let checks: [StaticString] =
+        let checks: [SQL] =
             isWhole
             ? ["PRAGMA integrity_check(1)"]
             : [

@@ -1,3 +1,5 @@
+import RollcallCore
+
 /// Every statement that the keeper uses more than once, prepared once.
 final class JournalStatements {
     /// The transaction.
@@ -37,13 +39,14 @@ final class JournalStatements {
     /// Samples.
     let putSample, deleteSamplesBefore: Statement
 
+    private typealias State = EngineCheckpoint.State
     private var all: [Statement] = []
 
     /// Prepares them on a connection whose tables are there.
     /// - Throws: `StoreError` if SQLite refuses one.
     init(_ connection: SQLiteConnection) throws(StoreError) {
         var all: [Statement] = []
-        func prepare(_ sql: StaticString) throws(StoreError) -> Statement {
+        func prepare(_ sql: SQL) throws(StoreError) -> Statement {
             let statement = try Statement(connection, sql)
             all.append(statement)
             return statement
@@ -52,110 +55,181 @@ final class JournalStatements {
         begin = try prepare("BEGIN IMMEDIATE")
         commit = try prepare("COMMIT")
         rollback = try prepare("ROLLBACK")
-        insertRow = try prepare(
-            "INSERT INTO journal VALUES(?, ?, ?, ?, ?, ?)")
-        insertDecision = try prepare(
-            """
-            INSERT INTO decisions(id, turn, kind, responder, previous, at_ms, body, checksum)
-            VALUES(?, ?, ?, ?, ?, ?, ?, ?)
-            """)
-        insertTurn = try prepare("INSERT INTO turns VALUES(?, ?, ?, ?, ?, ?, ?)")
-        getMeta = try prepare("SELECT * FROM meta WHERE key = ?")
-        setMeta = try prepare(
-            "INSERT OR REPLACE INTO meta VALUES(?1, ?2, row_checksum(5, ?1, ?2))")
+        insertRow = try prepare("INSERT \(into: .journal)")
+        insertDecision = try prepare("INSERT \(into: .decisions)")
+        insertTurn = try prepare("INSERT \(into: .turns)")
+        getMeta = try prepare("\(select: .meta) WHERE key = :key")
+        setMeta = try prepare("INSERT OR REPLACE \(into: .meta)")
         lastRow = try prepare("SELECT max(id) FROM journal")
         lastTurnRow = try prepare("SELECT last_row FROM turns ORDER BY number DESC LIMIT 1")
         lastDecision = try prepare("SELECT max(id) FROM decisions")
-        lastTurn = try prepare("SELECT * FROM turns ORDER BY number DESC LIMIT 1")
-        firstTurn = try prepare("SELECT * FROM turns ORDER BY number LIMIT 1")
-        tailTurns = try prepare("SELECT * FROM turns WHERE number > ? ORDER BY number")
-        tailRows = try prepare("SELECT * FROM journal WHERE id BETWEEN ? AND ? ORDER BY id")
-        tailDecisions = try prepare(JournalSchema.decisionsAfterTurn)
-        insertCheckpoint = try prepare(JournalSchema.insertCheckpoint)
-        insertSlice = try prepare("INSERT INTO checkpoint_slices VALUES(?, ?, ?, ?)")
-        markComplete = try prepare(JournalSchema.markCheckpointComplete)
-        surplusCheckpoints = try prepare(JournalSchema.surplusCheckpoints)
+        lastTurn = try prepare("\(select: .turns) ORDER BY number DESC LIMIT 1")
+        firstTurn = try prepare("\(select: .turns) ORDER BY number LIMIT 1")
+        tailTurns = try prepare("\(select: .turns) WHERE number > :number ORDER BY number")
+        tailRows = try prepare(
+            "\(select: .journal) WHERE id BETWEEN :first AND :last ORDER BY id")
+        // The table has no index by turn: SQLite walks back from its end to the tail's beginning.
+        tailDecisions = try prepare(
+            """
+            \(select: .decisions)
+            WHERE id > ifnull(
+                (SELECT id FROM decisions WHERE turn <= :turn ORDER BY id DESC LIMIT 1), 0)
+            ORDER BY id
+            """)
+        insertCheckpoint = try prepare("INSERT OR REPLACE \(into: .checkpoints)")
+        insertSlice = try prepare("INSERT \(into: .slices)")
+        markComplete = try prepare(
+            """
+            UPDATE checkpoints \(set: .checkpoints, .state, .slices)
+            WHERE turn = :turn AND state = \(State.writing)
+            """)
+        // The two newest stay, and of every earlier day (UTC) the newest one (J5).
+        surplusCheckpoints = try prepare(
+            """
+            \(select: .checkpoints, .turn) WHERE state = \(State.complete)
+                AND turn NOT IN (
+                    SELECT turn FROM checkpoints WHERE state = \(State.complete)
+                    ORDER BY turn DESC LIMIT 2)
+                AND turn NOT IN (
+                    SELECT max(turn) FROM checkpoints WHERE state = \(State.complete)
+                    GROUP BY created_ms / 86400000)
+            """)
         newestCheckpoint = try prepare(
             """
-            SELECT * FROM checkpoints WHERE state = 1 AND turn <= ? ORDER BY turn DESC LIMIT 1
+            \(select: .checkpoints) WHERE state = \(State.complete) AND turn <= :turn
+            ORDER BY turn DESC LIMIT 1
             """)
-        slices = try prepare(
-            "SELECT slice, body, checksum FROM checkpoint_slices WHERE turn = ? ORDER BY slice")
-        obsoleteTurn = try prepare("SELECT turn FROM checkpoints WHERE state = 2 LIMIT 1")
+        slices = try prepare("\(select: .slices) WHERE turn = :turn ORDER BY slice")
+        obsoleteTurn = try prepare(
+            "SELECT turn FROM checkpoints WHERE state = \(State.obsolete) LIMIT 1")
         deleteSlices = try prepare(
-            "DELETE FROM checkpoint_slices WHERE turn = ? ORDER BY slice LIMIT ?")
-        deleteAllSlices = try prepare("DELETE FROM checkpoint_slices WHERE turn = ?")
-        deleteCheckpoint = try prepare("DELETE FROM checkpoints WHERE turn = ?")
-        unfinishedCheckpoints = try prepare("SELECT turn FROM checkpoints WHERE state = 0")
+            "DELETE FROM checkpoint_slices WHERE turn = :turn ORDER BY slice LIMIT :limit")
+        deleteAllSlices = try prepare("DELETE FROM checkpoint_slices WHERE turn = :turn")
+        deleteCheckpoint = try prepare("DELETE FROM checkpoints WHERE turn = :turn")
+        unfinishedCheckpoints = try prepare(
+            "\(select: .checkpoints, .turn) WHERE state = \(State.writing)")
         checkpointsBefore = try prepare(
-            "SELECT * FROM checkpoints WHERE state = 1 AND turn < ? ORDER BY turn")
-        slice = try prepare(
-            "SELECT body, checksum FROM checkpoint_slices WHERE turn = ? AND slice = ?")
-        replaceSlice = try prepare(
-            "UPDATE checkpoint_slices SET body = ?3, checksum = ?4 WHERE turn = ?1 AND slice = ?2")
-        dropCheckpoint = try prepare(JournalSchema.dropCheckpoint)
-        allErasures = try prepare("SELECT * FROM erasures ORDER BY number")
-        putErasure = try prepare(JournalSchema.putErasure)
-        forgetErasures = try prepare(
-            "DELETE FROM erasures WHERE finished_ms > 0 AND finished_ms < ?")
-        row = try prepare("SELECT * FROM journal WHERE id = ?")
-        replaceRow = try prepare(
             """
-            UPDATE journal
-            SET kind = ?2, responder = 0, previous = 0, body = ?3, checksum = ?4 WHERE id = ?1
+            \(select: .checkpoints) WHERE state = \(State.complete) AND turn < :turn ORDER BY turn
             """)
-        decision = try prepare("SELECT * FROM decisions WHERE id = ?")
-        deleteDecision = try prepare("DELETE FROM decisions WHERE id = ?")
-        nobodysAfter = try prepare(JournalSchema.nobodysAfter)
-        replaceDecision = try prepare(
-            "UPDATE decisions SET body = ?2, checksum = ?3 WHERE id = ?1")
-        messageBodiesAfter = try prepare(JournalSchema.messageBodiesAfter)
-        replaceMessage = try prepare(JournalSchema.replaceMessage)
+        slice = try prepare("\(select: .slices) WHERE turn = :turn AND slice = :slice")
+        replaceSlice = try prepare(
+            """
+            UPDATE checkpoint_slices \(set: .slices, .body) WHERE turn = :turn AND slice = :slice
+            """)
+        dropCheckpoint = try prepare(
+            "UPDATE checkpoints \(set: .checkpoints, .state) WHERE turn = :turn")
+        allErasures = try prepare("\(select: .erasures) ORDER BY number")
+        putErasure = try prepare("INSERT OR REPLACE \(into: .erasures)")
+        forgetErasures = try prepare(
+            "DELETE FROM erasures WHERE finished_ms > 0 AND finished_ms < :finished_ms")
+        row = try prepare("\(select: .journal) WHERE id = :id")
+        replaceRow = try prepare(
+            "UPDATE journal \(set: .journal, .kind, .responder, .previous, .body) WHERE id = :id")
+        decision = try prepare("\(select: .decisions) WHERE id = :id")
+        deleteDecision = try prepare("DELETE FROM decisions WHERE id = :id")
+        nobodysAfter = try prepare(
+            """
+            \(select: .decisions) INDEXED BY blind_decisions
+            WHERE responder = 0 AND id > :id ORDER BY id LIMIT :limit
+            """)
+        replaceDecision = try prepare("UPDATE decisions \(set: .decisions, .body) WHERE id = :id")
+        messageBodiesAfter = try prepare(
+            """
+            \(select: .outbox, .notice, .target, .body)
+            WHERE (notice, target) > (:notice, :target) ORDER BY notice, target LIMIT :limit
+            """)
+        replaceMessage = try prepare(
+            "UPDATE outbox \(set: .outbox, .body) WHERE notice = :notice AND target = :target")
         pageCount = try prepare("PRAGMA page_count")
         freePages = try prepare("PRAGMA freelist_count")
         pageSize = try prepare("PRAGMA page_size")
-        turn = try prepare("SELECT * FROM turns WHERE number = ?")
-        deleteRows = try prepare("DELETE FROM journal WHERE id <= ? ORDER BY id LIMIT ?")
+        turn = try prepare("\(select: .turns) WHERE number = :number")
+        deleteRows = try prepare("DELETE FROM journal WHERE id <= :last ORDER BY id LIMIT :limit")
         // The oldest are looked at only: the table has no index by turn, and turns rise with ids.
         deleteDecisions = try prepare(
             """
-            DELETE FROM decisions WHERE turn <= ?1
-                AND id IN (SELECT id FROM decisions ORDER BY id LIMIT ?2)
+            DELETE FROM decisions WHERE turn <= :last
+                AND id IN (SELECT id FROM decisions ORDER BY id LIMIT :limit)
             """)
-        deleteTurns = try prepare("DELETE FROM turns WHERE number <= ? ORDER BY number LIMIT ?")
-        putGap = try prepare(JournalSchema.putGap)
-        lastGap = try prepare("SELECT * FROM gaps ORDER BY number DESC")
+        deleteTurns = try prepare(
+            "DELETE FROM turns WHERE number <= :last ORDER BY number LIMIT :limit")
+        // What began to count is inserted, what is known of it later takes its place, but never in
+        // another person's row.
+        putGap = try prepare(
+            """
+            INSERT \(into: .gaps)
+            ON CONFLICT(number) DO UPDATE \(set: .gaps, .tally, .closedMs, .turn, .body)
+            WHERE responder = excluded.responder
+            """)
+        lastGap = try prepare("\(select: .gaps) ORDER BY number DESC")
         gapsAfter = try prepare(
             """
-            SELECT number, first_turn, turn, tally, responder FROM gaps
-            WHERE number > ? ORDER BY number
+            \(select: .gaps, .number, .firstTurn, .turn, .tally, .responder)
+            WHERE number > :number ORDER BY number
             """)
-        deleteGap = try prepare("DELETE FROM gaps WHERE number = ?1 AND responder = ?2")
-        addDark = try prepare(JournalSchema.addDark)
-        nextDarkDay = try prepare("SELECT min(day) FROM dark WHERE day > ?")
-        deleteDark = try prepare("DELETE FROM dark WHERE day = ? AND responder = ?")
+        deleteGap = try prepare(
+            "DELETE FROM gaps WHERE number = :number AND responder = :responder")
+        // A day's row is added to; region and platform are the last ones of the day.
+        addDark = try prepare(
+            """
+            INSERT \(into: .dark) ON CONFLICT(day, responder)
+            DO UPDATE \(set: .dark, .platform, .region, adding: .contactMs, .locationMs)
+            """)
+        nextDarkDay = try prepare("SELECT min(day) AS day FROM dark WHERE day > :day")
+        deleteDark = try prepare("DELETE FROM dark WHERE day = :day AND responder = :responder")
         deleteDarkBefore = try prepare(
-            "DELETE FROM dark WHERE day < ? ORDER BY day, responder LIMIT ?")
-        insertMessage = try prepare(JournalSchema.insertMessage)
-        updateMessage = try prepare(JournalSchema.updateMessage)
+            "DELETE FROM dark WHERE day < :day ORDER BY day, responder LIMIT :limit")
+        insertMessage = try prepare("INSERT \(into: .outbox)")
+        updateMessage = try prepare(
+            """
+            UPDATE outbox
+            \(set: .outbox, .state, .leftMembers, .attempts, .nextMs, .finishedMs, .outcome)
+            WHERE notice = :notice AND target = :target AND state < \(OutboxMessage.State.over)
+            """)
         aliveMessages = try prepare(
-            "SELECT * FROM outbox INDEXED BY outbox_alive WHERE state < 4 ORDER BY notice, target")
-        messagesAfter = try prepare(JournalSchema.messagesAfter)
-        deleteMessage = try prepare("DELETE FROM outbox WHERE notice = ? AND target = ?")
-        putAttempt = try prepare(JournalSchema.putAttempt)
-        deleteAttempts = try prepare("DELETE FROM attempts WHERE notice = ? AND target = ?")
-        insertPush = try prepare(JournalSchema.insertPush)
-        updatePush = try prepare(JournalSchema.updatePush)
+            """
+            \(select: .outbox) INDEXED BY outbox_alive
+            WHERE state < \(OutboxMessage.State.over) ORDER BY notice, target
+            """)
+        messagesAfter = try prepare(
+            """
+            \(select: .outbox, .notice, .target, .state, .finishedMs, .decidedMs)
+            WHERE notice > :notice ORDER BY notice, target
+            """)
+        deleteMessage = try prepare(
+            "DELETE FROM outbox WHERE notice = :notice AND target = :target")
+        putAttempt = try prepare("INSERT OR REPLACE \(into: .attempts)")
+        deleteAttempts = try prepare(
+            "DELETE FROM attempts WHERE notice = :notice AND target = :target")
+        insertPush = try prepare("INSERT \(into: .pushes)")
+        updatePush = try prepare(
+            """
+            UPDATE pushes \(
+                set: .pushes, .state, .attempts, .nextMs, .untilMs, .finishedMs, .outcome, .token,
+                .ticket)
+            WHERE number = :number AND state < \(PushMessage.State.over)
+            """)
         alivePushes = try prepare(
-            "SELECT * FROM pushes INDEXED BY pushes_alive WHERE state < 3 ORDER BY number")
-        pushesAfter = try prepare(JournalSchema.pushesAfter)
-        deletePush = try prepare("DELETE FROM pushes WHERE number = ?")
+            """
+            \(select: .pushes) INDEXED BY pushes_alive
+            WHERE state < \(PushMessage.State.over) ORDER BY number
+            """)
+        pushesAfter = try prepare(
+            """
+            \(select: .pushes, .number, .state, .finishedMs, .decidedMs)
+            WHERE number > :number ORDER BY number
+            """)
+        deletePush = try prepare("DELETE FROM pushes WHERE number = :number")
         deletePushesOf = try prepare(
-            "DELETE FROM pushes WHERE responder = ? RETURNING state ORDER BY number LIMIT ?")
-        lastPush = try prepare("SELECT * FROM pushes ORDER BY number DESC LIMIT 1")
-        putSample = try prepare(JournalSchema.putSample)
+            """
+            DELETE FROM pushes WHERE responder = :responder
+            RETURNING state AS state ORDER BY number LIMIT :limit
+            """)
+        lastPush = try prepare("\(select: .pushes) ORDER BY number DESC LIMIT 1")
+        putSample = try prepare("INSERT OR REPLACE \(into: .samples)")
         deleteSamplesBefore = try prepare(
-            "DELETE FROM samples WHERE minute < ? ORDER BY minute LIMIT ?")
+            "DELETE FROM samples WHERE minute < :minute ORDER BY minute LIMIT :limit")
         self.all = all
     }
 

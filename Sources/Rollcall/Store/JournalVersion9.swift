@@ -2,23 +2,27 @@ import RollcallCore
 
 /// The additions of version 9 of the store, in which `Engine.version` 6 writes, to version 8.
 extension JournalSchema {
+    private typealias Table = RowChecksum.Table
+
     /// Since version 9. Each addition stands here as one statement of its own, with the sentence that
     /// says what it is for; a new column has a default, or is NULL in what was written before.
-    static let sinceVersion9: [StaticString] = sums + erasures
+    static let sinceVersion9: [SQL] = sums + erasures
 
     /// Sums of rows that end with a number see its upper half. What the old sum says is not as it was
     /// written stays so by the same difference, and NULL stays NULL: nobody knows what stood there. Of
     /// the upper halves nobody knew either; where a turn tells about when its checkpoint was made, the
     /// one that decides what is cut is compared with it. Sums of turns stay: see `RowChecksum.fits`.
-    private static let sums: [StaticString] = [
+    private static let sums: [SQL] = [
         """
-        UPDATE meta SET checksum = checksum - row_checksum_8(5, key, value) + row_checksum(5, key, value)
+        UPDATE meta SET
+            checksum = checksum
+                - row_checksum_8(\(Table.meta), key, value) + row_checksum(\(Table.meta), key, value)
         """,
         """
         UPDATE checkpoints SET
             checksum = checksum
-                - row_checksum_8(6, turn, engine_version, state, slices, created_ms)
-                + row_checksum(6, turn, engine_version, state, slices, created_ms)
+                - row_checksum_8(\(Table.checkpoints), turn, engine_version, state, slices, created_ms)
+                + row_checksum(\(Table.checkpoints), turn, engine_version, state, slices, created_ms)
                 + ifnull(
                     (SELECT abs(wall_ms - created_ms) >= 2147483648
                         FROM turns WHERE number = checkpoints.turn), 0)
@@ -26,15 +30,15 @@ extension JournalSchema {
         """
         UPDATE samples SET
             checksum = checksum
-                - row_checksum_8(13, minute, at_ms, online, degraded, unknown, offline, not_expected)
-                + row_checksum(13, minute, at_ms, online, degraded, unknown, offline, not_expected)
+                - row_checksum_8(\(Table.samples), minute, at_ms, online, degraded, unknown, offline, not_expected)
+                + row_checksum(\(Table.samples), minute, at_ms, online, degraded, unknown, offline, not_expected)
         """,
     ]
 
     /// An erasure says in which regions the person was, until nothing is left of them. Nothing stands
     /// there for any region: those that an older version began take every name that nobody has any
     /// more. The checksum is the last column of every table, so this one is made anew.
-    private static let erasures: [StaticString] = [
+    private static let erasures: [SQL] = [
         "ALTER TABLE erasures RENAME TO erasures_8",
         """
         CREATE TABLE erasures(
@@ -57,10 +61,10 @@ extension JournalSchema {
             decisions, gap, X'',
             checksum
                 - row_checksum_8(
-                    7, number, turn, responder, requested_ms, finished_ms, next_row, next_decision, rows,
+                    \(Table.erasures), number, turn, responder, requested_ms, finished_ms, next_row, next_decision, rows,
                     decisions, gap)
                 + row_checksum(
-                    7, number, turn, responder, requested_ms, finished_ms, next_row, next_decision, rows,
+                    \(Table.erasures), number, turn, responder, requested_ms, finished_ms, next_row, next_decision, rows,
                     decisions, gap, X'')
         FROM erasures_8
         """,

@@ -39,9 +39,9 @@ final class NoticeReader {
     /// - Throws: `StoreError` if SQLite refuses one of its statements.
     init(_ connection: SQLiteConnection) throws(StoreError) {
         messages = try Statement(
-            connection, "SELECT * FROM outbox WHERE notice = ? ORDER BY target")
+            connection, "\(select: .outbox) WHERE notice = :notice ORDER BY target")
         attempts = try Statement(
-            connection, "SELECT * FROM attempts WHERE notice = ? ORDER BY target, attempt")
+            connection, "\(select: .attempts) WHERE notice = :notice ORDER BY target, attempt")
     }
 
     /// Frees its statements, so that the connection can be closed.
@@ -54,7 +54,7 @@ final class NoticeReader {
     /// - Throws: `StoreError` if it cannot be read, or is not as it was written.
     func fate(of number: Int64) throws(StoreError) -> NoticeFate? {
         var fate: NoticeFate?
-        messages.bind(number, at: 1)
+        messages.bind(number, as: .notice)
         defer { messages.reset() }
         while try messages.next() {
             guard messages.fits(.outbox), let message = OutboxMessage(messages) else {
@@ -71,7 +71,7 @@ final class NoticeReader {
             fate = found
         }
         guard var fate else { return nil }
-        attempts.bind(number, at: 1)
+        attempts.bind(number, as: .notice)
         defer { attempts.reset() }
         while try attempts.next() {
             guard attempts.fits(.attempts) else {
@@ -84,20 +84,5 @@ final class NoticeReader {
             fate.targets[place].attempts.append(row)
         }
         return fate
-    }
-}
-
-extension AttemptRow {
-    /// The current row of a statement that selects the whole table.
-    fileprivate init(_ statement: Statement) {
-        self.init(
-            notice: statement.integer(at: 0), target: Int(clamping: statement.integer(at: 1)),
-            attempt: Int(clamping: statement.integer(at: 2)),
-            beganAt: Timestamp(milliseconds: statement.integer(at: 3)))
-        let took = statement.integer(at: 4)
-        self.took = took < 0 ? nil : Milliseconds(took)
-        let status = Int(clamping: statement.integer(at: 5))
-        self.status = status == 0 ? nil : status
-        error = statement.text(at: 6)
     }
 }

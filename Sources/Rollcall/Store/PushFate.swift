@@ -17,22 +17,20 @@ final class PushReader {
     /// A reader of a store of which the tables are there.
     /// - Throws: `StoreError` if SQLite refuses its statement.
     init(_ connection: SQLiteConnection) throws(StoreError) {
-        push = try Statement(connection, "SELECT * FROM pushes WHERE number = ?")
+        push = try Statement(connection, "\(select: .pushes) WHERE number = :number")
     }
 
     /// Returns what became of the push of a number; nil if there is none, or it was cut.
     /// - Throws: `StoreError` if it cannot be read, or is not as it was written.
     func fate(of number: Int64) throws(StoreError) -> PushFate? {
-        push.bind(number, at: 1)
-        defer { push.reset() }
-        guard try push.next() else { return nil }
-        guard push.fits(.pushes), let message = PushMessage(push) else {
-            throw .damaged("push \(number) is not as it was written")
+        try push.first([.number: number]) { select throws(StoreError) in
+            guard select.fits(.pushes), let row = PushMessage(select)?.row else {
+                throw .damaged("push \(number) is not as it was written")
+            }
+            let isOver = row.state == .over
+            return PushFate(
+                state: row.state, attempts: row.attempts, outcome: isOver ? row.outcome : nil,
+                finishedAt: isOver ? row.finishedAt : nil)
         }
-        let row = message.row
-        let isOver = row.state == .over
-        return PushFate(
-            state: row.state, attempts: row.attempts, outcome: isOver ? row.outcome : nil,
-            finishedAt: isOver ? row.finishedAt : nil)
     }
 }

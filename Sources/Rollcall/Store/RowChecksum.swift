@@ -1,3 +1,5 @@
+import RollcallCore
+
 /// The checksum that a row carries: SQLite notices when its pages do not hang together, but not a
 /// bit that flipped inside of a value, and what is folded again must be what was written (J3).
 ///
@@ -30,17 +32,17 @@ struct RowChecksum {
 
     private var state: UInt64
 
-    private init(_ table: Table) { state = table.rawValue }
+    fileprivate init(_ table: Table) { state = table.rawValue }
 
-    private mutating func add(_ word: UInt64) {
+    fileprivate mutating func add(_ word: UInt64) {
         // Odd, so that it has an inverse; half of its bits are set. From rrmxmx (P. Evensen).
         state = (state ^ word) &* 0x9FB2_1C65_1E98_DF25
         state ^= state >> 32
     }
 
-    private mutating func add(_ number: Int64) { add(UInt64(bitPattern: number)) }
+    fileprivate mutating func add(_ number: Int64) { add(UInt64(bitPattern: number)) }
 
-    private mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    fileprivate mutating func add(_ bytes: UnsafeRawBufferPointer) {
         let whole = bytes.count & ~7
         var offset = 0
         while offset < whole {
@@ -57,20 +59,29 @@ struct RowChecksum {
     }
 
     /// Ends a row of which the last column is one word.
-    private mutating func end() { add(Self.lastWord) }
+    fileprivate mutating func end() { add(Self.lastWord) }
 
     /// Any does.
     private static let lastWord: UInt64 = 0xD1B5_4A32_D192_ED03
 
-    private var value: Int64 { Int64(UInt32(truncatingIfNeeded: state ^ state >> 32)) }
+    fileprivate var value: Int64 { Int64(UInt32(truncatingIfNeeded: state ^ state >> 32)) }
+}
 
-    // MARK: - Rows
+// MARK: - Rows
 
-    /// That of a journal's row.
-    static func of(
-        row id: Int64, kind: UInt8, responder: Int64, previous: Int64,
-        _ body: UnsafeRawBufferPointer
-    ) -> Int64 {
+/// A row of which we reckon the checksum, and not SQL.
+protocol SummedRow {
+    var checksum: Int64 { get }
+    /// True if a row that was read is the one that was written with a checksum, or nobody knows.
+    func fits(_ stored: Int64?) -> Bool
+}
+
+extension SummedRow {
+    func fits(_ stored: Int64?) -> Bool { stored == nil || stored == checksum }
+}
+
+extension JournalRow: SummedRow {
+    var checksum: Int64 {
         var sum = RowChecksum(.journal)
         sum.add(id)
         sum.add(UInt64(kind))
@@ -79,37 +90,24 @@ struct RowChecksum {
         sum.add(body)
         return sum.value
     }
+}
 
-    /// That of a decision with a body.
-    static func of(_ decision: DecisionRow, _ body: UnsafeRawBufferPointer) -> Int64 {
+extension DecisionRow: SummedRow {
+    var checksum: Int64 {
         var sum = RowChecksum(.decisions)
-        sum.add(decision.id)
-        sum.add(decision.turn)
-        sum.add(UInt64(decision.kind))
-        sum.add(decision.responder)
-        sum.add(decision.previous)
-        sum.add(decision.atMilliseconds)
+        sum.add(id)
+        sum.add(turn)
+        sum.add(UInt64(kind))
+        sum.add(responder)
+        sum.add(previous)
+        sum.add(atMilliseconds)
         sum.add(body)
         return sum.value
     }
+}
 
-    /// That of a turn; `isEnded` is false for one of a version before 9.
-    static func of(_ turn: Turn, isEnded: Bool = true) -> Int64 {
-        var sum = RowChecksum(.turns)
-        sum.add(turn.number)
-        sum.add(turn.nowMilliseconds)
-        sum.add(turn.wallMilliseconds)
-        sum.add(turn.firstRow)
-        sum.add(turn.lastRow)
-        sum.add(turn.engineVersion)
-        if isEnded { sum.end() }
-        return sum.value
-    }
-
-    /// That of a slice of a checkpoint.
-    static func of(
-        slice index: Int64, turn: Int64, engineVersion: Int64, _ body: UnsafeRawBufferPointer
-    ) -> Int64 {
+extension SliceRow: SummedRow {
+    var checksum: Int64 {
         var sum = RowChecksum(.slices)
         sum.add(index)
         sum.add(turn)
@@ -117,42 +115,33 @@ struct RowChecksum {
         sum.add(body)
         return sum.value
     }
+}
 
-    // MARK: - Reading
-
-    /// True if a row that was read is the one that was written, or nobody knows.
-    static func fits(_ row: JournalRow, _ stored: Int64?) -> Bool {
-        stored == nil
-            || stored
-                == of(
-                    row: row.id, kind: row.kind, responder: row.responder, previous: row.previous,
-                    row.body)
-    }
-
-    /// Returns true if a decision is as it was written, or was written without a sum.
-    static func fits(_ decision: DecisionRow, _ stored: Int64?) -> Bool {
-        stored == nil || stored == of(decision, decision.body)
-    }
-
-    /// Returns true if a turn is as it was written: there may be millions of them, so those of a
-    /// version before 9 keep their sums, and what these do not see of the engine's version makes it
-    /// one that was not written then.
-    static func fits(_ turn: Turn, _ stored: Int64?) -> Bool {
-        if stored == nil || stored == of(turn) { return true }
-        let isOld = (1..<Self.endedSince).contains(turn.engineVersion)
-        return isOld && stored == of(turn, isEnded: false)
-    }
-
+extension Turn: SummedRow {
     /// The `Engine.version` that came with version 9 of the store.
     private static let endedSince: Int64 = 6
 
-    /// Returns true if a slice is as it was written, or was written without a sum.
-    static func fits(
-        slice index: Int64, turn: Int64, engineVersion: Int64, _ body: UnsafeRawBufferPointer,
-        _ stored: Int64?
-    ) -> Bool {
-        stored == nil
-            || stored == of(slice: index, turn: turn, engineVersion: engineVersion, body)
+    var checksum: Int64 { checksum(isEnded: true) }
+
+    /// That of a turn; `isEnded` is false for one of a version before 9.
+    func checksum(isEnded: Bool) -> Int64 {
+        var sum = RowChecksum(.turns)
+        sum.add(number)
+        sum.add(nowMilliseconds)
+        sum.add(wallMilliseconds)
+        sum.add(firstRow)
+        sum.add(lastRow)
+        sum.add(engineVersion)
+        if isEnded { sum.end() }
+        return sum.value
+    }
+
+    /// There may be millions of them, so those of a version before 9 keep their sums, and what these
+    /// do not see of the engine's version makes it one that was not written then.
+    func fits(_ stored: Int64?) -> Bool {
+        if stored == nil || stored == checksum { return true }
+        let isOld = (1..<Self.endedSince).contains(engineVersion)
+        return isOld && stored == checksum(isEnded: false)
     }
 }
 
@@ -207,7 +196,7 @@ extension RowChecksum {
     /// Walks through a table. Throws `StoreError.damaged` at the first row that is not as it was
     /// written.
     static func check(_ table: Table, _ connection: SQLiteConnection) throws(StoreError) {
-        let select = try Statement(connection, table.selection)
+        let select = try Statement(connection, "\(select: table)")
         defer { select.finalize() }
         var place = 0
         while try select.next() {
@@ -219,75 +208,41 @@ extension RowChecksum {
     }
 }
 
-extension RowChecksum.Table {
-    /// The tables that a start decides by and that are small: looked at whole.
-    static let small: [Self] = [.meta, .checkpoints, .erasures]
-    /// All of which SQL reckons the checksums.
-    static let partly: [Self] = small + [.outbox, .attempts, .pushes, .gaps, .dark, .samples]
-
-    /// All of it.
-    var selection: StaticString {
-        switch self {
-        case .journal: "SELECT * FROM journal"
-        case .decisions: "SELECT * FROM decisions"
-        case .turns: "SELECT * FROM turns"
-        case .slices: "SELECT * FROM checkpoint_slices"
-        case .meta: "SELECT * FROM meta"
-        case .checkpoints: "SELECT * FROM checkpoints"
-        case .erasures: "SELECT * FROM erasures"
-        case .outbox: "SELECT * FROM outbox"
-        case .attempts: "SELECT * FROM attempts"
-        case .pushes: "SELECT * FROM pushes"
-        case .gaps: "SELECT * FROM gaps"
-        case .dark: "SELECT * FROM dark"
-        case .samples: "SELECT * FROM samples"
-        }
-    }
-}
-
 extension Statement {
     /// The checksum of the current row; nil of one that an older version wrote.
-    func checksum(at column: Int32) -> Int64? { isNull(at: column) ? nil : integer(at: column) }
+    var checksum: Int64? { isNull(.checksum) ? nil : integer(.checksum) }
 
     /// True if the current row, of a statement that selects a whole table of which SQL reckons the
     /// checksums, is the one that was written, or nobody knows.
     func fits(_ table: RowChecksum.Table) -> Bool {
-        let last = columnCount - 1
-        guard let stored = checksum(at: last) else { return true }
-        return stored == RowChecksum.of(table, columns: last) { value(at: $0) }
+        guard let stored = checksum else { return true }
+        return stored == RowChecksum.of(table, columns: columnCount - 1) { value(at: $0) }
     }
 }
 
 extension JournalSchema {
     /// Since version 7; NULL in what was written before.
-    static let sinceVersion7: [StaticString] = [
-        "ALTER TABLE journal ADD COLUMN checksum INTEGER",
-        "ALTER TABLE decisions ADD COLUMN checksum INTEGER",
-        "ALTER TABLE turns ADD COLUMN checksum INTEGER",
-        "ALTER TABLE checkpoint_slices ADD COLUMN checksum INTEGER",
-    ]
+    static let sinceVersion7 = checksums(of: [.journal, .decisions, .turns, .slices])
 
     /// Since version 8; NULL in what was written before. How many messages and pushes are not over is
     /// counted in the tables themselves, since the indexes may be what is damaged.
-    static let sinceVersion8: [StaticString] = [
-        "ALTER TABLE meta ADD COLUMN checksum INTEGER",
-        "ALTER TABLE checkpoints ADD COLUMN checksum INTEGER",
-        "ALTER TABLE erasures ADD COLUMN checksum INTEGER",
-        "ALTER TABLE outbox ADD COLUMN checksum INTEGER",
-        "ALTER TABLE attempts ADD COLUMN checksum INTEGER",
-        "ALTER TABLE pushes ADD COLUMN checksum INTEGER",
-        "ALTER TABLE gaps ADD COLUMN checksum INTEGER",
-        "ALTER TABLE dark ADD COLUMN checksum INTEGER",
-        "ALTER TABLE samples ADD COLUMN checksum INTEGER",
-        """
-        INSERT INTO meta
-        SELECT 'messages_alive', count(*), row_checksum_8(5, 'messages_alive', count(*))
-        FROM outbox NOT INDEXED WHERE state < 4
-        """,
-        """
-        INSERT INTO meta
-        SELECT 'pushes_alive', count(*), row_checksum_8(5, 'pushes_alive', count(*))
-        FROM pushes NOT INDEXED WHERE state < 3
-        """,
-    ]
+    static let sinceVersion8: [SQL] =
+        checksums(of: [
+            .meta, .checkpoints, .erasures, .outbox, .attempts, .pushes, .gaps, .dark, .samples,
+        ]) + [
+            """
+            INSERT INTO meta
+            SELECT 'messages_alive', count(*), row_checksum_8(\(RowChecksum.Table.meta), 'messages_alive', count(*))
+            FROM outbox NOT INDEXED WHERE state < \(OutboxMessage.State.over)
+            """,
+            """
+            INSERT INTO meta
+            SELECT 'pushes_alive', count(*), row_checksum_8(\(RowChecksum.Table.meta), 'pushes_alive', count(*))
+            FROM pushes NOT INDEXED WHERE state < \(PushMessage.State.over)
+            """,
+        ]
+
+    private static func checksums(of tables: [RowChecksum.Table]) -> [SQL] {
+        tables.map { "ALTER TABLE \(name: $0) ADD COLUMN checksum INTEGER" }
+    }
 }

@@ -129,20 +129,20 @@ final class SQLiteConnection {
     }
 
     /// Runs a statement once, whatever rows it returns. Throws `StoreError` if SQLite refuses.
-    func run(_ sql: StaticString) throws(StoreError) {
+    func run(_ sql: SQL) throws(StoreError) {
         try Statement(self, sql).run()
     }
 
     /// Returns the first column of the first row as text, nil without a row. Throws `StoreError` if
     /// SQLite refuses.
-    func text(_ sql: StaticString) throws(StoreError) -> String? {
+    func text(_ sql: SQL) throws(StoreError) -> String? {
         let statement = try Statement(self, sql)
         return try statement.next() ? statement.text(at: 0) : nil
     }
 
     /// Returns the first column of the first row as an integer, 0 without a row or for NULL. Throws
     /// `StoreError` if SQLite refuses.
-    func integer(_ sql: StaticString) throws(StoreError) -> Int64 {
+    func integer(_ sql: SQL) throws(StoreError) -> Int64 {
         try Statement(self, sql).one()
     }
 
@@ -191,13 +191,14 @@ final class SQLiteConnection {
         return WALCheckpoint(isBusy: isBusy, frames: Int(frames), checkpointed: Int(moved))
     }
 
-    fileprivate func prepare(_ sql: StaticString) throws(StoreError) -> OpaquePointer? {
+    fileprivate func prepare(_ sql: SQL) throws(StoreError) -> OpaquePointer? {
         var statement: OpaquePointer?
-        let text = UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self)
         // "The SQLITE_PREPARE_PERSISTENT flag is a hint to the query planner that the prepared
         // statement will be retained for a long time and probably reused many times."
         let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
-        try check(sqlite3_prepare_v3(handle, text, -1, flags, &statement, nil), sql: "\(sql)")
+        try check(
+            sqlite3_prepare_v3(handle, sql.description, -1, flags, &statement, nil),
+            sql: sql.description)
         return statement
     }
 
@@ -221,17 +222,30 @@ final class SQLiteConnection {
 
 /// The one owner of a prepared statement; it keeps its connection open.
 ///
-/// SQL is a `StaticString`, so none can be put together at run time.
+/// Columns and parameters go by their names, whose places are found once: a row that is read or
+/// written looks them up by number.
 final class Statement {
     private let connection: SQLiteConnection
-    private let sql: StaticString
+    private let sql: SQL
     private var handle: OpaquePointer?
+    /// The place of each name, -1 for none: columns count from 0, parameters from 1.
+    private let columns, parameters: [Int32]
+    /// Parameters that a run needs.
+    let parameterCount: Int32
 
     /// Prepares `sql`, one statement. Throws `StoreError` if SQLite refuses it.
-    init(_ connection: SQLiteConnection, _ sql: StaticString) throws(StoreError) {
-        handle = try connection.prepare(sql)
+    init(_ connection: SQLiteConnection, _ sql: SQL) throws(StoreError) {
+        let handle = try connection.prepare(sql)
+        self.handle = handle
         self.connection = connection
         self.sql = sql
+        parameterCount = sqlite3_bind_parameter_count(handle)
+        columns = StoreColumn.places(0..<sqlite3_column_count(handle)) {
+            sqlite3_column_name(handle, $0)
+        }
+        parameters = StoreColumn.places(1..<parameterCount + 1) {
+            sqlite3_bind_parameter_name(handle, $0).map { $0 + 1 }
+        }
     }
 
     deinit {
@@ -245,36 +259,39 @@ final class Statement {
         handle = nil
     }
 
-    /// Binds an integer. Parameters count from 1.
-    func bind(_ value: Int64, at index: Int32) {
-        let code = sqlite3_bind_int64(handle, index, value)
-        precondition(code == SQLITE_OK, "parameter \(index) of a closed or running statement")
+    /// Binds an integer.
+    func bind(_ value: Int64, as name: StoreColumn) {
+        let code = sqlite3_bind_int64(handle, parameter(name), value)
+        precondition(code == SQLITE_OK, "\(name) of a closed or running statement")
     }
 
     /// Binds text, copied. Throws `StoreError` if SQLite refuses.
-    func bind(_ text: String, at index: Int32) throws(StoreError) {
+    func bind(_ text: String, as name: StoreColumn) throws(StoreError) {
         let bytes = Int32(clamping: text.utf8.count)
-        try check(sqlite3_bind_text(handle, index, text, bytes, rollcall_sqlite_transient()))
+        try check(
+            sqlite3_bind_text(handle, parameter(name), text, bytes, rollcall_sqlite_transient()))
     }
 
     /// Binds bytes *without* a copy: they must stay in place until `run()` has returned. Throws
     /// `StoreError` if SQLite refuses.
-    func bind(_ bytes: UnsafeRawBufferPointer, at index: Int32) throws(StoreError) {
+    func bind(_ bytes: UnsafeRawBufferPointer, as name: StoreColumn) throws(StoreError) {
         // An empty Swift buffer may have no address, and if it "is a NULL pointer then the fourth
         // parameter is ignored and the end result is the same as sqlite3_bind_null()".
         guard let start = bytes.baseAddress, !bytes.isEmpty else {
-            try check(sqlite3_bind_zeroblob(handle, index, 0))
+            try check(sqlite3_bind_zeroblob(handle, parameter(name), 0))
             return
         }
         let count = UInt64(bytes.count)
-        try check(sqlite3_bind_blob64(handle, index, start, count, rollcall_sqlite_static()))
+        try check(
+            sqlite3_bind_blob64(handle, parameter(name), start, count, rollcall_sqlite_static()))
     }
 
     /// Binds bytes, copied. Throws `StoreError` if SQLite refuses.
-    func bind(copying bytes: [UInt8], at index: Int32) throws(StoreError) {
+    func bind(copying bytes: [UInt8], as name: StoreColumn) throws(StoreError) {
         let code = bytes.withUnsafeBytes {
             sqlite3_bind_blob64(
-                handle, index, $0.baseAddress, UInt64($0.count), rollcall_sqlite_transient())
+                handle, parameter(name), $0.baseAddress, UInt64($0.count),
+                rollcall_sqlite_transient())
         }
         try check(code)
     }
@@ -289,7 +306,7 @@ final class Statement {
     /// resets. Throws `StoreError` if SQLite refuses a step.
     func one() throws(StoreError) -> Int64 {
         defer { reset() }
-        return try next() ? integer(at: 0) : 0
+        return try next() ? sqlite3_column_int64(handle, 0) : 0
     }
 
     /// Goes to the next row; false after the last, and the statement is reset then. Throws
@@ -299,7 +316,7 @@ final class Statement {
         if code == SQLITE_ROW { return true }
         guard code == SQLITE_DONE else {
             // Taken before the reset, which is a call of its own and may set another message.
-            let failure = connection.failure(code, sql: "\(sql)")
+            let failure = connection.failure(code, sql: sql.description)
             sqlite3_reset(handle)
             throw failure
         }
@@ -312,17 +329,29 @@ final class Statement {
         sqlite3_reset(handle)
     }
 
-    /// An integer of the current row. Columns count from 0.
-    func integer(at column: Int32) -> Int64 {
-        sqlite3_column_int64(handle, column)
+    private func parameter(_ name: StoreColumn) -> Int32 {
+        let place = parameters[Int(name.rawValue)]
+        precondition(place > 0, "a parameter of the statement")
+        return place
     }
 
+    private func place(_ column: StoreColumn) -> Int32 {
+        let place = columns[Int(column.rawValue)]
+        precondition(place >= 0, "a column of the statement")
+        return place
+    }
+
+    /// An integer of the current row.
+    func integer(_ column: StoreColumn) -> Int64 { sqlite3_column_int64(handle, place(column)) }
+
     /// True for a column that holds nothing.
-    func isNull(at column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+    func isNull(_ column: StoreColumn) -> Bool {
+        sqlite3_column_type(handle, place(column)) == SQLITE_NULL
+    }
 
     /// True for a column that holds an integer rather than bytes.
-    func isInteger(at column: Int32) -> Bool {
-        sqlite3_column_type(handle, column) == SQLITE_INTEGER
+    func isInteger(_ column: StoreColumn) -> Bool {
+        sqlite3_column_type(handle, place(column)) == SQLITE_INTEGER
     }
 
     /// Columns of a row.
@@ -335,18 +364,21 @@ final class Statement {
     }
 
     /// Text of the current row, empty for NULL.
-    func text(at column: Int32) -> String {
-        sqlite3_column_text(handle, column).map { String(cString: $0) } ?? ""
+    func text(_ column: StoreColumn) -> String { text(at: place(column)) }
+
+    fileprivate func text(at place: Int32) -> String {
+        sqlite3_column_text(handle, place).map { String(cString: $0) } ?? ""
     }
 
     /// Bytes of the current row, in SQLite's memory: gone with the next step or reset.
-    func bytes(at column: Int32) -> UnsafeRawBufferPointer {
-        let start = sqlite3_column_blob(handle, column)
-        let count = Int(sqlite3_column_bytes(handle, column))
+    func bytes(_ column: StoreColumn) -> UnsafeRawBufferPointer {
+        let place = place(column)
+        let start = sqlite3_column_blob(handle, place)
+        let count = Int(sqlite3_column_bytes(handle, place))
         return UnsafeRawBufferPointer(start: start, count: count)
     }
 
     private func check(_ code: Int32) throws(StoreError) {
-        guard code == SQLITE_OK else { throw connection.failure(code, sql: "\(sql)") }
+        guard code == SQLITE_OK else { throw connection.failure(code, sql: sql.description) }
     }
 }

@@ -66,29 +66,26 @@ struct BackupCheck {
     /// Marks it as a copy: whoever starts from it cannot know what the store sent since (N2).
     /// - Throws: `StoreError` if it cannot be written.
     private func mark(at wall: Timestamp) throws(StoreError) {
-        let put = try Statement(
-            connection, "INSERT OR REPLACE INTO meta VALUES(?1, ?2, row_checksum(5, ?1, ?2))")
+        let put = try Statement(connection, "INSERT OR REPLACE \(into: .meta)")
         defer { put.finalize() }
-        try put.bind(Journal.copiedKey, at: 1)
-        put.bind(wall.milliseconds, at: 2)
-        try put.run()
+        try put.run([.key: Journal.copiedKey, .value: wall])
     }
 
     private func all() throws(StoreError) -> Turn? {
         let pages = try connection.text("PRAGMA integrity_check(1)") ?? ""
         guard pages == "ok" else { throw .damaged("integrity_check: \(pages)") }
         try checkRows()
-        try check("decision", "SELECT * FROM decisions") {
-            RowChecksum.fits(DecisionRow($0), $0.checksum(at: 7))
+        try check("decision", "\(select: .decisions)", .id) {
+            DecisionRow($0).fits($0.checksum)
         }
         for table in RowChecksum.Table.partly { try RowChecksum.check(table, connection) }
         try checkAlive()
         var last: Turn?
-        try check("turn", "SELECT * FROM turns ORDER BY number") { statement in
+        try check("turn", "\(select: .turns) ORDER BY number", .number) { statement in
             let turn = Turn(statement)
             let isNext = last.map { $0.number + 1 == turn.number } ?? true
             last = turn
-            return isNext && RowChecksum.fits(turn, statement.checksum(at: 6))
+            return isNext && turn.fits(statement.checksum)
         }
         let lastRow = try connection.integer("SELECT max(id) FROM journal")
         guard lastRow == 0 || lastRow == last?.lastRow else {
@@ -103,8 +100,10 @@ struct BackupCheck {
         let right = try connection.integer(
             """
             SELECT count(*) FROM meta
-            WHERE key = 'messages_alive' AND value = (SELECT count(*) FROM outbox WHERE state < 4)
-                OR key = 'pushes_alive' AND value = (SELECT count(*) FROM pushes WHERE state < 3)
+            WHERE key = 'messages_alive' AND value = (
+                    SELECT count(*) FROM outbox WHERE state < \(OutboxMessage.State.over))
+                OR key = 'pushes_alive' AND value = (
+                    SELECT count(*) FROM pushes WHERE state < \(PushMessage.State.over))
             """)
         guard right == 2 else { throw .damaged("messages or pushes are missing") }
     }
@@ -117,24 +116,24 @@ struct BackupCheck {
         var progress = ProgressLine(total: max(0, last - first + 1), unit: "rows verified")
         defer { progress.finish() }
         var expected = first
-        try check("journal row", "SELECT * FROM journal ORDER BY id") { statement in
+        try check("journal row", "\(select: .journal) ORDER BY id", .id) { statement in
             let row = JournalRow(statement)
             defer { expected = row.id + 1 }
             if row.id % 4096 == 0 { progress.update(done: row.id - first) }
-            return row.id == expected && RowChecksum.fits(row, statement.checksum(at: 5))
+            return row.id == expected && row.fits(statement.checksum)
         }
     }
 
     /// Walks through a table. Throws `StoreError.damaged` at the first row for which `isRight` says
     /// no.
     private func check(
-        _ what: String, _ sql: StaticString, _ isRight: (Statement) -> Bool
+        _ what: String, _ sql: SQL, _ number: StoreColumn, _ isRight: (Statement) -> Bool
     ) throws(StoreError) {
         let select = try Statement(connection, sql)
         defer { select.finalize() }
         while try select.next() {
             guard isRight(select) else {
-                throw .damaged("\(what) \(select.integer(at: 0)) is not as it was written")
+                throw .damaged("\(what) \(select.integer(number)) is not as it was written")
             }
         }
     }

@@ -1,0 +1,67 @@
+/// SQL that stands in the code: of literals, numbers of enums and names of columns, so that nothing from
+/// outside gets into it.
+struct SQL: ExpressibleByStringInterpolation, CustomStringConvertible {
+    let description: String
+
+    init(stringLiteral text: StaticString) { description = "\(text)" }
+    init(stringInterpolation parts: Parts) { description = parts.text }
+
+    /// What it is put together of.
+    struct Parts: StringInterpolationProtocol {
+        typealias Table = RowChecksum.Table
+
+        fileprivate var text = ""
+
+        init(literalCapacity: Int, interpolationCount: Int) {}
+
+        mutating func appendLiteral(_ literal: StaticString) { text += "\(literal)" }
+
+        /// The number that stands for a state, a kind or a table.
+        mutating func appendInterpolation<Code: RawRepresentable>(
+            _ code: Code
+        ) where Code.RawValue: FixedWidthInteger { text += "\(code.rawValue)" }
+
+        mutating func appendInterpolation(name table: Table) { text += table.name }
+
+        /// Columns of a table, or all of it: `SELECT … FROM …`.
+        mutating func appendInterpolation(select table: Table, _ columns: StoreColumn...) {
+            // "If there is no AS clause then the name of the column is unspecified and may change
+            // from one release of SQLite to the next", sqlite3_column_name().
+            let names = (columns.isEmpty ? table.columns + [.checksum] : columns).map(\.name)
+            text += "SELECT \(list(names.map { "\($0) AS \($0)" })) FROM \(table.name)"
+        }
+
+        /// A whole row with its checksum, of parameters named like columns: `INTO … VALUES(…)`.
+        mutating func appendInterpolation(into table: Table) {
+            let names = table.columns.map(\.name)
+            let values = names.map { ":\($0)" }
+            text += "INTO \(table.name)(\(list(names)), checksum) "
+            text += "VALUES(\(list(values)), \(checksum(table, values) ?? ":checksum"))"
+        }
+
+        /// What changes in a row, and its checksum by as much: `SET …`. Parameters that are named like
+        /// columns take the place of what stands in those, or are added to it.
+        mutating func appendInterpolation(
+            set table: Table, _ columns: StoreColumn..., adding sums: StoreColumn...
+        ) {
+            var changed = [StoreColumn: String]()
+            for column in columns { changed[column] = ":\(column.name)" }
+            for column in sums { changed[column] = "\(column.name) + :\(column.name)" }
+            let before = checksum(table, table.columns.map(\.name))
+            let after = checksum(table, table.columns.map { changed[$0] ?? $0.name })
+            let sum = before.flatMap { before in after.map { "checksum - \(before) + \($0)" } }
+            let settings = (columns + sums).compactMap { column in
+                changed[column].map { "\(column.name) = \($0)" }
+            }
+            text += "SET \(list(settings + ["checksum = \(sum ?? ":checksum")"]))"
+        }
+
+        /// What SQL reckons; nil of a table of which we do.
+        private func checksum(_ table: Table, _ values: [String]) -> String? {
+            Table.partly.contains(table)
+                ? "row_checksum(\(table.rawValue), \(list(values)))" : nil
+        }
+
+        private func list(_ parts: [String]) -> String { parts.joined(separator: ", ") }
+    }
+}
