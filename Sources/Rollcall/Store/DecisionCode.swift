@@ -27,53 +27,30 @@ struct DecisionCode {
     init(_ decision: Decision) {
         switch decision {
         case .status(let at, let number, let from, let to, let origin):
-            kind = .status
-            responder = Int64(number + 1)
-            self.at = at
-            body = [
+            let words = [
                 from?.rawValue ?? Self.notExpected, to?.rawValue ?? Self.notExpected,
                 origin.rawValue,
             ]
+            (kind, responder, self.at, body) = (.status, Int64(number + 1), at, words)
         case .blind(let at, let begins, let since, let reason):
-            kind = .blind
-            responder = 0
-            self.at = at
-            body = [begins ? 1 : 0, reason.rawValue] + PendingTurn.number(since.milliseconds)
+            let words = [begins ? 1 : 0, reason.rawValue] + PendingTurn.number(since.milliseconds)
+            (kind, responder, self.at, body) = (.blind, 0, at, words)
         case .gap(let at, let number, let report):
-            kind = .gap
-            responder = Int64(number + 1)
-            self.at = at
-            body = report.journalBytes
+            (kind, responder, self.at, body) = (.gap, Int64(number + 1), at, report.journalBytes)
         case .alert(let at, let report):
-            kind = .alert
-            responder = 0
-            self.at = at
-            body = report.journalBytes
+            (kind, responder, self.at, body) = (.alert, 0, at, report.journalBytes)
         case .notice(let at, let notice):
-            kind = .notice
-            responder = 0
-            self.at = at
-            body = notice.journalBytes
+            (kind, responder, self.at, body) = (.notice, 0, at, notice.journalBytes)
         case .mute(let at, let mute):
-            kind = .mute
-            responder = 0
-            self.at = at
-            body = mute.journalBytes
+            (kind, responder, self.at, body) = (.mute, 0, at, mute.journalBytes)
         case .nudge(let at, let number, let report):
-            kind = .nudge
-            responder = Int64(number + 1)
-            self.at = at
-            body = report.journalBytes
+            (kind, responder, self.at, body) = (.nudge, Int64(number + 1), at, report.journalBytes)
         case .wake(let at, let number, let push):
-            kind = .wake
-            responder = Int64(number + 1)
-            self.at = at
-            body = PendingTurn.number(push)
+            (kind, responder, self.at, body) = (
+                .wake, Int64(number + 1), at, PendingTurn.number(push)
+            )
         case .skew(let at, let report):
-            kind = .skew
-            responder = 0
-            self.at = at
-            body = report.journalBytes
+            (kind, responder, self.at, body) = (.skew, 0, at, report.journalBytes)
         case .update(let at, _, _, _):
             preconditionFailure("updates are decided aloud in replays only, at \(at)")
         }

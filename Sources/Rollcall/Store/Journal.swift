@@ -141,11 +141,7 @@ package final class Journal {
     /// Appends one event. Ids rise; the body is at most `bodyBytesMax` long and is not kept. Throws
     /// `StoreError` if it cannot be written.
     package func append(
-        id: Int64,
-        kind: UInt8,
-        responder: Int64,
-        previous: Int64,
-        body: UnsafeRawBufferPointer
+        id: Int64, kind: UInt8, responder: Int64, previous: Int64, body: UnsafeRawBufferPointer
     ) throws(StoreError) {
         precondition(id > lastRow, "row ids rise")
         precondition(previous >= 0 && previous < id, "a row points back")
@@ -160,13 +156,8 @@ package final class Journal {
     /// Appends one decision. Ids rise; `at` is the engine's stamp (F2). Throws `StoreError` if it
     /// cannot be written.
     package func appendDecision(
-        id: Int64,
-        turn: Int64,
-        kind: UInt8,
-        responder: Int64,
-        previous: Int64,
-        atMilliseconds: Int64,
-        body: UnsafeRawBufferPointer
+        id: Int64, turn: Int64, kind: UInt8, responder: Int64, previous: Int64,
+        atMilliseconds: Int64, body: UnsafeRawBufferPointer
     ) throws(StoreError) {
         precondition(id > lastDecision, "decision ids rise")
         precondition(previous >= 0 && previous < id, "a decision points back")
@@ -290,9 +281,7 @@ package final class Journal {
     /// ones. One of the same turn is replaced; one that was not finished is dropped. Throws
     /// `StoreError` if it cannot be written.
     package func beginCheckpoint(
-        turn: Int64,
-        engineVersion: Int64,
-        wallMilliseconds: Int64
+        turn: Int64, engineVersion: Int64, wallMilliseconds: Int64
     ) throws(StoreError) {
         try writing { () throws(StoreError) in
             try dropCheckpoints(statements.unfinishedCheckpoints)
@@ -313,10 +302,7 @@ package final class Journal {
     /// are used again and no turn has to remove a whole one: zeroing a million responders would take
     /// longer than the 20 ms of J5.
     package func appendSlice(
-        turn: Int64,
-        index: Int64,
-        body: UnsafeRawBufferPointer,
-        isPruning: Bool = true
+        turn: Int64, index: Int64, body: UnsafeRawBufferPointer, isPruning: Bool = true
     ) throws(StoreError) {
         precondition(body.count <= Self.bodyBytesMax, "a slice is small")
         if isPruning { _ = try pruneCheckpoints(slicesMax: 2) }
