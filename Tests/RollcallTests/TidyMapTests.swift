@@ -59,11 +59,11 @@ import Testing
         let package = try Self.text("Package.swift")
         let used = package.matches(of: #/\.package\(url: "[^"]+\/([^"\/]+)"/#).map { String($0.1) }
         #expect(used.count == 3)
-        let decisions = try Self.text("\(Self.pages)/Decisions.md")
+        let decisions = try Self.text("\(Self.pages)/Decisions/Tests.md")
         let entry = try #require(
             decisions.firstMatch(
-                of: #/: (\w+) dependencies beside the system's libraries\n\n([^#]+)/#))
-        #expect(entry.1 == "three")
+                of: #/## (\w+) dependencies beside the system's libraries\n\n([^#]+)/#))
+        #expect(entry.1 == "Three")
         for name in used { #expect(entry.2.contains(name), "\(name)") }
     }
 
