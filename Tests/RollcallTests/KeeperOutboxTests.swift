@@ -41,8 +41,8 @@ import Testing
     @Test func `what fails is sent again under the same id, and each attempt is kept`() throws {
         let pager = ScriptedReceiver { attempt in
             switch attempt.place {
-            case 0: AttemptResult(.retry, error: "timed out")
-            case 1: AttemptResult(.retry, status: 503, error: "503")
+            case 0: AttemptResult(.failed, error: "timed out")
+            case 1: AttemptResult(.failed, status: 503, error: "503")
             default: AttemptResult(.delivered, status: 200)
             }
         }
@@ -63,7 +63,7 @@ import Testing
         let isFree = Mutex(false)
         let slow = ScriptedReceiver { _ in
             while !isFree.withLock({ $0 }) { usleep(1000) }
-            return AttemptResult(.retry, error: "timed out")
+            return AttemptResult(.failed, error: "timed out")
         }
         let quick = ScriptedReceiver { _ in AttemptResult(.delivered, status: 200) }
         let paging = try PagingKeeper(directory, ["slow": slow, "quick": quick])

@@ -93,7 +93,7 @@ import Testing
         for (status, verdict) in [
             (200, PushVerdict.delivered), (429, .refused(retryAfter: nil)), (500, .unknown),
         ] {
-            for body in ["half", String(repeating: "x", count: PushCaller.answerBytesMax + 1)] {
+            for body in ["half", String(repeating: "x", count: Poster.answerBytesMax + 1)] {
                 let (result, _) = try Self.exchange(
                     answer: "HTTP/1.1 \(status) X\r\nContent-Length: 99999\r\n\r\n\(body)")
                 #expect(result.verdict == verdict && result.status == status)

@@ -132,13 +132,13 @@ import Testing
     // MARK: - Answers
 
     @Test(arguments: [
-        ("200 OK", AttemptResult.Kind.delivered), ("204 No Content", .delivered),
+        ("200 OK", OutboxVerdict.delivered), ("204 No Content", .delivered),
         ("301 Moved", .refused), ("304 Not Modified", .refused), ("400 Bad Request", .refused),
-        ("404 Not Found", .refused), ("408 Request Timeout", .retry), ("410 Gone", .refused),
-        ("425 Too Early", .retry), ("429 Too Many Requests", .retry),
-        ("500 Internal Server Error", .retry), ("503 Service Unavailable", .retry),
+        ("404 Not Found", .refused), ("408 Request Timeout", .failed), ("410 Gone", .refused),
+        ("425 Too Early", .failed), ("429 Too Many Requests", .failed),
+        ("500 Internal Server Error", .failed), ("503 Service Unavailable", .failed),
     ])
-    func `a status decides what comes next`(status: String, kind: AttemptResult.Kind) {
+    func `a status decides what comes next`(status: String, kind: OutboxVerdict) {
         let (result, _) = Self.exchange(
             PageSamples.address(.webhook), path: "/t0psecret",
             answer: Self.answer(status, "go to /t0psecret"))
@@ -247,7 +247,7 @@ import Testing
         #expect(
             Self.send(to: address)
                 == AttemptResult(
-                    .retry,
+                    .failed,
                     error: "http://127.0.0.1:\(port): cannot be connected to: Connection refused",
                     mayHaveArrived: false))
     }
@@ -257,14 +257,14 @@ import Testing
         #expect(
             result
                 == AttemptResult(
-                    .retry,
+                    .failed,
                     error: "http://127.0.0.1:PORT: the connection was closed before the answer was "
                         + "whole"))
     }
 
     @Test(arguments: [ReceiverKind.webhook, .pagerduty, .alertmanager])
     func `a status is an answer, whatever becomes of the rest`(kind: ReceiverKind) {
-        for (status, expected) in [(200, AttemptResult.Kind.delivered), (503, .retry)] {
+        for (status, expected) in [(200, OutboxVerdict.delivered), (503, .failed)] {
             for body in ["half", String(repeating: "x", count: 65_537)] {
                 let (result, _) = Self.exchange(
                     PageSamples.address(kind),
@@ -277,13 +277,13 @@ import Testing
     @Test func `a head that is not whole is no answer`() {
         let (result, _) = Self.exchange(
             PageSamples.address(.webhook), answer: "HTTP/1.1 200 OK\r\nContent-")
-        #expect(result.kind == .retry && result.status == nil && result.mayHaveArrived)
+        #expect(result.kind == .failed && result.status == nil && result.mayHaveArrived)
     }
 
     @Test func `slack's word must be whole`() {
         let (result, _) = Self.exchange(
             PageSamples.address(.slack), answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no")
-        #expect(result.kind == .retry && result.mayHaveArrived)
+        #expect(result.kind == .failed && result.mayHaveArrived)
     }
 
     @Test func `what cannot be sent at all is refused with what to do`() throws {

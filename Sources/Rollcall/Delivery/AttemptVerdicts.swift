@@ -6,13 +6,11 @@ import RollcallCore
 /// | | |
 /// |---|---|
 /// | 2xx (of Slack with the body `ok`) | delivered |
-/// | 408, 425, 429, 5xx, no connection, no whole answer | retry |
+/// | 408, 425, 429, 5xx, no connection, no whole answer | failed |
 /// | everything else, redirects too; what cannot be sent at all | refused |
 enum AttemptVerdicts {
     /// Bytes of a receiver's own words at most.
     static let wordsMax = 200
-    /// Letters of a secret at least: shorter parts of a URL are no secrets, and would blot out words.
-    private static let secretMin = 8
 
     /// Returns what an answer means; `place` is the part of the URL that may be shown.
     static func judge(
@@ -20,20 +18,19 @@ enum AttemptVerdicts {
     ) -> AttemptResult {
         let status = answer.status
         let kind = kind(of: status)
-        var words = words(in: answer, of: address)
+        let words = words(in: answer, of: address)
         if kind == .delivered {
             // A proxy's login page is a 200 as well.
             guard address.kind == .slack, words != "ok" else {
                 return AttemptResult(.delivered, status: status)
             }
-            words = "its answer is not ok: \(words)"
-            return AttemptResult(.refused, status: status, error: error(place, status, words))
+            return AttemptResult(
+                .refused, status: status,
+                error: error(place, status, "its answer is not ok: \(words)"))
         }
-        if (300...399).contains(status) { words = "redirects are not followed" }
         return AttemptResult(
             kind, status: status, error: error(place, status, words),
-            retryAfter: kind == .retry
-                ? answer.retryAfter.flatMap { RetryAfter.span($0, now: now) } : nil)
+            retryAfter: kind == .failed ? RetryAfter.span(of: answer, now: now) : nil)
     }
 
     /// Returns what it means that no whole answer came.
@@ -44,27 +41,27 @@ enum AttemptVerdicts {
             let kind = kind(of: status)
             return AttemptResult(kind, status: status, error: kind == .delivered ? nil : text)
         }
-        let kind: AttemptResult.Kind =
+        let kind: OutboxVerdict =
             switch error.cause {
             case .noLibrary, .wrongURL, .wrongField, .unusableAuthorities, .banned: .refused
-            default: .retry
+            default: .failed
             }
         return AttemptResult(
             kind, status: error.status, error: text, mayHaveArrived: error.mayHaveArrived)
     }
 
-    private static func kind(of status: Int) -> AttemptResult.Kind {
+    private static func kind(of status: Int) -> OutboxVerdict {
         switch status {
         case 200...299: .delivered
-        case 408, 425, 429, 500...599: .retry
+        case 408, 425, 429, 500...599: .failed
         default: .refused
         }
     }
 
     private static func error(_ place: String, _ status: Int, _ words: String) -> String {
-        let more = words.isEmpty ? "" : ": \(words)"
-        return PageWords.clipped(
-            "\(place): answered \(status)\(more)", bytesMax: AttemptResult.errorBytesMax)
+        PageWords.clipped(
+            AnswerWords.answered(place, status, words.isEmpty ? nil : words),
+            bytesMax: AttemptResult.errorBytesMax)
     }
 
     // MARK: - The receiver's own words
@@ -90,9 +87,7 @@ enum AttemptVerdicts {
             if isHTML, text.contains("<") { text = "" }
         case .webhook, .log: break
         }
-        let plain = text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }
-        let line = String(String.UnicodeScalarView(plain))
-            .trimmingCharacters(in: .whitespaces)
+        let line = AnswerWords.oneLine(text).trimmingCharacters(in: .whitespaces)
         return PageWords.clipped(hidden(line, address), bytesMax: wordsMax)
     }
 
@@ -107,7 +102,7 @@ enum AttemptVerdicts {
     /// `text` without what must not be shown: some servers repeat what they were sent.
     static func hidden(_ text: String, _ address: ReceiverAddress) -> String {
         secrets(of: address).reduce(text) { text, secret in
-            secret.utf8.count < secretMin
+            secret.utf8.count < AnswerWords.secretMin
                 ? text : text.replacingOccurrences(of: secret, with: "<secret>")
         }
     }

@@ -11,17 +11,17 @@ struct PageDraft: Sendable {
     let kind: Notice.Kind
     let members: [NoticeMember]
     /// The facts about the alerts that its one member stands for; nil of all others.
-    let storm: StormFacts?
-    let context: [NoticeMember]
+    private(set) var storm: StormFacts?
+    private(set) var context: [NoticeMember] = []
     /// The number of alerts that fire beyond those that `context` holds.
-    let contextMore: Int
+    private(set) var contextMore = 0
     /// Ids by people's numbers, of those who are not erased.
-    private let names: [Int: [UInt8]]
+    private var names: [Int: [UInt8]] = [:]
     /// The last answers of the receivers that fallbacks stand for, by the firings.
-    private let errors: [Int64: String]
+    private var errors: [Int64: String] = [:]
     /// The id that tells messages of an alarm about the store apart, and the alarm's subject; nil
     /// of all others.
-    private let alarm: (id: String, subject: StoreAlarm.Subject)?
+    private var alarm: (id: String, subject: StoreAlarm.Subject)?
 
     /// A draft of what is to be sent; `name` gives people's ids as they are now, nil of somebody
     /// erased, `error` what the receiver answered last in whose place a fallback is told.
@@ -40,22 +40,14 @@ struct PageDraft: Sendable {
             storm = message.notice.storm
             self.context = context
         case .refresh(let firing, let ended):
-            contextMore = 0
             notice = 0
             kind = .repeated
             members = firing + ended
-            storm = nil
-            context = []
         }
-        var names: [Int: [UInt8]] = [:]
         for person in (members + context).flatMap(\.facts.people) { names[person] = name(person) }
-        self.names = names
-        var errors: [Int64: String] = [:]
         for member in members + context where member.fallback != nil {
             errors[member.incident] = error(member)
         }
-        self.errors = errors
-        alarm = nil
     }
 
     /// A message that an alarm about the store, or its end, is told with: from memory, so its number
@@ -66,11 +58,6 @@ struct PageDraft: Sendable {
         notice = Self.number(of: sending.subject)
         kind = sending.kind
         members = [sending.member]
-        storm = nil
-        context = []
-        contextMore = 0
-        names = [:]
-        errors = [:]
         alarm = (sending.id, sending.subject)
     }
 

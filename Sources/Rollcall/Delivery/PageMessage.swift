@@ -60,21 +60,6 @@ package struct PageAlert: Equatable, Sendable {
     package var endsAt: Timestamp?
     /// The URL at which more is known about it; empty if that is not known.
     package var generatorURL: String
-
-    /// An alert as it is told.
-    package init(
-        key: String, isFiring: Bool, labels: [Label], annotations: [Label], details: [Label],
-        startsAt: Timestamp, endsAt: Timestamp?, generatorURL: String
-    ) {
-        self.key = key
-        self.isFiring = isFiring
-        self.labels = labels
-        self.annotations = annotations
-        self.details = details
-        self.startsAt = startsAt
-        self.endsAt = endsAt
-        self.generatorURL = generatorURL
-    }
 }
 
 extension PageAlert {

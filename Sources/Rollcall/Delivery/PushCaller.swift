@@ -1,12 +1,7 @@
 import RollcallCore
 
-/// Hands pushes to their sink, one request at a time.
-///
-/// It blocks its thread for ten seconds a request at most and belongs to one thread at a time, as
-/// `HTTPCaller` does. Source: N7.
+/// Hands pushes to their sink, one request at a time, on one thread at a time. Source: N7.
 package final class PushCaller {
-    /// Bytes of a webhook's answer at most. Nothing of it is read.
-    static let answerBytesMax = 64 << 10
     /// Bytes of Expo's answer at most: a hundred errors with their words are many.
     static let expoBytesMax = 1 << 20
     /// Requests that one call may take to find out which message Expo does not like.
@@ -14,18 +9,14 @@ package final class PushCaller {
     /// Whole requests are refused with these for one message's sake.
     private static let blamed = [400, 413, 422]
 
-    private let library: Result<CurlLibrary, CurlMissing>
-    private let patience: Milliseconds
-    /// With the authorities of the sink that was called last.
-    private var caller: (authorities: Authorities, caller: HTTPCaller)?
+    private let poster: Poster
 
     /// A caller without connections; `patience` is how long it waits for a whole answer.
     package init(
         library: Result<CurlLibrary, CurlMissing> = CurlLibrary.shared,
-        patience: Milliseconds = ReceiverCaller.timeout
+        patience: Milliseconds = Poster.timeout
     ) {
-        self.library = library
-        self.patience = patience
+        poster = Poster(library: library, patience: patience)
     }
 
     /// Hands pushes to the sink: to `expo` in one request, if Expo likes all of them. The results
@@ -51,12 +42,10 @@ package final class PushCaller {
             return PushReceipts(verdicts: nil, error: "only Expo gives receipts")
         }
         if tickets.isEmpty { return PushReceipts(verdicts: []) }
-        var call = call(
-            ExpoPush.receiptsURL(sink), ExpoPush.bytes(tickets: tickets), sink,
-            answerBytesMax: Self.expoBytesMax)
-        call.mayBeSentTwice = true
         do throws(HTTPCallError) {
-            let answer = try httpCaller(sink.authorities).answer(to: call)
+            let answer = try askExpo(
+                ExpoPush.receiptsURL(sink), ExpoPush.bytes(tickets: tickets), sink,
+                mayBeSentTwice: true)
             return PushVerdicts.receipts(answer, for: tickets, of: sink, now: now)
         } catch {
             return PushReceipts(verdicts: nil, error: "\(error)")
@@ -67,11 +56,11 @@ package final class PushCaller {
 
     private func send(_ push: PushDraft, to sink: PushSink, now: Timestamp) -> PushResult {
         let body = WebhookPush.bytes(push, sink.texts)
-        var call = call(sink.url, body, sink, answerBytesMax: Self.answerBytesMax)
+        var call = Self.call(sink.url, body, sink)
         call.headers += SigningKey.fields(
             id: push.id, now: now, body: body, keys: sink.signingKeys)
         do throws(HTTPCallError) {
-            let answer = try httpCaller(sink.authorities).answer(to: call)
+            let answer = try poster.answer(to: call, sink.authorities)
             return PushVerdicts.judge(answer, of: sink, now: now)
         } catch {
             return PushVerdicts.judge(error, of: sink)
@@ -119,11 +108,8 @@ package final class PushCaller {
     private func ask(
         _ pushes: [PushDraft], _ sink: PushSink, _ now: Timestamp
     ) -> [PushResult] {
-        let call = call(
-            ExpoPush.sendURL(sink), ExpoPush.bytes(pushes, sink), sink,
-            answerBytesMax: Self.expoBytesMax)
         do throws(HTTPCallError) {
-            let answer = try httpCaller(sink.authorities).answer(to: call)
+            let answer = try askExpo(ExpoPush.sendURL(sink), ExpoPush.bytes(pushes, sink), sink)
             return PushVerdicts.judge(answer, to: pushes, of: sink, now: now)
         } catch {
             let result = PushVerdicts.judge(error, of: sink)
@@ -133,27 +119,17 @@ package final class PushCaller {
 
     // MARK: - Requests
 
-    private func call(
-        _ url: String, _ body: [UInt8], _ sink: PushSink, answerBytesMax: Int
-    ) -> HTTPCall {
-        var call = HTTPCall(.post, url)
-        call.headers = [("Content-Type", "application/json"), ("Accept", "application/json")]
-        if let bearer = sink.bearer {
-            let token = String(decoding: bearer.bytes, as: UTF8.self)
-            call.headers.append(("Authorization", "Bearer \(token)"))
-        }
-        call.body = body
-        call.connectTimeout = ReceiverCaller.connectTimeout
-        call.timeout = patience
-        call.answerBytesMax = answerBytesMax
-        call.mayBeSentTwice = false
-        return call
+    private func askExpo(
+        _ url: String, _ body: [UInt8], _ sink: PushSink, mayBeSentTwice: Bool = false
+    ) throws(HTTPCallError) -> HTTPCallAnswer {
+        var call = Self.call(url, body, sink)
+        call.answerBytesMax = Self.expoBytesMax
+        call.mayBeSentTwice = mayBeSentTwice
+        return try poster.answer(to: call, sink.authorities)
     }
 
-    private func httpCaller(_ authorities: Authorities) throws(HTTPCallError) -> HTTPCaller {
-        if let caller, caller.authorities == authorities { return caller.caller }
-        let made = try HTTPCaller(library: library, authorities: authorities)
-        caller = (authorities, made)
-        return made
+    private static func call(_ url: String, _ body: [UInt8], _ sink: PushSink) -> HTTPCall {
+        Poster.call(
+            url, body, fields: [("Accept", "application/json")], bearer: sink.bearer)
     }
 }

@@ -23,25 +23,6 @@ package struct PushDraft: Sendable {
     package let timeToLive: Milliseconds
     package let decidedAt: Timestamp
 
-    /// A push to whom `responderID` names.
-    package init(
-        number: Int64, kind: PushKind, store: UInt64, responderID: [UInt8], token: [UInt8]?,
-        isSilent: Bool, platform: Platform, facts: NudgeFacts, circles: [[UInt8]],
-        timeToLive: Milliseconds, decidedAt: Timestamp
-    ) {
-        self.number = number
-        self.kind = kind
-        self.store = store
-        self.responderID = responderID
-        self.token = token
-        self.isSilent = isSilent
-        self.platform = platform
-        self.facts = facts
-        self.circles = circles
-        self.timeToLive = timeToLive
-        self.decidedAt = decidedAt
-    }
-
     /// `nudge_<store>_<number>`, the same over retries: a sink can tell a repetition by it.
     package var id: String { "\(kind.word)_\(PageDraft.hexadecimal(store))_\(number)" }
 

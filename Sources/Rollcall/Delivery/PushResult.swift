@@ -46,13 +46,4 @@ package struct PushCalls {
     package let send: ([PushDraft], PushSink, Timestamp) -> [PushResult]
     /// Asks the sink for the receipts of up to `ExpoPush.ticketsMax` tickets.
     package let receipts: ([[UInt8]], PushSink, Timestamp) -> PushReceipts
-
-    /// The two calls.
-    package init(
-        send: @escaping ([PushDraft], PushSink, Timestamp) -> [PushResult],
-        receipts: @escaping ([[UInt8]], PushSink, Timestamp) -> PushReceipts
-    ) {
-        self.send = send
-        self.receipts = receipts
-    }
 }

@@ -10,16 +10,13 @@ import RollcallCore
 /// | nothing can have reached the sink | refused |
 /// | 408, other 3xx and 5xx, no whole answer | unknown |
 enum PushVerdicts {
-    /// Letters of a secret at least: shorter ones would blot out words.
-    private static let secretMin = 8
-
     /// Returns what the answer of a backend of one's own means.
     static func judge(_ answer: HTTPCallAnswer, of sink: PushSink, now: Timestamp) -> PushResult {
         let status = answer.status
         if (200...299).contains(status) { return PushResult(.delivered, status: status) }
         return PushResult(
-            verdict(of: status, wait(answer, now: now)), status: status,
-            error: words(sink, status))
+            verdict(of: status, RetryAfter.span(of: answer, now: now)), status: status,
+            error: AnswerWords.answered(sink.place, status))
     }
 
     /// Returns what it means that no whole answer came.
@@ -41,14 +38,17 @@ enum PushVerdicts {
     ) -> [PushResult] {
         let status = answer.status
         let expo = ExpoAnswer(answer.body)
+        let wait = RetryAfter.span(of: answer, now: now)
+        func answered(_ words: String?) -> String {
+            AnswerWords.answered(sink.place, status, words)
+        }
         func all(_ verdict: PushVerdict, _ words: String) -> [PushResult] {
             let shown = hidden(words, pushes, sink)
             return pushes.map { _ in PushResult(verdict, status: status, error: shown) }
         }
         guard status == 200 else {
             // What a gateway says in Expo's name is not shown.
-            let verdict = verdict(of: status, wait(answer, now: now))
-            return all(verdict, Self.words(sink, status, expo.refusal))
+            return all(verdict(of: status, wait), answered(expo.refusal))
         }
         if let tickets = expo.tickets(pushes.count) {
             return tickets.map { ticket in
@@ -60,10 +60,9 @@ enum PushVerdicts {
             }
         }
         if let refusal = expo.refusal {
-            return all(
-                .refused(retryAfter: wait(answer, now: now)), Self.words(sink, status, refusal))
+            return all(.refused(retryAfter: wait), answered(refusal))
         }
-        return all(.unknown, Self.words(sink, status, "not a ticket for each message"))
+        return all(.unknown, answered("not a ticket for each message"))
     }
 
     /// Returns what Expo's answer to the question for receipts means.
@@ -73,9 +72,9 @@ enum PushVerdicts {
         let expo = ExpoAnswer(answer.body)
         guard answer.status == 200, let receipts = expo.receipts(tickets) else {
             let reason = answer.status == 200 ? "no receipts" : nil
-            let words = words(sink, answer.status, expo.refusal ?? reason)
+            let words = AnswerWords.answered(sink.place, answer.status, expo.refusal ?? reason)
             return PushReceipts(
-                verdicts: nil, retryAfter: wait(answer, now: now),
+                verdicts: nil, retryAfter: RetryAfter.span(of: answer, now: now),
                 error: hidden(words, [], sink))
         }
         let errors = receipts.errors.joined(separator: ", ")
@@ -96,24 +95,13 @@ enum PushVerdicts {
         }
     }
 
-    private static func wait(_ answer: HTTPCallAnswer, now: Timestamp) -> Milliseconds? {
-        answer.retryAfter.flatMap { RetryAfter.span($0, now: now) }
-    }
-
-    private static func words(_ sink: PushSink, _ status: Int, _ words: String? = nil) -> String {
-        let isRedirect = (300...399).contains(status)
-        let more = isRedirect ? "redirects are not followed" : words
-        return "\(sink.place): answered \(status)" + (more.map { ": \($0)" } ?? "")
-    }
-
     /// `text` on one line, without what must not be shown: Expo repeats tokens.
     private static func hidden(_ text: String, _ pushes: [PushDraft], _ sink: PushSink) -> String {
-        let plain = text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }
-        var line = String(String.UnicodeScalarView(plain))
+        var line = AnswerWords.oneLine(text)
         for token in pushes.compactMap(\.token) {
             line.replace(String(decoding: token, as: UTF8.self), with: "<token>")
         }
-        if let bearer = sink.bearer, bearer.bytes.count >= secretMin {
+        if let bearer = sink.bearer, bearer.bytes.count >= AnswerWords.secretMin {
             line.replace(String(decoding: bearer.bytes, as: UTF8.self), with: "<secret>")
         }
         return line

@@ -1,33 +1,20 @@
 import Logging
 import RollcallCore
 
-/// Delivers messages to one receiver's address, one at a time.
-///
-/// It blocks its thread for ten seconds a request at most and belongs to one thread at a time, as
-/// `HTTPCaller` does, whose connection it keeps. Source: A8, A9.
+/// Delivers messages to one receiver's address, one at a time, on one thread at a time. Source: A8,
+/// A9.
 package final class ReceiverCaller {
-    /// Until a connection stands.
-    static let connectTimeout = Milliseconds(3000)
-    /// Until the answer is whole, however steadily it drips.
-    static let timeout = Milliseconds(10_000)
-    /// Bytes of an answer's body at most.
-    static let answerBytesMax = 64 << 10
-
     private let log: Logger
-    private let library: Result<CurlLibrary, CurlMissing>
-    private let patience: Milliseconds
-    /// With the authorities of the address that was called last.
-    private var caller: (authorities: Authorities, caller: HTTPCaller)?
+    private let poster: Poster
 
     /// A caller without connections; `log` is where messages to receivers of kind `log` go, and
     /// `patience` how long it waits for a whole answer.
     package init(
         log: Logger, library: Result<CurlLibrary, CurlMissing> = CurlLibrary.shared,
-        patience: Milliseconds = ReceiverCaller.timeout
+        patience: Milliseconds = Poster.timeout
     ) {
         self.log = log
-        self.library = library
-        self.patience = patience
+        poster = Poster(library: library, patience: patience)
     }
 
     /// Sends the message to the address' URL number `target` and says what came of it. `now` is the
@@ -49,8 +36,7 @@ package final class ReceiverCaller {
         }
         var result = AttemptResult(.delivered, mayHaveArrived: false)
         var hasArrived = false
-        for var call in Self.calls(message, address, url: address.urls[target], now: now) {
-            call.timeout = patience
+        for call in Self.calls(message, address, url: address.urls[target], now: now) {
             result = attempt(call, address, now: now)
             hasArrived = hasArrived || result.mayHaveArrived
             if result.kind != .delivered { break }
@@ -70,25 +56,27 @@ package final class ReceiverCaller {
             let timeout = address.resolveTimeout
             return AlertmanagerBody.bodies(message, timeout: timeout, now: now).map {
                 // It knows alerts by their labels: twice is once.
-                call(AlertmanagerBody.url(url), $0, bearer: address.bearer, mayBeSentTwice: true)
+                Poster.call(
+                    AlertmanagerBody.url(url), $0, bearer: address.bearer, mayBeSentTwice: true)
             }
         case .webhook:
             let body = WebhookBody.bytes(message)
             return [
-                call(
-                    url, body, bearer: address.bearer,
+                Poster.call(
+                    url, body,
                     fields: SigningKey.fields(
                         id: id(of: message, body), now: now, body: body,
-                        keys: address.signingKeys))
+                        keys: address.signingKeys),
+                    bearer: address.bearer)
             ]
         case .pagerduty:
             return message.members.map {
-                call(
+                Poster.call(
                     url,
                     PagerDutyEvent.bytes(
                         $0, routingKey: address.routingKey, externalURL: message.externalURL))
             }
-        case .slack: return [call(url, SlackBody.bytes(message))]
+        case .slack: return [Poster.call(url, SlackBody.bytes(message))]
         case .log: return []
         }
     }
@@ -100,42 +88,17 @@ package final class ReceiverCaller {
         "\(message.id)_\(PageDraft.hexadecimal(StableHash.of(body.span, 0..<body.count)))"
     }
 
-    private static func call(
-        _ url: String, _ body: [UInt8], bearer: Secret? = nil,
-        fields: [(name: String, value: String)] = [], mayBeSentTwice: Bool = false
-    ) -> HTTPCall {
-        var call = HTTPCall(.post, url)
-        call.headers = [("Content-Type", "application/json")] + fields
-        if let bearer {
-            let token = String(decoding: bearer.bytes, as: UTF8.self)
-            call.headers.append(("Authorization", "Bearer \(token)"))
-        }
-        call.body = body
-        call.connectTimeout = connectTimeout
-        call.timeout = timeout
-        call.answerBytesMax = answerBytesMax
-        call.mayBeSentTwice = mayBeSentTwice
-        return call
-    }
-
     // MARK: - Answers
 
     private func attempt(
         _ call: HTTPCall, _ address: ReceiverAddress, now: Timestamp
     ) -> AttemptResult {
         do throws(HTTPCallError) {
-            let answer = try httpCaller(address.authorities).answer(to: call)
+            let answer = try poster.answer(to: call, address.authorities)
             let place = Destination(url: call.url)?.text ?? ""
             return AttemptVerdicts.judge(answer, of: address, from: place, now: now)
         } catch {
             return AttemptVerdicts.judge(error, of: address)
         }
-    }
-
-    private func httpCaller(_ authorities: Authorities) throws(HTTPCallError) -> HTTPCaller {
-        if let caller, caller.authorities == authorities { return caller.caller }
-        let made = try HTTPCaller(library: library, authorities: authorities)
-        caller = (authorities, made)
-        return made
     }
 }

@@ -6,6 +6,11 @@ enum RetryAfter {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
+    /// Returns the span that an answer asks for; nil if it asks for none.
+    static func span(of answer: HTTPCallAnswer, now: Timestamp) -> Milliseconds? {
+        answer.retryAfter.flatMap { span($0, now: now) }
+    }
+
     /// Seconds or a date, as the span from `now` on, at most `AttemptResult.retryAfterMax`; nil if
     /// it is neither. A date that has passed is no wait.
     static func span(_ text: String, now: Timestamp) -> Milliseconds? {

@@ -71,7 +71,6 @@ enum WebhookBody {
             add(value.utf8)
             add([0xFF])
         }
-        let digits = String(hash, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        return PageDraft.hexadecimal(hash)
     }
 }

@@ -45,9 +45,7 @@ extension Keeper {
             isMuted: alarm.silence(in: committed, now: now) != nil, now: now)
         for sending in sendings {
             let draft = PageDraft(sending, store: store.number)
-            if let courier = courier(to: sending.lane) {
-                courier.carry(draft, attempt: sending.attempt)
-            } else {
+            if !carry(draft, attempt: sending.attempt, to: sending.lane) {
                 alarm.end(
                     sending.lane, .failed, mayHaveArrived: false, now: now, wall: clock.wall)
             }
@@ -73,23 +71,19 @@ extension Keeper {
     func takeAlarm(_ report: CourierReport) {
         let clock = ClockReading.now()
         let result = report.result
-        let verdict: OutboxVerdict =
-            switch result.kind {
-            case .delivered: .delivered
-            case .refused: .refused
-            case .retry: .failed
-            }
-        if report.notice == PageDraft.number(of: .failing) {
+        let end = { [now = running(clock)] (alarm: inout StoreAlarm) in
             alarm.end(
-                report.lane, verdict, mayHaveArrived: result.mayHaveArrived,
-                retryAfter: result.retryAfter, now: running(clock), wall: clock.wall)
-        } else {
-            lossAlarm?.end(
-                report.lane, verdict, mayHaveArrived: result.mayHaveArrived,
-                retryAfter: result.retryAfter, now: running(clock), wall: clock.wall)
+                report.lane, result.kind, mayHaveArrived: result.mayHaveArrived,
+                retryAfter: result.retryAfter, now: now, wall: clock.wall)
+        }
+        if report.notice == PageDraft.number(of: .failing) {
+            end(&alarm)
+        } else if var lost = lossAlarm {
+            end(&lost)
+            lossAlarm = lost
         }
         edge.attempted(report.lane.receiver, result.kind)
-        if verdict == .delivered {
+        if result.kind == .delivered {
             tell(report, "receiver told of the store", .info)
         } else {
             tell(report, "receiver not told of the store", .error)

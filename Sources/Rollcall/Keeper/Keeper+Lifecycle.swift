@@ -65,8 +65,8 @@ extension Keeper {
 
     /// An orderly stop leaves a checkpoint, so that the next start has no tail (J4).
     func close() {
-        dismissCouriers()
-        dismissPushCouriers()
+        couriers.dismissAll()
+        pushCouriers.dismissAll()
         do throws(StoreError) {
             guard kept.isEmpty else {
                 log.error(

@@ -24,7 +24,7 @@ extension Keeper {
             tell(end)
             _ = pending.fold(.outcome(end), into: &engine, at: now)
         }
-        dismiss(outbox.takeLanesGone())
+        couriers.dismiss(outbox.takeLanesGone())
     }
 
     private func take(
@@ -44,14 +44,8 @@ extension Keeper {
         row.status = result.status
         row.error = result.error ?? ""
         pending.attempts.append(row)
-        let verdict: OutboxVerdict =
-            switch result.kind {
-            case .delivered: .delivered
-            case .refused: .refused
-            case .retry: .failed
-            }
         let end = outbox.end(
-            report.notice, in: report.lane, verdict, error: result.error,
+            report.notice, in: report.lane, result.kind, error: result.error,
             retryAfter: result.retryAfter, now: now, wall: wall)
         edge.attempted(report.lane.receiver, result.kind)
         switch end {
@@ -60,9 +54,10 @@ extension Keeper {
             edge.notified(report.lane.receiver, after: end.took)
             tell(report, "receiver told", .info)
         case .again(let next):
-            let words: Logger.Message =
-                verdict == .refused ? "receiver refuses" : "receiver not told"
-            tell(report, words, verdict == .refused ? .error : .warning, again: next - now)
+            let isRefused = result.kind == .refused
+            tell(
+                report, isRefused ? "receiver refuses" : "receiver not told",
+                isRefused ? .error : .warning, again: next - now)
         }
     }
 
@@ -110,40 +105,23 @@ extension Keeper {
                 let id = engine.roster.id(number)
                 return id.isEmpty ? nil : Array(id)
             }
-            guard let courier = courier(to: sending.lane) else {
-                let result = AttemptResult(
-                    .retry, error: "the system has no thread left", mayHaveArrived: false)
-                mailbox.put(
-                    .report(
-                        CourierReport(
-                            lane: sending.lane, notice: draft.notice, attempt: sending.attempt,
-                            result: result, beganAt: ClockReading.now().wall,
-                            took: Milliseconds(0), draft: draft)))
-                continue
-            }
-            courier.carry(draft, attempt: sending.attempt)
+            if carry(draft, attempt: sending.attempt, to: sending.lane) { continue }
+            let result = AttemptResult(
+                .failed, error: "the system has no thread left", mayHaveArrived: false)
+            mailbox.put(
+                .report(
+                    CourierReport(
+                        lane: sending.lane, draft: draft, attempt: sending.attempt, result: result,
+                        beganAt: ClockReading.now().wall)))
         }
     }
 
-    /// The courier to an address; it is sent for if there is none.
-    func courier(to lane: LaneKey) -> Courier? {
-        if let courier = couriers[lane] { return courier }
-        let courier = Courier(lane, ways, log: log) { [mailbox] in mailbox.put(.report($0)) }
-        guard courier.start() else { return nil }
-        couriers[lane] = courier
-        return courier
-    }
-
-    /// Sends couriers home after what they are at.
-    private func dismiss(_ lanes: [LaneKey]) {
-        for lane in lanes {
-            couriers[lane]?.close()
-            couriers[lane] = nil
+    /// Hands over a draft to the courier to an address; false if the system has no thread left.
+    func carry(_ draft: PageDraft, attempt: Int, to lane: LaneKey) -> Bool {
+        couriers.carry((draft, attempt), to: lane) { [ways, log, mailbox] in
+            ways.carrier(to: lane, log: log) { mailbox.put(.report($0)) }
         }
     }
-
-    /// Dismisses the couriers of all addresses.
-    func dismissCouriers() { dismiss(Array(couriers.keys)) }
 
     // MARK: - Reloads
 

@@ -82,7 +82,7 @@ extension Keeper {
         let now = running(clock)
         for sending in sendings {
             if sending.lane.load == .receipts {
-                carry(sending) { $0.ask(sending.messages.map(\.ticket)) }
+                carry(.tickets(sending.messages.map(\.ticket)), of: sending)
                 continue
             }
             let wanted = sending.messages.filter {
@@ -95,7 +95,7 @@ extension Keeper {
                 mailbox.put(.pushReport(PushReport(sending.lane, notSent: held, nil)))
                 continue
             }
-            carry(sending) { $0.carry(drafts, held: held) }
+            carry(.pushes(drafts, held: held), of: sending)
         }
     }
 
@@ -113,28 +113,15 @@ extension Keeper {
             timeToLive: max(.seconds(1), message.until - now), decidedAt: message.decidedAt)
     }
 
-    private func carry(_ sending: PushSending, _ hand: (PushCourier) -> Void) {
-        if let courier = pushCourier(of: sending.lane) { return hand(courier) }
-        let report = PushReport(
-            sending.lane, notSent: sending.messages.map(\.number),
-            "the system has no thread left")
-        mailbox.put(.pushReport(report))
-    }
-
-    private func pushCourier(of lane: PushLane) -> PushCourier? {
-        if let courier = pushCouriers[lane] { return courier }
-        let courier = PushCourier(lane, ways, log: log) { [mailbox] in
-            mailbox.put(.pushReport($0))
+    private func carry(_ load: PushLoad, of sending: PushSending) {
+        let lane = sending.lane
+        let isCarried = pushCouriers.carry(load, to: lane) { [ways, log, mailbox] in
+            ways.carrier(of: lane, log: log) { mailbox.put(.pushReport($0)) }
         }
-        guard courier.start() else { return nil }
-        pushCouriers[lane] = courier
-        return courier
-    }
-
-    /// Sends couriers home after what they are at.
-    func dismissPushCouriers() {
-        for courier in pushCouriers.values { courier.close() }
-        pushCouriers = [:]
+        if isCarried { return }
+        let report = PushReport(
+            lane, notSent: sending.messages.map(\.number), "the system has no thread left")
+        mailbox.put(.pushReport(report))
     }
 
     // MARK: - The epoch

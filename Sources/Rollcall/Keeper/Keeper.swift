@@ -70,7 +70,7 @@ package final class Keeper: @unchecked Sendable {
     /// Since when the fleet is watched again.
     var lossSince = RunningTime(milliseconds: 0)
     /// The couriers on their way, by address.
-    var couriers: [LaneKey: Courier] = [:]
+    var couriers = Couriers<LaneKey, (draft: PageDraft, attempt: Int)>()
     /// The reports that couriers brought and no turn has taken yet.
     var reports: [CourierReport] = []
     var noticeWaits: [NoticeWait] = []
@@ -79,7 +79,7 @@ package final class Keeper: @unchecked Sendable {
     /// The callers who wait for the turn that keeps what a reload has hastened.
     private var hastened: [@Sendable () -> Void] = []
     var pushes: PushBox
-    var pushCouriers: [PushLane: PushCourier] = [:]
+    var pushCouriers = Couriers<PushLane, PushLoad>()
     var pushReports: [PushReport] = []
     /// Attempts to send a push that the store ever claimed.
     var pushClaims: Int64 = 0

@@ -128,9 +128,9 @@ package final class AlivePing: @unchecked Sendable {
     /// Sends a ping, and returns why it did not work; nil if it did.
     private func ping(_ url: String) -> String? {
         var call = HTTPCall(.get, url)
-        call.connectTimeout = ReceiverCaller.connectTimeout
-        call.timeout = ReceiverCaller.timeout
-        call.answerBytesMax = ReceiverCaller.answerBytesMax
+        call.connectTimeout = Poster.connectTimeout
+        call.timeout = Poster.timeout
+        call.answerBytesMax = Poster.answerBytesMax
         do throws(HTTPCallError) {
             let caller = if let caller { caller } else { try HTTPCaller() }
             self.caller = caller

@@ -7,8 +7,8 @@ struct DeliveryFigures: Sendable {
         100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 300_000, 1_800_000, 3_600_000,
         14_400_000, 86_400_000,
     ]
-    private static let results: [(kind: AttemptResult.Kind, word: StaticString)] = [
-        (.delivered, "delivered"), (.retry, "failed"), (.refused, "refused"),
+    private static let results: [(kind: OutboxVerdict, word: StaticString)] = [
+        (.delivered, "delivered"), (.failed, "failed"), (.refused, "refused"),
     ]
 
     private struct Receiver {
@@ -19,7 +19,7 @@ struct DeliveryFigures: Sendable {
     private var receivers: [[UInt8]: Receiver] = [:]
 
     /// Counts an attempt.
-    mutating func attempted(_ receiver: [UInt8], _ kind: AttemptResult.Kind) {
+    mutating func attempted(_ receiver: [UInt8], _ kind: OutboxVerdict) {
         guard let place = Self.results.firstIndex(where: { $0.kind == kind }) else { return }
         receivers[receiver, default: Receiver()].attempts[place] += 1
     }

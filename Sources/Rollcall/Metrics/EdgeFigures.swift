@@ -169,7 +169,7 @@ package final class EdgeFigures: Sendable {
     }
 
     /// Counts an attempt to deliver a message.
-    package func attempted(_ receiver: [UInt8], _ kind: AttemptResult.Kind) {
+    package func attempted(_ receiver: [UInt8], _ kind: OutboxVerdict) {
         state.withLock { $0.delivery.attempted(receiver, kind) }
     }
 

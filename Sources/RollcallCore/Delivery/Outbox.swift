@@ -138,7 +138,7 @@ package struct Outbox: Equatable, Sendable {
             ends.append(end)
         }
         for place in lanes.indices where lanes[place].isOver {
-            changesLeft.add(lanes[place].takeChanges())
+            changesLeft.add(lanes[place].changes.take())
         }
         lanesGone += lanes.filter(\.isOver).map(\.key)
         lanes.removeAll { $0.isOver }
@@ -242,14 +242,14 @@ package struct Outbox: Equatable, Sendable {
 
     /// True if something is to be stored.
     package var hasChanges: Bool {
-        !changesLeft.isEmpty || lanes.contains { !$0.changed.isEmpty }
+        !changesLeft.isEmpty || lanes.contains { !$0.changes.isEmpty }
     }
 
     /// Takes what is to be stored.
     package mutating func takeChanges() -> OutboxChanges {
         var changes = OutboxChanges()
         swap(&changes, &changesLeft)
-        for place in lanes.indices { changes.add(lanes[place].takeChanges()) }
+        for place in lanes.indices { changes.add(lanes[place].changes.take()) }
         return changes
     }
 

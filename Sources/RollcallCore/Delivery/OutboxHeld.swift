@@ -5,7 +5,7 @@ struct OutboxHeld: Equatable, Sendable {
     /// Numbers of messages by firings.
     private var numbers: [Int64: [Int64]] = [:]
     /// Firings that it was told of, by the alert's name, rising.
-    private var known: [AlertName: [Int64]] = [:]
+    private var known = RisingNumbers<AlertName>()
 
     var isEmpty: Bool { messages.isEmpty }
 
@@ -24,7 +24,7 @@ struct OutboxHeld: Equatable, Sendable {
         messages[message.number] = message
         for member in message.members {
             numbers[member.incident, default: []].append(message.number)
-            if message.outcome == .delivered { add(member) }
+            if message.outcome == .delivered { known.insert(member.incident, member.name) }
         }
     }
 
@@ -48,14 +48,14 @@ struct OutboxHeld: Equatable, Sendable {
     func known(
         _ name: AlertName, but own: [Int64], count: Int
     ) -> (members: [NoticeMember], count: Int) {
-        let all = known[name] ?? []
+        let all = known[name]
         var members: [NoticeMember] = []
         for incident in all {
             if members.count >= count { break }
             guard !own.contains(incident), let member = member(incident) else { continue }
             members.append(member)
         }
-        return (members, all.count - own.count { Self.place(of: $0, in: all).isFound })
+        return (members, all.count - own.count { known.contains($0, in: name) })
     }
 
     /// Every firing that it was told of, with its incident.
@@ -73,32 +73,10 @@ struct OutboxHeld: Equatable, Sendable {
         return nil
     }
 
-    private mutating func add(_ member: NoticeMember) {
-        var incidents = known.removeValue(forKey: member.name) ?? []
-        let (place, isFound) = Self.place(of: member.incident, in: incidents)
-        if !isFound { incidents.insert(member.incident, at: place) }
-        known[member.name] = incidents
-    }
-
     /// It may be known by another message still.
     private mutating func take(_ member: NoticeMember) {
         let others = numbers[member.incident] ?? []
         if others.contains(where: { messages[$0]?.outcome == .delivered }) { return }
-        var incidents = known.removeValue(forKey: member.name) ?? []
-        let (place, isFound) = Self.place(of: member.incident, in: incidents)
-        if isFound { incidents.remove(at: place) }
-        known[member.name] = incidents.isEmpty ? nil : incidents
-    }
-
-    /// Returns the place of a firing in a rising list, or the one that it would have.
-    private static func place(
-        of incident: Int64, in incidents: [Int64]
-    ) -> (place: Int, isFound: Bool) {
-        var (low, high) = (0, incidents.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if incidents[middle] < incident { low = middle + 1 } else { high = middle }
-        }
-        return (low, low < incidents.count && incidents[low] == incident)
+        known.remove(member.incident, member.name)
     }
 }

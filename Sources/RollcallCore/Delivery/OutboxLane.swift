@@ -28,10 +28,8 @@ struct OutboxLane: Equatable, Sendable {
     private var changeMeanwhile: WayChange?
     /// The instant at which it is next told all that fires.
     private(set) var nextRefresh = RunningTime.distantPast
-    /// The messages that changed since they were last taken, by notice.
-    private(set) var changed: [Int64: OutboxMessage] = [:]
-    /// Those of them that the store does not have.
-    private(set) var added: Set<Int64> = []
+    /// What is to be stored.
+    var changes = ChangedRows<OutboxMessage>()
 
     init(_ key: LaneKey, _ kind: ReceiverKind, isGone: Bool) {
         self.key = key
@@ -94,8 +92,7 @@ struct OutboxLane: Equatable, Sendable {
             if isTold { message.remove(place) }
         }
         waiting.insert(message)
-        added.insert(message.number)
-        note(message)
+        changes.note(message.number, message, isNew: true)
         enter(message, times)
     }
 
@@ -266,7 +263,7 @@ struct OutboxLane: Equatable, Sendable {
         let change = changeMeanwhile
         changeMeanwhile = nil
         lastError = verdict == .delivered ? nil : error
-        let wish = min(retryAfter ?? Milliseconds(0), times.retryAfterMax)
+        let wish = times.heeded(retryAfter)
         let wasWell = !outage.isAway
         if verdict == .failed {
             outage.failed(now: now, wish: wish, seed: seed)
@@ -364,23 +361,5 @@ struct OutboxLane: Equatable, Sendable {
         }
     }
 
-    // MARK: - Bookkeeping
-
-    private mutating func note(_ message: OutboxMessage) { changed[message.number] = message }
-
-    /// Takes what is to be stored: what it has not, and what has changed.
-    mutating func takeChanges() -> OutboxChanges {
-        guard !changed.isEmpty else { return OutboxChanges() }
-        var changes = OutboxChanges()
-        for (number, message) in changed.sorted(by: { $0.key < $1.key }) {
-            if added.contains(number) {
-                changes.added.append(message)
-            } else {
-                changes.changed.append(message)
-            }
-        }
-        changed = [:]
-        added = []
-        return changes
-    }
+    private mutating func note(_ message: OutboxMessage) { changes.note(message.number, message) }
 }

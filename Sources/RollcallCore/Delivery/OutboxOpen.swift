@@ -3,9 +3,9 @@
 struct OutboxOpen: Equatable, Sendable {
     private var messages: [Int64: OutboxMessage] = [:]
     /// Numbers that share an order, rising.
-    private var queues: [UInt64: [Int64]] = [:]
+    private var queues = RisingNumbers<UInt64>()
     /// Numbers of triggers by firings, rising.
-    private var triggers: [Int64: [Int64]] = [:]
+    private var triggers = RisingNumbers<Int64>()
 
     /// Messages about something critical.
     private(set) var criticalCount = 0
@@ -24,13 +24,13 @@ struct OutboxOpen: Equatable, Sendable {
     }
 
     /// Triggers that have a firing still to tell, by number.
-    func triggers(of incident: Int64) -> [Int64] { triggers[incident] ?? [] }
+    func triggers(of incident: Int64) -> [Int64] { triggers[incident] }
 
     /// Numbers of all that share one of `orders`, each once, rising.
     func sharing(_ orders: [UInt64]) -> [Int64] {
-        if orders.count == 1 { return queues[orders[0]] ?? [] }
+        if orders.count == 1 { return queues[orders[0]] }
         var numbers: Set<Int64> = []
-        for order in orders { numbers.formUnion(queues[order] ?? []) }
+        for order in orders { numbers.formUnion(queues[order]) }
         return numbers.sorted()
     }
 
@@ -38,7 +38,7 @@ struct OutboxOpen: Equatable, Sendable {
     /// refused for ever, and holds nobody up.
     func isFree(_ message: OutboxMessage) -> Bool {
         message.ordersLeft.allSatisfy { order in
-            for number in queues[order] ?? [] {
+            for number in queues[order] {
                 if number >= message.number { break }
                 if messages[number]?.state != .refused { return false }
             }
@@ -74,33 +74,15 @@ struct OutboxOpen: Equatable, Sendable {
 
     private mutating func add(_ message: OutboxMessage) {
         criticalCount += message.isCritical ? 1 : 0
-        for order in Set(message.ordersLeft) {
-            Self.add(message.number, to: &queues[order, default: []])
-        }
+        for order in message.ordersLeft { queues.insert(message.number, order) }
         guard message.isTrigger else { return }
-        for incident in message.incidents {
-            Self.add(message.number, to: &triggers[incident, default: []])
-        }
+        for incident in message.incidents { triggers.insert(message.number, incident) }
     }
 
     private mutating func take(_ message: OutboxMessage) {
         criticalCount -= message.isCritical ? 1 : 0
-        for order in Set(message.ordersLeft) { Self.take(message.number, of: order, &queues) }
+        for order in message.ordersLeft { queues.remove(message.number, order) }
         guard message.isTrigger else { return }
-        for incident in message.incidents { Self.take(message.number, of: incident, &triggers) }
-    }
-
-    /// Most come in their order.
-    private static func add(_ number: Int64, to numbers: inout [Int64]) {
-        let place = numbers.lastIndex { $0 <= number }
-        if let place, numbers[place] == number { return }
-        numbers.insert(number, at: place.map { $0 + 1 } ?? 0)
-    }
-
-    private static func take<Key>(
-        _ number: Int64, of key: Key, _ lists: inout [Key: [Int64]]
-    ) {
-        lists[key]?.removeAll { $0 == number }
-        if lists[key]?.isEmpty == true { lists[key] = nil }
+        for incident in message.incidents { triggers.remove(message.number, incident) }
     }
 }

@@ -46,6 +46,11 @@ package struct OutboxTimes: Equatable, Sendable {
         return Milliseconds(min(middle + spread, retryMax.count))
     }
 
+    /// Returns the part of a `Retry-After` that is heeded: nothing without one.
+    func heeded(_ retryAfter: Milliseconds?) -> Milliseconds {
+        min(retryAfter ?? Milliseconds(0), retryAfterMax)
+    }
+
     /// The first instant for what a reload calls for, if the last attempt was over at `triedAt`.
     func soonest(_ change: WayChange, now: RunningTime, triedAt: RunningTime) -> RunningTime {
         max(now, triedAt + (change == .same ? unchangedAfter : changedAfter))

@@ -1,21 +1,3 @@
-/// Rows of the outbox to be written.
-package struct OutboxChanges: Equatable, Sendable {
-    /// Those that the store does not have.
-    package internal(set) var added: [OutboxMessage] = []
-    /// Those that it has otherwise.
-    package internal(set) var changed: [OutboxMessage] = []
-
-    package init() {}
-
-    /// True if there is nothing to write.
-    package var isEmpty: Bool { added.isEmpty && changed.isEmpty }
-
-    mutating func add(_ other: OutboxChanges) {
-        added += other.added
-        changed += other.changed
-    }
-}
-
 /// The message or the refresh to be sent to one address, once it is stored.
 package struct OutboxSending: Equatable, Sendable {
     /// The content of what is sent.
@@ -41,7 +23,8 @@ package struct OutboxSending: Equatable, Sendable {
 package enum OutboxVerdict: Equatable, Sendable {
     /// The receiver took it.
     case delivered
-    /// It will not take this one as it is.
+    /// It will not take this one as it is. Tried slowly, as a wrong secret repairs itself by
+    /// somebody's hand, and told at once.
     case refused
     /// It did not, or nobody knows.
     case failed

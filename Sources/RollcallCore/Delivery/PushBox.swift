@@ -35,10 +35,11 @@ package struct PushBox: Equatable, Sendable {
     /// The changes of the way to the sink since they left, of those under way.
     private var changesMeanwhile: [PushLane: WayChange] = [:]
     private var probe: PushLane?
-    private var rest: PushRest
-    private var changed: [Int64: PushMessage] = [:]
-    /// Those of them that the store does not have.
-    private var added: Set<Int64> = []
+    /// The effect of the sink on attempts.
+    private var outage = Outage()
+    /// Until then a push from before a start waits, maybe because the sink wanted that.
+    private var restoredUntil = RunningTime.distantPast
+    private var changes = ChangedRows<PushMessage>()
     /// The result of `due`, until something changes.
     private var dueKnown: RunningTime?
 
@@ -53,12 +54,11 @@ package struct PushBox: Equatable, Sendable {
         self.times = times
         self.waitingMax = waitingMax
         self.ticketsMax = ticketsMax
-        rest = PushRest(times.attempts)
         for message in messages {
             switch message.state {
             case .waiting where !isRestored:
                 open.append(message)
-                rest.restore(message)
+                if message.attempts > 0 { restoredUntil = max(restoredUntil, message.next) }
             case .waiting, .sending: end(message, .unknown)
             case .ticketed: tickets.restore(message)
             case .over: break
@@ -75,7 +75,7 @@ package struct PushBox: Equatable, Sendable {
         guard sink != self.sink else { return }
         self.sink = sink
         dueKnown = nil
-        rest.forget()
+        outage.forget()
         tickets.forgetFailures()
     }
 
@@ -89,15 +89,20 @@ package struct PushBox: Equatable, Sendable {
         for lane in busy.keys where lane.load != .receipts {
             changesMeanwhile[lane] = max(changesMeanwhile[lane] ?? change, change)
         }
-        let before = rest
-        let soonest = rest.hasten(change, now: now)
+        let (times, paused) = (times.attempts, pausedUntil)
+        var soonest = times.soonest(change, now: now, triedAt: outage.triedAt)
         if change == .place {
+            outage.moved(soonest: soonest, times)
             for place in open.indices { open[place].strikes = 0 }
             tickets.forgetFailures()
+        } else {
+            // What the sink asked for, or may have before a start, still holds.
+            outage.hasten(to: soonest, opens: false, times)
+            soonest = max(soonest, outage.closedUntil, restoredUntil)
         }
         var count = 0
         for place in open.indices where open[place].state == .waiting && open[place].attempts > 0 {
-            guard soonest < before.ready(open[place]) else { continue }
+            guard soonest < max(open[place].next, paused) else { continue }
             open[place].next = min(open[place].next, soonest)
             note(open[place])
             count += 1
@@ -109,8 +114,8 @@ package struct PushBox: Equatable, Sendable {
     package mutating func decide(_ message: PushMessage) {
         let place = open.lastIndex { $0.number < message.number }
         open.insert(message, at: place.map { $0 + 1 } ?? 0)
-        added.insert(message.number)
-        note(message)
+        dueKnown = nil
+        changes.note(message.number, message, isNew: true)
     }
 
     // MARK: - What is due
@@ -118,17 +123,20 @@ package struct PushBox: Equatable, Sendable {
     /// Returns the instant at which `settle` or `begin` next has something to do.
     package mutating func due() -> RunningTime {
         if let dueKnown { return dueKnown }
-        var due = tickets.due(isFree: lane(.receipts) != nil)
+        var due = tickets.due(isFree: lane(.receipts) != nil, times.attempts)
         let tickets = tickets.waiting.count
         if !ending.isEmpty || waitingCount > waitingMax || tickets > ticketsMax
             || (sink != .expo && tickets > 0)
         {
             due = .distantPast
         }
+        let paused = pausedUntil
         let isFree = PushKind.allCases.map { lane(.pushes($0)) != nil }
         for place in open.indices where open[place].state == .waiting {
             due = min(due, sink == .none ? .distantPast : open[place].until)
-            if isFree[Int(open[place].kind.rawValue)] { due = min(due, rest.ready(open[place])) }
+            if isFree[Int(open[place].kind.rawValue)] {
+                due = min(due, max(open[place].next, paused))
+            }
         }
         dueKnown = due
         return due
@@ -166,20 +174,17 @@ package struct PushBox: Equatable, Sendable {
                 excess -= 1
             }
         }
-        var left: [PushMessage] = []
-        left.reserveCapacity(open.count)
-        for message in open {
-            if message.state != .waiting {
-                left.append(message)
-            } else if sink == .none {
-                end(message, .removed)
-            } else if message.until <= now || victims.contains(message.number) {
-                end(message, .expired)
+        let all = open
+        open = []
+        for message in all {
+            let isOver =
+                sink == .none || message.until <= now || victims.contains(message.number)
+            if message.state == .waiting, isOver {
+                end(message, sink == .none ? .removed : .expired)
             } else {
-                left.append(message)
+                open.append(message)
             }
         }
-        self.open = left
     }
 
     private mutating func end(_ message: PushMessage, _ outcome: PushOutcome) {
@@ -205,12 +210,12 @@ package struct PushBox: Equatable, Sendable {
                 let messages = claim(kind, now: now, isWanted)
                 if messages.isEmpty { break }
                 busy[lane] = messages.map(\.number)
-                probe = rest.isAway ? lane : nil
+                probe = outage.isAway ? lane : nil
                 sendings.append(PushSending(lane: lane, sink: sink, messages: messages))
             }
         }
         if let lane = lane(.receipts) {
-            let messages = tickets.begin(now: now)
+            let messages = tickets.begin(now: now, times.attempts)
             guard !messages.isEmpty else { return sendings }
             busy[lane] = messages.map(\.number)
             sendings.append(PushSending(lane: lane, sink: sink, messages: messages))
@@ -221,7 +226,7 @@ package struct PushBox: Equatable, Sendable {
     /// A lane that nothing is under way in; nil without one. Expo takes many in a call, and few
     /// calls at once; a sink that is away is tried by one.
     private func lane(_ load: PushLane.Load) -> PushLane? {
-        if load != .receipts, rest.isAway, isSending { return nil }
+        if load != .receipts, outage.isAway, isSending { return nil }
         let count: Int
         switch (sink, load) {
         case (.none, _), (.webhook, .receipts): count = 0
@@ -238,11 +243,12 @@ package struct PushBox: Equatable, Sendable {
         let room = sink == .expo ? Self.expoMessagesMax : 1
         var places: [Int] = []
         var unwanted: Set<Int64> = []
+        let isOpen = pausedUntil <= now
         for isFirst in [true, false] {
             var candidates = open.indices.filter { place in
                 let message = open[place]
                 return message.kind == kind && message.state == .waiting
-                    && (message.attempts == 0) == isFirst && rest.ready(message) <= now
+                    && (message.attempts == 0) == isFirst && isOpen && message.next <= now
                     && message.until > now
             }
             if !isFirst { candidates.sort { (open[$0].next, $0) < (open[$1].next, $1) } }
@@ -276,7 +282,7 @@ package struct PushBox: Equatable, Sendable {
         for attempt in attempts { told[attempt.number] = attempt }
         let isTaken = attempts.contains { $0.verdict.isTaken }
         // Of a sink that takes others it is the push that is not taken.
-        let isWell = isTaken || !rest.isAway
+        let isWell = isTaken || !outage.isAway
         var isUnknown = false
         var wish: Milliseconds?
         for number in numbers {
@@ -291,13 +297,20 @@ package struct PushBox: Equatable, Sendable {
                 finish(place, .unknown)
                 isUnknown = true
             case .refused(let retryAfter):
-                if let retryAfter { wish = max(wish ?? retryAfter, retryAfter) }
+                let heeded = retryAfter.map(times.attempts.heeded)
+                if let heeded { wish = max(wish ?? heeded, heeded) }
                 refuse(place, retryAfter, isWell: isWell, now: now)
             }
         }
-        let (store, first) = (store, numbers.first ?? 0)
-        let rested = PushRest.Call(isTaken: isTaken, isUnknown: isUnknown, isProbe: probe == lane)
-        rest.note(rested, wish: wish, now: now) { Self.jitter(store, first, UInt64($0)) }
+        if isTaken {
+            outage.answered(now: now, wish: wish)
+        } else {
+            let isProbe = probe == lane || !outage.isAway
+            let seed = Self.jitter(store, numbers.first ?? 0, UInt64(outage.failures + 1))
+            outage.failed(now: now, wish: wish, seed: isProbe ? seed : nil)
+            // Nobody knows what it does with a push: each would be lost for a while.
+            if isUnknown { outage.close(times.attempts) }
+        }
         if let change = changesMeanwhile.removeValue(forKey: lane) { hasten(change, now: now) }
     }
 
@@ -317,8 +330,8 @@ package struct PushBox: Equatable, Sendable {
         let seed = Self.jitter(store, open[place].number, ~UInt64(open[place].attempts))
         let (times, strikes) = (times.attempts, open[place].strikes)
         let wait = times.probe(after: strikes, isUrgent: false, seed: seed)
-        let wish = min(retryAfter ?? Milliseconds(0), times.retryAfterMax)
-        open[place].next = now + max(isWell ? wait : Milliseconds(0), wish)
+        let least = isWell ? wait : Milliseconds(0)
+        open[place].next = now + max(least, times.heeded(retryAfter))
         note(open[place])
     }
 
@@ -343,11 +356,8 @@ package struct PushBox: Equatable, Sendable {
         guard busy.removeValue(forKey: lane) != nil else { return }
         dueKnown = nil
         let seed = Self.jitter(store, 0, UInt64(bitPattern: now.milliseconds))
-        let told = tickets.take(receipts, now: now) { failures in
-            let wish = min(retryAfter ?? Milliseconds(0), times.attempts.retryAfterMax)
-            return max(
-                times.attempts.probe(after: failures, isUrgent: false, seed: seed), wish)
-        }
+        let wish = times.attempts.heeded(retryAfter)
+        let told = tickets.take(receipts, now: now, wish: wish, seed: seed)
         for (message, receipt) in told ?? [] {
             switch receipt {
             case .delivered: end(message, .delivered)
@@ -366,27 +376,16 @@ package struct PushBox: Equatable, Sendable {
 
     private mutating func note(_ message: PushMessage) {
         dueKnown = nil
-        changed[message.number] = message
+        changes.note(message.number, message)
     }
 
     /// Takes what is to be stored, by number.
-    package mutating func takeChanges() -> PushChanges {
-        guard !changed.isEmpty else { return PushChanges() }
-        var changes = PushChanges()
-        for (number, message) in changed.sorted(by: { $0.key < $1.key }) {
-            if added.contains(number) {
-                changes.added.append(message)
-            } else {
-                changes.changed.append(message)
-            }
-        }
-        changed = [:]
-        added = []
-        return changes
-    }
+    package mutating func takeChanges() -> PushChanges { changes.take() }
 
     /// True if something is to be stored.
-    package var hasChanges: Bool { !changed.isEmpty }
+    package var hasChanges: Bool { !changes.isEmpty }
+
+    private var pausedUntil: RunningTime { outage.pausedUntil(times.attempts) }
 
     /// Pushes that the sink has not taken yet.
     package var pendingCount: Int { open.count }

@@ -209,16 +209,3 @@ package struct PushAttempt: Equatable, Sendable {
         self.token = token
     }
 }
-
-/// Rows of pushes to be written.
-package struct PushChanges: Equatable, Sendable {
-    /// Those that the store does not have.
-    package internal(set) var added: [PushMessage] = []
-    /// Those that it has otherwise.
-    package internal(set) var changed: [PushMessage] = []
-
-    package init() {}
-
-    /// True if there is nothing to write.
-    package var isEmpty: Bool { added.isEmpty && changed.isEmpty }
-}

@@ -8,9 +8,8 @@ struct PushTickets: Equatable, Sendable {
     private var asked: [PushMessage] = []
     /// The first instant at which one is given up, or an earlier one.
     private var givenUpFrom = RunningTime.distantFuture
-    /// Questions in a row that failed.
-    private var failures = 0
-    private var closedUntil = RunningTime.distantPast
+    /// The effect of questions that failed on the next one.
+    private var outage = Outage()
 
     /// Takes one over from the store.
     mutating func restore(_ message: PushMessage) {
@@ -26,20 +25,17 @@ struct PushTickets: Equatable, Sendable {
     }
 
     /// Another sink's failures say nothing about the next one.
-    mutating func forgetFailures() {
-        failures = 0
-        closedUntil = .distantPast
-    }
+    mutating func forgetFailures() { outage.forget() }
 
     /// Returns the instant at which something is to be done; `isFree` if somebody could ask.
-    func due(isFree: Bool) -> RunningTime {
+    func due(isFree: Bool, _ times: OutboxTimes) -> RunningTime {
         guard isFree, let first = waiting.first else { return givenUpFrom }
-        return min(givenUpFrom, max(first.next, closedUntil))
+        return min(givenUpFrom, max(first.next, outage.pausedUntil(times)))
     }
 
     /// Those of the next question.
-    mutating func begin(now: RunningTime) -> [PushMessage] {
-        guard closedUntil <= now else { return [] }
+    mutating func begin(now: RunningTime, _ times: OutboxTimes) -> [PushMessage] {
+        guard outage.pausedUntil(times) <= now else { return [] }
         asked = Array(waiting.prefix(PushBox.expoReceiptsMax).prefix { $0.next <= now })
         waiting.removeFirst(asked.count)
         return asked
@@ -65,16 +61,15 @@ struct PushTickets: Equatable, Sendable {
     }
 
     /// Takes the answer and returns the pushes that were asked for, each with what its receipt
-    /// says; nil if the question failed, and is asked again after a while. `rest` gives how long
-    /// that is after so many failures.
+    /// says; nil if the question failed, and is asked again after a while that `seed` spreads, and
+    /// after `wish`.
     mutating func take(
-        _ receipts: [ReceiptVerdict]?, now: RunningTime, rest: (_ failures: Int) -> Milliseconds
+        _ receipts: [ReceiptVerdict]?, now: RunningTime, wish: Milliseconds, seed: UInt64
     ) -> [(message: PushMessage, receipt: ReceiptVerdict)]? {
         let messages = asked
         asked = []
         guard let receipts, receipts.count == messages.count else {
-            failures += 1
-            closedUntil = now + rest(failures)
+            outage.failed(now: now, wish: wish, seed: seed)
             waiting = messages[...] + waiting
             givenUpFrom = min(givenUpFrom, messages.map(\.until).min() ?? .distantFuture)
             return nil

@@ -76,12 +76,12 @@ package struct StoreAlarm: Equatable, Sendable {
         /// It took the message that it is over.
         var isEnded = false
         var busy: Notice.Kind?
+        /// When there is something to tell it, if it answers.
         var next: RunningTime
-        var failures = 0
+        /// A refusal counts as well: there is one message only.
+        var outage = Outage()
         /// It refused the last message.
         var isRefused = false
-        /// When the last attempt was over.
-        var triedAt = RunningTime.distantPast
         /// What became of the way there while something was under way.
         var changeMeanwhile: WayChange?
         /// Messages that it took.
@@ -89,8 +89,15 @@ package struct StoreAlarm: Equatable, Sendable {
 
         mutating func hasten(_ change: WayChange, now: RunningTime, _ times: OutboxTimes) {
             if busy != nil { changeMeanwhile = max(changeMeanwhile ?? change, change) }
-            guard failures > 0, isRefused || change == .place else { return }
-            next = min(next, times.soonest(change, now: now, triedAt: triedAt))
+            guard outage.isAway, isRefused || change == .place else { return }
+            let soonest = times.soonest(change, now: now, triedAt: outage.triedAt)
+            outage.hasten(to: soonest, opens: true, times)
+        }
+
+        /// What is new is told at once.
+        mutating func hurry(now: RunningTime, _ times: OutboxTimes) {
+            next = now
+            outage.hasten(to: now, opens: true, times)
         }
     }
 
@@ -164,7 +171,9 @@ package struct StoreAlarm: Equatable, Sendable {
         case .failing, .firing:
             endsAt = wall
             state = .ending(since: now)
-            for key in lanes.keys where lanes[key]?.busy == nil { lanes[key]?.next = now }
+            for key in lanes.keys where lanes[key]?.busy == nil {
+                lanes[key]?.hurry(now: now, times)
+            }
         case .fine, .ending: break
         }
     }
@@ -177,7 +186,7 @@ package struct StoreAlarm: Equatable, Sendable {
         // For who does not know yet that it was over, it never was.
         if isKnownToBeOver { startsAt = wall }
         // Whoever is told again that it is over would wait for that.
-        for (key, lane) in lanes where lane.isEnded && lane.busy == nil && lane.failures == 0 {
+        for (key, lane) in lanes where lane.isEnded && lane.busy == nil && !lane.outage.isAway {
             lanes[key]?.next = now
         }
         return true
@@ -226,7 +235,7 @@ package struct StoreAlarm: Equatable, Sendable {
             guard !isMuted, isMarked else { break }
             for (key, receiver) in wanted {
                 var lane = lanes[key] ?? Lane(kind: receiver.kind, next: now)
-                if lane.busy == nil, lane.next <= now {
+                if lane.busy == nil, ready(lane) <= now {
                     let kind = lane.toldAt == nil ? Notice.Kind.fired : .repeated
                     lane.busy = kind
                     lane.isEnded = false
@@ -236,7 +245,7 @@ package struct StoreAlarm: Equatable, Sendable {
             }
         case .ending(let since):
             for key in lanes.keys { finish(key, wanted[key], since, now) }
-            for (key, lane) in lanes where lane.busy == nil && lane.next <= now {
+            for (key, lane) in lanes where lane.busy == nil && ready(lane) <= now {
                 lanes[key]?.busy = .resolved
                 sendings.append(sending(key, lane, .resolved))
             }
@@ -268,11 +277,9 @@ package struct StoreAlarm: Equatable, Sendable {
     ) {
         guard var lane = lanes[key], let kind = lane.busy else { return }
         lane.busy = nil
-        lane.triedAt = now
         lane.isRefused = verdict == .refused
-        switch verdict {
-        case .delivered:
-            lane.failures = 0
+        if verdict == .delivered {
+            lane.outage.answered(now: now)
             lane.taken += 1
             if kind == .resolved {
                 lane.isEnded = true
@@ -282,23 +289,19 @@ package struct StoreAlarm: Equatable, Sendable {
             }
             let isAlertmanager = lane.kind == .alertmanager
             lane.next = now + (isAlertmanager ? times.refreshEvery : subject.repeatEvery)
-        case .refused:
-            lane.failures += 1
-            lane.next = now + times.refusedEvery
-        case .failed:
-            lane.failures += 1
-            lane.isUnsure = lane.isUnsure || mayHaveArrived
-            let seed = UInt64(bitPattern: startsAt.milliseconds) ^ UInt64(lane.failures)
-            let wait = times.probe(
-                after: lane.failures, isUrgent: subject.isUrgent,
+        } else {
+            let seed = UInt64(bitPattern: startsAt.milliseconds) ^ UInt64(lane.outage.failures + 1)
+            lane.outage.failed(
+                now: now,
+                wish: verdict == .refused ? times.refusedEvery : times.heeded(retryAfter),
                 seed: seed ^ UInt64(key.target) << 32)
-            lane.next = now + max(wait, min(retryAfter ?? wait, times.retryAfterMax))
+            if verdict == .failed { lane.isUnsure = lane.isUnsure || mayHaveArrived }
         }
         if let change = lane.changeMeanwhile { lane.hasten(change, now: now, times) }
         lane.changeMeanwhile = nil
         // What came meanwhile is told at once, in its order.
-        if case .ending = state, kind != .resolved { lane.next = now }
-        if state == .firing, kind == .resolved { lane.next = now }
+        if case .ending = state, kind != .resolved { lane.hurry(now: now, times) }
+        if state == .firing, kind == .resolved { lane.hurry(now: now, times) }
         lanes[key] = lane
     }
 
@@ -310,7 +313,11 @@ package struct StoreAlarm: Equatable, Sendable {
             lane: key, subject: subject, kind: kind,
             id: "\(subject.word)-\(firedAt.milliseconds)-\(kind.word)-\(lane.taken)",
             member: member,
-            attempt: lane.failures + 1)
+            attempt: lane.outage.failures + 1)
+    }
+
+    private func ready(_ lane: Lane) -> RunningTime {
+        max(lane.next, lane.outage.pausedUntil(isUrgent: subject.isUrgent, times))
     }
 
     // MARK: - What it says
@@ -343,14 +350,14 @@ package struct StoreAlarm: Equatable, Sendable {
         lanes.sorted { $0.key < $1.key }.map { key, lane in
             var reach = Reach(
                 receiver: key.receiver, target: key.target, state: .waiting, decidedAt: startsAt)
-            reach.attempts = lane.failures + lane.taken
+            reach.attempts = lane.outage.failures + lane.taken
             reach.takenAt = lane.toldAt
             if lane.toldAt != nil {
                 reach.state = .taken
             } else {
                 let isTried = reach.attempts > 0 || lane.busy != nil
                 reach.state = lane.isRefused ? .refused : isTried ? .trying : .waiting
-                if lane.busy == nil { reach.nextAttemptAt = lane.next }
+                if lane.busy == nil { reach.nextAttemptAt = ready(lane) }
             }
             return reach
         }
