@@ -174,8 +174,9 @@ import Testing
         let error = try thrown { try journal.append(id: 3, text: large) }
         #expect(error.disposition == .recoverable(.full))
         let wanted = """
-            INSERT INTO journal VALUES(?, ?, ?, ?, ?, ?): database or disk is full (SQLite 13, \
-            errno 0): free some space
+            INSERT INTO journal(id, kind, responder, previous, body, checksum) \
+            VALUES(:id, :kind, :responder, :previous, :body, :checksum): database or disk is full \
+            (SQLite 13, errno 0): free some space
             """
         #expect(error.description == wanted)
         // SQLite may have rolled back by itself; a row now would be committed alone.
