@@ -3,12 +3,12 @@ import Logging
 import RollcallCore
 import Synchronization
 
-/// A running Rollcall: the store, the keeper and the listener, put together.
+/// A running Rollcall: the store, the state writer and the listener, put together.
 ///
 /// The order of the end is the one libmicrohttpd needs: no new connections, every parked request
-/// answered after its commit, the daemon stopped, then the keeper's last turn and checkpoint.
+/// answered after its commit, the daemon stopped, then the state writer's last turn and checkpoint.
 package final class Server: Sendable {
-    private let keeper: Keeper
+    private let writer: StateWriter
     private let http: HTTPServer
     /// The listener of its own for `/metrics` and health, if it was asked for.
     private let probes: HTTPServer?
@@ -22,9 +22,9 @@ package final class Server: Sendable {
 
     /// Opens the store, comes back to the last committed turn and listens.
     ///
-    /// `source` is where a reload reads the settings; `onTurn` is called whenever the keeper's loop
-    /// has gone round, `onReload` before and after each reading of the settings. Throws
-    /// `ServerError`, with what to do, if it cannot listen or the store cannot be opened.
+    /// `source` is where a reload reads the settings; `onTurn` is called whenever the state
+    /// writer's loop has gone round, `onReload` before and after each reading of the settings.
+    /// Throws `ServerError`, with what to do, if it cannot listen or the store cannot be opened.
     package init(
         _ configuration: Configuration, source: SettingsSource = .defaults, log: Logger,
         onTurn: @escaping @Sendable () -> Void = {},
@@ -33,7 +33,7 @@ package final class Server: Sendable {
         self.log = log
         // First, so that an address that cannot be had leaves no trace in a store.
         let listeners = try Listeners(configuration, log: log)
-        let edge = EdgeFigures()
+        let edge = EdgeStats()
         var shares = Admission.Limits()
         shares.sharedWritesMax = configuration.connectionsMax / 2
         let workload = Workload()
@@ -41,57 +41,60 @@ package final class Server: Sendable {
         let watch = ListenerWatch()
         let receivers = ReceiverBook(configuration)
         do throws(StoreError) {
-            keeper = try Keeper(
+            writer = try StateWriter(
                 path: configuration.storagePath, policy: configuration.policy,
                 storeBytesMax: Int64(configuration.storageBytesMax),
-                log: log, edge: edge, ways: DeliveryWays(receivers), workload: workload,
-                refusals: { watch.figures.writesRefused + admission.refused }, onTurn: onTurn,
+                log: log, edge: edge, endpoints: DeliveryEndpoints(receivers), workload: workload,
+                refusals: { watch.stats.writesRefused + admission.refused }, onTurn: onTurn,
                 onFatal: { _ in Foreground.end(Self.failedDisk) })
         } catch {
             listeners.close()
             throw .store(path: configuration.storagePath, error)
         }
-        let ping = AlivePing(board: keeper.vitals, edge: edge, log: log)
+        let ping = AlivePing(board: writer.health, edge: edge, log: log)
         self.ping = ping
         ping.follow(configuration.alivePing)
-        let doors = Doors(configuration.doors.rules, log: log)
+        let accessPolicy = AccessPolicy(configuration.accessPolicy.rules, log: log)
         let bodyLimits = BodyLimits(configuration.scanLimits)
         reloader = Reloader(
-            configuration, source: source, keeper: keeper, edge: edge, log: log,
+            configuration, source: source, writer: writer, edge: edge, log: log,
             onReload: onReload,
             apply: { configuration in
                 bodyLimits.follow(configuration.scanLimits)
-                doors.follow(configuration.doors.rules)
+                accessPolicy.follow(configuration.accessPolicy.rules)
                 ping.follow(configuration.alivePing)
                 return receivers.follow(configuration)
             })
         let router = Router(
-            keeper: keeper, edge: edge, limits: bodyLimits, doors: doors, admission: admission,
-            reloader: reloader, listener: { watch.figures })
+            writer: writer, edge: edge, limits: bodyLimits, accessPolicy: accessPolicy,
+            admission: admission,
+            reloader: reloader, listener: { watch.stats })
         self.router = router
         var limits = HTTPLimits()
         limits.bodyBytesMax = configuration.bodyBytesMax
         limits.connectionsMax = DescriptorLimit.connections(
             configuration.connectionsMax, hasProbes: listeners.probes != nil, log: log)
-        guard keeper.start(), reloader.start(), ping.start() else {
+        guard writer.start(), reloader.start(), ping.start() else {
             listeners.close()
             throw .threads
         }
         probes = try listeners.probes.map { (listener) throws(ServerError) in
-            try Self.serve(router, at: Door(listener, isForProbes: true), listener, .probes, log)
+            try Self.serve(
+                router, at: AccessPoint(listener, isForProbes: true), listener, .probes, log)
         }
-        http = try Self.serve(router, at: Door(listeners.main), listeners.main, limits, log)
+        http = try Self.serve(router, at: AccessPoint(listeners.main), listeners.main, limits, log)
         watch.watch(http)
     }
 
     private static func serve(
-        _ router: Router, at door: Door, _ listener: HTTPListener, _ limits: HTTPLimits,
+        _ router: Router, at accessPoint: AccessPoint, _ listener: HTTPListener,
+        _ limits: HTTPLimits,
         _ log: Logger
     ) throws(ServerError) -> HTTPServer {
         do throws(HTTPServerError) {
             return try HTTPServer(
                 listener: listener, limits: limits,
-                early: { router.judge($0, at: door) },
+                early: { router.authorise($0, at: accessPoint) },
                 refused: { router.count($0, refusedWith: $1) },
                 full: {
                     log.warning(
@@ -100,7 +103,7 @@ package final class Server: Sendable {
                 },
                 handler: { router.handle($0, $1) })
         } catch {
-            throw .listener(door.isForProbes ? .probes : .main, error)
+            throw .listener(accessPoint.isForProbes ? .probes : .main, error)
         }
     }
 
@@ -127,7 +130,7 @@ package final class Server: Sendable {
         let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
         sem_init(semaphore, 0, 0)
         let box = SemaphoreBox(semaphore)
-        keeper.stop { sem_post(box.semaphore) }
+        writer.stop { sem_post(box.semaphore) }
         while sem_wait(semaphore) != 0 && errno == EINTR {}
         sem_destroy(semaphore)
         semaphore.deallocate()
@@ -147,7 +150,7 @@ private struct Listeners {
     let probes: HTTPListener?
 
     init(_ configuration: Configuration, log: Logger) throws(ServerError) {
-        let address = configuration.doors.metricsListenAddress
+        let address = configuration.accessPolicy.metricsListenAddress
         main = try Self.open(configuration.listenAddress, .main)
         do throws(ServerError) {
             probes = address.isEmpty ? nil : try Self.open(address, .probes)
@@ -155,7 +158,7 @@ private struct Listeners {
             main.close()
             throw error
         }
-        if !main.isLoopback, configuration.doors.access.isOpen {
+        if !main.isLoopback, configuration.accessPolicy.access.isOpen {
             log.warning(
                 "listening beyond loopback without tokens: who reaches it reads and writes all",
                 metadata: ["address": "\(main.address)"])
@@ -183,13 +186,13 @@ private struct Listeners {
     }
 }
 
-/// The facts about the listener that the keeper and scrapes need to know, as it exists only after
-/// them.
+/// The facts about the listener that the state writer and scrapes need to know, as it exists only
+/// after them.
 private final class ListenerWatch: Sendable {
     private let http = Mutex<HTTPServer?>(nil)
 
     /// The counts so far.
-    var figures: HTTPFigures { http.withLock { $0?.figures } ?? HTTPFigures() }
+    var stats: HTTPStats { http.withLock { $0?.stats } ?? HTTPStats() }
 
     func watch(_ server: HTTPServer) { http.withLock { $0 = server } }
 }

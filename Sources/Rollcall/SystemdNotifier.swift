@@ -6,8 +6,9 @@ import Synchronization
 /// in a datagram to `$NOTIFY_SOCKET`. Without that variable it does nothing.
 ///
 /// Nobody ever waits for the manager: a state that it does not take at once is sent by one of the
-/// keeper's next turns, and the newest state alone, because it replaces those before. The watchdog
-/// is fed by these turns and by nothing else, so that a keeper that hangs is restarted.
+/// state writer's next turns, and the newest state alone, because it replaces those before. The
+/// watchdog is fed by these turns and by nothing else, so that a state writer that hangs is
+/// restarted.
 package final class SystemdNotifier: Sendable {
     /// Bytes of a status at most: the manager drops a datagram above its own 4096.
     package static let statusBytesMax = 1024
@@ -54,7 +55,7 @@ package final class SystemdNotifier: Sendable {
         // at the latest, so the beat is due that much earlier.
         beatEvery =
             isForUs && microseconds > 0
-            ? max(Self.beatEveryMin, microseconds / 2000 - Keeper.sleepMax) : nil
+            ? max(Self.beatEveryMin, microseconds / 2000 - StateWriter.sleepMax) : nil
     }
 
     /// The notifier of this process' environment.
@@ -67,7 +68,7 @@ package final class SystemdNotifier: Sendable {
     /// Says that requests are taken, at the start and after settings were read, and how it is.
     package func ready(_ status: String) {
         state.withLock { $0.nextBeat = 0 }
-        tell("READY=1", status)
+        notify("READY=1", status)
     }
 
     /// Says that settings are being read; `ready` must follow, whether they were taken or not.
@@ -75,14 +76,14 @@ package final class SystemdNotifier: Sendable {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         let microseconds = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
-        tell("RELOADING=1\nMONOTONIC_USEC=\(microseconds)", "Reading settings")
+        notify("RELOADING=1\nMONOTONIC_USEC=\(microseconds)", "Reading settings")
     }
 
     /// Says that the drain has begun.
-    package func stopping() { tell("STOPPING=1", "Draining, then a checkpoint") }
+    package func stopping() { notify("STOPPING=1", "Draining, then a checkpoint") }
 
-    /// One turn of the keeper's loop has gone round: sends what is due. Without a manager it costs
-    /// a comparison, else a lock and a look at the clock.
+    /// One turn of the state writer's loop has gone round: sends what is due. Without a manager it
+    /// costs a comparison, else a lock and a look at the clock.
     package func turned() {
         guard let socket else { return }
         let now = clock()
@@ -98,7 +99,7 @@ package final class SystemdNotifier: Sendable {
         }
     }
 
-    private func tell(_ change: String, _ status: String) {
+    private func notify(_ change: String, _ status: String) {
         guard let socket else { return }
         let text = "\(change)\nSTATUS=\(Self.line(status))"
         state.withLock { state in

@@ -26,6 +26,6 @@ struct CheckCommand: ParsableCommand {
             try SettingsCheck(path: file, environment: SettingsSource.environment)
         }
         print(json ? check.json : check.text, terminator: "")
-        if strict, !check.weaknesses.isEmpty { throw ExitCode(1) }
+        if strict, !check.configurationWarnings.isEmpty { throw ExitCode(1) }
     }
 }

@@ -39,7 +39,7 @@ enum JournalFuzz {
             let scan = try? ItemScanner.scan(Array(body.utf8).span, kind: kind)
             return scan?.items ?? ItemList()
         }
-        let silence = EngineSamples.engine().desk.silences.first
+        let silence = EngineSamples.engine().notifications.silences.first
         var roster = RosterTerms()
         roster.id = [0x72]
         let push = PushEnd(number: 1, person: 0, kind: .nudge, outcome: .delivered)
@@ -63,7 +63,7 @@ enum JournalFuzz {
     private static func rows(_ events: [Event]) -> [UInt8] {
         var engine = EngineSamples.engine()
         var turn = PendingTurn()
-        let instant = engine.watch.now
+        let instant = engine.clock.now
         for event in events { _ = turn.fold(event, into: &engine, at: instant) }
         turn.take(from: &engine)
         var input: [UInt8] = []
@@ -98,7 +98,7 @@ enum CheckpointFuzz {
     /// Whatever it knows, time passes.
     private static func goesOn(_ engine: Engine) {
         var engine = engine
-        let instant = engine.watch.now
+        let instant = engine.clock.now
         _ = engine.fold(.start(), at: instant + .seconds(1))
         engine.advance(to: instant + .seconds(600))
     }

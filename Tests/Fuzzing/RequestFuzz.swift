@@ -15,8 +15,8 @@ enum RequestFuzz {
         guard let (request, isProbe) = request(bytes) else { return }
         let house = house
         for router in [house.open, house.guarded] {
-            let door = isProbe ? house.probes : house.main
-            if let refusal = router.judge(request, at: door) {
+            let accessPoint = isProbe ? house.probes : house.main
+            if let refusal = router.authorise(request, at: accessPoint) {
                 check(refusal, request)
             } else if request.path != Resource.drills.path {
                 // A drill waits for a receiver, and there is none.
@@ -109,44 +109,45 @@ enum RequestFuzz {
 
     // MARK: - The server
 
-    /// A keeper and two routers to it: one without tokens, one with some.
+    /// A state writer and two routers to it: one without tokens, one with some.
     private struct House: Sendable {
         let open: Router
         let guarded: Router
-        let main: Door
-        let probes: Door
+        let main: AccessPoint
+        let probes: AccessPoint
     }
 
     private static let house: House = {
         do {
             let directory = FuzzFolder()
             let log = Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() }
-            let edge = EdgeFigures()
+            let edge = EdgeStats()
             var policy = Policy()
             policy.nudges.mode = .dryRun
-            let keeper = try Keeper(
+            let writer = try StateWriter(
                 path: directory.path + "/store", policy: policy, log: log, edge: edge,
                 refusals: { 0 }, onFatal: { fatalError("the store failed: \($0)") })
-            keeper.start()
+            writer.start()
             let token = try Access.Token(
                 name: "pod", scopes: [.ingest, .read], bytes: Array("0123456789abcdef".utf8))
-            func router(_ rules: Doors.Rules) -> Router {
+            func router(_ rules: AccessPolicy.Rules) -> Router {
                 let reloader = Reloader(
-                    Configuration(), source: .defaults, keeper: keeper, edge: edge, log: log,
-                    apply: { _ in WayChanges() })
+                    Configuration(), source: .defaults, writer: writer, edge: edge, log: log,
+                    apply: { _ in EndpointChanges() })
                 reloader.start()
                 return Router(
-                    keeper: keeper, edge: edge, limits: BodyLimits(ScanLimits(itemsMax: 32)),
-                    doors: Doors(rules, log: log), admission: Admission(), reloader: reloader)
+                    writer: writer, edge: edge, limits: BodyLimits(ScanLimits(itemsMax: 32)),
+                    accessPolicy: AccessPolicy(rules, log: log), admission: Admission(),
+                    reloader: reloader)
             }
             let listener = try HTTPListener(address: "127.0.0.1:0")
             return House(
-                open: router(Doors.Rules()),
+                open: router(AccessPolicy.Rules()),
                 guarded: router(
-                    Doors.Rules(
+                    AccessPolicy.Rules(
                         access: try Access(tokens: [token]),
                         externalURL: ExternalURL("https://rollcall.example/below"))),
-                main: Door(listener), probes: Door(listener, isForProbes: true))
+                main: AccessPoint(listener), probes: AccessPoint(listener, isForProbes: true))
         } catch {
             fatalError("\(error)")
         }

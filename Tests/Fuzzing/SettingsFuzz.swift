@@ -23,7 +23,7 @@ enum SettingsFuzz {
             require(!"\(error)".isEmpty, "an error says something")
             return
         }
-        _ = (configuration.meaning, configuration.weaknesses, configuration.warnings)
+        _ = (configuration.summary, configuration.configurationWarnings, configuration.warnings)
         require(!SettingsFile.text(configuration).isEmpty, "it can be printed")
         let tree = String(decoding: PolicyTree.text(configuration.policy), as: UTF8.self)
         guard let again = try? Configuration(yaml: tree) else { fatalError("not read: \(tree)") }

@@ -17,10 +17,10 @@ extension Benchmark {
                 Contestant("rollcall, asked meanwhile") { () throws(BenchmarkError) in
                     var threads: [LoadThread] = []
                     for questioner in questioners { threads.append(try questioner.start()) }
-                    let figures = try load(workload, &source, server)
+                    let stats = try load(workload, &source, server)
                     for questioner in questioners { questioner.stop() }
                     for thread in threads { try thread.join() }
-                    return figures
+                    return stats
                 },
                 Contestant("rollcall, not asked") { () throws(BenchmarkError) in
                     try load(workload, &source, server)
@@ -46,27 +46,27 @@ extension Benchmark {
 
     private static func part(_ questioners: [Questioner]) -> ReportPart {
         let asked = questioners.compactMap { questioner in
-            questioner.figures.map { (questioner.title, $0) }
+            questioner.stats.map { (questioner.title, $0) }
         }
         return ReportPart(
             key: "questions", title: "questions during \(mixed)",
             rows: [["", "per second", "p50 ms", "p99 ms", "longest ms"]]
-                + asked.map { title, figures in
+                + asked.map { title, stats in
                     [
-                        title, decimal(figures.perSecond, 1),
-                        decimal(figures.latency50.milliseconds, 2),
-                        decimal(figures.latency99.milliseconds, 2),
-                        decimal(figures.longest.milliseconds, 2),
+                        title, decimal(stats.perSecond, 1),
+                        decimal(stats.latency50.milliseconds, 2),
+                        decimal(stats.latency99.milliseconds, 2),
+                        decimal(stats.longest.milliseconds, 2),
                     ]
                 },
             json: .list(
-                asked.map { title, figures in
+                asked.map { title, stats in
                     .object([
                         ("question", .text(title)),
-                        ("per_second", .number(figures.perSecond)),
-                        ("p50_ms", .number(figures.latency50.milliseconds)),
-                        ("p99_ms", .number(figures.latency99.milliseconds)),
-                        ("max_ms", .number(figures.longest.milliseconds)),
+                        ("per_second", .number(stats.perSecond)),
+                        ("p50_ms", .number(stats.latency50.milliseconds)),
+                        ("p99_ms", .number(stats.latency99.milliseconds)),
+                        ("max_ms", .number(stats.longest.milliseconds)),
                     ])
                 }))
     }

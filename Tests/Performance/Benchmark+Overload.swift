@@ -9,7 +9,7 @@ struct OverloadResult {
     /// Batches a second that were offered.
     let offered: Double
     /// What the server did with them.
-    var figures = OverloadFigures(seconds: [])
+    var stats = OverloadStats(seconds: [])
     /// Resident memory before, and the most of it since the server's start.
     var residentBytes: Int?, residentBytesMost: Int?
     /// What half of a lone client's batches took before, and when everything was over.
@@ -22,16 +22,16 @@ struct OverloadResult {
     var found = 0
 
     /// Batches that the server answered 2xx for.
-    var acknowledged: Int { figures.served * workload.batchesPerRequest }
+    var acknowledged: Int { stats.served * workload.batchesPerRequest }
     /// Batches a second that were served.
     var servedPerSecond: Double {
-        let served = figures.seconds.map(\.served).reduce(0, +) * workload.batchesPerRequest
-        return Double(served) / Double(max(1, figures.seconds.count))
+        let served = stats.seconds.map(\.served).reduce(0, +) * workload.batchesPerRequest
+        return Double(served) / Double(max(1, stats.seconds.count))
     }
 
     /// Milliseconds that a share of the served took, second by second.
     func milliseconds(_ share: Double) -> [Double] {
-        figures.seconds.compactMap { $0.latencies.quantile(share)?.milliseconds }
+        stats.seconds.compactMap { $0.latencies.quantile(share)?.milliseconds }
     }
 }
 
@@ -77,7 +77,7 @@ extension Benchmark {
         let end = Nanoseconds.now() + .milliseconds(Int64(seconds) * 1000)
         let watching = try lone.watch(
             after: end, for: .milliseconds(options.isShort ? 1000 : 5000))
-        result.figures = try generator.run(
+        result.stats = try generator.run(
             &source, perSecond: result.offered / Double(workload.batchesPerRequest),
             seconds: seconds)
         try watching.join()
@@ -93,7 +93,7 @@ extension Benchmark {
         try again.stop()
         tell(
             "\(workload.name): served \(grouped(result.servedPerSecond)) batches/s, refused "
-                + "\(result.figures.refused) requests of \(result.figures.offered)")
+                + "\(result.stats.refused) requests of \(result.stats.offered)")
         try Self.check(result)
         return result
     }
@@ -104,10 +104,10 @@ extension Benchmark {
                 "\(result.workload.name): \(result.acknowledged) batches were acknowledged, "
                     + "\(result.found) are in the store")
         }
-        guard result.figures.refusedWithoutRetryAfter == 0 else {
+        guard result.stats.refusedWithoutRetryAfter == 0 else {
             throw .answer(
-                "\(result.workload.name): \(result.figures.refusedWithoutRetryAfter) of "
-                    + "\(result.figures.refused) times 503 without Retry-After")
+                "\(result.workload.name): \(result.stats.refusedWithoutRetryAfter) of "
+                    + "\(result.stats.refused) times 503 without Retry-After")
         }
     }
 
@@ -150,16 +150,16 @@ extension ReportPart {
             Row("  share of the closed loop, %", "served_percent") {
                 $0.servedPerSecond / $0.capacity * 100
             },
-            Row("requests due", "requests_due") { Double($0.figures.offered) },
-            Row("  answered 2xx, %", "answered_percent", 1) { share($0.figures.served, $0) },
-            Row("  answered 503, %", "refused_percent", 1) { share($0.figures.refused, $0) },
+            Row("requests due", "requests_due") { Double($0.stats.offered) },
+            Row("  answered 2xx, %", "answered_percent", 1) { share($0.stats.served, $0) },
+            Row("  answered 503, %", "refused_percent", 1) { share($0.stats.refused, $0) },
             Row("    of them without Retry-After", "without_retry_after") {
-                Double($0.figures.refusedWithoutRetryAfter)
+                Double($0.stats.refusedWithoutRetryAfter)
             },
             Row("  not sent: no connection was free, %", "unsent_percent", 1) {
-                share($0.figures.unsent, $0)
+                share($0.stats.unsent, $0)
             },
-            Row("  cut without an answer", "cut") { Double($0.figures.cut) },
+            Row("  cut without an answer", "cut") { Double($0.stats.cut) },
             Row("served, p50 ms, best second", "p50_ms_min", 1) { $0.milliseconds(0.5).min() },
             Row("  worst second", "p50_ms_max", 1) { $0.milliseconds(0.5).max() },
             Row("served, p99 ms, best second", "p99_ms_min", 1) { $0.milliseconds(0.99).min() },
@@ -183,7 +183,7 @@ extension ReportPart {
     }
 
     private static func share(_ requests: Int, _ result: OverloadResult) -> Double {
-        Double(requests) / Double(max(1, result.figures.offered)) * 100
+        Double(requests) / Double(max(1, result.stats.offered)) * 100
     }
 
     /// What servers did that were offered twice what they can do.
@@ -197,7 +197,7 @@ extension ReportPart {
                 }
         }
         let notes = results.map { result in
-            let spans = result.figures.seconds.map {
+            let spans = result.stats.seconds.map {
                 $0.latencies.quantile(0.99).map { decimal($0.milliseconds, 0) } ?? "none served"
             }
             return "\(result.workload.name), p99 ms of what was served, second by second: "
@@ -211,7 +211,7 @@ extension ReportPart {
                     let members = overloadRows.map { row in
                         (row.key, row.value(result).map { JSONText.number($0) } ?? .null)
                     }
-                    let seconds = result.figures.seconds.map { second in
+                    let seconds = result.stats.seconds.map { second in
                         JSONText.object([
                             ("served", .number(Double(second.served))),
                             ("refused", .number(Double(second.refused))),
@@ -226,7 +226,7 @@ extension ReportPart {
     }
 
     private static func milliseconds(
-        _ second: OverloadFigures.Second, _ share: Double
+        _ second: OverloadStats.Second, _ share: Double
     ) -> JSONText {
         second.latencies.quantile(share).map { .number($0.milliseconds) } ?? .null
     }

@@ -110,7 +110,7 @@ struct Benchmark {
     func runFleets() throws(BenchmarkError) -> FleetReport {
         let before = MachineTime()
         var report = FleetReport(
-            machine: Machine(storage: folder), isJudged: !options.isShort)
+            machine: Machine(storage: folder), isEvaluated: !options.isShort)
         for size in options.fleets {
             let path = try makeStore("fleet-\(size)")
             defer { removeStore("fleet-\(size)") }
@@ -141,7 +141,7 @@ struct Benchmark {
         let curves = try bench.run()
         return CurveReport(
             machine: machine, othersShare: MachineTime().shareOfOthers(since: before),
-            curves: curves, isJudged: !options.isShort)
+            curves: curves, isEvaluated: !options.isShort)
     }
 
     /// Measures a load beside what the store has to do.
@@ -170,7 +170,7 @@ struct Benchmark {
         let (tellings, outages, overload) = try bench.run()
         return StormReport(
             machine: machine, othersShare: MachineTime().shareOfOthers(since: before),
-            tellings: tellings, outages: outages, overload: overload, isJudged: !options.isShort)
+            tellings: tellings, outages: outages, overload: overload, isEvaluated: !options.isShort)
     }
 
     private func measure(_ workload: Workload) throws(BenchmarkError) -> WorkloadResult {
@@ -210,10 +210,10 @@ struct Benchmark {
         /// Its name in reports.
         let title: String
         /// One run.
-        let run: () throws(BenchmarkError) -> LoadFigures
+        let run: () throws(BenchmarkError) -> LoadStats
 
         /// Somebody of this name, and what one run of theirs is.
-        init(_ title: String, _ run: @escaping () throws(BenchmarkError) -> LoadFigures) {
+        init(_ title: String, _ run: @escaping () throws(BenchmarkError) -> LoadStats) {
             self.title = title
             self.run = run
         }
@@ -223,20 +223,20 @@ struct Benchmark {
     func inTurns(
         _ workload: Workload, _ contestants: [Contestant]
     ) throws(BenchmarkError) -> WorkloadResult {
-        var figures = contestants.map { Figures(title: $0.title) }
+        var stats = contestants.map { Stats(title: $0.title) }
         for run in 1...options.runs {
             for index in contestants.indices {
-                figures[index].runs.append(try contestants[index].run())
+                stats[index].runs.append(try contestants[index].run())
             }
-            let rates = figures.compactMap { figures in
-                figures.runs.last.map { "\(figures.title) \(grouped($0.batchesPerSecond))" }
+            let rates = stats.compactMap { stats in
+                stats.runs.last.map { "\(stats.title) \(grouped($0.batchesPerSecond))" }
             }
             tell(
                 "\(workload.name), run \(run) of \(options.runs), \(workload.unit): "
                     + rates.joined(separator: ", "))
         }
         return WorkloadResult(
-            workload: workload, product: figures[0], references: Array(figures.dropFirst()))
+            workload: workload, product: stats[0], references: Array(stats.dropFirst()))
     }
 
     /// Has every responder heard once.
@@ -249,7 +249,7 @@ struct Benchmark {
     /// One run of a load against a server.
     func load(
         _ workload: Workload, _ source: inout BatchSource, _ server: ServerProcess
-    ) throws(BenchmarkError) -> LoadFigures {
+    ) throws(BenchmarkError) -> LoadStats {
         var generator = try LoadGenerator(workload, to: server)
         return try generator.run(&source, warmUp: options.warmUp, measured: options.measured)
     }

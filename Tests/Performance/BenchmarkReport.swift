@@ -1,9 +1,9 @@
 /// The runs of one server under one load.
-struct Figures {
+struct Stats {
     /// Whose they are.
     let title: String
     /// In the order in which they were made.
-    var runs: [LoadFigures] = []
+    var runs: [LoadStats] = []
     /// Resident memory after the last run, bytes.
     var residentBytes: Int?
 
@@ -21,22 +21,22 @@ struct Figures {
     var microsecondsPerBatch: Double {
         median(runs.map(\.serverTimePerBatch.microseconds)) ?? 0
     }
-    /// See `LoadFigures.latency50`; milliseconds, the median.
+    /// See `LoadStats.latency50`; milliseconds, the median.
     var milliseconds50: Double { median(runs.map(\.latency50.milliseconds)) ?? 0 }
-    /// See `LoadFigures.latency99`; milliseconds, the median.
+    /// See `LoadStats.latency99`; milliseconds, the median.
     var milliseconds99: Double { median(runs.map(\.latency99.milliseconds)) ?? 0 }
-    /// See `LoadFigures.generatorShare`; the median.
+    /// See `LoadStats.generatorShare`; the median.
     var generatorShare: Double { median(runs.map(\.generatorShare)) ?? 0 }
 }
 
 /// One load: the product, and what its parts alone do with it.
 struct WorkloadResult {
     let workload: Workload
-    var product: Figures
-    var references: [Figures]
+    var product: Stats
+    var references: [Stats]
 
     /// The product's rate as a share of a reference's, 1 being equal.
-    func ratio(to reference: Figures) -> Double {
+    func ratio(to reference: Stats) -> Double {
         reference.batchesPerSecond > 0
             ? product.batchesPerSecond / reference.batchesPerSecond : 0
     }
@@ -107,7 +107,7 @@ struct BenchmarkReport {
             ] + results.flatMap(rows), leading: 2)
         lines += parts.flatMap(\.lines)
         lines.append("")
-        lines += promises.map { $0.line(isJudged: !options.isShort) }
+        lines += promises.map { $0.line(isEvaluated: !options.isShort) }
         lines += notes
         return lines.joined(separator: "\n")
     }
@@ -126,10 +126,10 @@ struct BenchmarkReport {
                 + "rollcall's rate to this one's. Latency: requests, of SQLite transactions."
         ]
         for result in results {
-            for figures in [result.product] + result.references where figures.generatorShare > 0.9 {
+            for stats in [result.product] + result.references where stats.generatorShare > 0.9 {
                 notes.append(
-                    "\(result.workload.name), \(figures.title): the load itself took "
-                        + "\(percent(figures.generatorShare)) of a processor and was the limit")
+                    "\(result.workload.name), \(stats.title): the load itself took "
+                        + "\(percent(stats.generatorShare)) of a processor and was the limit")
             }
         }
         notes += omissions.map { "left out: \($0)" }
@@ -138,13 +138,13 @@ struct BenchmarkReport {
     }
 
     private func rows(_ result: WorkloadResult) -> [[String]] {
-        ([result.product] + result.references).enumerated().map { index, figures in
+        ([result.product] + result.references).enumerated().map { index, stats in
             [
-                index == 0 ? result.workload.name : "", figures.title,
-                grouped(figures.batchesPerSecond), "± \(percent(figures.spread))",
-                index == 0 ? "" : share(result.ratio(to: figures)),
-                decimal(figures.microsecondsPerBatch, 2), decimal(figures.milliseconds50, 3),
-                decimal(figures.milliseconds99, 3), figures.residentBytes.map(megabytes) ?? "",
+                index == 0 ? result.workload.name : "", stats.title,
+                grouped(stats.batchesPerSecond), "± \(percent(stats.spread))",
+                index == 0 ? "" : share(result.ratio(to: stats)),
+                decimal(stats.microsecondsPerBatch, 2), decimal(stats.milliseconds50, 3),
+                decimal(stats.milliseconds99, 3), stats.residentBytes.map(megabytes) ?? "",
             ]
         }
     }
@@ -180,17 +180,17 @@ struct BenchmarkReport {
         ])
     }
 
-    private func json(_ figures: Figures, ratio: Double?) -> JSONText {
+    private func json(_ stats: Stats, ratio: Double?) -> JSONText {
         .object([
-            ("server", .text(figures.title)),
-            ("batches_per_second", .number(figures.batchesPerSecond)),
-            ("batches_per_second_runs", .list(figures.runs.map { .number($0.batchesPerSecond) })),
+            ("server", .text(stats.title)),
+            ("batches_per_second", .number(stats.batchesPerSecond)),
+            ("batches_per_second_runs", .list(stats.runs.map { .number($0.batchesPerSecond) })),
             ("ratio", ratio.map { .number($0) } ?? .null),
-            ("cpu_us_per_batch", .number(figures.microsecondsPerBatch)),
-            ("p50_ms", .number(figures.milliseconds50)),
-            ("p99_ms", .number(figures.milliseconds99)),
-            ("load_generator_share", .number(figures.generatorShare)),
-            ("resident_bytes", figures.residentBytes.map { .number(Double($0)) } ?? .null),
+            ("cpu_us_per_batch", .number(stats.microsecondsPerBatch)),
+            ("p50_ms", .number(stats.milliseconds50)),
+            ("p99_ms", .number(stats.milliseconds99)),
+            ("load_generator_share", .number(stats.generatorShare)),
+            ("resident_bytes", stats.residentBytes.map { .number(Double($0)) } ?? .null),
         ])
     }
 }

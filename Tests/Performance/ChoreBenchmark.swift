@@ -13,7 +13,7 @@ struct ChoreBenchmark {
         let batchesPerSecond: Double
         /// Latencies of single batches, milliseconds.
         let latency50, latency99, longest: Double
-        /// Mean of the keeper's turns, and the bound that none exceeded, milliseconds.
+        /// Mean of the state writer's turns, and the bound that none exceeded, milliseconds.
         let turn, longestTurn: Double
         /// Turns that took longer than the store's chores may make them (J5).
         let longTurns: Int

@@ -81,7 +81,7 @@ struct CurveReport {
     let othersShare: Double
     let curves: [Curve]
     /// False for a run that only proves that everything runs.
-    let isJudged: Bool
+    let isEvaluated: Bool
 
     /// For people.
     var table: String {
@@ -90,7 +90,7 @@ struct CurveReport {
             lines.append("")
             let head =
                 [curve.name] + curve.values.map { grouped(Double($0)) }
-                + ["per unit, first = 1"] + (isJudged ? ["bends"] : [])
+                + ["per unit, first = 1"] + (isEvaluated ? ["bends"] : [])
             lines += aligned([head] + curve.lines.map { row($0, of: curve) }, leading: 1)
         }
         return (lines + ["", Curve.rule]).joined(separator: "\n")
@@ -101,7 +101,7 @@ struct CurveReport {
         let bend = curve.bend(line).map { "YES at \(grouped(Double($0)))" } ?? "no"
         return [line.text + (line.isByPiece ? " (piece)" : "")]
             + line.costs.map { decimal($0, line.decimals) }
-            + [last.map { decimal($0, 2) } ?? "–"] + (isJudged ? [bend] : [])
+            + [last.map { decimal($0, 2) } ?? "–"] + (isEvaluated ? [bend] : [])
     }
 
     /// For machines.

@@ -127,7 +127,7 @@ struct CurveBenchmark {
                 _ = try caller.ask("GET", "/-/healthy")
                 idle.append(caller)
             }
-            var runs: [CurveFigures] = []
+            var runs: [CurveStats] = []
             for _ in 0..<scale.runs { runs.append(try loadOverAll(server, rounds)) }
             let scrape = try ask("/metrics", server)
             note(
@@ -204,10 +204,10 @@ struct CurveBenchmark {
         round: inout Int
     ) throws(BenchmarkError) -> [Double] {
         var load = try CurveLoad(people, batch, firstRound: round, to: server.port)
-        var runs: [CurveFigures] = []
+        var runs: [CurveStats] = []
         for _ in 0..<scale.runs {
             runs.append(
-                try CurveFigures(server) { () throws(BenchmarkError) in
+                try CurveStats(server) { () throws(BenchmarkError) in
                     let before = load.batches
                     try load.run(
                         until: .now() + scale.span, batchesPerBody: Self.batchesPerBody)
@@ -222,9 +222,9 @@ struct CurveBenchmark {
     /// Single batches over all busy connections at once, each from people of its own.
     private func loadOverAll(
         _ server: ServerProcess, _ rounds: FleetRounds
-    ) throws(BenchmarkError) -> CurveFigures {
+    ) throws(BenchmarkError) -> CurveStats {
         let (span, port, each) = (scale.span, server.port, scale.others / Self.busy)
-        return try CurveFigures(server) { () throws(BenchmarkError) in
+        return try CurveStats(server) { () throws(BenchmarkError) in
             let before = rounds.batches
             let end = Nanoseconds.now() + span
             var threads: [LoadThread] = []
@@ -274,7 +274,7 @@ struct CurveBenchmark {
         }
     }
 
-    private func middle(_ runs: [CurveFigures], _ figure: (CurveFigures) -> Double) -> Double {
+    private func middle(_ runs: [CurveStats], _ figure: (CurveStats) -> Double) -> Double {
         median(runs.map(figure)) ?? 0
     }
 

@@ -53,10 +53,10 @@ struct CurveLoad {
 }
 
 /// What a load cost a server.
-struct CurveFigures {
+struct CurveStats {
     /// Processor time of the server for each batch, microseconds.
     var processor: Double
-    /// Mean of the keeper's turns, milliseconds.
+    /// Mean of the state writer's turns, milliseconds.
     var turn: Double
 
     /// What batches that `load` posts, and counts, cost.

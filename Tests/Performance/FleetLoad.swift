@@ -56,7 +56,7 @@ final class FleetBackground: Sendable {
     }
 }
 
-/// Somebody who asks `GET /v1/status` every 2 ms: what a user feels while the keeper is busy.
+/// Somebody who asks `GET /v1/status` every 2 ms: what a user feels while the state writer is busy.
 final class FleetProbe: Sendable {
     /// Between two questions.
     private static let every = Nanoseconds.milliseconds(2)
@@ -103,18 +103,18 @@ final class FleetProbe: Sendable {
     }
 
     /// What was waited for by those who asked within a stretch of time.
-    func latencies(from start: Nanoseconds, to end: Nanoseconds) -> ProbeFigures? {
+    func latencies(from start: Nanoseconds, to end: Nanoseconds) -> ProbeStats? {
         let spans = samples.withLock { samples in
             samples.filter { $0.at >= start && $0.at < end }.map(\.span)
         }.sorted()
         guard let longest = spans.last else { return nil }
-        return ProbeFigures(
+        return ProbeStats(
             latency50: spans[spans.count / 2], latency99: spans[spans.count * 99 / 100],
             longest: longest)
     }
 }
 
 /// Latencies of a probe.
-struct ProbeFigures {
+struct ProbeStats {
     let latency50, latency99, longest: Nanoseconds
 }

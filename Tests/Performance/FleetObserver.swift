@@ -4,19 +4,22 @@ import Glibc
 /// What a stretch of the run was like.
 struct FleetPhase {
     /// What those waited who asked meanwhile; nil if it was over too soon for that.
-    let probe: ProbeFigures?
+    let probe: ProbeStats?
     /// How long it was.
     let span: Nanoseconds
-    /// No turn of the keeper took longer, seconds: a bucket's bound; nil if that is not counted.
+    /// No turn of the state writer took longer, seconds: a bucket's bound; nil if that is not
+    /// counted.
     let longestTurn: Double?
     /// The same of its commits, and of what chores of the store made a turn longer by (J5); nil if
     /// there were none.
     let longestCommit, longestChore: Double?
-    /// Turns of the keeper, and those of them that took longer than a checkpoint may make them.
+    /// Turns of the state writer, and those of them that took longer than a checkpoint may make
+    /// them.
     let turns, longTurns: Int
     /// Processor time of the server, and of its busiest thread, as a share of one processor.
     let serverShare, busiestThreadShare: Double
-    /// Share of the time that the keeper was in turns, and in commits, which are part of them.
+    /// Share of the time that the state writer was in turns, and in commits, which are part of
+    /// them.
     let turnShare, commitShare: Double
     /// The share of the machine that others used meanwhile.
     let othersShare: Double

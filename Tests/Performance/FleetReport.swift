@@ -65,12 +65,12 @@ struct FleetReport {
     /// Why a fleet is missing, and all larger ones.
     var failure: BenchmarkError?
     /// False for a run that only proves that everything runs.
-    let isJudged: Bool
+    let isEvaluated: Bool
 
     /// A report without results.
-    init(machine: Machine, isJudged: Bool) {
+    init(machine: Machine, isEvaluated: Bool) {
         self.machine = machine
-        self.isJudged = isJudged
+        self.isEvaluated = isEvaluated
     }
 
     /// A line of the table, and a member of the document.
@@ -190,12 +190,12 @@ struct FleetReport {
 
     // MARK: - Promises
 
-    /// Those of Contract/Promises that a fleet is needed for, judged at a million people if those were
-    /// measured: nothing is promised of more.
+    /// Those of Contract/Promises that a fleet is needed for, evaluated at a million people if
+    /// those were measured: nothing is promised of more.
     private var promises: [Promise] {
         let upToMillion = results.filter { $0.size <= 1_000_000 }
-        let judged = upToMillion.isEmpty ? results : upToMillion
-        guard let result = judged.max(by: { $0.size < $1.size }) else { return [] }
+        let evaluated = upToMillion.isEmpty ? results : upToMillion
+        guard let result = evaluated.max(by: { $0.size < $1.size }) else { return [] }
         let fleet = ", \(grouped(Double(result.size))) people"
         let fading = Self.lateMilliseconds(result.fading, 0.99)
         let instant = Self.lateMilliseconds(result.instant, 0.99)
@@ -250,7 +250,7 @@ struct FleetReport {
                     [row.text] + results.map { Self.cell(row.value($0), row.decimals) }
                 }, leading: 1)
         lines.append("")
-        lines += promises.map { $0.line(isJudged: isJudged) }
+        lines += promises.map { $0.line(isEvaluated: isEvaluated) }
         lines.append(
             "status: what GET /v1/status takes for those who ask every 2 ms. ≤: the bound of the "
                 + "bucket in which it fell.")

@@ -1,7 +1,7 @@
 import Glibc
 
 /// What one run showed.
-struct LoadFigures {
+struct LoadStats {
     /// Batches answered in a second; of single batches that is requests.
     var batchesPerSecond: Double
     /// Processor time of the server for each batch.
@@ -54,7 +54,7 @@ struct LoadGenerator {
     /// Loads the server for `warmUp`, then for `measured`, and waits for the last answers.
     mutating func run(
         _ source: inout BatchSource, warmUp: Nanoseconds, measured: Nanoseconds
-    ) throws(BenchmarkError) -> LoadFigures {
+    ) throws(BenchmarkError) -> LoadStats {
         var start = Snapshot(of: server)
         let begin = start.at + warmUp
         try self.begin(&source)
@@ -67,14 +67,14 @@ struct LoadGenerator {
         while Nanoseconds.now() < end { try turn(&source) { _ in true } }
         let finish = Snapshot(of: server)
         let batches = Double(answers * workload.batchesPerRequest)
-        let figures = histogram
+        let stats = histogram
 
         try drain(&source)
-        guard let latency50 = figures.quantile(0.5), let latency99 = figures.quantile(0.99) else {
+        guard let latency50 = stats.quantile(0.5), let latency99 = stats.quantile(0.99) else {
             throw .answer("\(workload.name): none within \(measured.seconds) s")
         }
         let span = (finish.at - start.at).seconds
-        return LoadFigures(
+        return LoadStats(
             batchesPerSecond: batches / span,
             serverTimePerBatch: Nanoseconds(
                 count: Int64(Double((finish.server - start.server).count) / batches)),

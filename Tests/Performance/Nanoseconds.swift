@@ -34,8 +34,8 @@ struct Nanoseconds: Comparable, Sendable {
 }
 
 /// The middle one of some figures, or the mean of the two in the middle; nil without any.
-func median(_ figures: [Double]) -> Double? {
-    let sorted = figures.sorted()
+func median(_ stats: [Double]) -> Double? {
+    let sorted = stats.sorted()
     guard let upper = sorted.dropFirst(sorted.count / 2).first else { return nil }
     return sorted.count % 2 == 1 ? upper : (sorted[sorted.count / 2 - 1] + upper) / 2
 }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// What a server did that was offered more than it can do.
-struct OverloadFigures {
+struct OverloadStats {
     /// The answers of one second of the run.
     struct Second {
         /// Requests answered 2xx.
@@ -38,7 +38,7 @@ struct OverloadGenerator {
     private var polled: [pollfd] = []
     private var free: [Int] = []
     private var isFree: [Bool] = []
-    private var figures = OverloadFigures(seconds: [])
+    private var stats = OverloadStats(seconds: [])
     private var start = Nanoseconds(count: 0)
 
     /// Connects.
@@ -57,9 +57,9 @@ struct OverloadGenerator {
     /// Offers so many requests a second for whole seconds, and waits for the answers.
     mutating func run(
         _ source: inout BatchSource, perSecond: Double, seconds: Int
-    ) throws(BenchmarkError) -> OverloadFigures {
-        figures = OverloadFigures(
-            seconds: Array(repeating: OverloadFigures.Second(), count: seconds))
+    ) throws(BenchmarkError) -> OverloadStats {
+        stats = OverloadStats(
+            seconds: Array(repeating: OverloadStats.Second(), count: seconds))
         start = .now()
         let end = start + .milliseconds(Int64(seconds) * 1000)
         var now = start
@@ -76,7 +76,7 @@ struct OverloadGenerator {
             }
             try turn(waiting: 100)
         }
-        return figures
+        return stats
     }
 
     /// Sends what has become due, as far as there are free connections.
@@ -84,10 +84,10 @@ struct OverloadGenerator {
         _ source: inout BatchSource, due: Int
     ) throws(BenchmarkError) {
         source.readClock()
-        while figures.offered < due {
-            figures.offered += 1
+        while stats.offered < due {
+            stats.offered += 1
             guard let index = free.popLast() else {
-                figures.unsent += 1
+                stats.unsent += 1
                 continue
             }
             isFree[index] = false
@@ -125,22 +125,22 @@ struct OverloadGenerator {
     ) throws(BenchmarkError) {
         let now = Nanoseconds.now()
         let second = Int((now - start).count / 1_000_000_000)
-        let isInTime = figures.seconds.indices.contains(second)
+        let isInTime = stats.seconds.indices.contains(second)
         switch reading {
         case .partial: return
         case .answered:
-            figures.served += 1
+            stats.served += 1
             if isInTime {
-                figures.seconds[second].served += 1
-                figures.seconds[second].latencies.record(now - connections[index].begun)
+                stats.seconds[second].served += 1
+                stats.seconds[second].latencies.record(now - connections[index].begun)
             }
         case .refused(let hasRetryAfter):
-            figures.refused += 1
-            if !hasRetryAfter { figures.refusedWithoutRetryAfter += 1 }
-            if isInTime { figures.seconds[second].refused += 1 }
+            stats.refused += 1
+            if !hasRetryAfter { stats.refusedWithoutRetryAfter += 1 }
+            if isInTime { stats.seconds[second].refused += 1 }
         case .cut:
             // The server may close a connection that nobody uses.
-            if !isFree[index] { figures.cut += 1 }
+            if !isFree[index] { stats.cut += 1 }
         }
         try connections[index].renew()
         watch(index)

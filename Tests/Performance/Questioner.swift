@@ -37,13 +37,13 @@ final class Questioner: Sendable {
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
     /// What was waited for so far; nil without any question.
-    var figures: QuestionFigures? {
+    var stats: QuestionStats? {
         found.withLock { found in
             guard let latency50 = found.histogram.quantile(0.5),
                 let latency99 = found.histogram.quantile(0.99),
                 let longest = found.histogram.quantile(1)
             else { return nil }
-            return QuestionFigures(
+            return QuestionStats(
                 perSecond: Double(found.questions) / found.span.seconds, latency50: latency50,
                 latency99: latency99, longest: longest)
         }
@@ -73,7 +73,7 @@ final class Questioner: Sendable {
 }
 
 /// What those waited who asked.
-struct QuestionFigures {
+struct QuestionStats {
     /// Questions answered in a second.
     let perSecond: Double
     /// From when it should have been asked to the answer.

@@ -95,9 +95,9 @@ struct Promise {
     let found: String
     let isKept: Bool
 
-    /// For people; not judged is a run that proves only that everything runs.
-    func line(isJudged: Bool = true) -> String {
-        "\(text): \(found)" + (isJudged ? isKept ? ": kept" : ": NOT kept" : "")
+    /// For people; not evaluated is a run that proves only that everything runs.
+    func line(isEvaluated: Bool = true) -> String {
+        "\(text): \(found)" + (isEvaluated ? isKept ? ": kept" : ": NOT kept" : "")
     }
 
     /// For machines.

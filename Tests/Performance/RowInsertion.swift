@@ -19,7 +19,7 @@ struct RowInsertion {
     /// of transactions.
     func run(
         in folder: String, warmUp: Nanoseconds, measured: Nanoseconds
-    ) throws(BenchmarkError) -> LoadFigures {
+    ) throws(BenchmarkError) -> LoadStats {
         let rows = try JournaledRows(batches ?? Self.standardBatches())
         let database = try RowDatabase(path: "\(folder)/rows.db")
         var id: Int64 = 0
@@ -40,7 +40,7 @@ struct RowInsertion {
         let processor = Nanoseconds.now(of: CLOCK_PROCESS_CPUTIME_ID) - processorBegin
         guard let latency50 = histogram.quantile(0.5), let latency99 = histogram.quantile(0.99)
         else { throw .sqlite("no transaction within \(measured.seconds) s") }
-        return LoadFigures(
+        return LoadStats(
             batchesPerSecond: Double(id - first) / (last - start).seconds,
             serverTimePerBatch: Nanoseconds(count: processor.count / (id - first)),
             generatorShare: 0, latency50: latency50, latency99: latency99)

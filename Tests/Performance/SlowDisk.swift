@@ -73,7 +73,7 @@ struct RowProcess {
     /// Starts it and waits for its figures.
     func run(
         in folder: String, warmUp: Nanoseconds, measured: Nanoseconds
-    ) throws(BenchmarkError) -> LoadFigures {
+    ) throws(BenchmarkError) -> LoadStats {
         let text = try program.run(
             [
                 Self.argument, "\(rows.rowsPerTransaction)", folder, "\(warmUp.count)",
@@ -82,7 +82,7 @@ struct RowProcess {
             environment: environment, errorsPath: "\(folder)/rows-errors")
         let fields = text.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
         guard fields.count == 4 else { throw .sqlite("no figures: \(text)") }
-        return LoadFigures(
+        return LoadStats(
             batchesPerSecond: fields[0],
             serverTimePerBatch: Nanoseconds(count: Int64(fields[1])), generatorShare: 0,
             latency50: Nanoseconds(count: Int64(fields[2])),
@@ -95,12 +95,12 @@ struct RowProcess {
         guard arguments.count == 5, numbers.count == 3 else {
             throw .usage("\(argument): rows, a folder, and two spans")
         }
-        let figures = try RowInsertion(rowsPerTransaction: Int(numbers[0])).run(
+        let stats = try RowInsertion(rowsPerTransaction: Int(numbers[0])).run(
             in: arguments[2], warmUp: Nanoseconds(count: numbers[1]),
             measured: Nanoseconds(count: numbers[2]))
         print(
-            figures.batchesPerSecond, figures.serverTimePerBatch.count, figures.latency50.count,
-            figures.latency99.count)
+            stats.batchesPerSecond, stats.serverTimePerBatch.count, stats.latency50.count,
+            stats.latency99.count)
     }
 }
 

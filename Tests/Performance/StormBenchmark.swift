@@ -183,7 +183,7 @@ struct StormBenchmark {
         var source = BatchSource()
         let workload = Workload.bulk(1000, connections: 400, name: "storm-overload")
         var generator = try OverloadGenerator(workload, to: server)
-        let figures = try generator.run(
+        let stats = try generator.run(
             &source, perSecond: scale.overloadRequests, seconds: scale.overloadSeconds)
         let reading = try MetricsReading(try Caller(port: server.port))
         server.crash()
@@ -196,7 +196,7 @@ struct StormBenchmark {
         server.crash()
         return Overload(
             seconds: scale.overloadSeconds,
-            batches: figures.served * workload.batchesPerRequest,
+            batches: stats.served * workload.batchesPerRequest,
             checkpointAge: reading.value("rollcall_checkpoint_age_seconds"), rows: rows,
             start: took)
     }

@@ -7,7 +7,7 @@ struct StormReport {
     let outages: [StormBenchmark.Outage]
     let overload: StormBenchmark.Overload?
     /// False for a run that only proves that everything runs.
-    let isJudged: Bool
+    let isEvaluated: Bool
 
     /// For people.
     var table: String {
@@ -15,7 +15,7 @@ struct StormReport {
         if !tellings.isEmpty { lines += [""] + tellingLines }
         if !outages.isEmpty { lines += [""] + outageLines }
         if let overload { lines += [""] + overloadLines(overload) }
-        if isJudged, !promises.isEmpty { lines += [""] + promises.map { $0.line() } }
+        if isEvaluated, !promises.isEmpty { lines += [""] + promises.map { $0.line() } }
         return lines.joined(separator: "\n")
     }
 
@@ -125,7 +125,7 @@ struct StormReport {
                     ])
                 } ?? .null
             ),
-            ("promises", .list(isJudged ? promises.map(\.json) : [])),
+            ("promises", .list(isEvaluated ? promises.map(\.json) : [])),
         ])
     }
 }

@@ -96,7 +96,7 @@ struct AlertCaseTests {
         #expect(try alerts(policy, seen + [Self.end("56s")]) == [firing, resolved, firing])
     }
 
-    @Test func `changes leave the window sooner when watched time is set back`() throws {
+    @Test func `changes leave the window sooner when observed time is set back`() throws {
         var policy = prompt
         policy.alerts.noOnlineResponders.isEnabled = false
         policy.alerts.telemetryFeedDown.isEnabled = false
@@ -155,10 +155,10 @@ struct AlertCaseTests {
         for second in 0..<3 { flapping.change(at: .init(milliseconds: Int64(second)), rules) }
         rules.flappingChanges = 4
         rules.flappingClearBelow = 3
-        flapping.judge(.init(milliseconds: 3), rules)
+        flapping.evaluate(.init(milliseconds: 3), rules)
         #expect(flapping.isFlapping)
         rules.flappingClearBelow = 4
-        flapping.judge(.init(milliseconds: 3), rules)
+        flapping.evaluate(.init(milliseconds: 3), rules)
         #expect(!flapping.isFlapping)
     }
 

@@ -16,7 +16,7 @@ import Testing
         member.name = name
         member.labels = labels
         member.startsAt = Self.start
-        member.facts.figures = AlertFigures(count: count, total: total)
+        member.facts.stats = AlertStats(count: count, total: total)
         return member
     }
 
@@ -152,7 +152,7 @@ import Testing
         rate.facts.limit = 1000
         rate.facts.causes = [.init(cause: .massGap, count: 58)]
         rate.facts.people = [17]
-        let text = AlertText(rate, fired: AlertFigures(count: 58, total: 300)) { _ in
+        let text = AlertText(rate, fired: AlertStats(count: 58, total: 300)) { _ in
             Array("r-17".utf8)
         }
         #expect(text.summary == "Fleet: 41 of 300 offline; when it fired 58: 58 mass_gap")
@@ -160,7 +160,7 @@ import Testing
             text.description == "41 of 300 active responders are OFFLINE (13.6 %), more than 10 %; "
                 + "when it fired 58: 58 mass_gap. Responders when it fired: r-17 and 57 more.")
         #expect(
-            AlertText(rate, fired: AlertFigures(count: 41, total: 300)) { _ in nil }.summary
+            AlertText(rate, fired: AlertStats(count: 41, total: 300)) { _ in nil }.summary
                 == "Fleet: 41 of 300 offline: 58 mass_gap")
     }
 
@@ -241,7 +241,7 @@ import Testing
         #expect(told(rate)[0] == "Fleet: \(count) of 300 offline\(causes)")
         #expect(told(rate)[1].hasSuffix(" %\(causes)."))
         // Those who are told of by a count of when it fired are the others of then.
-        let later = AlertText(rate, fired: AlertFigures(count: 12, total: 300)) { _ in nil }
+        let later = AlertText(rate, fired: AlertStats(count: 12, total: 300)) { _ in nil }
         #expect(later.summary.hasSuffix("1 battery_empty and 2 others"))
     }
 

@@ -344,7 +344,7 @@ import Testing
             """)
     }
 
-    @Test func `forgetting counts watched time`() throws {
+    @Test func `forgetting counts observed time`() throws {
         try timeline(
             """
             0s       policy forget 1h
@@ -367,7 +367,7 @@ import Testing
             """)
     }
 
-    /// L2 in watched time.
+    /// L2 in observed time.
     @Test func `a contact before a blind window is as old as the time we watched`() throws {
         try timeline(
             """

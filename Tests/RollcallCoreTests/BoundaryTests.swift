@@ -5,7 +5,8 @@ import Testing
 @Suite struct BoundaryTests {
     // MARK: - Reachable, by the wall (L11)
 
-    /// Watched time says 10 s, the wall more: nobody is sent on the word of a clock that stood still.
+    /// Observed time says 10 s, the wall more: nobody is sent on the word of a clock that stood
+    /// still.
     @Test(arguments: [
         ("179.999s", "169.999s", Reachable.yes), ("180s", "170s", .yes),
         ("180.001s", "170.001s", .unknown), ("1h", "3590s", .unknown),
@@ -59,9 +60,9 @@ import Testing
         _ = stage.silence([.of("region", "north")], from: 0, until: 300)
         _ = stage.fold(.clock(step: .seconds(step)), at: 100)
         stage.pass(to: 299)
-        #expect(stage.engine.desk.silences.count == 1)
+        #expect(stage.engine.notifications.silences.count == 1)
         stage.pass(to: 300)
-        #expect(stage.engine.desk.silences.isEmpty)
+        #expect(stage.engine.notifications.silences.isEmpty)
     }
 
     /// What began before a step is stamped by the wall as it was then, however many came since.
@@ -101,7 +102,7 @@ import Testing
                 """
                 20000s 41 reports with 1 captured \(20_000 - age)s → 41 unknown, 41 online
                 """)
-            let ages = engine.tally.ages.distribution(now: engine.watch.watchedNow)
+            let ages = engine.aggregates.ages.distribution(now: engine.clock.observedNow)
             #expect(ages.cumulated[index] == count, "\(age) s old")
             #expect(ages.count == 1 && ages.sumMilliseconds == age * 1000)
         }
@@ -156,7 +157,7 @@ import Testing
             """, updates: true)
         let at = Timestamp(milliseconds: Script.zero + 50_000)
         #expect(engine.roster[0].lastLocationAt == at)
-        #expect(engine.watch.watchedNow - engine.roster[0].lastLocation == Milliseconds(30_000))
+        #expect(engine.clock.observedNow - engine.roster[0].lastLocation == Milliseconds(30_000))
         #expect(engine.counters.delay.count == 3)
     }
 }

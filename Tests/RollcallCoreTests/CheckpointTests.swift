@@ -96,7 +96,7 @@ struct EventStream {
         for turn in 0..<300 {
             now += Int64(1 + stream.next(20_000))
             let instant = RunningTime(milliseconds: now)
-            let wall = now + straight.watch.wallOffset.count
+            let wall = now + straight.clock.wallOffset.count
             if let event = stream.event(at: wall) {
                 let receipt = straight.fold(event, at: instant)
                 #expect(restarted.fold(event, at: instant) == receipt)
@@ -108,13 +108,14 @@ struct EventStream {
         }
         let isSame = bytes(straight) == bytes(restarted)
         #expect(isSame)
-        #expect(straight.tally.byStatus == restarted.tally.byStatus)
+        #expect(straight.aggregates.byStatus == restarted.aggregates.byStatus)
         // A region that everybody left keeps its zeros until a restart.
-        let regions = zip(straight.tally.byRegion, restarted.tally.byRegion)
+        let regions = zip(straight.aggregates.byRegion, restarted.aggregates.byRegion)
         #expect(regions.allSatisfy { $0 == $1 })
-        #expect(straight.tally.byRegion.reduce(0, +) == restarted.tally.byRegion.reduce(0, +))
-        #expect(straight.tally.telemetry == restarted.tally.telemetry)
-        #expect(straight.tally.notExpected == restarted.tally.notExpected)
+        #expect(
+            straight.aggregates.byRegion.reduce(0, +) == restarted.aggregates.byRegion.reduce(0, +))
+        #expect(straight.aggregates.telemetry == restarted.aggregates.telemetry)
+        #expect(straight.aggregates.notExpected == restarted.aggregates.notExpected)
     }
 
     /// `advance(a)` then `advance(b)` equals `advance(b)` (J0).
@@ -131,7 +132,7 @@ struct EventStream {
             }
             now += 1
             let instant = RunningTime(milliseconds: now)
-            if let event = stream.event(at: now + rarely.watch.wallOffset.count) {
+            if let event = stream.event(at: now + rarely.clock.wallOffset.count) {
                 _ = rarely.fold(event, at: instant)
                 _ = often.fold(event, at: instant)
             }
@@ -151,7 +152,7 @@ struct EventStream {
         var now: Int64 = 1_795_230_000_000
         for _ in 0..<600 {
             now += stream.next(3) > 0 ? 0 : Int64(1 + stream.next(9000))
-            guard let event = stream.event(at: now + turns.watch.wallOffset.count) else { continue }
+            guard let event = stream.event(at: now + turns.clock.wallOffset.count) else { continue }
             let instant = max(RunningTime(milliseconds: now), turns.openInstant)
             now = instant.milliseconds
             stamped.append((event, instant))

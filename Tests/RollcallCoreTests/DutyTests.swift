@@ -43,7 +43,7 @@ import Testing
             1d     41 reports                         → 41 unknown, 41 online
             1d     42 goes on duty                    → 42 unknown
             """)
-        #expect(engine.tally.notExpected[Int(NotExpected.noDuty.rawValue)] == 1)
+        #expect(engine.aggregates.notExpected[Int(NotExpected.noDuty.rawValue)] == 1)
         #expect(engine.regions[engine.roster[0].region] == Array("north".utf8))
     }
 
@@ -64,7 +64,7 @@ import Testing
             20s    41 reports
             30s    41 goes on duty                    → 41 unknown, 41 online
             """)
-        #expect(engine.tally.notExpected.reduce(0, +) == 0)
+        #expect(engine.aggregates.notExpected.reduce(0, +) == 0)
     }
 
     @Test func `a batch enrols into region default`() throws {
@@ -158,7 +158,7 @@ import Testing
 
     /// A blind stretch noticed later brings two words closer together (B1, F9), so one that did not
     /// count at once is kept.
-    @Test func `the backend's 60 s are watched time, also for a word that came too late`() throws {
+    @Test func `the backend's 60 s are observed time, also for a word that came too late`() throws {
         try timeline(
             """
             100s     source b1 beats every 30s

@@ -149,7 +149,7 @@ import Testing
         for _ in 0..<100 {
             now += Int64(1 + stream.next(20_000))
             let instant = RunningTime(milliseconds: now)
-            let wall = now + engine.watch.wallOffset.count
+            let wall = now + engine.clock.wallOffset.count
             if let event = stream.event(at: wall) { _ = engine.fold(event, at: instant) }
             engine.advance(to: instant)
         }
@@ -161,7 +161,7 @@ import Testing
             Issue.record("no state")
             return
         }
-        #expect(at == engine.watch.now)
+        #expect(at == engine.clock.now)
         let isSame = bytes(read) == bytes(engine)
         #expect(isSame)
         // Once more is one too many.
@@ -189,7 +189,7 @@ import Testing
             let isThere = Array(all).firstRange(of: Array(word.utf8)) != nil
             #expect(!isThere, "\(word)")
         }
-        #expect(read.desk.silences.count == 1)
+        #expect(read.notifications.silences.count == 1)
         let hash = StableHash.of(token.span, 0..<token.count)
         #expect(read.pushToken(0) == ItemText.token(hash))
     }

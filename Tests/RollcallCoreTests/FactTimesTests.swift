@@ -12,13 +12,13 @@ import Testing
             FactSet(times.indices.filter { time.isNews(after: times[$0]) }.map { FactSet(at: $0) })
         }
 
-        mutating func tell(_ facts: FactSet, _ time: FactTime) {
+        mutating func report(_ facts: FactSet, _ time: FactTime) {
             for place in times.indices where facts.contains(FactSet(at: place)) {
                 times[place] = time
             }
         }
 
-        mutating func clampInstants(to now: WatchedTime) {
+        mutating func clampInstants(to now: ObservedTime) {
             for place in times.indices { times[place].at = min(times[place].at, now) }
         }
     }
@@ -28,55 +28,55 @@ import Testing
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func `what is told in little room is told as if there were much`(seed: UInt64) {
         var stream = EventStream(seed: seed)
-        var (facts, aside, naive) = (FactTimes(), FactTable?.none, Naive())
+        var (facts, overflow, naive) = (FactTimes(), FactTable?.none, Naive())
         var asides = 0
         for step in 0..<600 {
             // Runs in which few facts are told, so that tables aside come and go.
             let variety = step / 100 % 2 == 0 ? 1 + stream.next(4) : 12
             let milliseconds = Int64(stream.next(variety)) * (1 << (4 * Int64(stream.next(14))))
             let sequence = stream.next(3) == 0 ? nil : Int64(stream.next(4))
-            let time = FactTime(at: WatchedTime(milliseconds: milliseconds), by: sequence)
-            #expect(facts.news(time, aside) == naive.news(time), "seed \(seed), step \(step)")
+            let time = FactTime(at: ObservedTime(milliseconds: milliseconds), by: sequence)
+            #expect(facts.news(time, overflow) == naive.news(time), "seed \(seed), step \(step)")
             switch stream.next(12) {
             case 0:
                 facts.clampInstants(to: time.at)
-                aside?.clampInstants(to: time.at)
+                overflow?.clampInstants(to: time.at)
                 naive.clampInstants(to: time.at)
             case 1:
-                let table = facts.table(aside)
-                facts = FactTimes(table, &aside)
-                #expect(facts.table(aside) == table)
+                let table = facts.table(overflow)
+                facts = FactTimes(table, &overflow)
+                #expect(facts.table(overflow) == table)
             case 2...6:
-                facts.tell(.all, time, &aside)
-                naive.tell(.all, time)
+                facts.report(.all, time, &overflow)
+                naive.report(.all, time)
             default:
                 let told = FactSet(rawValue: UInt32(stream.next(1 << 18))).intersection(.all)
-                facts.tell(told, time, &aside)
-                naive.tell(told, time)
+                facts.report(told, time, &overflow)
+                naive.report(told, time)
             }
-            let kept = naive.times.indices.map { facts.time(FactSet(at: $0)) ?? aside?[$0] }
+            let kept = naive.times.indices.map { facts.time(FactSet(at: $0)) ?? overflow?[$0] }
                 .map { $0 ?? FactTime() }
             #expect(kept == naive.times, "seed \(seed), step \(step)")
-            #expect(facts.hasAside == (aside != nil))
-            if facts.hasAside { asides += 1 }
+            #expect(facts.hasOverflow == (overflow != nil))
+            if facts.hasOverflow { asides += 1 }
         }
         #expect(asides > 0)
-        facts.tell(.all, FactTime(at: WatchedTime(milliseconds: 1), by: 1), &aside)
-        #expect(!facts.hasAside)
+        facts.report(.all, FactTime(at: ObservedTime(milliseconds: 1), by: 1), &overflow)
+        #expect(!facts.hasOverflow)
     }
 
     @Test func `a person whose facts have three times needs no table aside`() {
-        var (facts, aside) = (FactTimes(), FactTable?.none)
+        var (facts, overflow) = (FactTimes(), FactTable?.none)
         let groups: [FactSet] = [[.duty, .dutyByBackend], [.region, .circles], [.telemetry]]
         for turn in 1...10 as ClosedRange<Int64> {
             for (place, group) in groups.enumerated() {
-                let at = WatchedTime(milliseconds: turn * 10 + Int64(place))
-                facts.tell(group, FactTime(at: at, by: turn), &aside)
-                #expect(aside == nil)
+                let at = ObservedTime(milliseconds: turn * 10 + Int64(place))
+                facts.report(group, FactTime(at: at, by: turn), &overflow)
+                #expect(overflow == nil)
             }
         }
-        facts.tell(.battery, FactTime(at: WatchedTime(milliseconds: 200), by: 1), &aside)
-        #expect(aside != nil)
+        facts.report(.battery, FactTime(at: ObservedTime(milliseconds: 200), by: 1), &overflow)
+        #expect(overflow != nil)
     }
 
     /// The oldest facts stand aside then, and count as before.
@@ -121,7 +121,7 @@ import Testing
         }
         try told(["ON_DUTY", "a", "b", "active", "ios", "1.2", "0.5", "3"], at: 40)
         let first = seen()
-        #expect(engine.factAsides[0] != nil)
+        #expect(engine.factOverflows[0] != nil)
         #expect(engine.brokenInvariants() == [])
         try told(["OFF_DUTY", "c", "d", "paused", "android", "2.3", "0.25", "7"], at: 20)
         #expect(seen() == first)
@@ -134,7 +134,7 @@ import Testing
         for slice in slices(engine) { reader.take(slice) }
         let copy = try #require(reader.finish())
         #expect(slices(copy) == slices(engine))
-        #expect(copy.factAsides[0] == engine.factAsides[0])
+        #expect(copy.factOverflows[0] == engine.factOverflows[0])
 
         try told(["OFF_DUTY", "c", "d", "paused", "android", "2.3", "0.25", "7"], at: 60)
         #expect(zip(seen(), first).allSatisfy { $0 != $1 })
@@ -151,20 +151,20 @@ import Testing
         #expect(last > RFC3339.millisecondsMax + 3 * 3_155_760_000_000)
         let exact = [
             first, first + 1, -1, 0, 1, 1_795_219_200_123, RFC3339.millisecondsMax, last - 1, last,
-            WatchedTime.distantPast.milliseconds, WatchedTime.distantFuture.milliseconds,
+            ObservedTime.distantPast.milliseconds, ObservedTime.distantFuture.milliseconds,
         ]
         for milliseconds in exact {
-            let time = WatchedTime(milliseconds: milliseconds)
+            let time = ObservedTime(milliseconds: milliseconds)
             #expect(CompactInstant(wrappedValue: time).wrappedValue == time)
         }
         let nearest: [(Int64, Int64)] = [
-            (first - 1, first), (last + 1, last), (.max, WatchedTime.distantFuture.milliseconds),
-            (.min, WatchedTime.distantPast.milliseconds),
-            (WatchedTime.distantPast.milliseconds + 1, first),
-            (WatchedTime.distantFuture.milliseconds - 1, last),
+            (first - 1, first), (last + 1, last), (.max, ObservedTime.distantFuture.milliseconds),
+            (.min, ObservedTime.distantPast.milliseconds),
+            (ObservedTime.distantPast.milliseconds + 1, first),
+            (ObservedTime.distantFuture.milliseconds - 1, last),
         ]
         for (milliseconds, kept) in nearest {
-            let time = WatchedTime(milliseconds: milliseconds)
+            let time = ObservedTime(milliseconds: milliseconds)
             #expect(CompactInstant(wrappedValue: time).wrappedValue.milliseconds == kept)
         }
     }
@@ -181,7 +181,7 @@ import Testing
 
     /// A byte more would be eight: a million people would take 8 MB more.
     @Test func `a person has no holes`() {
-        #expect(MemoryLayout<CompactInstant<WatchedTime>>.size == 6)
+        #expect(MemoryLayout<CompactInstant<ObservedTime>>.size == 6)
         #expect(MemoryLayout<Responder>.stride == 216)
     }
 }

@@ -46,11 +46,11 @@ import Testing
     {
         var stage = try Self.stage()
         stage.pass(to: 209)
-        #expect(stage.told == [Self.fired])
+        #expect(stage.notified == [Self.fired])
         stage.pass(to: 20_000)
         try stage.report("1", at: 20_010)
         #expect(
-            stage.told == [
+            stage.notified == [
                 Self.fired,
                 "210 duty fired NoOnlineResponders#1(north) for oncall",
                 // A repeat is given to nobody.
@@ -72,7 +72,7 @@ import Testing
         var stage = try Self.stage()
         stage.take(1, "oncall", at: second)
         try stage.report("1", at: 300)
-        let given = stage.told.filter { $0.contains("duty") }
+        let given = stage.notified.filter { $0.contains("duty") }
         #expect(
             given
                 == (isGiven
@@ -80,7 +80,7 @@ import Testing
                         "210 duty fired NoOnlineResponders#1(north) for oncall",
                         "300 duty resolved NoOnlineResponders#1(north) for oncall",
                     ] : []))
-        #expect(stage.told.contains("300 oncall resolved NoOnlineResponders#1(north)"))
+        #expect(stage.notified.contains("300 oncall resolved NoOnlineResponders#1(north)"))
         #expect(stage.engine.brokenInvariants() == [])
     }
 
@@ -88,7 +88,7 @@ import Testing
         var stage = try Self.stage()
         try stage.report("1", at: 200)
         stage.pass(to: 300)
-        #expect(stage.told == [Self.fired, "200 oncall resolved NoOnlineResponders#1(north)"])
+        #expect(stage.notified == [Self.fired, "200 oncall resolved NoOnlineResponders#1(north)"])
         #expect(stage.engine.alerts.untaken.isEmpty)
     }
 
@@ -100,26 +100,27 @@ import Testing
         try stage.restore()
         _ = stage.fold(.start(), at: start)
         stage.pass(to: start + 59)
-        #expect(stage.told == [Self.fired])
+        #expect(stage.notified == [Self.fired])
         stage.pass(to: start + 60)
         #expect(
-            stage.told.last == "\(start + 60) duty fired NoOnlineResponders#1(north) for oncall")
+            stage.notified.last == "\(start + 60) duty fired NoOnlineResponders#1(north) for oncall"
+        )
         #expect(stage.engine.brokenInvariants() == [])
         // It is given once, whatever happens then.
-        let count = stage.told.count
+        let count = stage.notified.count
         try stage.restore()
         _ = stage.fold(.start(), at: start + 100)
         stage.pass(to: start + 1000)
-        #expect(stage.told.count == count)
+        #expect(stage.notified.count == count)
     }
 
     @Test func `D3: a suspension is like a start`() throws {
         var stage = try Self.stage()
         _ = stage.fold(.turn(lateness: .seconds(600)), at: 760)
         stage.pass(to: 819)
-        #expect(stage.told == [Self.fired])
+        #expect(stage.notified == [Self.fired])
         stage.pass(to: 820)
-        #expect(stage.told.last == "820 duty fired NoOnlineResponders#1(north) for oncall")
+        #expect(stage.notified.last == "820 duty fired NoOnlineResponders#1(north) for oncall")
     }
 
     @Test func `D3: blindness holds nothing up that was decided`() throws {
@@ -128,8 +129,8 @@ import Testing
         try stage.report("1", at: 0)
         // All sources are missing from 200 s on.
         stage.pass(to: 215)
-        #expect(stage.engine.watch.isBlind)
-        #expect(stage.told.contains("210 duty fired NoOnlineResponders#1(north) for oncall"))
+        #expect(stage.engine.clock.isBlind)
+        #expect(stage.notified.contains("210 duty fired NoOnlineResponders#1(north) for oncall"))
     }
 
     @Test func `D3: a checkpoint keeps what is not taken, and for how long`() throws {
@@ -140,7 +141,7 @@ import Testing
         try stage.restore()
         try stage.report("1", at: 300)
         #expect(
-            stage.told == [
+            stage.notified == [
                 Self.fired, "210 duty fired NoOnlineResponders#1(north) for oncall",
                 "300 oncall resolved NoOnlineResponders#1(north)",
                 "300 duty resolved NoOnlineResponders#1(north) for oncall",
@@ -152,7 +153,7 @@ import Testing
     @Test func `D3: who gets it by its own matchers is given nothing`() throws {
         var stage = try Self.stage([Self.receiver(), .named("duty")])
         stage.pass(to: 1000)
-        #expect(stage.told == [Self.fired, "150 duty fired NoOnlineResponders#1(north)"])
+        #expect(stage.notified == [Self.fired, "150 duty fired NoOnlineResponders#1(north)"])
     }
 
     @Test func `D3: several with one fallback give it once, in the order of the settings`() throws {
@@ -161,7 +162,7 @@ import Testing
         ])
         stage.pass(to: 1000)
         #expect(
-            stage.told == [
+            stage.notified == [
                 "150 hook fired NoOnlineResponders#1(north)",
                 "150 chat fired NoOnlineResponders#1(north)",
                 "210 duty fired NoOnlineResponders#1(north) for hook",
@@ -174,7 +175,7 @@ import Testing
         ])
         stage.take(1, "hook", at: 170)
         stage.pass(to: 1000)
-        #expect(stage.told.last == "210 duty fired NoOnlineResponders#1(north) for chat")
+        #expect(stage.notified.last == "210 duty fired NoOnlineResponders#1(north) for chat")
     }
 
     @Test func `D3: a fallback's own fallback is not followed`() throws {
@@ -183,7 +184,7 @@ import Testing
         var stage = try Self.stage([Self.receiver(), duty, Self.standby("boss")])
         stage.pass(to: 10_000)
         #expect(
-            stage.told == [Self.fired, "210 duty fired NoOnlineResponders#1(north) for oncall"])
+            stage.notified == [Self.fired, "210 duty fired NoOnlineResponders#1(north) for oncall"])
     }
 
     @Test func `D3: one address is enough, and members of one message go together`() throws {
@@ -194,7 +195,7 @@ import Testing
         try stage.report("2", in: "south", at: 200)
         stage.pass(to: 250)
         #expect(
-            stage.told == [
+            stage.notified == [
                 "150 oncall fired NoOnlineResponders#1(north) NoOnlineResponders#2(south)",
                 "200 oncall resolved NoOnlineResponders#2(south)",
                 "210 duty fired NoOnlineResponders#1(north) for oncall",
@@ -211,7 +212,7 @@ import Testing
             var stage = try Self.stage([Self.receiver(), duty])
             stage.pass(to: 220)
             try stage.report("1", at: 300)
-            let ends = stage.told.filter { $0.hasPrefix("300 duty") }
+            let ends = stage.notified.filter { $0.hasPrefix("300 duty") }
             #expect(ends.count == (kind == .pagerduty ? 1 : 0))
         }
     }
@@ -223,7 +224,7 @@ import Testing
         var stage = try NoticeStage([receiver, Self.standby()])
         stage.pass(to: 0)
         stage.pass(to: 1000)
-        #expect(stage.told == ["0 oncall fired Watchdog#1"])
+        #expect(stage.notified == ["0 oncall fired Watchdog#1"])
     }
 
     // MARK: - Mutes
@@ -239,7 +240,7 @@ import Testing
             if isTaken { stage.take(1, "oncall", at: 310) }
             stage.pass(to: 500)
             #expect(
-                stage.told == [
+                stage.notified == [
                     Self.fired, "210 duty not told NoOnlineResponders#1: silence 1",
                 ] + (isTaken ? [] : ["400 duty fired NoOnlineResponders#1(north) for oncall"]))
             #expect(stage.engine.brokenInvariants() == [])
@@ -264,7 +265,7 @@ import Testing
         #expect(stage.engine.brokenInvariants() == [])
         stage.pass(to: 1000)
         #expect(
-            stage.told.dropFirst(2) == [
+            stage.notified.dropFirst(2) == [
                 "210 duty not told NoOnlineResponders#1: silence 1",
                 "400 duty fired NoOnlineResponders#1(north) for quick",
             ])
@@ -279,9 +280,9 @@ import Testing
         #expect(stage.engine.brokenInvariants() == [])
         #expect(stage.engine.alerts.muted.isEmpty)
         stage.pass(to: 749)
-        #expect(stage.told.count == 3)
+        #expect(stage.notified.count == 3)
         stage.pass(to: 750)
-        #expect(stage.told.last == "750 duty fired NoOnlineResponders#1(north) for slow")
+        #expect(stage.notified.last == "750 duty fired NoOnlineResponders#1(north) for slow")
         #expect(stage.engine.brokenInvariants() == [])
     }
 
@@ -293,7 +294,7 @@ import Testing
         Self.reload(&stage, [Self.receiver(), Self.standby()], at: 310)
         stage.pass(to: 400)
         #expect(
-            stage.told == [Self.fired, "310 duty fired NoOnlineResponders#1(north) for oncall"])
+            stage.notified == [Self.fired, "310 duty fired NoOnlineResponders#1(north) for oncall"])
         #expect(stage.engine.brokenInvariants() == [])
     }
 
@@ -306,7 +307,7 @@ import Testing
         Self.reload(&stage, [Self.receiver(), Self.standby()], at: 210)
         stage.pass(to: 1000)
         #expect(
-            stage.told.dropFirst(2) == [
+            stage.notified.dropFirst(2) == [
                 "400 oncall fired NoOnlineResponders#1(north)",
                 "460 duty fired NoOnlineResponders#1(north) for oncall",
             ])
@@ -317,7 +318,7 @@ import Testing
         var stage = try Self.stage()
         Self.reload(&stage, [.named("oncall")], at: 200)
         stage.pass(to: 400)
-        #expect(stage.told == [Self.fired])
+        #expect(stage.notified == [Self.fired])
     }
 
     @Test func `D3: another fallback is given it only if the first one is gone`() throws {
@@ -329,7 +330,7 @@ import Testing
                 &stage, [Self.receiver(fallback: "boss"), Self.standby("boss")] + old, at: 300)
             stage.pass(to: 400)
             try stage.report("1", at: 500)
-            let boss = stage.told.filter { $0.contains("boss") }
+            let boss = stage.notified.filter { $0.contains("boss") }
             #expect(
                 boss
                     == (isGone
@@ -337,7 +338,7 @@ import Testing
                             "300 boss fired NoOnlineResponders#1(north) for oncall",
                             "500 boss resolved NoOnlineResponders#1(north) for oncall",
                         ] : []))
-            #expect(stage.told.contains { $0.hasPrefix("500 duty resolved") } == !isGone)
+            #expect(stage.notified.contains { $0.hasPrefix("500 duty resolved") } == !isGone)
         }
     }
 
@@ -390,7 +391,7 @@ import Testing
         #expect(error(1) == nil)
         let number = stage.turn().compactMap { Int64($0.prefix { $0.isNumber }) }[0]
         _ = stage.outbox.end(
-            number, in: LaneKey(receiver: name, target: 0), .failed, error: "HTTP 500",
+            number, in: QueueKey(receiver: name, target: 0), .failed, error: "HTTP 500",
             now: stage.now, wall: OutboxStage.wall)
         #expect(error(1) == "HTTP 500" && error(2) == "HTTP 500")
         #expect(stage.outbox.lastError(of: 1, to: Array("duty".utf8)) == nil)

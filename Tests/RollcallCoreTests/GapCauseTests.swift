@@ -176,7 +176,7 @@ import Testing
             """, gaps: true)
     }
 
-    @Test func `who fell silent again elsewhere is judged there`() throws {
+    @Test func `who fell silent again elsewhere is evaluated there`() throws {
         try timeline(
             """
             0s     policy on_duty 1/2/200
@@ -238,7 +238,7 @@ import Testing
         let members = text.matches(of: /"members":([0-9]+),"active":([0-9]+)/).map {
             "\($0.1) of \($0.2)"
         }
-        // e opens the mass, a to d are judged again, f joins.
+        // e opens the mass, a to d are evaluated again, f joins.
         #expect(members == ["5 of 8", "5 of 8", "5 of 8", "5 of 8", "5 of 8", "6 of 8"])
     }
 
@@ -263,22 +263,22 @@ import Testing
             """, gaps: true)
     }
 
-    @Test func `whom watched time moved to one instant several times is kept once`() {
+    @Test func `whom observed time moved to one instant several times is kept once`() {
         func code(_ people: RecentPeople) -> [UInt8] {
             var people = people
             return Archive.bytes { people.code(&$0) }
         }
         var often = RecentPeople()
         for (number, second) in [(1, 10), (2, 11), (1, 12)] {
-            often.add(number, now: WatchedTime(milliseconds: Int64(second) * 1000))
+            often.add(number, now: ObservedTime(milliseconds: Int64(second) * 1000))
         }
         // A checkpoint lets go of what is void.
         var once = RecentPeople()
         var archive = Archive(reading: code(often))
         once.code(&archive)
         for second in [5, 4] {
-            often.clampInstants(to: WatchedTime(milliseconds: Int64(second) * 1000))
-            once.clampInstants(to: WatchedTime(milliseconds: Int64(second) * 1000))
+            often.clampInstants(to: ObservedTime(milliseconds: Int64(second) * 1000))
+            once.clampInstants(to: ObservedTime(milliseconds: Int64(second) * 1000))
             #expect(code(often) == code(once))
         }
         #expect(often.count == 2)

@@ -12,14 +12,14 @@ import Testing
 
     /// What passed since `then` while the last contact of somebody active was older than the
     /// degraded threshold, looked at from now.
-    private func dark(_ engine: Engine, since then: WatchedTime) -> Int64 {
+    private func dark(_ engine: Engine, since then: ObservedTime) -> Int64 {
         (0..<engine.roster.count).reduce(0) { sum, number in
             let person = engine.roster[number]
             guard person.isActive else { return sum }
             let from =
                 max(person.lastContact, person.activeSince)
                 + engine.policy.thresholds(person).degraded
-            return sum + max(0, (engine.watch.watchedNow - max(from, then)).count)
+            return sum + max(0, (engine.clock.observedNow - max(from, then)).count)
         }
     }
 
@@ -30,16 +30,16 @@ import Testing
         var now = RunningTime(milliseconds: Self.zero.milliseconds)
         var expected: Int64 = 0
         for _ in 0..<400 {
-            let then = engine.watch.watchedNow
+            let then = engine.clock.observedNow
             now = now + Milliseconds(Int64(1 + stream.next(60_000)))
             engine.advance(to: now)
             // One whose close decided something takes events a millisecond later.
             engine.advance(to: engine.openInstant)
-            now = engine.watch.now
-            // Blindness is another test's: watched time runs on here.
+            now = engine.clock.now
+            // Blindness is another test's: observed time runs on here.
             expected += dark(engine, since: then)
             #expect(contactDark(engine) == expected)
-            guard let event = stream.event(at: engine.watch.wallNow.milliseconds) else { continue }
+            guard let event = stream.event(at: engine.clock.wallNow.milliseconds) else { continue }
             switch event {
             case .items: _ = engine.fold(event, at: now)
             case .policy(var policy):

@@ -1,9 +1,9 @@
 import RollcallCore
 import Testing
 
-/// When gaps open, are judged again, and close. Source: C1, F24, F25.
+/// When gaps open, are evaluated again, and close. Source: C1, F24, F25.
 @Suite struct GapTests {
-    @Test func `who leaves ONLINE for lateness has a gap, judged again at OFFLINE`() throws {
+    @Test func `who leaves ONLINE for lateness has a gap, evaluated again at OFFLINE`() throws {
         try timeline(
             """
             0s     41 reports phone background with 1     → 41 unknown, 41 online
@@ -44,7 +44,7 @@ import Testing
             """, gaps: true)
     }
 
-    @Test func `the server's DEGRADED opens it and its OFFLINE judges it`() throws {
+    @Test func `the server's DEGRADED opens it and its OFFLINE evaluates it`() throws {
         try timeline(
             """
             0s     41 reports                             → 41 unknown, 41 online

@@ -87,7 +87,7 @@ import Testing
             """)
     }
 
-    /// B1: watched time is set back to the onset; what was decided in between stands.
+    /// B1: observed time is set back to the onset; what was decided in between stands.
     @Test func `what was decided before blindness was noticed stands`() throws {
         try timeline(
             """
@@ -100,7 +100,7 @@ import Testing
             """)
     }
 
-    @Test func `watched time is set back to the last beat`() throws {
+    @Test func `observed time is set back to the last beat`() throws {
         try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online
@@ -115,7 +115,7 @@ import Testing
     }
 
     /// L6: the time of change is the onset too, if it lies in the blind stretch.
-    @Test func `watched time that is set back leaves nobody more than their threshold`() throws {
+    @Test func `observed time that is set back leaves nobody more than their threshold`() throws {
         try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online

@@ -64,7 +64,7 @@ import Testing
 
         private mutating func value(_ field: ItemField) -> String {
             switch field {
-            case .toldAt, .pausedUntil: time()
+            case .reportedAt, .pausedUntil: time()
             case .dutyState: pick([#""ON_DUTY""#, #""ON_MISSION""#, #""OFF_DUTY""#, #""ASLEEP""#])
             case .circles: "[\((0..<next(5)).map { _ in name() }.joined(separator: ","))]"
             case .sharing: pick([#""active""#, #""paused""#, #""never""#])
@@ -84,13 +84,14 @@ import Testing
                 switch kind {
                 case .batch:
                     [
-                        .toldAt, .dutyState, .region, .circles, .sharing, .platform, .osVersion,
+                        .reportedAt, .dutyState, .region, .circles, .sharing, .platform, .osVersion,
                         .appVersion, .installID, .batteryLevel, .telemetry, .updates,
                     ]
-                case .transition: [.toldAt, .transitionID]
+                case .transition: [.reportedAt, .transitionID]
                 default:
                     [
-                        .toldAt, .dutyState, .region, .circles, .sharing, .pausedUntil, .platform,
+                        .reportedAt, .dutyState, .region, .circles, .sharing, .pausedUntil,
+                        .platform,
                         .nudgeSound,
                     ]
                 }

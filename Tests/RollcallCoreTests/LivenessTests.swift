@@ -395,9 +395,11 @@ extension Engine {
                 byStatus[Int(person.status.rawValue)] += 1
             }
         }
-        #expect(tally.byStatus == byStatus, "tally by status", sourceLocation: sourceLocation)
-        #expect(tally.notExpected == notExpected, "not expected", sourceLocation: sourceLocation)
-        #expect(tally.byRegion.reduce(0, +) == tally.active, sourceLocation: sourceLocation)
+        #expect(aggregates.byStatus == byStatus, "tally by status", sourceLocation: sourceLocation)
+        #expect(
+            aggregates.notExpected == notExpected, "not expected", sourceLocation: sourceLocation)
+        #expect(
+            aggregates.byRegion.reduce(0, +) == aggregates.active, sourceLocation: sourceLocation)
         // Every transition is counted once, becoming (not) expected never. Source: L9, F5.
         let transitions = decided.count {
             $0.contains("\"kind\":\"status\"") && !$0.contains("NOT_EXPECTED")

@@ -205,7 +205,7 @@ import Testing
 
     // MARK: - Who still speaks of them
 
-    /// F29, A4: the region's number is given up while nobody may judge its alerts.
+    /// F29, A4: the region's number is given up while nobody may evaluate its alerts.
     @Test func `an alert about a region that everybody left while blind is judged by its name`()
         throws
     {

@@ -6,7 +6,7 @@ struct NoticeStage {
     static let zero = RunningTime(milliseconds: 1_795_219_200_000)
     var engine: Engine
     /// What was decided about telling, in words.
-    private(set) var told: [String] = []
+    private(set) var notified: [String] = []
     /// The summaries of what was told.
     private(set) var summaries: [String] = []
 
@@ -70,14 +70,14 @@ struct NoticeStage {
                         + (member.fallback.map { " for \(Self.text($0.receiver))" } ?? "")
                 }
                 summaries += notice.members.map { AlertText($0) { _ in nil }.summary }
-                told.append(
+                notified.append(
                     "\(second(at)) \(Self.text(notice.receiver)) \(notice.kind.word) "
                         + members.joined(separator: " "))
             case .mute(let at, let mute):
                 var reason = "blind"
                 if case .silence(let number) = mute.reason { reason = "silence \(number)" }
                 if case .inhibited(let key) = mute.reason { reason = "by \(key.name.word)" }
-                told.append(
+                notified.append(
                     "\(second(at)) \(Self.text(mute.receiver)) not told "
                         + "\(mute.key.name.word)#\(mute.incident): \(reason)")
             default: break

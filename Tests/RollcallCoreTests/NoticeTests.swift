@@ -4,41 +4,41 @@ import Testing
 /// Who is told of which alert, when. Source: A6 to A9, A11.
 @Suite struct NoticeTests {
     @Test func `an alert is told once, and its end once`() throws {
-        var desk = try NoticeStage([.named("hook")], "rate off")
-        try desk.report("1,2", at: 0)
-        desk.pass(to: 300)
-        try desk.report("1", at: 400)
-        desk.pass(to: 450)
-        try desk.report("1", at: 480)
-        desk.pass(to: 560)
+        var stage = try NoticeStage([.named("hook")], "rate off")
+        try stage.report("1,2", at: 0)
+        stage.pass(to: 300)
+        try stage.report("1", at: 400)
+        stage.pass(to: 450)
+        try stage.report("1", at: 480)
+        stage.pass(to: 560)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "150 hook fired NoOnlineResponders#1(north)",
                 "520 hook resolved NoOnlineResponders#1(north)",
             ])
     }
 
     @Test func `a pending alert that ends is nobody's business`() throws {
-        var desk = try NoticeStage([.named("hook")], "rate off")
-        try desk.report("1", at: 0)
-        desk.pass(to: 120)
-        try desk.report("1", at: 130)
-        desk.pass(to: 200)
-        #expect(desk.told == [])
+        var stage = try NoticeStage([.named("hook")], "rate off")
+        try stage.report("1", at: 0)
+        stage.pass(to: 120)
+        try stage.report("1", at: 130)
+        stage.pass(to: 200)
+        #expect(stage.notified == [])
     }
 
     @Test func `matchers choose by labels, and the watchdog goes only to who names it`() throws {
-        var desk = try NoticeStage(
+        var stage = try NoticeStage(
             [
                 .named("critical", .webhook, [.of("severity", "critical")]),
                 .named("others", .webhook, [.of("severity", "critical", isEqual: false)]),
                 .named("south", .webhook, [.of("region", "south", "west")]),
                 .named("dog", .webhook, [.of("alertname", "Watchdog")]),
             ], "rate for=0s")
-        try desk.report("1", at: 0)
-        desk.pass(to: 200)
+        try stage.report("1", at: 0)
+        stage.pass(to: 200)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "0 dog fired Watchdog#1",
                 "150 critical fired NoOnlineResponders#2(north)",
                 "180 others fired HighOfflineRate#3",
@@ -48,11 +48,11 @@ import Testing
     @Test func `who was told is told again after the interval, and not before`() throws {
         var hook = Receiver.named("hook")
         hook.repeatInterval = .seconds(3600)
-        var desk = try NoticeStage([hook], "rate off")
-        try desk.report("1", at: 0)
-        desk.pass(to: 150 + 2 * 3600)
+        var stage = try NoticeStage([hook], "rate off")
+        try stage.report("1", at: 0)
+        stage.pass(to: 150 + 2 * 3600)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "150 hook fired NoOnlineResponders#1(north)",
                 "3750 hook repeated NoOnlineResponders#1(north)",
                 "7350 hook repeated NoOnlineResponders#1(north)",
@@ -62,12 +62,12 @@ import Testing
     @Test func `alerts of one name and instant are one notice, and one each for PagerDuty`()
         throws
     {
-        var desk = try NoticeStage([.named("hook"), .named("pager", .pagerduty)], "rate off")
-        try desk.report("1", in: "north", at: 0)
-        try desk.report("2", in: "south", at: 0)
-        desk.pass(to: 200)
+        var stage = try NoticeStage([.named("hook"), .named("pager", .pagerduty)], "rate off")
+        try stage.report("1", in: "north", at: 0)
+        try stage.report("2", in: "south", at: 0)
+        stage.pass(to: 200)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "150 hook fired NoOnlineResponders#1(north) NoOnlineResponders#2(south)",
                 "150 pager fired NoOnlineResponders#1(north)",
                 "150 pager fired NoOnlineResponders#2(south)",
@@ -77,15 +77,15 @@ import Testing
     @Test func `who is muted is told at the silence's end, who was told is not told again`()
         throws
     {
-        var desk = try NoticeStage([.named("hook")], "rate off")
-        #expect(desk.silence([.of("region", "north")], from: 0, until: 300).silence == 1)
-        try desk.report("1", in: "north", at: 10)
-        try desk.report("2", in: "south", at: 10)
-        desk.pass(to: 200)
-        #expect(desk.silence([.of("region", "south")], from: 210, until: 400).silence == 2)
-        desk.pass(to: 500)
+        var stage = try NoticeStage([.named("hook")], "rate off")
+        #expect(stage.silence([.of("region", "north")], from: 0, until: 300).silence == 1)
+        try stage.report("1", in: "north", at: 10)
+        try stage.report("2", in: "south", at: 10)
+        stage.pass(to: 200)
+        #expect(stage.silence([.of("region", "south")], from: 210, until: 400).silence == 2)
+        stage.pass(to: 500)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "160 hook not told NoOnlineResponders#1: silence 1",
                 "160 hook fired NoOnlineResponders#2(south)",
                 "300 hook fired NoOnlineResponders#1(north)",
@@ -93,15 +93,15 @@ import Testing
     }
 
     @Test func `what was told and ends while muted still sends its resolve`() throws {
-        var desk = try NoticeStage([.named("hook")], "rate off flapping off noonline keep=0s")
-        try desk.report("1", at: 0)
-        desk.pass(to: 200)
-        _ = desk.silence([.of("alertname", "NoOnlineResponders")], from: 210, until: 900)
-        try desk.report("1", at: 300)
-        desk.pass(to: 600)
-        try desk.report("1", at: 700)
+        var stage = try NoticeStage([.named("hook")], "rate off flapping off noonline keep=0s")
+        try stage.report("1", at: 0)
+        stage.pass(to: 200)
+        _ = stage.silence([.of("alertname", "NoOnlineResponders")], from: 210, until: 900)
+        try stage.report("1", at: 300)
+        stage.pass(to: 600)
+        try stage.report("1", at: 700)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "150 hook fired NoOnlineResponders#1(north)",
                 "300 hook resolved NoOnlineResponders#1(north)",
                 "450 hook not told NoOnlineResponders#2: silence 1",
@@ -109,18 +109,18 @@ import Testing
     }
 
     @Test func `a silence can be ended, once, and its end must lie ahead`() throws {
-        var desk = try NoticeStage([.named("hook")])
-        #expect(desk.silence([], from: 100, until: 100).silenceFault == .over)
-        #expect(desk.silence([], from: 100, until: 200).silence == 1)
-        #expect(desk.fold(.silence(.end(1)), at: 150).silence == 1)
-        #expect(desk.fold(.silence(.end(1)), at: 160).silenceFault == .unknown)
-        #expect(desk.engine.desk.pastSilences.map(\.number) == [1])
+        var stage = try NoticeStage([.named("hook")])
+        #expect(stage.silence([], from: 100, until: 100).silenceFault == .over)
+        #expect(stage.silence([], from: 100, until: 200).silence == 1)
+        #expect(stage.fold(.silence(.end(1)), at: 150).silence == 1)
+        #expect(stage.fold(.silence(.end(1)), at: 160).silenceFault == .unknown)
+        #expect(stage.engine.notifications.pastSilences.map(\.number) == [1])
     }
 
     @Test func `A7: a silence asked for again under its id is the same one, over a checkpoint too`()
         throws
     {
-        var desk = try NoticeStage([.named("hook")])
+        var stage = try NoticeStage([.named("hook")])
         func asked(_ id: String, _ fingerprint: Int64, until second: Int64) -> Event {
             var silence = Silence(
                 matchers: [],
@@ -132,48 +132,48 @@ import Testing
             #expect(read == silence)
             return .silence(.begin(read ?? silence))
         }
-        #expect(desk.fold(asked("a", 1, until: 100), at: 0).silence == 1)
-        #expect(desk.fold(asked("a", 1, until: 100), at: 1).silence == 1)
-        #expect(desk.fold(asked("a", 2, until: 100), at: 2).silenceFault == .otherRequest)
-        #expect(desk.fold(asked("b", 2, until: 100), at: 3).silence == 2)
-        #expect(desk.fold(asked("", 1, until: 100), at: 4).silence == 3)
-        #expect(desk.fold(asked("", 1, until: 100), at: 5).silence == 4)
+        #expect(stage.fold(asked("a", 1, until: 100), at: 0).silence == 1)
+        #expect(stage.fold(asked("a", 1, until: 100), at: 1).silence == 1)
+        #expect(stage.fold(asked("a", 2, until: 100), at: 2).silenceFault == .otherRequest)
+        #expect(stage.fold(asked("b", 2, until: 100), at: 3).silence == 2)
+        #expect(stage.fold(asked("", 1, until: 100), at: 4).silence == 3)
+        #expect(stage.fold(asked("", 1, until: 100), at: 5).silence == 4)
         // Once it is over it is still the one, and not in force again.
-        #expect(desk.fold(.silence(.end(1)), at: 6).silence == 1)
-        #expect(desk.fold(asked("a", 1, until: 100), at: 7).silence == 1)
-        #expect(desk.engine.desk.silences.map(\.number) == [2, 3, 4])
+        #expect(stage.fold(.silence(.end(1)), at: 6).silence == 1)
+        #expect(stage.fold(asked("a", 1, until: 100), at: 7).silence == 1)
+        #expect(stage.engine.notifications.silences.map(\.number) == [2, 3, 4])
         // Also when its end has passed, and while as many are in force as may be.
-        #expect(desk.fold(asked("b", 2, until: 100), at: 200).silence == 2)
-        let checkpoint = Checkpoint(desk.engine)
+        #expect(stage.fold(asked("b", 2, until: 100), at: 200).silence == 2)
+        let checkpoint = Checkpoint(stage.engine)
         var reader = CheckpointReader()
         for index in 0..<checkpoint.sliceCount { reader.take(checkpoint.slice(index)) }
         let restored = try #require(reader.finish())
-        #expect(restored.desk.pastSilences == desk.engine.desk.pastSilences)
-        #expect(restored.desk.pastSilences.contains { $0.requestID == Array("b".utf8) })
+        #expect(restored.notifications.pastSilences == stage.engine.notifications.pastSilences)
+        #expect(restored.notifications.pastSilences.contains { $0.requestID == Array("b".utf8) })
         // A day later nobody remembers.
-        desk.pass(to: 90_000)
-        #expect(desk.fold(asked("a", 2, until: 99_999), at: 90_001).silence == 5)
+        stage.pass(to: 90_000)
+        #expect(stage.fold(asked("a", 2, until: 99_999), at: 90_001).silence == 5)
     }
 
     @Test func `so many silences are in force at most`() throws {
-        var desk = try NoticeStage([.named("hook")])
+        var stage = try NoticeStage([.named("hook")])
         for number in 1...Int64(Silence.countMax) {
-            #expect(desk.silence([], from: 0, until: 100).silence == number)
+            #expect(stage.silence([], from: 0, until: 100).silence == number)
         }
-        #expect(desk.silence([], from: 0, until: 100).silenceFault == .tooMany)
-        desk.pass(to: 100)
-        #expect(desk.silence([], from: 101, until: 200).silence != nil)
+        #expect(stage.silence([], from: 0, until: 100).silenceFault == .tooMany)
+        stage.pass(to: 100)
+        #expect(stage.silence([], from: 101, until: 200).silence != nil)
     }
 
     @Test func `nobody online inhibits the rate of the same region until it is over`() throws {
-        var desk = try NoticeStage(
+        var stage = try NoticeStage(
             [.named("hook")], "rate by=region,for=0s,above=0.4 noonline for=0s,keep=0s")
-        try desk.report("1,2", at: 0)
-        desk.pass(to: 200)
-        try desk.report("1", at: 210)
-        try desk.report("2", at: 220)
+        try stage.report("1,2", at: 0)
+        stage.pass(to: 200)
+        try stage.report("1", at: 210)
+        try stage.report("2", at: 220)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "90 hook fired NoOnlineResponders#1(north)",
                 "180 hook not told HighOfflineRate#2: by NoOnlineResponders",
                 "210 hook fired HighOfflineRate#2(north)",
@@ -183,16 +183,16 @@ import Testing
     }
 
     @Test func `A6: nobody online in one region mutes no rate of another`() throws {
-        var desk = try NoticeStage(
+        var stage = try NoticeStage(
             [.named("hook")], "rate by=region,for=0s,above=0.4 noonline for=0s,keep=0s")
-        try desk.report("1,2", in: "north", at: 0)
-        try desk.report("3,4,5", in: "south", at: 0)
+        try stage.report("1,2", in: "north", at: 0)
+        try stage.report("3,4,5", in: "south", at: 0)
         for second in stride(from: Int64(60), through: 300, by: 60) {
-            try desk.report("5", in: "south", at: second)
+            try stage.report("5", in: "south", at: second)
         }
-        try desk.report("1", in: "north", at: 310)
+        try stage.report("1", in: "north", at: 310)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "90 hook fired NoOnlineResponders#1(north)",
                 "180 hook not told HighOfflineRate#2: by NoOnlineResponders",
                 "180 hook fired HighOfflineRate#3(south)",
@@ -204,13 +204,13 @@ import Testing
     @Test func `F11: all sources missing says more than each of them, one of them no more`()
         throws
     {
-        var desk = try NoticeStage([.named("hook")])
-        _ = desk.fold(.heartbeat(source: Array("a".utf8), every: .seconds(10)), at: 0)
-        _ = desk.fold(.heartbeat(source: Array("b".utf8), every: .seconds(100)), at: 0)
-        desk.pass(to: 260)
-        _ = desk.fold(.heartbeat(source: Array("b".utf8), every: .seconds(100)), at: 270)
+        var stage = try NoticeStage([.named("hook")])
+        _ = stage.fold(.heartbeat(source: Array("a".utf8), every: .seconds(10)), at: 0)
+        _ = stage.fold(.heartbeat(source: Array("b".utf8), every: .seconds(100)), at: 0)
+        stage.pass(to: 260)
+        _ = stage.fold(.heartbeat(source: Array("b".utf8), every: .seconds(100)), at: 270)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "25 hook fired TelemetryFeedDown#1(a)",
                 "250 hook not told TelemetryFeedDown#3: by TelemetryFeedDown",
                 "250 hook fired TelemetryFeedDown#2",
@@ -219,17 +219,17 @@ import Testing
     }
 
     @Test func `A7: a silence of one region and name leaves the others to be told`() throws {
-        var desk = try NoticeStage(
+        var stage = try NoticeStage(
             [.named("hook")], "rate by=region,for=0s,above=0.4 noonline for=10m")
         let both: [LabelMatcher] = [
             .of("region", "north"), .of("alertname", "HighOfflineRate"),
         ]
-        _ = desk.silence(both, from: 0, until: 800)
-        try desk.report("1", in: "north", at: 0)
-        try desk.report("2", in: "south", at: 0)
-        desk.pass(to: 700)
+        _ = stage.silence(both, from: 0, until: 800)
+        try stage.report("1", in: "north", at: 0)
+        try stage.report("2", in: "south", at: 0)
+        stage.pass(to: 700)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "180 hook not told HighOfflineRate#1: silence 1",
                 "180 hook fired HighOfflineRate#2(south)",
                 "690 hook not told HighOfflineRate#1: by NoOnlineResponders",
@@ -242,11 +242,11 @@ import Testing
         often.repeatInterval = .seconds(100)
         var seldom = Receiver.named("seldom")
         seldom.repeatInterval = .seconds(250)
-        var desk = try NoticeStage([often, seldom], "rate off")
-        try desk.report("1", at: 0)
-        desk.pass(to: 450)
+        var stage = try NoticeStage([often, seldom], "rate off")
+        try stage.report("1", at: 0)
+        stage.pass(to: 450)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "150 often fired NoOnlineResponders#1(north)",
                 "150 seldom fired NoOnlineResponders#1(north)",
                 "250 often repeated NoOnlineResponders#1(north)",
@@ -261,14 +261,14 @@ import Testing
             Receiver.named(kind == .webhook ? "hook" : "pager", kind)
         }
         for place in receivers.indices { receivers[place].repeatInterval = .seconds(300) }
-        var desk = try NoticeStage(receivers, "rate off")
-        try desk.report("1", in: "north", at: 0)
-        try desk.report("2", in: "south", at: 100)
-        desk.pass(to: 800)
-        #expect(desk.engine.brokenInvariants() == [])
+        var stage = try NoticeStage(receivers, "rate off")
+        try stage.report("1", in: "north", at: 0)
+        try stage.report("2", in: "south", at: 100)
+        stage.pass(to: 800)
+        #expect(stage.engine.brokenInvariants() == [])
         let (north, south) = ("NoOnlineResponders#1(north)", "NoOnlineResponders#2(south)")
         #expect(
-            desk.told == [
+            stage.notified == [
                 "150 hook fired \(north)", "150 pager fired \(north)",
                 "250 hook fired \(south)", "250 pager fired \(south)",
                 "450 hook repeated \(north) \(south)", "450 pager repeated \(north)",
@@ -278,30 +278,30 @@ import Testing
     }
 
     @Test func `B2: alerts that come and go by the hundred leave nothing behind`() throws {
-        var desk = try NoticeStage(
+        var stage = try NoticeStage(
             [.named("hook")], "rate off flapping off feed off noonline keep=0s")
         let regions = (0..<200).map { "r\($0)" }
         for round in 0..<3 {
-            for region in regions { try desk.report(region, in: region, at: Int64(round) * 200) }
-            desk.pass(to: Int64(round) * 200 + 199)
-            #expect(desk.engine.alerts.all.count == 200)
-            #expect(desk.engine.brokenInvariants() == [])
+            for region in regions { try stage.report(region, in: region, at: Int64(round) * 200) }
+            stage.pass(to: Int64(round) * 200 + 199)
+            #expect(stage.engine.alerts.all.count == 200)
+            #expect(stage.engine.brokenInvariants() == [])
         }
-        for region in regions { try desk.report(region, in: region, at: 600) }
-        #expect(desk.engine.alerts.all.isEmpty)
-        #expect(desk.engine.brokenInvariants() == [])
+        for region in regions { try stage.report(region, in: region, at: 600) }
+        #expect(stage.engine.alerts.all.isEmpty)
+        #expect(stage.engine.brokenInvariants() == [])
         // All that fire at one instant are told in messages of 64, and they end one by one.
-        #expect(desk.told.count == 3 * 4 + 3 * 200)
+        #expect(stage.notified.count == 3 * 4 + 3 * 200)
     }
 
     @Test func `A7: a silence mutes what fires in each region, and its end tells of all`() throws {
-        var desk = try NoticeStage([.named("hook")], "rate off")
-        _ = desk.silence([.of("alertname", "NoOnlineResponders")], from: 0, until: 400)
-        try desk.report("1", in: "north", at: 10)
-        try desk.report("2", in: "south", at: 110)
-        desk.pass(to: 500)
+        var stage = try NoticeStage([.named("hook")], "rate off")
+        _ = stage.silence([.of("alertname", "NoOnlineResponders")], from: 0, until: 400)
+        try stage.report("1", in: "north", at: 10)
+        try stage.report("2", in: "south", at: 110)
+        stage.pass(to: 500)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "160 hook not told NoOnlineResponders#1: silence 1",
                 "260 hook not told NoOnlineResponders#2: silence 1",
                 "400 hook fired NoOnlineResponders#1(north) NoOnlineResponders#2(south)",
@@ -310,36 +310,36 @@ import Testing
 
     @Test func `an alert keeps the labels with which it fired, and no setting pages again`() throws
     {
-        var desk = try NoticeStage([.named("hook")], "rate off")
-        var policy = desk.engine.policy
+        var stage = try NoticeStage([.named("hook")], "rate off")
+        var policy = stage.engine.policy
         policy.alerts.noOnlineResponders.labels = [
             Label(Array("team".utf8), Array("a".utf8))
         ]
-        _ = desk.fold(.policy(policy), at: 0)
-        try desk.report("1", at: 0)
-        desk.pass(to: 200)
+        _ = stage.fold(.policy(policy), at: 0)
+        try stage.report("1", at: 0)
+        stage.pass(to: 200)
         policy.alerts.noOnlineResponders.severity = .info
         policy.alerts.noOnlineResponders.labels = []
-        _ = desk.fold(.policy(policy), at: 210)
-        desk.pass(to: 300)
-        let alert = desk.engine.alerts.all[0].alert
+        _ = stage.fold(.policy(policy), at: 210)
+        stage.pass(to: 300)
+        let alert = stage.engine.alerts.all[0].alert
         #expect(
             alert.labels.map { String(decoding: $0.name + [61] + $0.value, as: UTF8.self) } == [
                 "alertname=NoOnlineResponders", "region=north", "severity=critical", "team=a",
             ])
-        #expect(desk.told == ["150 hook fired NoOnlineResponders#1(north)"])
+        #expect(stage.notified == ["150 hook fired NoOnlineResponders#1(north)"])
     }
 
     @Test func `a new receiver learns what fires, one that left learns nothing`() throws {
-        var desk = try NoticeStage([.named("old")], "rate off noonline keep=0s")
-        try desk.report("1", at: 0)
-        desk.pass(to: 200)
-        var policy = desk.engine.policy
+        var stage = try NoticeStage([.named("old")], "rate off noonline keep=0s")
+        try stage.report("1", at: 0)
+        stage.pass(to: 200)
+        var policy = stage.engine.policy
         policy.receivers = [.named("new")]
-        _ = desk.fold(.policy(policy), at: 210)
-        try desk.report("1", at: 220)
+        _ = stage.fold(.policy(policy), at: 210)
+        try stage.report("1", at: 220)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "150 old fired NoOnlineResponders#1(north)",
                 "210 new fired NoOnlineResponders#1(north)",
                 "220 new resolved NoOnlineResponders#1(north)",
@@ -349,26 +349,26 @@ import Testing
     @Test func `A8: who is put back is told anew of what it had not taken, and of nothing else`()
         throws
     {
-        var desk = try NoticeStage([.named("hook"), .named("pager", .pagerduty)], "rate off")
-        let receivers = desk.engine.policy.receivers
-        try desk.report("1", at: 0)
-        desk.pass(to: 200)
-        desk.take(1, "hook", at: 200)
-        var policy = desk.engine.policy
+        var stage = try NoticeStage([.named("hook"), .named("pager", .pagerduty)], "rate off")
+        let receivers = stage.engine.policy.receivers
+        try stage.report("1", at: 0)
+        stage.pass(to: 200)
+        stage.take(1, "hook", at: 200)
+        var policy = stage.engine.policy
         policy.receivers = []
-        _ = desk.fold(.policy(policy), at: 210)
+        _ = stage.fold(.policy(policy), at: 210)
         let end = NoticeEnd(
             notice: 2, receiver: Array("pager".utf8), target: 0, outcome: .removed,
             took: Milliseconds(5))
-        _ = desk.fold(.outcome(end), at: 211)
-        #expect(desk.engine.brokenInvariants() == [])
-        try desk.restore()
+        _ = stage.fold(.outcome(end), at: 211)
+        #expect(stage.engine.brokenInvariants() == [])
+        try stage.restore()
         policy.receivers = receivers
-        _ = desk.fold(.policy(policy), at: 220)
-        desk.pass(to: 1000)
-        #expect(desk.engine.brokenInvariants() == [])
+        _ = stage.fold(.policy(policy), at: 220)
+        stage.pass(to: 1000)
+        #expect(stage.engine.brokenInvariants() == [])
         #expect(
-            desk.told == [
+            stage.notified == [
                 "150 hook fired NoOnlineResponders#1(north)",
                 "150 pager fired NoOnlineResponders#1(north)",
                 "220 pager fired NoOnlineResponders#1(north)",
@@ -376,14 +376,14 @@ import Testing
     }
 
     @Test func `while blind one page stands in, and the others wait for sight`() throws {
-        var desk = try NoticeStage([.named("hook")], "rate off noonline keep=0s")
-        _ = desk.fold(.heartbeat(source: Array("a".utf8), every: .seconds(120)), at: 0)
-        _ = desk.silence([.of("alertname", "NoOnlineResponders")], from: 0, until: 400)
-        try desk.report("1", at: 10)
-        desk.pass(to: 500)
-        _ = desk.fold(.heartbeat(source: Array("a".utf8), every: .seconds(3600)), at: 600)
+        var stage = try NoticeStage([.named("hook")], "rate off noonline keep=0s")
+        _ = stage.fold(.heartbeat(source: Array("a".utf8), every: .seconds(120)), at: 0)
+        _ = stage.silence([.of("alertname", "NoOnlineResponders")], from: 0, until: 400)
+        try stage.report("1", at: 10)
+        stage.pass(to: 500)
+        _ = stage.fold(.heartbeat(source: Array("a".utf8), every: .seconds(3600)), at: 600)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "160 hook not told NoOnlineResponders#1: silence 1",
                 "300 hook not told TelemetryFeedDown#3: by TelemetryFeedDown",
                 "300 hook fired TelemetryFeedDown#2",
@@ -394,23 +394,23 @@ import Testing
     }
 
     @Test func `overload is a page of its own`() throws {
-        var desk = try NoticeStage([.named("hook")])
-        _ = desk.fold(.refused(count: 10), at: 0)
-        desk.pass(to: 20)
+        var stage = try NoticeStage([.named("hook")])
+        _ = stage.fold(.refused(count: 10), at: 0)
+        stage.pass(to: 20)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "0 hook fired RollcallOverloaded#1", "15 hook resolved RollcallOverloaded#1",
             ])
     }
 
     @Test func `our own absence is told with the next page, once`() throws {
-        var desk = try NoticeStage([.named("hook")], "rate off")
-        try desk.report("1", in: "north", at: 0)
-        _ = desk.fold(.start(), at: 60)
-        desk.pass(to: 120)
+        var stage = try NoticeStage([.named("hook")], "rate off")
+        try stage.report("1", in: "north", at: 0)
+        _ = stage.fold(.start(), at: 60)
+        stage.pass(to: 120)
         let instant = NoticeStage.zero + .seconds(300)
-        desk.engine.advance(to: instant)
-        let facts = desk.engine.takeDecisions().compactMap { numbered -> AlertFacts? in
+        stage.engine.advance(to: instant)
+        let facts = stage.engine.takeDecisions().compactMap { numbered -> AlertFacts? in
             guard case .notice(_, let notice) = numbered.decision else { return nil }
             return notice.members[0].facts
         }
@@ -423,34 +423,34 @@ import Testing
 
     @Test func `a drill goes to one receiver and ends itself once it arrived`() throws {
         let pager = Receiver.named("pager", .pagerduty, [.of("severity", "critical")])
-        var desk = try NoticeStage([.named("hook"), pager])
+        var stage = try NoticeStage([.named("hook"), pager])
         let name = Array("pager".utf8)
-        #expect(desk.fold(.drill(receiver: name), at: 0).drill == 1)
-        #expect(desk.fold(.drill(receiver: Array("nobody".utf8)), at: 1).drill == nil)
+        #expect(stage.fold(.drill(receiver: name), at: 0).drill == 1)
+        #expect(stage.fold(.drill(receiver: Array("nobody".utf8)), at: 1).drill == nil)
         let end = NoticeEnd(
             notice: 1, receiver: name, target: 0, outcome: .delivered, took: Milliseconds(5))
-        _ = desk.fold(.outcome(end), at: 2)
-        _ = desk.fold(.outcome(end), at: 3)
+        _ = stage.fold(.outcome(end), at: 2)
+        _ = stage.fold(.outcome(end), at: 3)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "0 pager fired RollcallDrill#-1", "2 pager resolved RollcallDrill#-1",
             ])
-        #expect(desk.engine.counters.notifications.count(name, .delivered) == 2)
+        #expect(stage.engine.counters.notifications.count(name, .delivered) == 2)
     }
 
     @Test func `who was told is known after a restart`() throws {
-        var desk = try NoticeStage([.named("hook")], "rate off noonline keep=0s")
-        _ = desk.silence([.of("region", "south")], from: 0, until: 1000)
-        try desk.report("1", at: 0)
-        desk.pass(to: 200)
-        try desk.restore()
-        _ = desk.fold(.start(), at: 205)
-        try desk.report("1", at: 300)
+        var stage = try NoticeStage([.named("hook")], "rate off noonline keep=0s")
+        _ = stage.silence([.of("region", "south")], from: 0, until: 1000)
+        try stage.report("1", at: 0)
+        stage.pass(to: 200)
+        try stage.restore()
+        _ = stage.fold(.start(), at: 205)
+        try stage.report("1", at: 300)
         #expect(
-            desk.told == [
+            stage.notified == [
                 "150 hook fired NoOnlineResponders#1(north)",
                 "300 hook resolved NoOnlineResponders#1(north)",
             ])
-        #expect(desk.engine.desk.silences.map(\.number) == [1])
+        #expect(stage.engine.notifications.silences.map(\.number) == [1])
     }
 }

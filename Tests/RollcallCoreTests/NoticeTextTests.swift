@@ -21,7 +21,7 @@ import Testing
         #expect(stage.summaries.last == "north: nobody online, 2 of 2 out of contact")
         for second in [300, 360, 420] as [Int64] { try stage.report("a", at: second) }
         stage.pass(to: 440)
-        #expect(stage.told.last == "420 chat resolved NoOnlineResponders#1(north)")
+        #expect(stage.notified.last == "420 chat resolved NoOnlineResponders#1(north)")
         #expect(stage.summaries.last == "Over: north: 1 of 2 out of contact")
     }
 }

@@ -1,10 +1,10 @@
 import RollcallCore
 import Testing
 
-/// What is remembered of why somebody was not nudged, and what makes them judged again. Source: design
-/// §7 N1, N8, F31, F32.
+/// What is remembered of why somebody was not nudged, and what makes them evaluated again. Source:
+/// design §7 N1, N8, F31, F32.
 @Suite struct NudgeMemoryTests {
-    /// 42 stays in the region of 41, so nobody gains or loses company there.
+    /// 42 stays in the region of 41, so nobody gains or loses an active peer there.
     @Test func `who changes circles neither leaves nor joins the region`() throws {
         try timeline(
             """
@@ -84,7 +84,7 @@ import Testing
             """, nudges: true)
     }
 
-    @Test func `a restart judges nobody again while blind`() throws {
+    @Test func `a restart evaluates nobody again while blind`() throws {
         let engine = try timeline(
             """
             0s      policy nudges stale=10m,rate=1
@@ -133,7 +133,7 @@ import Testing
     private func nudged(_ engine: Engine, after span: Milliseconds) -> [String] {
         var engine = engine
         _ = engine.takeDecisions()
-        engine.advance(to: engine.watch.now + span)
+        engine.advance(to: engine.clock.now + span)
         return engine.takeDecisions().compactMap { entry in
             guard case .nudge(_, let number, let report) = entry.decision else { return nil }
             let id = String(decoding: engine.roster.id(number), as: UTF8.self)

@@ -25,7 +25,7 @@ extension NudgeRules {
     private mutating func set(_ key: Substring, _ value: Substring) throws {
         switch key {
         case "rate": ratePerSecond = Int(value) ?? 0
-        case "company": company = value == "circle" ? .circle : .circleOrRegion
+        case "company": peers = value == "circle" ? .circle : .circleOrRegion
         default:
             let span = Milliseconds(try Script.span(value))
             switch key {

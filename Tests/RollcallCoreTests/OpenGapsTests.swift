@@ -36,9 +36,10 @@ import Testing
     }
 
     private func told(_ engine: Engine) -> [Int] {
-        let gaps = engine.tally.openGaps
+        let gaps = engine.aggregates.openGaps
         return [
-            gaps.all, gaps.count(.noNetwork), engine.tally.byStatus[Int(Status.offline.rawValue)],
+            gaps.all, gaps.count(.noNetwork),
+            engine.aggregates.byStatus[Int(Status.offline.rawValue)],
         ]
     }
 

@@ -261,7 +261,7 @@ extension Script {
             (1 << 40, 7),
         ] as [(Int64, Int64)])
     func `a higher sequence wins a tie, a lower one does not`(higher: Int64, lower: Int64) {
-        let at = WatchedTime(milliseconds: 1)
+        let at = ObservedTime(milliseconds: 1)
         let (high, low) = (FactTime(at: at, by: higher), FactTime(at: at, by: lower))
         #expect(high.isNews(after: low))
         #expect(!low.isNews(after: high))

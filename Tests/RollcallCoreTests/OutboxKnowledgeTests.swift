@@ -93,7 +93,7 @@ import Testing
         stage.outbox.follow(Self.pager)
         #expect(stage.turn() == ["3@chat removed"])
         #expect(stage.result(2, .failed, to: "chat") == ["2@chat removed"])
-        #expect(stage.outbox.lanes.count == 1)
+        #expect(stage.outbox.queues.count == 1)
         #expect(stage.rows.values.filter { $0.state == .over }.count == 2)
         #expect(stage.result(1, .delivered) == ["1 delivered"])
     }
@@ -108,7 +108,7 @@ import Testing
         #expect(stage.outbox.reach(of: 1).map(\.state) == [.trying, .taken])
         stage.outbox.end(incident: 1)
         #expect(stage.turn() == [])
-        #expect(stage.outbox.lanes.map(\.key.target) == [0])
+        #expect(stage.outbox.queues.map(\.key.target) == [0])
     }
 
     @Test func `D11: a storm's message told of nobody who joined after it was decided`() {
@@ -175,7 +175,7 @@ import Testing
             #expect(stage.outbox.reach(of: 1).map(\.state) == [.taken, .taken])
             stage.outbox.end(incident: 1)
             #expect(stage.turn() == [])
-            #expect(stage.outbox.lanes.count == left.count)
+            #expect(stage.outbox.queues.count == left.count)
             #expect(stage.rows.values.allSatisfy { $0.state == .over })
         }
     }
@@ -189,7 +189,7 @@ import Testing
         _ = stage.result(1, .delivered)
         stage.outbox.follow([])
         #expect(stage.turn() == [])
-        #expect(stage.outbox.lanes.isEmpty)
+        #expect(stage.outbox.queues.isEmpty)
     }
 
     @Test func `D11: of a storm that is over nothing is left at a receiver that is gone`() {
@@ -207,7 +207,7 @@ import Testing
         #expect(stage.outbox.reach(of: 7).map(\.state) == [.taken])
         stage.outbox.endStorms(but: [])
         #expect(stage.turn() == [])
-        #expect(stage.outbox.lanes.isEmpty)
+        #expect(stage.outbox.queues.isEmpty)
     }
 
     @Test func `a notice to somebody whom the settings do not know ends at once`() {
@@ -243,7 +243,7 @@ import Testing
         #expect(stage.turn() == ["2 expired", "8 fired [11] #1"])
     }
 
-    @Test func `the limit is met by the fullest lane, and never by what is being sent`() {
+    @Test func `the limit is met by the fullest queue, and never by what is being sent`() {
         let both = [Stage.receiver("oncall", .pagerduty), Stage.receiver("chat", .slack)]
         var stage = Stage(both, messagesMax: 2)
         stage.decide(.fired, [1], to: "chat")
@@ -297,17 +297,17 @@ import Testing
         stage.decide(.resolved, [1])
         _ = stage.turn()
         _ = stage.result(2, .delivered)
-        var told = 0
+        var notified = 0
         for _ in 0..<40 {
             _ = stage.waitForDue()
-            told += stage.turn().filter { $0 == "refresh [] [1]" }.count
+            notified += stage.turn().filter { $0 == "refresh [] [1]" }.count
             refreshed(&stage)
         }
-        #expect(told == 29)
+        #expect(notified == 29)
     }
 
     private func refreshed(_ stage: inout Stage) {
-        stage.outbox.refreshed(LaneKey(receiver: Array("oncall".utf8), target: 0))
+        stage.outbox.refreshed(QueueKey(receiver: Array("oncall".utf8), target: 0))
     }
 
     @Test func `each Alertmanager of a receiver is told what the others know already`() {
@@ -321,7 +321,7 @@ import Testing
         stage.decide(.fired, [2])
         #expect(stage.turn() == ["2 fired [2] #1"])
         #expect(stage.result(2, .delivered) == ["2 delivered"])
-        stage.outbox.refreshed(LaneKey(receiver: Array("oncall".utf8), target: 1))
+        stage.outbox.refreshed(QueueKey(receiver: Array("oncall".utf8), target: 1))
         #expect(stage.turn() == ["2/1 fired [2] #1"])
         _ = stage.result(2, .refused, 1)
         #expect(stage.waitForDue() == 60_000)

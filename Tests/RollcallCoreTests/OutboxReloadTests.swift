@@ -20,8 +20,8 @@ import Testing
         return stage
     }
 
-    @Test(arguments: [WayChange.same, .secret, .place])
-    func `what was refused is tried at once, and counts on`(change: WayChange) {
+    @Test(arguments: [EndpointChange.same, .secret, .place])
+    func `what was refused is tried at once, and counts on`(change: EndpointChange) {
         var stage = stage(.refused)
         #expect(stage.turn() == [])
         #expect(stage.reload(change) == 1)
@@ -36,9 +36,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (WayChange.same, 60_000, 5), (.secret, 5000, 60), (.place, 5000, 60),
+        (EndpointChange.same, 60_000, 5), (.secret, 5000, 60), (.place, 5000, 60),
     ])
-    func `reloads in a loop are no flood`(change: WayChange, wanted: Int64, attemptsMax: Int) {
+    func `reloads in a loop are no flood`(change: EndpointChange, wanted: Int64, attemptsMax: Int) {
         var stage = Stage(Self.pager)
         stage.decide(.fired, [1])
         _ = stage.turn()
@@ -74,8 +74,8 @@ import Testing
         #expect((60...220).contains(attempts))
     }
 
-    @Test(arguments: [WayChange.same, .secret])
-    func `a failure is waited for, unless its URL is no more`(change: WayChange) {
+    @Test(arguments: [EndpointChange.same, .secret])
+    func `a failure is waited for, unless its URL is no more`(change: EndpointChange) {
         var stage = Stage(Self.pager)
         stage.decide(.fired, [1])
         for _ in 0..<12 {
@@ -113,7 +113,7 @@ import Testing
 
     @Test func `what was under way may have left by the old way`() {
         for (verdict, change, wait) in [
-            (OutboxVerdict.refused, WayChange.secret, 5000), (.refused, .same, 60_000),
+            (OutboxVerdict.refused, EndpointChange.secret, 5000), (.refused, .same, 60_000),
             (.refused, .place, 5000),
         ] {
             var stage = Stage(Self.pager)
@@ -174,8 +174,8 @@ import Testing
 
     // MARK: - Starts
 
-    @Test func `what is hastened is stored: a kill changes nothing of it`() {
-        for change in [WayChange.same, .secret, .place] {
+    @Test func `what is retried soon is stored: a kill changes nothing of it`() {
+        for change in [EndpointChange.same, .secret, .place] {
             var stage = Stage(Self.pager)
             stage.decide(.fired, [1])
             _ = stage.turn()

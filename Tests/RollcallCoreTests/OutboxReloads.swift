@@ -25,7 +25,7 @@ struct OutboxReloads {
     private var lastEnd = RunningTime.distantPast
     /// Until then it wants to be left alone by whatever was tried.
     private var restUntil = RunningTime.distantPast
-    private var reloads: [(at: RunningTime, change: WayChange)] = []
+    private var reloads: [(at: RunningTime, change: EndpointChange)] = []
     private(set) var attempts = 0
     private(set) var faults: [String] = []
 
@@ -109,7 +109,7 @@ struct OutboxReloads {
         take(stage.result(flying.number, verdict, retryAfter: asks ? wish : nil))
     }
 
-    private mutating func reload(_ change: WayChange) {
+    private mutating func reload(_ change: EndpointChange) {
         let before = waits
         reloads.append((stage.now, change))
         if change == .place { restUntil = .distantPast }
@@ -118,7 +118,7 @@ struct OutboxReloads {
             faults.append("\(number) comes later than before the reload")
         }
         // Whatever was refused is tried soon, unless the receiver fails meanwhile.
-        let isRefused = stage.outbox.lanes.contains { $0.open.contains { $0.state == .refused } }
+        let isRefused = stage.outbox.queues.contains { $0.open.contains { $0.state == .refused } }
         let isFailing = tried.values.contains { $0.ended == lastEnd && $0.verdict == .failed }
         guard flying == nil, isRefused, change == .place || !isFailing else { return }
         // What it asked for outlasts a start.
@@ -133,7 +133,7 @@ struct OutboxReloads {
 
     private var waits: [Int64: RunningTime] {
         var waits: [Int64: RunningTime] = [:]
-        for message in stage.outbox.lanes.flatMap(\.open) { waits[message.number] = message.next }
+        for message in stage.outbox.queues.flatMap(\.open) { waits[message.number] = message.next }
         return waits
     }
 
@@ -154,8 +154,8 @@ struct OutboxReloads {
 
     /// What the store has after a turn is what is known.
     private mutating func compare() {
-        for message in stage.outbox.lanes.flatMap(\.open) {
-            let row = stage.rows["\(message.number)/\(message.lane)"]
+        for message in stage.outbox.queues.flatMap(\.open) {
+            let row = stage.rows["\(message.number)/\(message.queue)"]
             // After a start what was being sent waits, which is stored with its next attempt.
             if row?.state == .sending, message.state == .waiting { continue }
             if row?.next != message.next || row?.state != message.state

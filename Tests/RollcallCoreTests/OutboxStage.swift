@@ -60,7 +60,7 @@ struct OutboxStage {
             "\($0.notice)\(Self.suffix($0.receiver, $0.target)) \($0.outcome.word)"
         }
         let sent = outbox.begin(now: now).map { sending in
-            let suffix = Self.suffix(sending.lane.receiver, sending.lane.target)
+            let suffix = Self.suffix(sending.queue.receiver, sending.queue.target)
             switch sending.content {
             case .message(let message, let context, let count):
                 let more = count > context.count ? " and \(count - context.count) more" : ""
@@ -75,11 +75,11 @@ struct OutboxStage {
         return ends + sent
     }
 
-    /// Writes down what changed, as the keeper does.
+    /// Writes down what changed, as the state writer does.
     mutating func store() {
         let changes = outbox.takeChanges()
         for message in changes.added + changes.changed {
-            rows["\(message.number)/\(message.lane)"] = message
+            rows["\(message.number)/\(message.queue)"] = message
         }
     }
 
@@ -89,7 +89,7 @@ struct OutboxStage {
         to receiver: String = "oncall", _ target: Int = 0
     ) -> [String] {
         _ = outbox.end(
-            notice, in: LaneKey(receiver: Array(receiver.utf8), target: target), verdict,
+            notice, in: QueueKey(receiver: Array(receiver.utf8), target: target), verdict,
             retryAfter: retryAfter.map { .seconds($0) }, now: now,
             wall: Self.wall + Milliseconds(now.milliseconds))
         return turn()
@@ -134,11 +134,11 @@ struct OutboxStage {
 
     /// Settings are read again; how many messages come sooner.
     @discardableResult mutating func reload(
-        _ change: WayChange, to receiver: String = "oncall", target: Int = 0
+        _ change: EndpointChange, to receiver: String = "oncall", target: Int = 0
     ) -> Int {
-        var changes = WayChanges()
-        changes.lanes[LaneKey(receiver: Array(receiver.utf8), target: target)] = change
-        return outbox.hasten(changes, now: now)
+        var changes = EndpointChanges()
+        changes.queues[QueueKey(receiver: Array(receiver.utf8), target: target)] = change
+        return outbox.retrySoon(changes, now: now)
     }
 
     mutating func wait(seconds: Int64) { now = now + .seconds(seconds) }

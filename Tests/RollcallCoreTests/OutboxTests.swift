@@ -129,7 +129,7 @@ import Testing
         stage.decide(.fired, [1])
         _ = stage.turn()
         stage.decide(.fired, [2])
-        // As the keeper does it: the alert's end first.
+        // As the state writer does it: the alert's end first.
         stage.outbox.end(incident: 2)
         stage.decide(.resolved, [2])
         #expect(stage.turn() == ["2 dropped", "3 dropped"])

@@ -8,7 +8,7 @@ struct OutboxWorld {
         case fire(Int)
         case resolve(Int)
         case repeats(Int)
-        /// A turn of the keeper; killed before or after its attempts are sent.
+        /// A turn of the state writer; killed before or after its attempts are sent.
         case turn(killed: Bool)
         /// What becomes of what is being sent: whether it was taken, and what is seen of that.
         case result(isTaken: Bool, OutboxVerdict)
@@ -64,7 +64,7 @@ struct OutboxWorld {
             "\(message.number).\(message.notice.kind.rawValue).\(message.left)."
                 + "\(message.state.rawValue).\(min(1, message.attempts))"
         }
-        let messages = outbox.lanes.flatMap { $0.open + $0.known.inOrder }.map(text)
+        let messages = outbox.queues.flatMap { $0.open + $0.known.inOrder }.map(text)
         let stored = rows.sorted { $0.key < $1.key }.filter { $0.value.state != .over }
             .map { text($0.value) }
         return "\(firing)\(firesLeft)\(repeatsLeft)\(messages)\(stored)\(flying.map(text) ?? "")"
@@ -91,7 +91,7 @@ struct OutboxWorld {
                 .result(isTaken: false, .failed), .result(isTaken: false, .refused),
                 .killed(isTaken: true), .killed(isTaken: false),
             ]
-        } else if outbox.lanes.contains(where: { !$0.open.isEmpty }) {
+        } else if outbox.queues.contains(where: { !$0.open.isEmpty }) {
             steps += [.turn(killed: false), .turn(killed: true)]
         }
         return steps
@@ -137,7 +137,7 @@ struct OutboxWorld {
             if isTaken { arrive() }
             if let flying {
                 _ = outbox.end(
-                    flying.number, in: flying.lane, verdict, now: now, wall: OutboxStage.wall)
+                    flying.number, in: flying.queue, verdict, now: now, wall: OutboxStage.wall)
                 if verdict == .delivered { delivered.insert(flying.number) }
             }
             flying = nil
@@ -216,7 +216,9 @@ struct OutboxWorld {
         if world.open != truth {
             faults.append("open \(world.open.sorted()), true \(truth.sorted())")
         }
-        if world.outbox.lanes.contains(where: { !$0.open.isEmpty }) { faults.append("not drained") }
+        if world.outbox.queues.contains(where: { !$0.open.isEmpty }) {
+            faults.append("not drained")
+        }
         for incident in incidents where !isGrouped && world.opened[incident] != 1 {
             faults.append("\(incident) opened \(world.opened[incident] ?? 0) times")
         }
@@ -225,7 +227,7 @@ struct OutboxWorld {
 
     private var healing: Step? {
         if flying != nil { return .result(isTaken: true, .delivered) }
-        let isOpen = outbox.lanes.contains { !$0.open.isEmpty }
+        let isOpen = outbox.queues.contains { !$0.open.isEmpty }
         return isOpen ? .turn(killed: false) : nil
     }
 }

@@ -89,7 +89,7 @@ import Testing
 
     // MARK: - Looser
 
-    @Test func `a looser duty state judges the age anew`() throws {
+    @Test func `a looser duty state evaluates the age anew`() throws {
         try timeline(
             """
             0s     a,b,c report on mission            → a unknown, a online, b unknown, b online, \
@@ -243,7 +243,7 @@ import Testing
 
     // MARK: - Settings
 
-    @Test func `looser settings judge everybody anew, by id`() throws {
+    @Test func `looser settings evaluate everybody anew, by id`() throws {
         try timeline(
             """
             0s       9,a,10 report                    → 9 unknown, 9 online, a unknown, a online, \

@@ -104,7 +104,7 @@ import Testing
         var stage = PushStage()
         for number in 1...count { stage.decide(number, life: .seconds(86_400)) }
         _ = stage.turn()
-        while !stage.underWay.isEmpty { stage.end(Self.refused) }
+        while !stage.inFlight.isEmpty { stage.end(Self.refused) }
         var waits: [Int64] = []
         for _ in 0..<8 {
             let from = stage.now
@@ -153,8 +153,8 @@ import Testing
         for turn in 0..<100 {
             _ = stage.next()
             if turn == turns { stage.restart() }
-            guard let first = stage.underWay.first else { continue }
-            if first.lane.load == .receipts {
+            guard let first = stage.inFlight.first else { continue }
+            if first.queue.load == .receipts {
                 stage.tell([.delivered])
             } else {
                 stage.end(turn == 0 ? verdict : .delivered)
@@ -217,10 +217,10 @@ import Testing
         while stage.box.due() < .distantFuture {
             #expect(stage.next() == other.next())
             #expect(stage.now == other.now)
-            if stage.underWay.first?.lane.load == .receipts {
+            if stage.inFlight.first?.queue.load == .receipts {
                 stage.tell([.delivered])
                 other.tell([.delivered])
-            } else if !stage.underWay.isEmpty {
+            } else if !stage.inFlight.isEmpty {
                 stage.end(.delivered)
                 other.end(.delivered)
             }
@@ -264,10 +264,10 @@ import Testing
     }
 
     @Test func `after a reload what certainly was not sent is tried at once`() {
-        for change in [WayChange.secret, .place] {
+        for change in [EndpointChange.secret, .place] {
             var stage = refusedStage()
             #expect(stage.turn() == [])
-            #expect(stage.box.hasten(change, now: stage.now) == 1)
+            #expect(stage.box.retrySoon(change, now: stage.now) == 1)
             #expect(stage.box.hasChanges)
             #expect(stage.turn() == ["send 1"])
             stage.end(Self.refused)
@@ -278,17 +278,17 @@ import Testing
         }
         var stage = refusedStage()
         let wait = stage.box.due() - stage.now
-        stage.box.hasten(.same, now: stage.now)
+        stage.box.retrySoon(.same, now: stage.now)
         #expect(stage.box.due() - stage.now == min(wait, .seconds(50)))
     }
 
     @Test func `reloads in a loop are no flood`() {
         // At another place the waits begin with a second.
-        for (change, sendsMax) in [(WayChange.same, 40), (.secret, 150), (.place, 450)] {
+        for (change, sendsMax) in [(EndpointChange.same, 40), (.secret, 150), (.place, 450)] {
             var stage = PushStage()
             stage.decide(1, life: .seconds(86_400))
             for _ in 0..<600 {
-                stage.box.hasten(change, now: stage.now)
+                stage.box.retrySoon(change, now: stage.now)
                 if !stage.turn().isEmpty { stage.end(Self.refused) }
                 stage.wait(.seconds(1))
             }
@@ -297,7 +297,7 @@ import Testing
     }
 
     @Test func `a sink that wants to be left alone still does, but not another one`() {
-        for change in [WayChange.same, .secret, .place] {
+        for change in [EndpointChange.same, .secret, .place] {
             var stage = PushStage()
             stage.decide(1, life: .seconds(86_400))
             _ = stage.turn()
@@ -306,28 +306,28 @@ import Testing
             var killed = stage
             killed.restart()
             stage.wait(.seconds(100))
-            stage.box.hasten(change, now: stage.now)
+            stage.box.retrySoon(change, now: stage.now)
             #expect(stage.turn() == (change == .place ? ["send 1"] : []))
             // A start does not know why it waits.
             killed.wait(.seconds(100))
-            killed.box.hasten(change, now: killed.now)
+            killed.box.retrySoon(change, now: killed.now)
             #expect(killed.turn() == (change == .place ? ["send 1"] : []))
         }
     }
 
     @Test func `a reload sends nothing that may have gone out, nor what is over`() {
-        for change in [WayChange.same, .secret, .place] {
+        for change in [EndpointChange.same, .secret, .place] {
             var stage = PushStage()
             for number in 1...3 as ClosedRange<Int64> { stage.decide(number, life: .seconds(60)) }
             _ = stage.turn()
-            stage.box.hasten(change, now: stage.now)
+            stage.box.retrySoon(change, now: stage.now)
             stage.end(.unknown)
             stage.end(.delivered)
             stage.end(Self.refused)
             #expect(stage.turn() == ["1 unknown", "2 delivered"])
             stage.wait(.seconds(60))
             #expect(stage.turn() == ["3 expired"])
-            stage.box.hasten(change, now: stage.now)
+            stage.box.retrySoon(change, now: stage.now)
             #expect(stage.next() == [])
             #expect(stage.sent == [1: 1, 2: 1, 3: 1])
         }
@@ -336,18 +336,18 @@ import Testing
     @Test func `a push that was under way during a reload is tried again soon`() {
         var stage = refusedStage()
         _ = stage.next()
-        stage.box.hasten(.secret, now: stage.now)
+        stage.box.retrySoon(.secret, now: stage.now)
         stage.end(Self.refused)
         _ = stage.turn()
         #expect(stage.box.due() - stage.now <= .seconds(5))
         #expect(stage.next() == ["send 1"])
     }
 
-    @Test func `what a reload hastens is stored: a kill changes nothing of it`() throws {
-        for (change, wait) in [(WayChange.same, 60), (.secret, 5), (.place, 5)] {
+    @Test func `what a reload retries soon is stored: a kill changes nothing of it`() throws {
+        for (change, wait) in [(EndpointChange.same, 60), (.secret, 5), (.place, 5)] {
             var stage = refusedStage(ago: 0)
             let soonest = stage.now + .seconds(Int64(wait))
-            stage.box.hasten(change, now: stage.now)
+            stage.box.retrySoon(change, now: stage.now)
             #expect(stage.turn() == [])
             #expect(stage.box.due() <= soonest)
             let next = try #require(stage.rows[1]?.next)
@@ -382,11 +382,11 @@ import Testing
         var stage = PushStage(.expo)
         for number in 1...3 as ClosedRange<Int64> { stage.decide(number) }
         _ = stage.turn()
-        let lane = stage.underWay[0].lane
-        stage.box.end(lane, [PushAttempt(2, .delivered)], now: stage.now)
+        let queue = stage.inFlight[0].queue
+        stage.box.end(queue, [PushAttempt(2, .delivered)], now: stage.now)
         #expect(stage.turn() == ["1 unknown", "2 delivered", "3 unknown"])
         // A call that came back already tells nothing more.
-        stage.box.end(lane, [PushAttempt(1, .delivered)], now: stage.now)
+        stage.box.end(queue, [PushAttempt(1, .delivered)], now: stage.now)
         #expect(stage.turn() == [])
     }
 

@@ -13,7 +13,7 @@ import Testing
         while true {
             let did = stage.turn()
             if did.isEmpty { return stage }
-            if !stage.underWay.isEmpty { stage.end(Self.ticket) }
+            if !stage.inFlight.isEmpty { stage.end(Self.ticket) }
         }
     }
 

@@ -11,7 +11,7 @@ struct PushStage {
     /// Who is not to be sent anything any more.
     var unwanted: Set<Int> = []
     /// What went out and did not come back.
-    private(set) var underWay: [PushSending] = []
+    private(set) var inFlight: [PushSending] = []
     /// How often each went out.
     private(set) var sent: [Int64: Int] = [:]
 
@@ -40,8 +40,8 @@ struct PushStage {
         let unwanted = unwanted
         let sendings = box.begin(now: now) { !unwanted.contains($0.person) }
         keep()
-        underWay += sendings
-        for sending in sendings where sending.lane.load != .receipts {
+        inFlight += sendings
+        for sending in sendings where sending.queue.load != .receipts {
             for message in sending.messages { sent[message.number, default: 0] += 1 }
         }
         return ends
@@ -51,7 +51,7 @@ struct PushStage {
                     numbers.count > 2
                     ? "\(numbers[0])...\(numbers[numbers.count - 1])"
                     : numbers.map { "\($0)" }.joined(separator: " ")
-                return "\(sending.lane.load == .receipts ? "ask" : "send") \(text)"
+                return "\(sending.queue.load == .receipts ? "ask" : "send") \(text)"
             }
     }
 
@@ -64,17 +64,17 @@ struct PushStage {
     mutating func end(
         _ verdict: PushVerdict, _ others: [Int64: PushVerdict] = [:], token: UInt64 = 0
     ) {
-        let sending = underWay.removeFirst()
+        let sending = inFlight.removeFirst()
         let attempts = sending.messages.map {
             PushAttempt($0.number, others[$0.number] ?? verdict, token: token)
         }
-        box.end(sending.lane, attempts, now: now)
+        box.end(sending.queue, attempts, now: now)
     }
 
     /// The same of a question for receipts.
     mutating func tell(_ receipts: [ReceiptVerdict]?, retryAfter: Milliseconds? = nil) {
-        let sending = underWay.removeFirst()
-        box.take(receipts, in: sending.lane, retryAfter: retryAfter, now: now)
+        let sending = inFlight.removeFirst()
+        box.take(receipts, in: sending.queue, retryAfter: retryAfter, now: now)
     }
 
     mutating func wait(_ span: Milliseconds) { now = now + span }
@@ -92,7 +92,7 @@ struct PushStage {
         let alive = rows.values.filter { $0.state != .over }.sorted { $0.number < $1.number }
         box = PushBox(store: 7, messages: alive, isRestored: isRestored)
         box.follow(sink)
-        underWay = []
+        inFlight = []
     }
 
     /// Where a push stands in the store.

@@ -11,7 +11,7 @@ import Testing
         var naive: [QueueDepths.Entry] = []
         for _ in 0..<500 {
             let entry = QueueDepths.Entry(
-                at: WatchedTime(milliseconds: Int64.random(in: 0..<30, using: &random)),
+                at: ObservedTime(milliseconds: Int64.random(in: 0..<30, using: &random)),
                 sequence: Int64.random(in: -1..<5, using: &random),
                 depth: UInt32.random(in: 0..<9, using: &random))
             depths.add(entry)
@@ -29,7 +29,7 @@ import Testing
     @Test func `what a checkpoint keeps of them comes back`() {
         var depths = QueueDepths()
         for at in Int64(1)...3 {
-            depths.add(.init(at: WatchedTime(milliseconds: at), sequence: at, depth: UInt32(at)))
+            depths.add(.init(at: ObservedTime(milliseconds: at), sequence: at, depth: UInt32(at)))
         }
         let bytes = Archive.bytes { depths.code(&$0) }
         var read = QueueDepths()

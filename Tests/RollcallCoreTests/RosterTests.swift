@@ -29,7 +29,7 @@ import Testing
             0s       roster 41 42
             10s      41 reports                       → 41 unknown, 41 online
             """)
-        #expect(engine.tally.notExpected[Int(NotExpected.noDuty.rawValue)] == 1)
+        #expect(engine.aggregates.notExpected[Int(NotExpected.noDuty.rawValue)] == 1)
     }
 
     private func people(_ count: Int) -> (report: String, all: [String]) {
@@ -119,8 +119,8 @@ import Testing
                 + #"{"responder_id":"b","region":"y","circles":["q"],"app_version":"2"}]"#, &engine)
         fold(#"{"responder_id":"a","region":"y"}"#, &engine)
         let erasure = Event.erase(.id(Array("a".utf8)), source: Array("default".utf8))
-        _ = engine.fold(erasure, at: engine.watch.now)
-        engine.advance(to: engine.watch.now)
+        _ = engine.fold(erasure, at: engine.clock.now)
+        engine.advance(to: engine.clock.now)
         #expect(
             engine.regions.names.map { String(decoding: $0, as: UTF8.self) } == [
                 "", "default", "", "y",
@@ -145,7 +145,7 @@ import Testing
         for number in 0..<2000 { fold("{\"responder_id\":\"r-\(number)\"}", &engine) }
         for number in stride(from: 0, to: 2000, by: 3) {
             let erasure = Event.erase(.id(Array("r-\(number)".utf8)), source: [])
-            _ = engine.fold(erasure, at: engine.watch.now)
+            _ = engine.fold(erasure, at: engine.clock.now)
         }
         for number in 0..<2000 {
             let found = engine.roster.number(of: Array("r-\(number)".utf8))
@@ -172,7 +172,7 @@ import Testing
             0s       roster 1 part a more
             1s       1 reports                        → 1 unknown, 1 online
             """)
-        #expect(engine.tally.active == 1)
+        #expect(engine.aggregates.active == 1)
     }
 
     @Test func `a retry of the last part changes nothing, and a part behind it is refused`() throws

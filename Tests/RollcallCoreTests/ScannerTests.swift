@@ -132,7 +132,7 @@ import Testing
         let item = try #require(result.items.item(0))
         #expect(item.kind == .batch)
         #expect(text(item.responderID, result) == "r-17")
-        #expect(item.toldAt?.milliseconds == 1_795_230_005_120)
+        #expect(item.reportedAt?.milliseconds == 1_795_230_005_120)
         #expect(item.duty == .onDuty)
         #expect(text(item.region, result) == "north")
         let circles = item.circles.map { CircleNames.names(Array(result.items.bytes[$0.indices])) }
@@ -159,7 +159,8 @@ import Testing
     @Test func `what a batch does not say stays unsaid`() throws {
         let result = try scan(#"{"responder_id":"41"}"#)
         let item = try #require(result.items.item(0))
-        #expect(item.toldAt == nil && item.duty == nil && item.region == nil && item.circles == nil)
+        #expect(
+            item.reportedAt == nil && item.duty == nil && item.region == nil && item.circles == nil)
         #expect(item.sharing == nil && item.platform == nil && item.battery == nil)
         #expect(item.telemetry == nil && item.installID == nil && item.updateCount == 0)
     }
@@ -174,14 +175,15 @@ import Testing
         #expect(fact.problems.isEmpty && item.kind == .responder)
         #expect(item.duty == .offDuty && item.sharing == .paused && item.platform == .android)
         #expect(item.pausedUntil?.milliseconds == 1_795_230_000_000)
-        #expect(item.toldAt == item.pausedUntil)
+        #expect(item.reportedAt == item.pausedUntil)
         #expect(text(item.pushToken, fact) == "t" && item.nudgeSound == 1)
         #expect(item.circles.map { $0.count } == 0)
         let transition = try scan(
             #"{"responder_id":"41","from":"ONLINE","to":"OFFLINE","at":7,"reason":"r","id":"x"}"#,
             .transition)
         let told = try #require(transition.items.item(0))
-        #expect(told.from == .online && told.to == .offline && told.toldAt?.milliseconds == 7000)
+        #expect(
+            told.from == .online && told.to == .offline && told.reportedAt?.milliseconds == 7000)
         #expect(text(told.transitionID, transition) == "x")
     }
 
@@ -306,7 +308,7 @@ import Testing
         #expect(ids(result) == ["a"])
         let known = result.problems.filter { $0.fault != .unknownField }
         #expect(known.map(\.pointer) == ["/at"])
-        #expect(result.items.item(0)?.toldAt == nil)
+        #expect(result.items.item(0)?.reportedAt == nil)
     }
 
     @Test func `names have 1 to 128 bytes, escapes count as what they stand for`() throws {
@@ -375,7 +377,7 @@ import Testing
         told: String, milliseconds: Int64, form: TimeForm
     ) throws {
         let result = try scan(#"{"responder_id":"a","received_at":\#(told)}"#)
-        #expect(result.items.item(0)?.toldAt?.milliseconds == milliseconds)
+        #expect(result.items.item(0)?.reportedAt?.milliseconds == milliseconds)
         for other in TimeForm.allCases {
             #expect(result.timesRead[Int(other.rawValue)] == (other == form ? 1 : 0))
         }

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: 0...255)
-    func `a byte is judged the same at every place of a string`(byte: Int) throws {
+    func `a byte is evaluated the same at every place of a string`(byte: Int) throws {
         let isPlain = byte >= 0x20 && byte < 0x80 && byte != 0x22 && byte != 0x5C
         for place in 0..<20 {
             var text = [UInt8](repeating: UInt8(ascii: "x"), count: 24)

@@ -4,7 +4,7 @@ import Testing
 /// A feed that seems to stand still, where nobody declared a source. Source: B3,
 /// F11, F25.
 @Suite struct StallTests {
-    @Test func `gaps that are judged while the feed is suspected are put down to it`() throws {
+    @Test func `gaps that are evaluated while the feed is suspected are put down to it`() throws {
         // Twelve mean spacings of three people are 240 s, more than on_duty.offline_after.
         try timeline(
             """

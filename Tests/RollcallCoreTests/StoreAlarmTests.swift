@@ -10,7 +10,7 @@ import Testing
         var receivers: [Receiver]
         var isMuted = false
         /// What went out, by when: `6 fired oncall`.
-        private(set) var told: [String] = []
+        private(set) var notified: [String] = []
 
         init(_ kinds: [ReceiverKind], markedAt: Int64? = nil) {
             receivers = kinds.map { Receiver(name: $0.word.bytes, kind: $0) }
@@ -44,14 +44,14 @@ import Testing
         mutating func pass(_ second: Int64) -> [StoreAlarm.Sending] {
             _ = alarm.advance(now: Self.time(second), wall: Self.wall(second))
             if let mark = alarm.markDue {
-                told.append("\(second) \(mark == .cleared ? "cleared" : "marked")")
+                notified.append("\(second) \(mark == .cleared ? "cleared" : "marked")")
                 alarm.marked(mark)
             }
             let sendings = alarm.begin(
                 receivers: receivers, isMuted: isMuted, now: Self.time(second))
             for sending in sendings {
-                let name = String(decoding: sending.lane.receiver, as: UTF8.self)
-                told.append("\(second) \(sending.kind.word) \(name)")
+                let name = String(decoding: sending.queue.receiver, as: UTF8.self)
+                notified.append("\(second) \(sending.kind.word) \(name)")
             }
             return sendings
         }
@@ -63,7 +63,7 @@ import Testing
         ) {
             for sending in sendings {
                 alarm.end(
-                    sending.lane, verdict, mayHaveArrived: mayHaveArrived,
+                    sending.queue, verdict, mayHaveArrived: mayHaveArrived,
                     retryAfter: retryAfter.map { .seconds($0) }, now: Self.time(second),
                     wall: Self.wall(second))
             }
@@ -81,12 +81,12 @@ import Testing
         scene.run(0...4)
         scene.worked(4)
         scene.run(4...30)
-        #expect(scene.told.isEmpty && scene.alarm.state == .fine)
+        #expect(scene.notified.isEmpty && scene.alarm.state == .fine)
         scene.failed(31)
         scene.run(31...35)
-        #expect(scene.told.isEmpty && scene.alarm.alertState == .pending)
+        #expect(scene.notified.isEmpty && scene.alarm.alertState == .pending)
         scene.run(36...36)
-        #expect(scene.told == ["36 marked", "36 fired pagerduty"])
+        #expect(scene.notified == ["36 marked", "36 fired pagerduty"])
         #expect(scene.alarm.alertState == .firing)
         #expect(scene.alarm.activeAt == Scene.wall(31) && scene.alarm.startsAt == Scene.wall(36))
     }
@@ -95,9 +95,9 @@ import Testing
         var scene = Scene([.slack, .alertmanager])
         scene.failed(0)
         scene.run(0...700)
-        let slack = scene.told.filter { $0.hasSuffix("slack") }
+        let slack = scene.notified.filter { $0.hasSuffix("slack") }
         #expect(slack == ["5 fired slack", "605 repeated slack"])
-        let refreshes = scene.told.filter { $0.hasSuffix("repeated alertmanager") }
+        let refreshes = scene.notified.filter { $0.hasSuffix("repeated alertmanager") }
         #expect(refreshes.count == 11 && refreshes.first == "65 repeated alertmanager")
     }
 
@@ -109,7 +109,7 @@ import Testing
         scene.worked(11)
         scene.run(11...100)
         #expect(
-            scene.told == [
+            scene.notified == [
                 "5 marked", "5 fired pagerduty", "5 fired slack", "11 resolved pagerduty",
                 "12 cleared",
             ])
@@ -122,9 +122,9 @@ import Testing
         scene.run(0...10)
         scene.worked(11)
         scene.run(11...2000)
-        let ends = scene.told.filter { $0.contains("resolved") }
+        let ends = scene.notified.filter { $0.contains("resolved") }
         #expect(ends.count == 15 && ends.first == "11 resolved alertmanager")
-        #expect(scene.told.filter { $0.contains("cleared") } == ["12 cleared"])
+        #expect(scene.notified.filter { $0.contains("cleared") } == ["12 cleared"])
         #expect(scene.alarm.state == .fine)
     }
 
@@ -135,7 +135,7 @@ import Testing
         scene.end(first, 5, .failed, mayHaveArrived: false)
         scene.worked(6)
         scene.run(6...20)
-        #expect(scene.told == ["5 marked", "5 fired pagerduty", "7 cleared"])
+        #expect(scene.notified == ["5 marked", "5 fired pagerduty", "7 cleared"])
     }
 
     @Test func `who may have been told is told the end, and not before that is known`() {
@@ -148,7 +148,7 @@ import Testing
         scene.end(scene.pass(8), 8)
         _ = scene.pass(9)
         #expect(
-            scene.told == [
+            scene.notified == [
                 "5 marked", "5 fired pagerduty", "8 resolved pagerduty", "9 cleared",
             ])
     }
@@ -171,24 +171,25 @@ import Testing
         #expect(seconds == [310])
     }
 
-    @Test func `a reload hastens what was refused, and what fails at a URL that is no more`() {
+    @Test func `a reload retries soon what was refused, and what fails at a URL that is no more`() {
         for (verdict, change, seconds) in [
-            (OutboxVerdict.refused, WayChange.same, [5, 65, 365]),
+            (OutboxVerdict.refused, EndpointChange.same, [5, 65, 365]),
             (.refused, .secret, [5, 20, 320]),
             (.refused, .place, [5, 20, 320]), (.failed, .place, [5, 20, 320]),
         ] {
             var scene = Scene([.pagerduty])
             scene.failed(0)
             scene.end(scene.pass(5), 5, verdict, retryAfter: verdict == .failed ? 3600 : nil)
-            var changes = WayChanges()
-            changes.lanes[LaneKey(receiver: ReceiverKind.pagerduty.word.bytes, target: 0)] = change
-            scene.alarm.hasten(changes, now: Scene.time(20))
+            var changes = EndpointChanges()
+            changes.queues[QueueKey(receiver: ReceiverKind.pagerduty.word.bytes, target: 0)] =
+                change
+            scene.alarm.retrySoon(changes, now: Scene.time(20))
             for second in 20...400 as ClosedRange<Int64> {
                 scene.end(
                     scene.pass(second), second, verdict, retryAfter: verdict == .failed ? 3600 : nil
                 )
             }
-            #expect(scene.told.dropFirst() == seconds.map { "\($0) fired pagerduty" }[...])
+            #expect(scene.notified.dropFirst() == seconds.map { "\($0) fired pagerduty" }[...])
         }
     }
 
@@ -200,7 +201,7 @@ import Testing
         scene.end(sendings, 1)
         _ = scene.pass(2)
         #expect(
-            scene.told == ["1 resolved pagerduty", "1 resolved slack", "2 cleared"])
+            scene.notified == ["1 resolved pagerduty", "1 resolved slack", "2 cleared"])
         #expect(scene.alarm.state == .fine && !scene.alarm.isMarked)
     }
 
@@ -218,7 +219,7 @@ import Testing
         scene.run(31...40)
         #expect(scene.alarm.startsAt == Scene.wall(5))
         #expect(
-            scene.told == [
+            scene.notified == [
                 "5 marked", "5 fired pagerduty", "11 resolved pagerduty",
                 "17 repeated pagerduty", "31 resolved pagerduty", "32 cleared",
             ])
@@ -242,7 +243,7 @@ import Testing
         #expect(scene.alarm.activeAt == Scene.wall(50))
         #expect(scene.alarm.startsAt == Scene.wall(55))
         #expect(
-            scene.told == [
+            scene.notified == [
                 "5 marked", "5 fired alertmanager", "11 resolved alertmanager", "12 cleared",
                 "55 marked", "55 fired alertmanager",
             ])
@@ -270,14 +271,14 @@ import Testing
         scene.isMuted = true
         scene.failed(0)
         scene.run(0...20)
-        #expect(scene.told == ["5 marked"])
+        #expect(scene.notified == ["5 marked"])
         scene.isMuted = false
         scene.run(21...21)
         scene.isMuted = true
         scene.worked(22)
         scene.run(22...23)
         #expect(
-            scene.told == [
+            scene.notified == [
                 "5 marked", "21 fired pagerduty", "22 resolved pagerduty", "23 cleared",
             ])
     }
@@ -295,7 +296,7 @@ import Testing
         scene.failed(0)
         _ = scene.pass(5)
         #expect(
-            scene.told == [
+            scene.notified == [
                 "5 marked", "5 fired alertmanager", "5 fired alertmanager", "5 fired pagerduty",
             ])
     }
@@ -309,7 +310,7 @@ import Testing
         scene.worked(13)
         scene.run(13...20)
         #expect(
-            scene.told == [
+            scene.notified == [
                 "5 marked", "5 fired pagerduty", "11 fired slack", "13 resolved slack",
                 "14 cleared",
             ])
@@ -334,11 +335,11 @@ import Testing
         var scene = Scene([.pagerduty, .slack])
         scene.lose(.damaged, 100)
         scene.run(0...2000)
-        #expect(scene.told == ["0 fired pagerduty", "0 fired slack"])
+        #expect(scene.notified == ["0 fired pagerduty", "0 fired slack"])
         scene.worked(2001)
         scene.run(2001...2100)
         #expect(
-            scene.told.dropFirst(2) == [
+            scene.notified.dropFirst(2) == [
                 "2001 resolved pagerduty", "2001 resolved slack", "2002 cleared",
             ])
         #expect(scene.alarm.state == .fine)

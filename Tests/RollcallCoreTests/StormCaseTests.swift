@@ -17,8 +17,8 @@ import Testing
         stage.pass(to: 101)
         stage.answers["pager"] = .takes
         stage.pass(to: 200)
-        #expect(stage.told.count == 1)
-        #expect(stage.told.last?.hasSuffix("pager fired storm of 6") == true)
+        #expect(stage.notified.count == 1)
+        #expect(stage.notified.last?.hasSuffix("pager fired storm of 6") == true)
         #expect(stage.broken == [])
     }
 
@@ -30,8 +30,8 @@ import Testing
         stage.change(at: 100) { $0.alerts.storm = 3 }
         stage.answers["pager"] = .takes
         stage.pass(to: 200)
-        #expect(stage.told.count == 1)
-        #expect(stage.told.last?.hasSuffix("pager fired storm of 4") == true)
+        #expect(stage.notified.count == 1)
+        #expect(stage.notified.last?.hasSuffix("pager fired storm of 4") == true)
         #expect(stage.broken == [])
     }
 
@@ -49,10 +49,10 @@ import Testing
         stage.answers["pager"] = .takes
         stage.pass(to: 230)
         // It was tried and may have arrived, so its end is told.
-        #expect(stage.told.filter { $0.contains("fired") } == [])
-        #expect(stage.told.count == (wantsEnds ? 1 : 0))
+        #expect(stage.notified.filter { $0.contains("fired") } == [])
+        #expect(stage.notified.count == (wantsEnds ? 1 : 0))
         #expect(stage.open["pager"] ?? [] == [])
-        #expect(stage.outbox.lanes.allSatisfy { $0.waitingCount == 0 })
+        #expect(stage.outbox.queues.allSatisfy { $0.waitingCount == 0 })
         #expect(stage.broken == [])
     }
 
@@ -63,8 +63,8 @@ import Testing
         stage.change(at: 95) { $0.alerts.storm = 5 }
         stage.answers["pager"] = .takes
         stage.pass(to: 200)
-        #expect(stage.told.count { $0.contains("storm of 6") } == 1)
-        #expect(stage.told.count <= 2)
+        #expect(stage.notified.count { $0.contains("storm of 6") } == 1)
+        #expect(stage.notified.count <= 2)
         #expect(stage.broken == [])
     }
 
@@ -74,7 +74,7 @@ import Testing
         var stage = try StormStage([Self.pager])
         try stage.report(1...6, at: 0)
         stage.pass(to: 100)
-        #expect(stage.told == ["90 pager fired storm of 6"])
+        #expect(stage.notified == ["90 pager fired storm of 6"])
         stage.answers["pager"] = .fails
         try stage.report(7...20, at: 105)
         stage.pass(to: 220)
@@ -82,8 +82,8 @@ import Testing
         stage.answers["pager"] = .takes
         stage.change(at: 230) { $0.receivers = [Self.pager] }
         stage.pass(to: 300)
-        #expect(stage.told.count == 2)
-        #expect(stage.told.last?.hasSuffix("pager repeated storm of 20") == true)
+        #expect(stage.notified.count == 2)
+        #expect(stage.notified.last?.hasSuffix("pager repeated storm of 20") == true)
         #expect(stage.broken == [])
     }
 }

@@ -30,17 +30,17 @@ import Testing
     ) throws {
         var stage = try Self.stage(restores: restores, .fails)
         stage.pass(to: 149)
-        #expect(stage.told == [])
+        #expect(stage.notified == [])
         stage.pass(to: 155)
-        #expect(stage.told == ["150 duty fired storm of 6"])
+        #expect(stage.notified == ["150 duty fired storm of 6"])
         stage.answers["pager"] = .takes
         stage.pass(to: 300)
-        #expect(stage.told.count == 2)
-        #expect(stage.told.last?.hasSuffix("pager fired storm of 6") == true)
+        #expect(stage.notified.count == 2)
+        #expect(stage.notified.last?.hasSuffix("pager fired storm of 6") == true)
         try stage.report(1...6, at: 310)
         stage.pass(to: 330)
         #expect(
-            stage.told.dropFirst(2).sorted() == [
+            stage.notified.dropFirst(2).sorted() == [
                 "310 duty resolved storm of 6", "310 pager resolved storm of 6",
             ])
         #expect(stage.open["pager"] == [])
@@ -55,7 +55,7 @@ import Testing
         var stage = try Self.stage(restores: restores, .takes)
         try stage.report([7], at: 30)
         stage.pass(to: 500)
-        #expect(stage.told == ["90 pager fired storm of 6"])
+        #expect(stage.notified == ["90 pager fired storm of 6"])
         #expect(stage.broken == [])
     }
 
@@ -66,11 +66,11 @@ import Testing
         var stage = try Self.stage(restores: restores, .fails)
         try stage.report([7], at: 30)
         stage.pass(to: 179)
-        #expect(stage.told == ["150 duty fired storm of 6"])
+        #expect(stage.notified == ["150 duty fired storm of 6"])
         #expect(stage.firing(for: "duty").count == 6)
         stage.pass(to: 181)
         // It joins there, too, without a message of its own.
-        #expect(stage.told.count == 1)
+        #expect(stage.notified.count == 1)
         #expect(stage.firing(for: "duty").count == 7)
         try stage.report(1...7, at: 200)
         stage.pass(to: 220)
@@ -84,8 +84,8 @@ import Testing
         // Its source is missed from 126 s on.
         stage.beat(every: 50, at: 1)
         stage.pass(to: 155)
-        #expect(stage.engine.watch.isBlind)
-        #expect(stage.told == ["150 duty fired storm of 6"])
+        #expect(stage.engine.clock.isBlind)
+        #expect(stage.notified == ["150 duty fired storm of 6"])
         #expect(stage.broken == [])
     }
 
@@ -95,7 +95,7 @@ import Testing
         var stage = try Self.stage(.fails, duty: duty)
         try stage.report(1...6, at: 310)
         stage.pass(to: 330)
-        #expect(stage.told == ["150 duty fired storm of 6", "310 duty resolved storm of 6"])
+        #expect(stage.notified == ["150 duty fired storm of 6", "310 duty resolved storm of 6"])
         #expect(stage.open["duty"] == [])
         #expect(stage.broken == [])
     }
@@ -106,7 +106,7 @@ import Testing
         stage.answers["pager"] = .takes
         stage.change(at: 110) { $0.receivers = [Self.pager, Self.duty] }
         stage.pass(to: 400)
-        #expect(stage.told == ["110 pager repeated storm of 6"])
+        #expect(stage.notified == ["110 pager repeated storm of 6"])
         #expect(stage.broken == [])
     }
 
@@ -123,7 +123,7 @@ import Testing
         stage.pass(to: 112)
         stage.take(1, "pager", at: 115)
         stage.pass(to: 155)
-        #expect(stage.told.filter { $0.contains("duty fired") } == [])
+        #expect(stage.notified.filter { $0.contains("duty fired") } == [])
         #expect(stage.engine.brokenInvariants() == [])
     }
 }

@@ -25,7 +25,7 @@ import Testing
             return stage
         }
         let (once, again) = (try story(restores: false), try story(restores: true))
-        #expect(once.told == again.told)
+        #expect(once.notified == again.notified)
         #expect(once.decisionBytes == again.decisionBytes)
         #expect(again.broken == [])
     }
@@ -40,14 +40,14 @@ import Testing
         engine.take(ledger, stored: stage.stored)
         #expect(engine.brokenStorms() == [])
         let (storm, before) = (
-            try #require(engine.desk.storms.storms.first),
-            try #require(stage.engine.desk.storms.storms.first)
+            try #require(engine.notifications.storms.storms.first),
+            try #require(stage.engine.notifications.storms.storms.first)
         )
         #expect(storm.episode == before.episode)
         #expect(Set(storm.members.keys) == Set(before.members.keys))
-        #expect(storm.toldCount == 6)
+        #expect(storm.notifiedCount == 6)
         // Nobody is told anything again.
-        engine.advance(to: engine.watch.now + .seconds(1))
+        engine.advance(to: engine.clock.now + .seconds(1))
         #expect(
             engine.takeDecisions().allSatisfy {
                 if case .notice = $0.decision { false } else { true }
@@ -67,12 +67,12 @@ import Testing
         try stage.report(1...6, at: 0)
         stage.pass(to: 100)
         var engine = stage.engine
-        let storm = try #require(engine.desk.storms.storms.first)
+        let storm = try #require(engine.notifications.storms.storms.first)
         #expect(storm.trigger != 0)
         engine.take(ledger, stored: stage.stored, taken: isTaken ? [storm.trigger] : [])
-        #expect(engine.desk.storms.storms.first?.trigger == (isTaken ? 0 : storm.trigger))
+        #expect(engine.notifications.storms.storms.first?.trigger == (isTaken ? 0 : storm.trigger))
         #expect(engine.brokenInvariants() == [])
-        engine.advance(to: engine.watch.now + pager.fallbackAfter)
+        engine.advance(to: engine.clock.now + pager.fallbackAfter)
         let given = engine.takeDecisions().contains { entry in
             guard case .notice(_, let notice) = entry.decision else { return false }
             return notice.receiver == duty.name
@@ -123,7 +123,7 @@ import Testing
         #expect(stage.engine.alerts.all.isEmpty)
         #expect(stage.open["pager"] ?? [] == [])
         #expect(stage.open["chat"] ?? [] == [])
-        #expect(stage.engine.desk.storms.isEmpty)
+        #expect(stage.engine.notifications.storms.isEmpty)
         #expect(stage.broken == [])
     }
 }

@@ -1,6 +1,7 @@
 @testable import RollcallCore
 
-/// An engine, its outbox and the receivers that they tell, by the second: as the keeper drives them.
+/// An engine, its outbox and the receivers that they tell, by the second: as the state writer
+/// drives them.
 struct StormStage {
     static let zero = RunningTime(milliseconds: 1_795_219_200_000)
 
@@ -23,7 +24,7 @@ struct StormStage {
     /// True to go on from a checkpoint after each turn.
     var restores = false
     /// What receivers took, in words.
-    private(set) var told: [String] = []
+    private(set) var notified: [String] = []
     /// The texts of what was taken of storms.
     private(set) var texts: [String] = []
     /// What receivers know to fire: the numbers of incidents and storms.
@@ -97,7 +98,7 @@ struct StormStage {
     private mutating func turn(_ event: Event?) {
         now = now + Milliseconds(1)
         endSendings()
-        let wall = engine.watch.wall(now)
+        let wall = engine.clock.wall(now)
         for end in outbox.settle(now: now, wall: wall) {
             _ = engine.fold(.outcome(end), at: now)
         }
@@ -124,7 +125,7 @@ struct StormStage {
         outbox.endStorms(but: engine.storms)
         sendings += outbox.begin(now: now)
         _ = outbox.takeChanges()
-        _ = outbox.takeLanesGone()
+        _ = outbox.takeQueuesGone()
         broken += engine.brokenInvariants().map { "\(second) s: \($0)" }
         guard restores else { return }
         let checkpoint = Checkpoint(engine)
@@ -139,10 +140,10 @@ struct StormStage {
         sendings = []
         for sending in under {
             guard case .message(let message, _, _) = sending.content else {
-                outbox.refreshed(sending.lane)
+                outbox.refreshed(sending.queue)
                 continue
             }
-            let receiver = Self.text(sending.lane.receiver)
+            let receiver = Self.text(sending.queue.receiver)
             let answer = answer(to: sending)
             if answer == .waits {
                 sendings.append(sending)
@@ -150,13 +151,13 @@ struct StormStage {
             }
             if answer != .fails { take(message, receiver) }
             _ = outbox.end(
-                message.number, in: sending.lane, answer == .takes ? .delivered : .failed,
-                now: now, wall: engine.watch.wall(now))
+                message.number, in: sending.queue, answer == .takes ? .delivered : .failed,
+                now: now, wall: engine.clock.wall(now))
         }
     }
 
     private func answer(to sending: OutboxSending) -> Answer {
-        answers[Self.text(sending.lane.receiver)] ?? .takes
+        answers[Self.text(sending.queue.receiver)] ?? .takes
     }
 
     private mutating func take(_ message: OutboxMessage, _ receiver: String) {
@@ -164,7 +165,7 @@ struct StormStage {
             let region = Self.text(member.labels.value(of: Label.region))
             return message.notice.storm.map { "storm of \($0.count)" } ?? region
         }
-        told.append(
+        notified.append(
             "\(second) \(receiver) \(message.notice.kind.word) \(members.joined(separator: " "))")
         for member in message.members {
             if message.notice.kind == .resolved {
@@ -186,8 +187,8 @@ struct StormStage {
     func firing(for receiver: String) -> [Int64: Int64] {
         var firing: [Int64: Int64] = [:]
         for (_, alert) in engine.alerts.all where alert.state == .firing {
-            guard let told = alert.told(Array(receiver.utf8)) else { continue }
-            firing[alert.incident] = told.storm == 0 ? alert.incident : told.storm
+            guard let notified = alert.notified(Array(receiver.utf8)) else { continue }
+            firing[alert.incident] = notified.storm == 0 ? alert.incident : notified.storm
         }
         return firing
     }

@@ -12,7 +12,7 @@ import Testing
         var few = try StormStage([Self.pager])
         try few.report(1...5, at: 0)
         few.pass(to: 100)
-        #expect(few.told.count == 5)
+        #expect(few.notified.count == 5)
         #expect(few.texts == [])
         var many = try StormStage([Self.pager])
         try many.report(1...6, at: 0)
@@ -20,7 +20,7 @@ import Testing
         try many.report(1...6, at: 110)
         many.pass(to: 120)
         #expect(
-            many.told == ["90 pager fired storm of 6", "110 pager resolved storm of 6"])
+            many.notified == ["90 pager fired storm of 6", "110 pager resolved storm of 6"])
         #expect(many.open["pager"] == [])
         #expect(few.broken + many.broken == [])
     }
@@ -32,13 +32,13 @@ import Testing
         try stage.report(1...6, at: 0)
         stage.pass(to: 100)
         #expect(
-            stage.told == [
+            stage.notified == [
                 "90 hook fired r-1 r-2 r-3 r-4 r-5 r-6", "90 pager fired storm of 6",
             ])
         var off = try StormStage([Self.pager], storm: 0)
         try off.report(1...60, at: 0)
         off.pass(to: 100)
-        #expect(off.told.count == 60)
+        #expect(off.notified.count == 60)
         #expect(stage.broken + off.broken == [])
     }
 
@@ -53,12 +53,12 @@ import Testing
         stage.pass(to: 121)
         stage.answers["pager"] = .takes
         stage.pass(to: 200)
-        #expect(stage.told.count == 1)
-        #expect(stage.told.last?.hasSuffix("pager fired storm of 6") == true)
+        #expect(stage.notified.count == 1)
+        #expect(stage.notified.last?.hasSuffix("pager fired storm of 6") == true)
         try stage.report(1...6, at: 210)
         stage.pass(to: 220)
         #expect(
-            stage.told.dropFirst().sorted() == [
+            stage.notified.dropFirst().sorted() == [
                 "210 pager resolved r-1", "210 pager resolved r-2", "210 pager resolved r-3",
                 "210 pager resolved storm of 6",
             ])
@@ -74,12 +74,12 @@ import Testing
         stage.pass(to: 125)
         stage.answers["pager"] = .takes
         stage.pass(to: 130)
-        #expect(stage.told == ["125 pager fired r-1", "125 pager fired storm of 6"])
+        #expect(stage.notified == ["125 pager fired r-1", "125 pager fired storm of 6"])
         try stage.report([1], at: 140)
         try stage.report(2...6, at: 150)
         stage.pass(to: 160)
         #expect(
-            stage.told.dropFirst(2) == [
+            stage.notified.dropFirst(2) == [
                 "140 pager resolved r-1", "150 pager resolved storm of 6",
             ])
         #expect(stage.broken == [])
@@ -95,13 +95,13 @@ import Testing
         stage.pass(to: 126)
         stage.answers["pager"] = .takes
         stage.pass(to: 200)
-        #expect(stage.told.count == 1)
-        #expect(stage.told.last?.hasSuffix("pager fired storm of 6") == true)
+        #expect(stage.notified.count == 1)
+        #expect(stage.notified.last?.hasSuffix("pager fired storm of 6") == true)
         try stage.report(1...6, at: 210)
         stage.pass(to: 230)
         // Nobody knows whether the first page arrived.
         #expect(
-            stage.told.dropFirst().sorted() == [
+            stage.notified.dropFirst().sorted() == [
                 "210 pager resolved r-1", "210 pager resolved storm of 6",
             ])
     }
@@ -118,7 +118,7 @@ import Testing
         try stage.report(1...9, at: 400)
         stage.pass(to: 410)
         #expect(
-            stage.told.map { $0.split(separator: " ").dropFirst(2).joined(separator: " ") } == [
+            stage.notified.map { $0.split(separator: " ").dropFirst(2).joined(separator: " ") } == [
                 "fired r-1", "fired r-2", "fired r-3", "fired storm of 6", "resolved r-1",
                 "resolved r-2", "resolved r-3", "resolved storm of 6",
             ])
@@ -135,13 +135,13 @@ import Testing
         try stage.report([13], at: 30)
         stage.pass(to: 200)
         #expect(
-            stage.told == ["90 pager fired storm of 6", "110 pager repeated storm of 12"])
+            stage.notified == ["90 pager fired storm of 6", "110 pager repeated storm of 12"])
         try stage.report(1...12, at: 210)
         stage.pass(to: 220)
-        #expect(stage.told.count == 2)
+        #expect(stage.notified.count == 2)
         try stage.report([13], at: 230)
         stage.pass(to: 240)
-        #expect(stage.told.dropFirst(2) == ["230 pager resolved storm of 13"])
+        #expect(stage.notified.dropFirst(2) == ["230 pager resolved storm of 13"])
         #expect(stage.broken == [])
     }
 
@@ -156,7 +156,7 @@ import Testing
         stage.answers["pager"] = .takes
         stage.pass(to: 300)
         #expect(
-            stage.told.map { $0.split(separator: " ").dropFirst(2).joined(separator: " ") } == [
+            stage.notified.map { $0.split(separator: " ").dropFirst(2).joined(separator: " ") } == [
                 "fired storm of 6", "repeated storm of 50",
             ])
     }
@@ -170,13 +170,13 @@ import Testing
         try stage.report([9], at: 1800)
         stage.pass(to: 2000)
         #expect(
-            stage.told == [
+            stage.notified == [
                 "90 pager fired storm of 6", "1889 pager fired r-8", "1890 pager fired r-9",
             ])
         try stage.report(1...9, at: 2010)
         stage.pass(to: 2020)
         #expect(
-            stage.told.dropFirst(3) == [
+            stage.notified.dropFirst(3) == [
                 "2010 pager resolved r-8", "2010 pager resolved r-9",
                 "2010 pager resolved storm of 7",
             ])
@@ -193,19 +193,19 @@ import Testing
         // Two of six are left: less than half of five.
         stage.pass(to: 191)
         #expect(
-            stage.told == [
+            stage.notified == [
                 "90 pager fired storm of 6", "190 pager fired r-1", "190 pager fired r-2",
                 "190 pager fired r-3", "190 pager fired r-4",
             ])
         try stage.report(11...16, at: 200)
         stage.pass(to: 300)
-        #expect(stage.told.dropFirst(5) == ["290 pager fired storm of 6"])
+        #expect(stage.notified.dropFirst(5) == ["290 pager fired storm of 6"])
         let known = try #require(stage.open["pager"])
         #expect(known.count == 6)
         try stage.report(Array(1...6) + Array(11...16), at: 310)
         stage.pass(to: 320)
         #expect(stage.open["pager"] == [])
-        #expect(stage.told.count { $0.hasSuffix("resolved storm of 6") } == 2)
+        #expect(stage.notified.count { $0.hasSuffix("resolved storm of 6") } == 2)
         #expect(stage.broken == [])
     }
 
@@ -214,16 +214,16 @@ import Testing
         stage.silence([.of("region", "r-5", "r-6", "r-7")], from: 0, until: 300)
         try stage.report(1...7, at: 10)
         stage.pass(to: 200)
-        #expect(stage.told.count == 4)
+        #expect(stage.notified.count == 4)
         #expect(stage.texts == [])
         var joins = try StormStage([Self.pager])
         joins.silence([.of("region", "r-7")], from: 0, until: 300)
         try joins.report(1...7, at: 10)
         joins.pass(to: 400)
-        #expect(joins.told == ["100 pager fired storm of 6"])
+        #expect(joins.notified == ["100 pager fired storm of 6"])
         try joins.report(1...7, at: 410)
         joins.pass(to: 420)
-        #expect(joins.told.dropFirst() == ["410 pager resolved storm of 7"])
+        #expect(joins.notified.dropFirst() == ["410 pager resolved storm of 7"])
         #expect(stage.broken + joins.broken == [])
     }
 
@@ -234,15 +234,15 @@ import Testing
         try stage.report(1...6, at: 0)
         stage.pass(to: 1000)
         #expect(
-            stage.told == ["90 pager fired storm of 6", "690 pager repeated storm of 6"])
+            stage.notified == ["90 pager fired storm of 6", "690 pager repeated storm of 6"])
         stage.silence([.of("region", "r-1")], from: 1000, until: 1500)
         stage.pass(to: 1400)
-        #expect(stage.told.dropFirst(2) == ["1290 pager repeated storm of 5"])
+        #expect(stage.notified.dropFirst(2) == ["1290 pager repeated storm of 5"])
         stage.silence([], from: 1500, until: 2200)
         stage.pass(to: 2300)
-        #expect(stage.told.count == 3)
+        #expect(stage.notified.count == 3)
         stage.pass(to: 2500)
-        #expect(stage.told.dropFirst(3) == ["2490 pager repeated storm of 6"])
+        #expect(stage.notified.dropFirst(3) == ["2490 pager repeated storm of 6"])
         #expect(stage.broken == [])
     }
 
@@ -260,11 +260,11 @@ import Testing
         try stage.report(1...9, at: 310)
         stage.pass(to: 330)
         #expect(
-            stage.told.filter { $0.contains("chat") } == [
+            stage.notified.filter { $0.contains("chat") } == [
                 "90 chat fired r-1 r-2 r-3 r-4", "150 chat fired r-5 r-6",
                 "310 chat resolved r-1 r-2 r-3 r-4 r-5 r-6",
             ])
-        #expect(stage.told.count { $0.contains("pager fired") } == 1)
+        #expect(stage.notified.count { $0.contains("pager fired") } == 1)
         #expect(stage.open["pager"] == [])
         #expect(stage.broken == [])
     }
@@ -275,14 +275,16 @@ import Testing
         stage.change(at: 100) { $0.alerts.storm = 0 }
         try stage.report([7], at: 100)
         stage.pass(to: 200)
-        #expect(stage.told == ["90 pager fired storm of 6", "190 pager fired r-7"])
+        #expect(stage.notified == ["90 pager fired storm of 6", "190 pager fired r-7"])
         // Gone and back again: as with single pages, what it was told has its end.
         stage.change(at: 210) { $0.receivers = [] }
         stage.change(at: 220) { $0.receivers = [Self.pager] }
         try stage.report(1...7, at: 230)
         stage.pass(to: 240)
         #expect(
-            stage.told.dropFirst(2) == ["230 pager resolved r-7", "230 pager resolved storm of 6"])
+            stage.notified.dropFirst(2) == [
+                "230 pager resolved r-7", "230 pager resolved storm of 6",
+            ])
         #expect(stage.broken == [])
     }
 
@@ -293,8 +295,8 @@ import Testing
         stage.change(at: 95) { $0.alerts.storm = 3 }
         stage.answers["pager"] = .takes
         stage.pass(to: 200)
-        #expect(stage.told.count == 1)
-        #expect(stage.told.last?.hasSuffix("pager fired storm of 4") == true)
+        #expect(stage.notified.count == 1)
+        #expect(stage.notified.last?.hasSuffix("pager fired storm of 4") == true)
         #expect(stage.broken == [])
     }
 
@@ -305,7 +307,7 @@ import Testing
         stage.change(at: 110) { $0.receivers = [.named("pager", .webhook)] }
         stage.pass(to: 120)
         #expect(
-            stage.told.dropFirst() == [
+            stage.notified.dropFirst() == [
                 "110 pager resolved storm of 6", "110 pager fired r-1 r-2 r-3 r-4 r-5 r-6",
             ])
         #expect(stage.broken == [])
@@ -318,8 +320,8 @@ import Testing
         try stage.report(1...6, at: 0)
         try stage.report(1...6, at: 100)
         stage.pass(to: 130)
-        #expect(stage.told == ["90 pager fired storm of 6"])
-        #expect(stage.engine.desk.storms.isEmpty)
+        #expect(stage.notified == ["90 pager fired storm of 6"])
+        #expect(stage.engine.notifications.storms.isEmpty)
     }
 
     @Test func `D11: it says how many there are, and names the ten with the most people`() throws {

@@ -6,23 +6,23 @@ import Testing
     /// A day with so many false alarms and minutes of delay; 100 long gaps.
     private func outcome(
         healed: Int, minutes: Int64 = 0, missed: Int = 0, hours: Int64 = 24,
-        longest: Milliseconds = .seconds(180), missedPages: Int = 0
+        longest: Milliseconds = .seconds(180), missedNotifications: Int = 0
     ) -> TuneOutcome {
         var counts = TuneCounts()
         counts[.onDuty, .ios].healed = healed
-        var figures = TuneComparison.Figures()
-        figures.long = 100
-        figures.undetected = .seconds(minutes * 60)
-        figures.missed = missed
-        figures.missedPages = missedPages
+        var stats = TuneComparison.Stats()
+        stats.long = 100
+        stats.undetected = .seconds(minutes * 60)
+        stats.missed = missed
+        stats.missedNotifications = missedNotifications
         return TuneOutcome(
-            counts: counts, figures: figures, watched: .seconds(hours * 3600),
+            counts: counts, stats: stats, observed: .seconds(hours * 3600),
             longestOnDuty: longest)
     }
 
-    private func advice(_ outcomes: TuneOutcome..., isJudged: Bool = true) -> TuneAdvice {
+    private func advice(_ outcomes: TuneOutcome..., isEvaluated: Bool = true) -> TuneAdvice {
         TuneAdvice.about(
-            Array(1..<outcomes.count), of: outcomes, TuneWeights(), isJudged: isJudged)
+            Array(1..<outcomes.count), of: outcomes, TuneWeights(), isEvaluated: isEvaluated)
     }
 
     @Test func `the cheapest is taken`() {
@@ -37,7 +37,7 @@ import Testing
         weights.falseAlarm = 2
         weights.lateMinute = 3
         weights.missed = 5
-        let costly = outcome(healed: 10, minutes: 4, missed: 2, missedPages: 1)
+        let costly = outcome(healed: 10, minutes: 4, missed: 2, missedNotifications: 1)
         #expect(costly.cost(weights) == 20 + 12 + 10 + 5)
         // Half a day makes twice as much of a day.
         #expect(outcome(healed: 10, hours: 12).cost(TuneWeights()) == 20)
@@ -49,7 +49,8 @@ import Testing
         func reason(_ other: TuneOutcome) -> TuneAdvice { advice(now, other) }
         #expect(reason(outcome(healed: 0, missed: 1)) == .keep(.refused(1, .misses(1))))
         #expect(
-            reason(outcome(healed: 0, missedPages: 2)) == .keep(.refused(1, .missesPages(2))))
+            reason(outcome(healed: 0, missedNotifications: 2))
+                == .keep(.refused(1, .missesNotifications(2))))
         #expect(
             reason(outcome(healed: 0, longest: Milliseconds(180_001)))
                 == .keep(.refused(1, .slow(Milliseconds(180_001)))))
@@ -73,11 +74,11 @@ import Testing
 
     @Test func `alerts that fire for more than half as long again are not taken`() {
         var now = outcome(healed: 900)
-        now.counts.pages[0].firing = .seconds(1000)
+        now.counts.notifications[0].firing = .seconds(1000)
         var other = outcome(healed: 0)
-        other.counts.pages[0].firing = .seconds(1500)
+        other.counts.notifications[0].firing = .seconds(1500)
         #expect(advice(now, other) == .take(1, saves: 1))
-        other.counts.pages[0].firing = .seconds(2000)
+        other.counts.notifications[0].firing = .seconds(2000)
         #expect(advice(now, other) == .keep(.refused(1, .rings(2))))
     }
 
@@ -90,15 +91,16 @@ import Testing
             advice(outcome(healed: 1000, hours: 19), outcome(healed: 0, hours: 19))
                 == .keep(.short(.seconds(19 * 3600))))
         var few = outcome(healed: 19)
-        few.figures.long = 0
+        few.stats.long = 0
         #expect(advice(few, outcome(healed: 0)) == .keep(.few(19)))
-        few.figures.long = 1
+        few.stats.long = 1
         #expect(advice(few, outcome(healed: 0)) == .take(1, saves: 1))
     }
 
-    @Test func `nothing is said about what is not judged`() {
+    @Test func `nothing is said about what is not evaluated`() {
         #expect(
-            advice(outcome(healed: 900), outcome(healed: 0), isJudged: false) == .keep(.unjudged))
+            advice(outcome(healed: 900), outcome(healed: 0), isEvaluated: false) == .keep(.unjudged)
+        )
     }
 
     @Test func `delays are told in tenths of a second by shares`() {

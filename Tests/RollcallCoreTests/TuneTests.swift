@@ -77,7 +77,7 @@ private func offline(_ seconds: Int64) -> @Sendable (Policy) -> Policy {
     @Test func `an OFFLINE that heals soon is a false alarm and one that does not is not`() throws {
         var history = TuneHistory(reportsUntil: 7200, gaps: [600...840, 3000...4200])
         history.add(7260, "end")
-        let counts = try history.runs()[0].tally.counts
+        let counts = try history.runs()[0].aggregates.counts
         let cell = counts[.onDuty, .unknown]
         #expect(cell == counts.all)
         #expect((cell.degraded, cell.offline, cell.back) == (2, 2, 2))
@@ -92,7 +92,7 @@ private func offline(_ seconds: Int64) -> @Sendable (Policy) -> Policy {
             var history = TuneHistory(reportsUntil: 600)
             history.report(back)
             history.add(1100, "end")
-            let all = try history.runs()[0].tally.counts.all
+            let all = try history.runs()[0].aggregates.counts.all
             #expect((all.healed, all.real) == (healed, 1 - healed))
         }
     }
@@ -102,7 +102,7 @@ private func offline(_ seconds: Int64) -> @Sendable (Policy) -> Policy {
         history.add(900, "responder", #"{"responder_id":"r-1","duty_state":"OFF_DUTY"}"#)
         history.report(2000, "r-2", #","duty_state":"ON_MISSION","platform":"ios""#)
         history.add(2100, "end")
-        let counts = try history.runs()[0].tally.counts
+        let counts = try history.runs()[0].aggregates.counts
         #expect(counts[.onDuty, .unknown].real == 1)
         #expect(counts[.onMission, .ios].offline == 1)
         #expect((counts.all.healed, counts.censored) == (0, 1))
@@ -113,14 +113,14 @@ private func offline(_ seconds: Int64) -> @Sendable (Policy) -> Policy {
         var history = TuneHistory(reportsUntil: 7200, gaps: [600...840, 3000...4200])
         history.add(7260, "end")
         let runs = try history.runs([offline(120), offline(240), offline(3000)])
-        let figures = runs.map(\.figures)
-        #expect(figures.map(\.long) == [1, 1, 1, 1])
-        #expect(figures.map(\.missed) == [0, 0, 0, 1])
-        #expect(figures.map(\.later.count) == [0, -60_000, 60_000, 0])
-        #expect(figures.map(\.undetected.count) == [180_000, 120_000, 240_000, 1_260_000])
-        #expect(runs.map(\.tally.counts.all.healed) == [1, 1, 1, 0])
+        let stats = runs.map(\.stats)
+        #expect(stats.map(\.long) == [1, 1, 1, 1])
+        #expect(stats.map(\.missed) == [0, 0, 0, 1])
+        #expect(stats.map(\.later.count) == [0, -60_000, 60_000, 0])
+        #expect(stats.map(\.undetected.count) == [180_000, 120_000, 240_000, 1_260_000])
+        #expect(runs.map(\.aggregates.counts.all.healed) == [1, 1, 1, 0])
         // All show DEGRADED after 90 s, so nobody was believed reachable for longer.
-        #expect(figures.map(\.believed.count) == [0, 0, 0, 0])
+        #expect(stats.map(\.believed.count) == [0, 0, 0, 0])
     }
 
     @Test func `who is shown as late later is believed reachable meanwhile`() throws {
@@ -132,8 +132,8 @@ private func offline(_ seconds: Int64) -> @Sendable (Policy) -> Policy {
             return policy
         }
         let runs = try history.runs([later])
-        #expect(runs.map(\.figures.believed.count) == [0, 60_000])
-        #expect(runs.map(\.figures.missed) == [0, 0])
+        #expect(runs.map(\.stats.believed.count) == [0, 60_000])
+        #expect(runs.map(\.stats.missed) == [0, 0])
     }
 
     @Test func `what a blind window touches says nothing`() throws {
@@ -145,11 +145,11 @@ private func offline(_ seconds: Int64) -> @Sendable (Policy) -> Policy {
         history.report(3060)
         history.add(3120, "end")
         let run = try history.runs()[0]
-        #expect((run.tally.counts.all.healed, run.tally.counts.all.real) == (0, 0))
-        #expect((run.figures.long, run.figures.unseen) == (0, 1))
+        #expect((run.aggregates.counts.all.healed, run.aggregates.counts.all.real) == (0, 0))
+        #expect((run.stats.long, run.stats.unseen) == (0, 1))
         // From the last beat, 780 s, to the next.
-        #expect(run.tally.span == .seconds(3120))
-        #expect(run.tally.watched == .seconds(900))
+        #expect(run.aggregates.span == .seconds(3120))
+        #expect(run.aggregates.observed == .seconds(900))
     }
 
     @Test func `pages are counted by length and held against the present ones`() throws {
@@ -163,13 +163,13 @@ private func offline(_ seconds: Int64) -> @Sendable (Policy) -> Policy {
         let runs = try history.runs([slow])
         // Nobody ONLINE from 690 s on, firing from 750 s, over 120 s after 1140 s: longer than five
         // minutes; with the longer wait it fires at 990 s and is short.
-        let pages = runs.map { $0.tally.counts[.noOnlineResponders] }
-        #expect(pages.map(\.fired) == [2, 2])
-        #expect(pages.map(\.critical) == [2, 2])
-        #expect(pages.map(\.short) == [0, 1])
-        #expect(runs[1].figures.longPages == 3)
-        #expect(runs[1].figures.missedPages == 0)
-        #expect(runs[1].figures.laterPages == .seconds(480))
+        let notifications = runs.map { $0.aggregates.counts[.noOnlineResponders] }
+        #expect(notifications.map(\.fired) == [2, 2])
+        #expect(notifications.map(\.critical) == [2, 2])
+        #expect(notifications.map(\.short) == [0, 1])
+        #expect(runs[1].stats.longNotifications == 3)
+        #expect(runs[1].stats.missedNotifications == 0)
+        #expect(runs[1].stats.laterNotifications == .seconds(480))
     }
 
     @Test func `any chunks give the same answer`() throws {
@@ -182,8 +182,8 @@ private func offline(_ seconds: Int64) -> @Sendable (Policy) -> Policy {
         let whole = try history.runs(adapt)
         for chunk in [1, 7, 100] {
             let runs = try history.runs(chunk: chunk, adapt)
-            #expect(runs.map(\.tally.counts) == whole.map(\.tally.counts))
-            #expect(runs.map(\.figures) == whole.map(\.figures))
+            #expect(runs.map(\.aggregates.counts) == whole.map(\.aggregates.counts))
+            #expect(runs.map(\.stats) == whole.map(\.stats))
         }
     }
 

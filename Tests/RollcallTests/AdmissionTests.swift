@@ -6,7 +6,7 @@ import Testing
 
 @testable import Rollcall
 
-/// How much may wait for the keeper, and whose fault it is if it is too much.
+/// How much may wait for the state writer, and whose fault it is if it is too much.
 @Suite(.serialized) struct AdmissionTests {
     private let one = Array("one".utf8)
     private let two = Array("two".utf8)
@@ -23,19 +23,19 @@ import Testing
             $0.sharedWritesMax = 2
             $0.aloneBytesMax = 3 * (10 + Self.own)
         }
-        let places = try (0..<3).map { _ in try admission.enter(one, bytes: 10) }
-        #expect(throws: Admission.Refusal.overloaded) { try admission.enter(one, bytes: 0) }
-        #expect(throws: Admission.Refusal.overloaded) { try admission.look(one) }
+        let places = try (0..<3).map { _ in try admission.reserve(one, bytes: 10) }
+        #expect(throws: Admission.Refusal.overloaded) { try admission.reserve(one, bytes: 0) }
+        #expect(throws: Admission.Refusal.overloaded) { try admission.check(one) }
         #expect(admission.refused == 2)
-        let other = try admission.enter(two, bytes: 10)
+        let other = try admission.reserve(two, bytes: 10)
         // From now on it has more than its share.
-        #expect(throws: Admission.Refusal.share) { try admission.enter(one, bytes: 0) }
-        for place in places.dropFirst() { admission.leave(place) }
-        let again = try admission.enter(one, bytes: 10)
-        #expect(throws: Admission.Refusal.share) { try admission.look(one) }
-        admission.leave(other)
-        _ = try admission.enter(one, bytes: 10)
-        admission.leave(again)
+        #expect(throws: Admission.Refusal.share) { try admission.reserve(one, bytes: 0) }
+        for place in places.dropFirst() { admission.release(place) }
+        let again = try admission.reserve(one, bytes: 10)
+        #expect(throws: Admission.Refusal.share) { try admission.check(one) }
+        admission.release(other)
+        _ = try admission.reserve(one, bytes: 10)
+        admission.release(again)
         #expect(admission.refused == 2)
     }
 
@@ -43,35 +43,35 @@ import Testing
         throws
     {
         let writes = admission { $0.sharedWritesMax = 3 }
-        _ = try writes.enter(two, bytes: 0)
-        for _ in 0..<3 { _ = try writes.enter(one, bytes: 0) }
-        #expect(throws: Admission.Refusal.share) { try writes.enter(one, bytes: 0) }
-        _ = try writes.enter(one, bytes: 0, isShared: false)
+        _ = try writes.reserve(two, bytes: 0)
+        for _ in 0..<3 { _ = try writes.reserve(one, bytes: 0) }
+        #expect(throws: Admission.Refusal.share) { try writes.reserve(one, bytes: 0) }
+        _ = try writes.reserve(one, bytes: 0, isShared: false)
         let bytes = admission { $0.sharedBytesMax = 100 + Self.own }
-        _ = try bytes.enter(two, bytes: 0)
-        #expect(throws: Admission.Refusal.share) { try bytes.enter(one, bytes: 101) }
-        _ = try bytes.enter(one, bytes: 100)
+        _ = try bytes.reserve(two, bytes: 0)
+        #expect(throws: Admission.Refusal.share) { try bytes.reserve(one, bytes: 101) }
+        _ = try bytes.reserve(one, bytes: 100)
         #expect(writes.refused + bytes.refused == 0)
     }
 
     @Test func `all together have a limit, and one body always finds room`() throws {
         let admission = admission { $0.bytesMax = 2 * Self.own + 100 }
-        let first = try admission.enter(one, bytes: 1 << 20)
-        #expect(throws: Admission.Refusal.overloaded) { try admission.enter(two, bytes: 0) }
-        admission.leave(first)
-        _ = try admission.enter(one, bytes: 50)
-        let last = try admission.enter(two, bytes: 50)
+        let first = try admission.reserve(one, bytes: 1 << 20)
+        #expect(throws: Admission.Refusal.overloaded) { try admission.reserve(two, bytes: 0) }
+        admission.release(first)
+        _ = try admission.reserve(one, bytes: 50)
+        let last = try admission.reserve(two, bytes: 50)
         let third = Array("three".utf8)
         #expect(throws: Admission.Refusal.overloaded) {
-            try admission.enter(third, bytes: 0, isShared: false)
+            try admission.reserve(third, bytes: 0, isShared: false)
         }
-        admission.leave(last)
-        #expect(throws: Admission.Refusal.overloaded) { try admission.enter(third, bytes: 51) }
-        _ = try admission.enter(third, bytes: 50)
+        admission.release(last)
+        #expect(throws: Admission.Refusal.overloaded) { try admission.reserve(third, bytes: 51) }
+        _ = try admission.reserve(third, bytes: 50)
         #expect(admission.refused == 3)
     }
 
-    // MARK: With a keeper that is held up
+    // MARK: With a state writer that is held up
 
     @Test func `a source that floods is told so, and the others are taken`() throws {
         let house = try HeldHouse { $0.sharedWritesMax = 4 }
@@ -114,26 +114,26 @@ import Testing
         let house = try HeldHouse(limits: httpLimits { $0.parkedDeadline = .milliseconds(100) })
         let clients = try house.post("one", 2)
         for client in clients { #expect(client.readAnswer().status == 503) }
-        #expect(house.http.figures.writesRefused == 2)
+        #expect(house.http.stats.writesRefused == 2)
         // A question is no write.
         let question = try RawClient(port: house.http.port)
         question.send("GET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(question.readAnswer().status == 503)
-        #expect(house.http.figures.writesRefused == 2)
-        #expect(house.http.figures.parkedExpired == 3)
+        #expect(house.http.stats.writesRefused == 2)
+        #expect(house.http.stats.parkedExpired == 3)
         house.release()
         #expect(isTrueSoon { house.counted(503) == 2 })
         #expect(house.counted(200) == 0)
     }
 }
 
-/// A server whose keeper stands still until it is released.
+/// A server whose state writer stands still until it is released.
 private final class HeldHouse: @unchecked Sendable {
     let admission: Admission
     let http: HTTPServer
-    private let keeper: Keeper
+    private let writer: StateWriter
     private let router: Router
-    private let edge = EdgeFigures()
+    private let edge = EdgeStats()
     private let directory = TemporaryDirectory()
     private let gate = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
     private let closed = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
@@ -152,33 +152,34 @@ private final class HeldHouse: @unchecked Sendable {
         let admission = Admission(limits: shares)
         self.admission = admission
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        keeper = try Keeper(
+        writer = try StateWriter(
             path: directory.store, policy: Policy(), log: log, edge: edge,
             refusals: { admission.refused }, onFatal: { _ in })
         let router = Router(
-            keeper: keeper, edge: edge, limits: BodyLimits(ScanLimits()),
-            doors: Doors(Doors.Rules(), log: log), admission: admission,
+            writer: writer, edge: edge, limits: BodyLimits(ScanLimits()),
+            accessPolicy: AccessPolicy(AccessPolicy.Rules(), log: log), admission: admission,
             reloader: Reloader(
-                Configuration(), source: .defaults, keeper: keeper, edge: edge, log: log,
-                apply: { _ in WayChanges() }))
+                Configuration(), source: .defaults, writer: writer, edge: edge, log: log,
+                apply: { _ in EndpointChanges() }))
         self.router = router
         let listener = try HTTPListener(address: "127.0.0.1:0")
-        var door = Door(listener)
-        door.isLoopback = false
+        var accessPoint = AccessPoint(listener)
+        accessPoint.isLoopback = false
         http = try HTTPServer(
-            listener: listener, limits: limits, early: { [door] in router.judge($0, at: door) },
+            listener: listener, limits: limits,
+            early: { [accessPoint] in router.authorise($0, at: accessPoint) },
             handler: { router.handle($0, $1) })
         let box = Gate(gate)
         let isReached = Reached()
-        keeper.ask { _ in
+        writer.ask { _ in
             isReached.flag.store(true, ordering: .relaxed)
             while sem_wait(box.semaphore) != 0 && errno == EINTR {}
         }
-        keeper.start()
+        writer.start()
         #expect(isTrueSoon { isReached.flag.load(ordering: .relaxed) })
     }
 
-    /// Lets the keeper go on.
+    /// Lets the state writer go on.
     func release() {
         isHeld = false
         sem_post(gate)
@@ -217,7 +218,7 @@ private final class HeldHouse: @unchecked Sendable {
         http.stop()
         router.close()
         let box = Gate(closed)
-        keeper.stop { sem_post(box.semaphore) }
+        writer.stop { sem_post(box.semaphore) }
         while sem_wait(closed) != 0 && errno == EINTR {}
         for semaphore in [gate, closed] {
             sem_destroy(semaphore)

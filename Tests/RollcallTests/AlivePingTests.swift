@@ -6,14 +6,14 @@ import Testing
 @testable import Rollcall
 
 @Suite struct AlivePingTests {
-    private static let fine = Vitals(
-        committedAt: 1_000_000, judgedAt: 1_000_000, pageWaitsSince: nil, isBlind: false,
+    private static let fine = Health(
+        committedAt: 1_000_000, evaluatedAt: 1_000_000, messageWaitsSince: nil, isBlind: false,
         isStoreFailing: false)
 
-    private static func vitals(_ change: (inout Vitals) -> Void) -> Vitals {
-        var vitals = fine
-        change(&vitals)
-        return vitals
+    private static func health(_ change: (inout Health) -> Void) -> Health {
+        var health = fine
+        change(&health)
+        return health
     }
 
     private static func settings(_ url: String?, every: Int64) -> AlivePingSettings {
@@ -24,7 +24,7 @@ import Testing
     }
 
     /// Pings that were due.
-    private static func total(_ edge: EdgeFigures) -> Int {
+    private static func total(_ edge: EdgeStats) -> Int {
         AlivePing.Outcome.allCases.map { edge.pings($0) }.reduce(0, +)
     }
 
@@ -37,20 +37,20 @@ import Testing
     @Test func `what is fifteen seconds old is too old, a millisecond before it is not`() {
         #expect(Self.fine.fault(at: 1_014_999) == nil)
         #expect(Self.fine.fault(at: 1_015_000) == .noCommit)
-        let judged = Self.vitals { $0.committedAt = 1_010_000 }
-        #expect(judged.fault(at: 1_014_999) == nil)
-        #expect(judged.fault(at: 1_015_000) == .noJudging)
+        let evaluated = Self.health { $0.committedAt = 1_010_000 }
+        #expect(evaluated.fault(at: 1_014_999) == nil)
+        #expect(evaluated.fault(at: 1_015_000) == .noEvaluation)
     }
 
     @Test func `a critical message that waits for two minutes is a fault`() {
-        let waits = Self.vitals { $0.pageWaitsSince = 880_001 }
+        let waits = Self.health { $0.messageWaitsSince = 880_001 }
         #expect(waits.fault(at: 1_000_000) == nil)
-        #expect(waits.fault(at: 1_000_001) == .pageWaits)
+        #expect(waits.fault(at: 1_000_001) == .messageWaits)
     }
 
     @Test func `a blind watch and a failing store are faults, the store first`() {
-        #expect(Self.vitals { $0.isBlind = true }.fault(at: 1_000_000) == .blind)
-        let both = Self.vitals {
+        #expect(Self.health { $0.isBlind = true }.fault(at: 1_000_000) == .blind)
+        let both = Self.health {
             $0.isBlind = true
             $0.isStoreFailing = true
         }
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func `a clock beyond all measure is no trap`() {
-        let odd = Self.vitals { $0.committedAt = Int64.min }
+        let odd = Self.health { $0.committedAt = Int64.min }
         _ = odd.fault(at: Int64.max)
     }
 
@@ -69,15 +69,15 @@ import Testing
     {
         let server = try CannedServer(["/ping/t0ken": "OK"])
         defer { server.stop() }
-        let board = VitalsBoard()
+        let board = HealthBoard()
         let capture = LogCapture()
-        let edge = EdgeFigures()
+        let edge = EdgeStats()
         let ping = AlivePing(
             board: board, edge: edge, log: capture.logger, clock: { 1_000_000 })
         // The clock stands still, so each order is due once.
         var order: Int64 = 1
-        func next(_ change: ((inout Vitals) -> Void)?) -> Bool {
-            if let change { board.publish(Self.vitals(change)) }
+        func next(_ change: ((inout Health) -> Void)?) -> Bool {
+            if let change { board.publish(Self.health(change)) }
             let before = Self.total(edge)
             order += 1
             ping.follow(Self.settings("\(server.url)/ping/t0ken", every: order))
@@ -108,11 +108,11 @@ import Testing
     @Test func `it is repeated, and a failure is told once, without the path`() throws {
         let server = try CannedServer([:])
         defer { server.stop() }
-        let board = VitalsBoard()
+        let board = HealthBoard()
         board.publish(Self.fine)
         let capture = LogCapture()
         let time = Mutex<Int64>(1_000_000)
-        let edge = EdgeFigures()
+        let edge = EdgeStats()
         let ping = AlivePing(
             board: board, edge: edge, log: capture.logger, clock: { time.withLock { $0 } })
         ping.follow(Self.settings("\(server.url)/ping/t0ken", every: 20))
@@ -127,8 +127,8 @@ import Testing
     }
 
     @Test func `without a URL nothing is sent`() {
-        let edge = EdgeFigures()
-        let ping = AlivePing(board: VitalsBoard(), edge: edge, log: LogCapture().logger)
+        let edge = EdgeStats()
+        let ping = AlivePing(board: HealthBoard(), edge: edge, log: LogCapture().logger)
         ping.start()
         ping.follow(Self.settings(nil, every: 10))
         usleep(100_000)

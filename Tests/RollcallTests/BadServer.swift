@@ -35,7 +35,7 @@ final class BadServer: @unchecked Sendable {
         }
 
         /// False once the other side has closed.
-        var isWatched: Bool {
+        var isObserved: Bool {
             var byte: UInt8 = 0
             let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
             return count > 0 || (count < 0 && errno == EAGAIN)

@@ -80,7 +80,7 @@ import Testing
                 "\(error)"
                     == "http://\(host):\(server.port): not called, because its address \(words)")
         }
-        #expect(server.figures.connectionsOpen == 0)
+        #expect(server.stats.connectionsOpen == 0)
     }
 
     @Test(arguments: ["127.0.0.1", "2130706433", "0x7f000001", "127.1", "localhost"])
@@ -93,10 +93,10 @@ import Testing
     }
 
     @Test func `a receiver at such an address is a trouble for somebody's hand, not for time`() {
-        let address = PageSamples.address(.webhook, ["http://169.254.169.254/t0psecret"])
+        let address = NotificationSamples.address(.webhook, ["http://169.254.169.254/t0psecret"])
         let result = ReceiverCaller(log: .init(label: "test")).send(
-            PageSamples.message([PageSamples.alert()]), to: address, target: 0,
-            now: PageSamples.time)
+            NotificationSamples.message([NotificationSamples.alert()]), to: address, target: 0,
+            now: NotificationSamples.time)
         #expect(
             result
                 == AttemptResult(

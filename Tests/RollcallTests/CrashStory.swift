@@ -64,10 +64,10 @@ struct Crash: CustomStringConvertible, Sendable {
 }
 
 /// One region that somebody must always be in: nobody is, so the pager is told; then somebody
-/// reports, so it is told that this is over. In between the keeper is killed once.
+/// reports, so it is told that this is over. In between the state writer is killed once.
 ///
-/// A kill leaves the store as it is at that moment: it is copied, and whatever the old keeper does
-/// from then on counts no more, neither in its store nor at the pager.
+/// A kill leaves the store as it is at that moment: it is copied, and whatever the old state writer
+/// does from then on counts no more, neither in its store nor at the pager.
 final class CrashStory: PagerDoor.Guard {
     private struct State {
         /// Which process is alive.
@@ -77,7 +77,7 @@ final class CrashStory: PagerDoor.Guard {
         /// The store of a killed one, until another goes on with it.
         var left: TemporaryDirectory?
         var hasCrashed = false
-        var keeper: Keeper?
+        var writer: StateWriter?
         /// What is being sent.
         var kind = Notice.Kind.fired
         var attempt = 0
@@ -91,7 +91,7 @@ final class CrashStory: PagerDoor.Guard {
 
     /// How long anything is waited for, in looks of a millisecond.
     private static let patience = 20_000
-    /// How long the keeper waits for the pager.
+    /// How long the state writer waits for the pager.
     private static let answerWait = Milliseconds(100)
 
     private let crash: Crash
@@ -104,7 +104,7 @@ final class CrashStory: PagerDoor.Guard {
     static func faults(_ crash: Crash) -> [String] {
         let story = CrashStory(crash)
         story.live(in: TemporaryDirectory())
-        story.judge()
+        story.evaluate()
         return story.state.withLock { $0.faults }.map { "\(crash): \($0)" }
     }
 
@@ -119,79 +119,80 @@ final class CrashStory: PagerDoor.Guard {
             return state.process
         }
         let door = PagerDoor(process: process, self)
-        guard let keeper = keeper(directory, process, port: door.port) else {
+        guard let writer = writer(directory, process, port: door.port) else {
             return note("the store of process \(process) cannot be opened")
         }
         let isStopped = Mutex(false)
         door.serve {
-            state.withLock { $0.keeper = keeper }
-            keeper.start()
-            go(keeper, process)
+            state.withLock { $0.writer = writer }
+            writer.start()
+            go(writer, process)
             door.close()
-            keeper.stop { isStopped.withLock { $0 = true } }
+            writer.stop { isStopped.withLock { $0 = true } }
             if let left = state.withLock({ $0.left.take() }) { live(in: left) }
         }
         if !isTrue({ isStopped.withLock { $0 } }) { note("no stop") }
     }
 
-    private func keeper(
+    private func writer(
         _ directory: TemporaryDirectory, _ process: Int, port: Int
-    ) -> Keeper? {
+    ) -> StateWriter? {
         var policy = Policy()
         policy.coverageRegions = [Array("north".utf8)]
         policy.alerts.noOnlineResponders.pendingFor = Milliseconds(0)
         policy.alerts.noOnlineResponders.keepFiringFor = Milliseconds(0)
         policy.receivers = [Receiver(name: Array("oncall".utf8), kind: .pagerduty)]
-        var ways = DeliveryWays()
-        ways.address = { _ in
+        var endpoints = DeliveryEndpoints()
+        endpoints.address = { _ in
             var address = ReceiverAddress(name: "oncall", kind: .pagerduty)
             address.urls = ["http://127.0.0.1:\(port)/v2/enqueue"]
             return address
         }
-        ways.makeSend = { log in
+        endpoints.makeSend = { log in
             let caller = ReceiverCaller(log: log, patience: Self.answerWait)
             return { caller.send($0, to: $1, target: $2, now: $3) }
         }
-        ways.times.retryMin = Milliseconds(2)
-        ways.times.retryMax = Milliseconds(10)
-        ways.times.retryAfterMax = Milliseconds(20)
+        endpoints.times.retryMin = Milliseconds(2)
+        endpoints.times.retryMax = Milliseconds(10)
+        endpoints.times.retryAfterMax = Milliseconds(20)
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        return try? Keeper(
-            path: directory.store, policy: policy, log: log, edge: EdgeFigures(), ways: ways,
+        return try? StateWriter(
+            path: directory.store, policy: policy, log: log, edge: EdgeStats(),
+            endpoints: endpoints,
             aroundCommit: { [unowned self] in pass($0, isCommitted: $1, process) },
             refusals: { 0 }, onFatal: { [unowned self] in note("\($0)") })
     }
 
     /// The story from its beginning: what was reported before is reported again, as by somebody
     /// who had no answer.
-    private func go(_ keeper: Keeper, _ process: Int) {
-        report("south", to: keeper)
-        if !state.withLock({ $0.isOver }) { settle(keeper, process) }
+    private func go(_ writer: StateWriter, _ process: Int) {
+        report("south", to: writer)
+        if !state.withLock({ $0.isOver }) { settle(writer, process) }
         guard state.withLock({ $0.process == process }) else { return }
-        report("north", to: keeper)
-        settle(keeper, process)
-        // The pager may be slower to say where it is than the keeper.
+        report("north", to: writer)
+        settle(writer, process)
+        // The pager may be slower to say where it is than the state writer.
         if !isTrue({ state.withLock { $0.hasCrashed } }) { note("it was never killed") }
     }
 
     /// Somebody in `region` reports; waits until that is committed.
-    private func report(_ region: String, to keeper: Keeper) {
+    private func report(_ region: String, to writer: StateWriter) {
         let body = "[{\"responder_id\":\"\(region)\",\"region\":\"\(region)\"}]"
         guard let scan = try? ItemScanner.scan(Array(body.utf8).span, kind: .batch) else {
             return note("no report")
         }
         if region == "north" { state.withLock { $0.isOver = true } }
         let isAnswered = Mutex(false)
-        keeper.write(.items(scan.items, source: [])) { _ in isAnswered.withLock { $0 = true } }
+        writer.write(.items(scan.items, source: [])) { _ in isAnswered.withLock { $0 = true } }
         if !isTrue({ isAnswered.withLock { $0 } }) { note("no answer") }
     }
 
     /// Waits until nothing is on its way, or the process is killed.
-    private func settle(_ keeper: Keeper, _ process: Int) {
+    private func settle(_ writer: StateWriter, _ process: Int) {
         let isSettled = isTrue {
             if state.withLock({ $0.process != process }) { return true }
             let pending = Mutex<Int?>(nil)
-            keeper.ask { view in
+            writer.ask { view in
                 pending.withLock { $0 = view.store.messagesPending.values.reduce(0, +) }
             }
             _ = isTrue { pending.withLock { $0 != nil } }
@@ -241,16 +242,16 @@ final class CrashStory: PagerDoor.Guard {
     }
 
     func pass(_ point: LoopbackPager.Point, of sending: PagerDoor.Sending) -> Bool {
-        let keeper = state.withLock { state in
+        let writer = state.withLock { state in
             let isHurry =
                 crash.isHurried && !state.isOver && point == .lastByte && sending.kind == .fired
                 && state.process == sending.process
-            return isHurry ? state.keeper : nil
+            return isHurry ? state.writer : nil
         }
-        if let keeper { report("north", to: keeper) }
+        if let writer { report("north", to: writer) }
         return state.withLock { state in
             guard state.process == sending.process else { return false }
-            // On a slow machine the keeper may have waited for long enough before.
+            // On a slow machine the state writer may have waited for long enough before.
             let isHere =
                 crash.point == .pager(point) && crash.kind == sending.kind
                 && crash.attempt <= sending.attempt && !state.hasCrashed
@@ -288,7 +289,7 @@ final class CrashStory: PagerDoor.Guard {
     // MARK: - The end
 
     /// One incident for the one alert, under one key, and it is over for the pager too.
-    private func judge() {
+    private func evaluate() {
         let memory = pager.memory
         let openings = memory.openings.values.reduce(0, +)
         if memory.keys.count != 1 { note("keys: \(memory.keys.sorted())") }

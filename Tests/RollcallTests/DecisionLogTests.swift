@@ -37,7 +37,7 @@ import Testing
         var engine = try fleet(2)
         var log = DecisionLog(capture.logger)
         engine.advance(to: RunningTime(milliseconds: 180_000))
-        log.tell(engine.takeDecisions(), of: engine, at: 180_000)
+        log.writeLog(engine.takeDecisions(), of: engine, at: 180_000)
         #expect(
             lines("OFFLINE") == [
                 "info a responder went OFFLINE gap=1 region=north suspected=unexplained",
@@ -45,7 +45,7 @@ import Testing
             ])
         try report(0, to: &engine, at: 240_000)
         engine.settle()
-        log.tell(engine.takeDecisions(), of: engine, at: 240_000)
+        log.writeLog(engine.takeDecisions(), of: engine, at: 240_000)
         #expect(
             lines("is back") == [
                 "info a responder who was OFFLINE is back after_ms=150000 gap=1 region=north "
@@ -58,7 +58,7 @@ import Testing
         var engine = try fleet(50)
         var log = DecisionLog(capture.logger)
         engine.advance(to: RunningTime(milliseconds: 180_000))
-        log.tell(engine.takeDecisions(), of: engine, at: 180_000)
+        log.writeLog(engine.takeDecisions(), of: engine, at: 180_000)
         #expect(lines("a responder went OFFLINE").count == DecisionLog.peoplePerSecond)
         #expect(lines("more people").isEmpty)
         log.pass(at: 180_999)
@@ -69,7 +69,7 @@ import Testing
         #expect(lines("more people").count == 1)
         try report(0, to: &engine, at: 190_000)
         engine.settle()
-        log.tell(engine.takeDecisions(), of: engine, at: 190_000)
+        log.writeLog(engine.takeDecisions(), of: engine, at: 190_000)
         #expect(lines("is back").count == 1)
     }
 
@@ -77,7 +77,7 @@ import Testing
         var engine = try fleet(3)
         var log = DecisionLog(capture.logger)
         engine.advance(to: RunningTime(milliseconds: 160_000))
-        log.tell(engine.takeDecisions(), of: engine, at: 160_000)
+        log.writeLog(engine.takeDecisions(), of: engine, at: 160_000)
         #expect(
             lines("an alert") == [
                 "info an alert is pending alertname=NoOnlineResponders count=3 region=north "
@@ -88,7 +88,7 @@ import Testing
         _ = engine.fold(.stop, at: RunningTime(milliseconds: 170_000))
         _ = engine.fold(.start(), at: RunningTime(milliseconds: 175_000))
         engine.settle()
-        log.tell(engine.takeDecisions(), of: engine, at: 175_000)
+        log.writeLog(engine.takeDecisions(), of: engine, at: 175_000)
         #expect(
             lines("blind window") == [
                 "info a blind window began reason=stopped since=2026-11-21T00:02:50.000Z",
@@ -100,14 +100,14 @@ import Testing
     @Test func `D4: a delivery says which alert, and a start how long it was down`() throws {
         let directory = TemporaryDirectory()
         let pager = ScriptedReceiver { _ in AttemptResult(.delivered, status: 202) }
-        let first = try PagingKeeper(directory, ["oncall": pager])
+        let first = try NotifyingStateWriter(directory, ["oncall": pager])
         _ = first.drill("oncall")
         #expect(isTrueSoon { pager.log.count == 2 })
         first.stop()
         let told = first.log.lines.filter { $0.contains("receiver told") }
         #expect(told.first?.contains(" alertname=RollcallDrill ") == true, "\(first.log.lines)")
         #expect(told.first?.contains(" receiver=oncall state=firing ") == true, "\(told)")
-        let again = try PagingKeeper(directory, ["oncall": pager])
+        let again = try NotifyingStateWriter(directory, ["oncall": pager])
         again.stop()
         let started = again.log.lines.filter { $0.hasPrefix("info started again down_ms=") }
         #expect(started.count == 1 && started[0].contains(" last_turn_at=20"), "\(again.log.lines)")
@@ -129,7 +129,7 @@ import Testing
         outbox.decide(
             notice, at: Timestamp(milliseconds: Self.wall), now: RunningTime(milliseconds: 0))
         let sending = try #require(outbox.begin(now: RunningTime(milliseconds: 0)).first)
-        let about = DecisionLog.about(PageDraft(sending, store: 1) { _ in nil })
+        let about = DecisionLog.about(NotificationPayload(sending, store: 1) { _ in nil })
         #expect(
             about == [
                 "alertname": "NoOnlineResponders", "state": "resolved", "incident": "7",

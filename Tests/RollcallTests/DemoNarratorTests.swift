@@ -86,7 +86,7 @@ import Testing
                 "rollcall r-2 verdict: network (7 locations were captured meanwhile)"
             ])
         #expect(closed.signs == [.verdict("r-2", "network")])
-        #expect(narrator.gapsTold == (1, 1))
+        #expect(narrator.gapsReported == (1, 1))
     }
 
     @Test func `who is silent by accident is told as such`() throws {
@@ -98,8 +98,8 @@ import Testing
                     + " (not in the script: this machine was too busy)"
             ])
         // Somebody whom the reader plays is nobody's accident.
-        var stranger = DemoNarrator(people: ["r-9"])
-        let other = stranger.follow(try answers([], gaps: Self.open), silent: [])
+        var unauthenticated = DemoNarrator(people: ["r-9"])
+        let other = unauthenticated.follow(try answers([], gaps: Self.open), silent: [])
         #expect(lines(other).first?.hasSuffix("growing)") == true)
     }
 
@@ -245,7 +245,7 @@ import Testing
         #expect(configuration.storagePath == settings.storagePath)
         #expect(configuration.policy.onDuty.expected == DemoPhone.every)
         #expect(configuration.policy.nudges.mode == .live)
-        #expect(configuration.weaknesses.map(\.key) == ["nudges.min_interval"])
+        #expect(configuration.configurationWarnings.map(\.key) == ["nudges.min_interval"])
     }
 
     @Test func `it listens on loopback only, and begins with a store of its own`() throws {

@@ -37,16 +37,16 @@ import Testing
         DemoScript([DemoScript.Scene(name: "only", steps: steps)])
     }
 
-    private func tell(_ words: String) -> DemoScript.Cue { .line(DemoLine(.demo, words)) }
+    private func say(_ words: String) -> DemoScript.Cue { .line(DemoLine(.demo, words)) }
 
     @Test func `what does not come is told, is missing, and holds nothing up`() {
-        var script = script(.expect(.push("r-1"), within: .seconds(2)), .tell("on"))
+        var script = script(.expect(.push("r-1"), within: .seconds(2)), .say("on"))
         #expect(script.pass(.seconds(1), isWatching: true) == [])
         #expect(script.pass(.seconds(1), isWatching: true) == [])
         #expect(script.pass(Milliseconds(999), isWatching: true) == [])
         #expect(
             script.pass(Milliseconds(1), isWatching: true) == [
-                tell("NOT SEEN within 2 s of watching: a push to r-1"), tell("on"),
+                say("NOT SEEN within 2 s of watching: a push to r-1"), say("on"),
             ])
         #expect(script.isOver)
         #expect(script.missing == [.push("r-1")])
@@ -54,15 +54,15 @@ import Testing
     }
 
     @Test func `what came goes on at once, and is counted`() {
-        var script = script(.expect(.push("r-1"), within: .seconds(2)), .tell("on"))
+        var script = script(.expect(.push("r-1"), within: .seconds(2)), .say("on"))
         _ = script.pass(.seconds(1), isWatching: true)
         script.hear([.push("r-2"), .push("r-1")])
-        #expect(script.pass(Milliseconds(1), isWatching: true) == [tell("on")])
+        #expect(script.pass(Milliseconds(1), isWatching: true) == [say("on")])
         #expect((script.seen, script.missing) == (1, []))
     }
 
     @Test func `what came before a scene is none of it`() {
-        var script = script(.tell("first"))
+        var script = script(.say("first"))
         script.hear([.push("r-1")])
         _ = script.pass(.seconds(1), isWatching: true)
         script.add(
@@ -86,15 +86,15 @@ import Testing
 
     @Test func `a scene begins after others, and after its pause`() {
         var script = DemoScript([
-            DemoScript.Scene(name: "b", after: ["a"], pause: .seconds(1), steps: [.tell("b")]),
-            DemoScript.Scene(name: "a", steps: [.wait(.push("r-1"), .seconds(1)), .tell("a")]),
+            DemoScript.Scene(name: "b", after: ["a"], pause: .seconds(1), steps: [.say("b")]),
+            DemoScript.Scene(name: "a", steps: [.wait(.push("r-1"), .seconds(1)), .say("a")]),
         ])
         #expect(script.pass(Milliseconds(500), isWatching: true) == [])
         script.hear([.push("r-1")])
-        #expect(script.pass(Milliseconds(100), isWatching: true) == [tell("a")])
+        #expect(script.pass(Milliseconds(100), isWatching: true) == [say("a")])
         #expect(script.pass(Milliseconds(100), isWatching: true) == [])
         #expect(script.pass(Milliseconds(999), isWatching: true) == [])
-        #expect(script.pass(Milliseconds(1), isWatching: true) == [tell("b")])
+        #expect(script.pass(Milliseconds(1), isWatching: true) == [say("b")])
         #expect(script.isOver)
     }
 
@@ -141,11 +141,11 @@ import Testing
         #expect(said.count == 1)
         #expect(said.first?["telemetry"]?["permission_status"]?.text == "denied")
         #expect(said.first?["updates"]?.elements == [])
-        #expect(cast.isMeantToBeSilent("r-01"))
+        #expect(cast.isMeantToBeOffline("r-01"))
         let others = cast.batches(at: Self.now + .seconds(60))
         #expect(others.count == 39)
         cast.apply(.open("r-01"), at: Self.now + .seconds(61))
-        #expect(!cast.isMeantToBeSilent("r-01"))
+        #expect(!cast.isMeantToBeOffline("r-01"))
         let back = cast.batches(at: Self.now + .seconds(61))
         #expect(back.first?["telemetry"]?["app_state"]?.text == "foreground")
     }

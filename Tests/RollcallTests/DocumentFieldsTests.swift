@@ -61,10 +61,10 @@ import Testing
         let body = try JSONTree(reading: Array(text.utf8))
         let fields = DocumentFields(body, known: ["circle"])
         #expect(fields.named.map(\.pointer) == (0..<5).map { "/x\($0)" })
-        var expected = InputFigures()
+        var expected = InputStats()
         for _ in 0..<10 { expected.addProblem(.unknownField) }
         expected.addPrivateFields(2)
-        #expect(fields.figures == expected)
+        #expect(fields.stats == expected)
         // Values are not shown.
         let answer = fields.answer(HTTPResponse(status: 200, body: Array("{\"a\":1}".utf8)))
         #expect(!String(decoding: answer.body, as: UTF8.self).contains("52.5"))

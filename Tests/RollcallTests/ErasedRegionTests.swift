@@ -40,7 +40,7 @@ import Testing
         mutating func turn(at seconds: Int64, _ events: [Event] = []) throws {
             var pending = try story.pendingTurn(at: seconds, events)
             for case .notice(let at, let notice) in pending.decisions.map(\.decision) {
-                outbox.decide(notice, at: at, now: story.engine.watch.now)
+                outbox.decide(notice, at: at, now: story.engine.clock.now)
             }
             pending.outbox = outbox.takeChanges()
             try story.store.commit([pending])

@@ -96,7 +96,8 @@ import Testing
     }
 
     /// A dark stretch that goes on is in no day's row; what was seen of a gap is not what passed.
-    @Test func `D7: what goes on says so far, and watched time stands beside the clock's`() throws {
+    @Test func `D7: what goes on says so far, and observed time stands beside the clock's`() throws
+    {
         var answers = Self.answers([
             GapSamples.gap(
                 "2026-11-21T03:19:00Z", "closed",

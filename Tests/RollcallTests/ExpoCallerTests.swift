@@ -7,7 +7,7 @@ import Testing
 @Suite struct ExpoCallerTests {
     /// Sends `pushes` to `expo`, its port hidden in errors.
     private static func send(
-        _ pushes: [PushDraft], to expo: LoopbackExpo, requests: Int = 1, patience: Int64 = 10_000,
+        _ pushes: [PushPayload], to expo: LoopbackExpo, requests: Int = 1, patience: Int64 = 10_000,
         change: (inout PushSink) throws -> Void = { _ in }
     ) throws -> [PushResult] {
         var sink = expo.sink
@@ -15,7 +15,7 @@ import Testing
         var results: [PushResult] = []
         expo.serve(requests) {
             results = PushCaller(patience: Milliseconds(patience))
-                .send(pushes, to: sink, now: PageSamples.time)
+                .send(pushes, to: sink, now: NotificationSamples.time)
         }
         return results.map { result in
             PushResult(
@@ -32,10 +32,10 @@ import Testing
 
     @Test func `a request carries all messages and the access token`() throws {
         let expo = LoopbackExpo()
-        let pushes = PushSamples.drafts(1...3)
+        let pushes = PushSamples.payloads(1...3)
         let results = try Self.send(pushes, to: expo) {
             $0.url += "/"
-            $0.bearer = try PageSamples.secret("access-token")
+            $0.bearer = try NotificationSamples.secret("access-token")
         }
         #expect(results.map(\.verdict) == [Self.ticket(1), Self.ticket(2), Self.ticket(3)])
         #expect(results.allSatisfy { $0.status == 200 && $0.error == nil })
@@ -47,12 +47,12 @@ import Testing
             "Content-Type: application/json", "Accept: application/json",
             "Authorization: Bearer access-token",
         ] { #expect(lines.contains { $0 == line }, "\(line)") }
-        #expect(parts[1] == PageSamples.text(ExpoPush.bytes(pushes, expo.sink)))
+        #expect(parts[1] == NotificationSamples.text(ExpoPush.bytes(pushes, expo.sink)))
     }
 
     @Test func `a hundred messages are one request`() throws {
         let expo = LoopbackExpo()
-        let results = try Self.send(PushSamples.drafts(1...100), to: expo)
+        let results = try Self.send(PushSamples.payloads(1...100), to: expo)
         #expect(results.map(\.verdict) == (1...100).map(Self.ticket))
         #expect(expo.memory.requests.count == 1 && expo.memory.shown.count == 100)
     }
@@ -65,8 +65,8 @@ import Testing
         let expo = LoopbackExpo()
         let results = try Self.send(
             [
-                PushSamples.draft(token: "fcm:abc"), PushSamples.draft(),
-                PushSamples.draft(token: nil),
+                PushSamples.payload(token: "fcm:abc"), PushSamples.payload(),
+                PushSamples.payload(token: nil),
             ], to: expo)
         #expect(
             results == [
@@ -86,7 +86,7 @@ import Testing
                 "ExponentPushToken[3]": "MessageRateExceeded",
             ]
         }
-        let results = try Self.send(PushSamples.drafts(1...3), to: expo)
+        let results = try Self.send(PushSamples.payloads(1...3), to: expo)
         #expect(
             results == [
                 PushResult(
@@ -113,7 +113,7 @@ import Testing
     ])
     func `a ticket is judged by its words`(ticket: String, verdict: PushVerdict) throws {
         let expo = LoopbackExpo([.taken(200, body: "{\"data\":[\(ticket)]}")])
-        let results = try Self.send([PushSamples.draft()], to: expo)
+        let results = try Self.send([PushSamples.payload()], to: expo)
         #expect(results.map(\.verdict) == [verdict])
     }
 
@@ -128,7 +128,7 @@ import Testing
     ])
     func `a status decides whether nothing went out`(status: Int, verdict: PushVerdict) throws {
         let expo = LoopbackExpo([.status(status)])
-        let results = try Self.send(PushSamples.drafts(1...2), to: expo)
+        let results = try Self.send(PushSamples.payloads(1...2), to: expo)
         let hint = (300...399).contains(status) ? ": redirects are not followed" : ""
         let result = PushResult(
             verdict, status: status, error: "EXPO: answered \(status)\(hint)")
@@ -140,14 +140,14 @@ import Testing
         let body = #"{"errors":[{"code":"TOO_MANY_REQUESTS","message":"slow down"}]}"#
         let expo = LoopbackExpo([.status(429, fields: "Retry-After: 7\r\n", body: body)])
         #expect(
-            try Self.send(PushSamples.drafts(1...1), to: expo) == [
+            try Self.send(PushSamples.payloads(1...1), to: expo) == [
                 PushResult(
                     .refused(retryAfter: .seconds(7)), status: 429,
                     error: "EXPO: answered 429: TOO_MANY_REQUESTS: slow down")
             ])
         let busy = LoopbackExpo([.status(503, fields: "Retry-After: 86400\r\n")])
         #expect(
-            try Self.send(PushSamples.drafts(1...1), to: busy).map(\.verdict) == [
+            try Self.send(PushSamples.payloads(1...1), to: busy).map(\.verdict) == [
                 .refused(retryAfter: .seconds(300))
             ])
     }
@@ -157,8 +157,8 @@ import Testing
             {"errors":[{"code":"UNAUTHORIZED","message":"access-token\\n\(PushSamples.token)"}]}
             """
         let expo = LoopbackExpo([.status(200, body: body)])
-        let results = try Self.send([PushSamples.draft()], to: expo) {
-            $0.bearer = try PageSamples.secret("access-token")
+        let results = try Self.send([PushSamples.payload()], to: expo) {
+            $0.bearer = try NotificationSamples.secret("access-token")
         }
         #expect(
             results == [
@@ -176,7 +176,7 @@ import Testing
     func `who is not answered for each message knows of none`(
         answer: LoopbackExpo.Answer
     ) throws {
-        let results = try Self.send(PushSamples.drafts(1...2), to: LoopbackExpo([answer]))
+        let results = try Self.send(PushSamples.payloads(1...2), to: LoopbackExpo([answer]))
         let result = PushResult(
             .unknown, status: 200, error: "EXPO: answered 200: not a ticket for each message")
         #expect(results == [result, result])
@@ -192,7 +192,7 @@ import Testing
     ) throws {
         let expo = LoopbackExpo([answer])
         let results = try Self.send(
-            PushSamples.drafts(1...2), to: expo, patience: answer.isEndless ? 500 : 10_000)
+            PushSamples.payloads(1...2), to: expo, patience: answer.isEndless ? 500 : 10_000)
         #expect(results.map(\.verdict) == [.unknown, .unknown])
         #expect(results.map(\.status) == [status, status])
         #expect(expo.memory.shown.values.allSatisfy { $0 == 1 })
@@ -210,7 +210,8 @@ import Testing
                 connection.send("HTTP/1.1 \(status) X\r\nContent-Length: 9\r\n\r\nhalf")
             } while: {
                 let sink = PushSink(.expo, url: "http://127.0.0.1:\(server.port)")
-                results = PushCaller().send([PushSamples.draft()], to: sink, now: PageSamples.time)
+                results = PushCaller().send(
+                    [PushSamples.payload()], to: sink, now: NotificationSamples.time)
             }
             #expect(results.map(\.verdict) == [verdict] && results.first?.status == status)
         }
@@ -222,7 +223,7 @@ import Testing
         throws
     {
         let expo = LoopbackExpo { $0.poison = ["ExponentPushToken[37]"] }
-        let results = try Self.send(PushSamples.drafts(1...100), to: expo, requests: 15)
+        let results = try Self.send(PushSamples.payloads(1...100), to: expo, requests: 15)
         let refused = results.indices.filter { results[$0].verdict == .refused(retryAfter: nil) }
         #expect(refused == [36])
         #expect(results[36].error == "EXPO: answered 400: VALIDATION_ERROR: bad")
@@ -234,7 +235,7 @@ import Testing
             $0.poison = Set((1...50).map { "ExponentPushToken[\($0 * 2)]" })
         }
         let results = try Self.send(
-            PushSamples.drafts(1...100), to: expo, requests: PushCaller.requestsMax)
+            PushSamples.payloads(1...100), to: expo, requests: PushCaller.requestsMax)
         #expect(expo.memory.requests.count == PushCaller.requestsMax)
         for (place, result) in results.enumerated() {
             let isShown = expo.memory.shown["ExponentPushToken[\(place + 1)]"] == 1

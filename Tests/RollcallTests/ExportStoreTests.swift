@@ -122,7 +122,7 @@ import Testing
         #expect(!ExportReader.isDatabase(directory.store))
         #expect(throws: ExportError.self) { try lines(directory.store) }
         unlink(directory.store)
-        _ = try KeeperStore(path: directory.store)
+        _ = try StateStore(path: directory.store)
         #expect(ExportReader.isDatabase(directory.store))
         let error = #expect(throws: ExportError.self) { try lines(directory.store) }
         let text = error.map { "\($0)" } ?? ""

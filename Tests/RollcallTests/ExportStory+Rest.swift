@@ -17,7 +17,7 @@ extension ExportStory {
             try commit([try batch(#"{"responder_id":"gone-1"}"#)])
             try commit([.erase(.id(Array("gone-1".utf8)), source: EventSource.standard)])
         }
-        let (now, wall) = (engine.watch.now, engine.watch.wallNow)
+        let (now, wall) = (engine.clock.now, engine.clock.wallNow)
         var outbox = Outbox(store: store.number, now: now)
         outbox.follow([Receiver(name: Array("oncall".utf8), kind: .webhook)])
         let attempts = page(&outbox, at: wall, now)
@@ -55,7 +55,7 @@ extension ExportStory {
         }
         decide(.fired, 1001, 501)
         decide(.fired, 1002, 502)
-        let lane = LaneKey(receiver: Array("oncall".utf8), target: 0)
+        let queue = QueueKey(receiver: Array("oncall".utf8), target: 0)
         var attempts: [AttemptRow] = []
         for message in begin() {
             var attempt = AttemptRow(
@@ -63,7 +63,7 @@ extension ExportStory {
             attempt.took = Milliseconds(120)
             attempt.status = 200
             attempts.append(attempt)
-            _ = outbox.end(message.number, in: lane, .delivered, now: now, wall: wall)
+            _ = outbox.end(message.number, in: queue, .delivered, now: now, wall: wall)
         }
         outbox.end(incident: 501)
         decide(.resolved, 1003, 501)
@@ -87,7 +87,7 @@ extension ExportStory {
         func send(_ verdict: PushVerdict) {
             for sending in box.begin(now: now, isWanted: { _ in true }) {
                 let attempts = sending.messages.map { PushAttempt($0.number, verdict, token: 99) }
-                box.end(sending.lane, attempts, now: now)
+                box.end(sending.queue, attempts, now: now)
             }
             _ = box.settle(now: now, wall: wall)
         }

@@ -8,7 +8,7 @@ final class ExportStory {
     static let began: Int64 = 1_795_230_000_000
 
     let path: String
-    private(set) var store: KeeperStore
+    private(set) var store: StateStore
     private(set) var engine = Engine()
     private(set) var turn: Int64 = 0
     /// Seconds since the beginning.
@@ -18,7 +18,7 @@ final class ExportStory {
 
     init(path: String) throws {
         self.path = path
-        store = try KeeperStore(path: path)
+        store = try StateStore(path: path)
         try commit([.start(), .policy(Self.policy(offlineAfter: 180))])
     }
 
@@ -35,7 +35,7 @@ final class ExportStory {
     }
 
     /// Where it is.
-    var wall: Timestamp { engine.watch.wallNow }
+    var wall: Timestamp { engine.clock.wallNow }
 
     func items(_ kind: ItemKind, _ body: String) throws -> ItemList {
         try ItemScanner.scan(Array(body.utf8).span, kind: kind).items
@@ -85,7 +85,7 @@ final class ExportStory {
     /// Killed and started again: what the store holds is what is known.
     func crash(away: Int64) throws {
         try store.journal.close()
-        store = try KeeperStore(path: path)
+        store = try StateStore(path: path)
         let recovered = try store.recover()
         try #require(recovered.differences == 0)
         engine = recovered.engine

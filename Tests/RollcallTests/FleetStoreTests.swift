@@ -24,8 +24,8 @@ import Testing
         let path = directory.path + "/fleet.db"
         let history = try Self.write(
             Self.settings(responders, minutes: responders > 100 ? 25 : 150), to: path)
-        #expect(history.batches > 1000 && history.silences > 5)
-        let ready = try KeeperStore(path: path)
+        #expect(history.batches > 1000 && history.gaps > 5)
+        let ready = try StateStore(path: path)
         let found = try ready.recover()
         #expect(found.rows == 0 && found.differences == 0)
         #expect(found.engine.roster.count == responders)

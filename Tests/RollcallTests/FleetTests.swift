@@ -23,11 +23,11 @@ import Testing
         var truth = ""
         while let line = stream.line() {
             writer.append(line, to: &lines)
-            for silence in stream.takeSilences() {
+            for silence in stream.takeGaps() {
                 truth += FleetTruth.line(silence, stream, .own)
             }
         }
-        for silence in stream.takeSilences(isLast: true) {
+        for silence in stream.takeGaps(isLast: true) {
             truth += FleetTruth.line(silence, stream, .own)
         }
         return (lines, truth)
@@ -71,7 +71,7 @@ import Testing
     @Test func `nobody is heard in a silence`() {
         var stream = FleetStream(Self.settings(120, hours: 26, seed: 5))
         var heard: [Int32: [Int64]] = [:]
-        var silences: [FleetSilence] = []
+        var silences: [FleetGap] = []
         while let line = stream.line() {
             for item in line.items {
                 guard case .batch(let batch) = item.content, let at = batch.receivedAt else {
@@ -79,9 +79,9 @@ import Testing
                 }
                 heard[item.person, default: []].append(at)
             }
-            silences += stream.takeSilences()
+            silences += stream.takeGaps()
         }
-        silences += stream.takeSilences(isLast: true)
+        silences += stream.takeGaps(isLast: true)
         #expect(silences.count > 200)
         #expect(silences.map(\.from) == silences.map(\.from).sorted())
         for silence in silences {
@@ -108,15 +108,15 @@ import Testing
         var causes: Set<FleetCause> = []
         for seed in 1...4 as ClosedRange<UInt64> {
             var settings = Self.settings(250, hours: 27, seed: seed)
-            settings.calm = 1
+            settings.idle = 1
             var stream = FleetStream(settings)
-            var watch = HabitWatch(stream)
+            var clock = HabitWatch(stream)
             while let line = stream.line() {
-                watch.see(line)
-                causes.formUnion(stream.takeSilences().map(\.cause))
+                clock.see(line)
+                causes.formUnion(stream.takeGaps().map(\.cause))
             }
-            causes.formUnion(stream.takeSilences(isLast: true).map(\.cause))
-            seen.formUnion(watch.seen)
+            causes.formUnion(stream.takeGaps(isLast: true).map(\.cause))
+            seen.formUnion(clock.seen)
             if seen == Self.habits, causes.count == FleetCause.allCases.count { break }
         }
         #expect(Self.habits.subtracting(seen) == [])
@@ -234,7 +234,7 @@ private struct HabitWatch {
         if batch.updates.isEmpty { seen.insert("without updates") }
         if batch.updates.count > 10 { seen.insert("backlog") }
         if batch.updates.contains(where: \.isCached) { seen.insert("cached fix") }
-        if batch.tellsVersions { seen.insert("versions") }
+        if batch.reportsVersions { seen.insert("versions") }
         if let battery = batch.battery, battery < 6 { seen.insert("low battery") }
         see(batch.telemetry, of: person)
         guard let at = batch.receivedAt else {

@@ -36,7 +36,7 @@ struct ReadBatch: Equatable {
             range.map { String(decoding: bytes[$0.indices], as: UTF8.self) }
         }
         responderID = text(item.responderID) ?? ""
-        receivedAt = item.toldAt?.milliseconds
+        receivedAt = item.reportedAt?.milliseconds
         words = [item.duty?.rawValue, item.sharing?.rawValue, item.platform?.rawValue]
         region = text(item.region)
         circles = item.circles.map { range in

@@ -27,32 +27,34 @@ import Testing
         try story.turn(
             at: 480, [try HistoryStory.batches(["a"], sequence: 3, captured: 480)])
         try story.turn(at: 530)
-        let tally = GapTally(raw: try number(story, "SELECT tally FROM gaps"))
-        #expect(tally.cause == .appSuspended && tally.verdict == .network)
-        #expect(tally.platform == .ios && !tally.isBlind)
+        let aggregates = GapAggregates(raw: try number(story, "SELECT tally FROM gaps"))
+        #expect(aggregates.cause == .appSuspended && aggregates.verdict == .network)
+        #expect(aggregates.platform == .ios && !aggregates.isBlind)
         #expect(try number(story, "SELECT count(*) FROM gaps") == 1)
         #expect(try story.integers("SELECT first_turn FROM gaps") == [3])
         #expect(try story.integers("SELECT turn FROM gaps") == [6])
         try story.store.journal.close()
     }
 
-    @Test func `a tally is what it was made of, also at its limits`() {
+    @Test func `a aggregates is what it was made of, also at its limits`() {
         var report = GapReport()
-        #expect(GapTally(report).verdict == nil)
+        #expect(GapAggregates(report).verdict == nil)
         for verdict in GapVerdict.allCases {
             report.verdict = verdict
             report.suspected = .unexplained
             report.facts.platform = .other
             report.blind = .seconds(86_400 * 30)
             report.length = .seconds(86_400 * 366)
-            let tally = GapTally(raw: GapTally(report).raw)
-            #expect(tally.verdict == verdict && tally.cause == .unexplained && tally.isBlind)
-            #expect(tally.platform == .other && tally.length == report.length)
+            let aggregates = GapAggregates(raw: GapAggregates(report).raw)
+            #expect(
+                aggregates.verdict == verdict && aggregates.cause == .unexplained
+                    && aggregates.isBlind)
+            #expect(aggregates.platform == .other && aggregates.length == report.length)
         }
         report.length = Milliseconds(.max)
-        #expect(GapTally(report).length == Milliseconds(1 << 38 - 1))
+        #expect(GapAggregates(report).length == Milliseconds(1 << 38 - 1))
         report.length = Milliseconds(-1)
-        #expect(GapTally(report).length == Milliseconds(0))
+        #expect(GapAggregates(report).length == Milliseconds(0))
     }
 
     @Test func `mere lateness leaves no row`() throws {

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `version 1: everybody is there, the tail is folded, the counters go on`() throws {
-        let store = try KeeperStore(path: try unpack(1))
+        let store = try StateStore(path: try unpack(1))
         let recovered = try store.recover()
         let engine = recovered.engine
         #expect(recovered.checkpoint?.engineVersion == 1)
@@ -60,7 +60,7 @@ import Testing
 
     @Test func `version 1: it is migrated once, written on, and read again`() throws {
         let path = try unpack(1)
-        var store = try KeeperStore(path: path)
+        var store = try StateStore(path: path)
         #expect(try store.journal.connection.integer("PRAGMA user_version") == version)
         var engine = try store.recover().engine
         let turn = try #require(try store.journal.lastTurn())
@@ -74,7 +74,7 @@ import Testing
         pending.close(number: turn.number + 1, engine)
         try store.commit([pending])
         try store.journal.close()
-        store = try KeeperStore(path: path)
+        store = try StateStore(path: path)
         let again = try store.recover().engine
         #expect(again.roster.number(of: Array("r-2".utf8)) == nil)
         #expect(again.roster.count == engine.roster.count)
@@ -84,7 +84,7 @@ import Testing
 
     @Test func `version 2: erasures and people are there; gaps begin with the next silence`() throws
     {
-        let store = try KeeperStore(path: try unpack(2))
+        let store = try StateStore(path: try unpack(2))
         #expect(try store.journal.connection.integer("PRAGMA user_version") == version)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 2)
@@ -121,7 +121,7 @@ import Testing
         throws
     {
         let path = try unpack(3)
-        var store = try KeeperStore(path: path)
+        var store = try StateStore(path: path)
         #expect(try store.journal.connection.integer("PRAGMA user_version") == version)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 3)
@@ -131,11 +131,11 @@ import Testing
         #expect(ids == (0..<7).map { "r-\($0)" } + ["", "late-1"])
         #expect(try store.journal.connection.integer("SELECT count(*) FROM gaps") == 11)
         #expect(try store.journal.messages() == [])
-        #expect(try store.journal.notices.fate(of: 1) == nil)
+        #expect(try store.journal.notices.deliveryStatus(of: 1) == nil)
         #expect(engine.brokenInvariants() == [])
         let number = store.number
         try store.journal.close()
-        store = try KeeperStore(path: path)
+        store = try StateStore(path: path)
         #expect(store.number == number)
         try store.journal.close()
     }
@@ -143,7 +143,7 @@ import Testing
     @Test func `version 4: what is on its way stays so, nobody was nudged, and nobody is again`()
         throws
     {
-        let store = try KeeperStore(path: try unpack(4))
+        let store = try StateStore(path: try unpack(4))
         #expect(try store.journal.connection.integer("PRAGMA user_version") == version)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 4)
@@ -165,7 +165,7 @@ import Testing
     @Test func `version 5: pushes and nudges are there; samples begin with the next minute`()
         throws
     {
-        let store = try KeeperStore(path: try unpack(5))
+        let store = try StateStore(path: try unpack(5))
         #expect(try store.journal.connection.integer("PRAGMA user_version") == version)
         let recovered = try store.recover()
         #expect(recovered.checkpoint?.engineVersion == 5)
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test func `version 6: everything is there, and rows carry checksums from then on`() throws {
-        let store = try KeeperStore(path: try unpack(6))
+        let store = try StateStore(path: try unpack(6))
         let connection = store.journal.connection
         #expect(try connection.integer("PRAGMA user_version") == version)
         let recovered = try store.recover()
@@ -234,12 +234,12 @@ import Testing
         #expect(try journal.pushClaims() == 2)
         #expect(try journal.stateLoss()?.evidence == "golden")
         #expect(try journal.erasures().map { $0.finishedAt == nil } == [false, true])
-        #expect(try journal.notices.fate(of: 1001)?.targets.first?.attempts.count == 1)
+        #expect(try journal.notices.deliveryStatus(of: 1001)?.targets.first?.attempts.count == 1)
         #expect(try checksums(journal) == ["meta 2"])
         // What was on its way comes to its end; the rest of it stays without.
         var engine = opening.recovered.takeEngine()
-        let now = engine.watch.now + Milliseconds(1000)
-        let wall = engine.watch.wallNow
+        let now = engine.clock.now + Milliseconds(1000)
+        let wall = engine.clock.wallNow
         var outbox = Outbox(store: opening.store.number, messages: opening.messages, now: now)
         outbox.follow([Receiver(name: Array("oncall".utf8), kind: .webhook)])
         outbox.end(incident: 502)
@@ -247,8 +247,8 @@ import Testing
         box.follow(.none)
         _ = box.settle(now: now, wall: wall)
         _ = outbox.begin(now: now)
-        let lane = LaneKey(receiver: Array("oncall".utf8), target: 0)
-        _ = outbox.end(1002, in: lane, .delivered, now: now, wall: wall)
+        let queue = QueueKey(receiver: Array("oncall".utf8), target: 0)
+        _ = outbox.end(1002, in: queue, .delivered, now: now, wall: wall)
         var pending = PendingTurn()
         _ = pending.fold(.start(), into: &engine, at: now)
         engine.advance(to: now)
@@ -297,9 +297,9 @@ import Testing
         #expect(try journal.erasures().map { $0.finishedAt == nil } == [false, true])
         var engine = opening.recovered.takeEngine()
         #expect(engine.brokenInvariants() == [])
-        let silences = engine.desk.silences
+        let silences = engine.notifications.silences
         #expect(silences.map { text($0.comment) } == ["golden"])
-        let now = engine.watch.now + Milliseconds(1000)
+        let now = engine.clock.now + Milliseconds(1000)
         var pending = PendingTurn()
         _ = pending.fold(.start(), into: &engine, at: now)
         engine.advance(to: now)

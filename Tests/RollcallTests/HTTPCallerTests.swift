@@ -219,7 +219,7 @@ import Testing
         server.serve { connection in
             guard connection.request() != nil else { return }
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-            while connection.send(isDripping ? "x" : "") && connection.isWatched {
+            while connection.send(isDripping ? "x" : "") && connection.isObserved {
                 usleep(20_000)
             }
         } while: {
@@ -303,7 +303,7 @@ import Testing
             _ = connection.request()
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
             connection.awaitRequest()
-            isClosed.withLock { $0 = !connection.isWatched }
+            isClosed.withLock { $0 = !connection.isObserved }
         } while: {
             guard let caller = try? HTTPCaller() else { return }
             let call = Self.call(server.port, .post) { $0.mayBeSentTwice = false }

@@ -40,43 +40,44 @@ import Testing
     }
 
     @Test func `bodies that wait are limited together`() throws {
-        let desk = ReplyDesk()
+        let replies = ReplyBox()
         let limits = httpLimits { $0.bodiesBytesMax = 3 }
         let server = try HTTPServer(
-            listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits, handler: desk.take)
+            listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits,
+            handler: replies.take)
         let first = try RawClient(port: server.port)
         first.send(post)
-        desk.waitFor(1)
+        replies.waitFor(1)
         let second = try RawClient(port: server.port)
         second.send(post)
         #expect(second.readAnswer().status == 503)
-        desk.all[0].answer(HTTPResponse(status: 200))
+        replies.all[0].answer(HTTPResponse(status: 200))
         #expect(first.readAnswer().status == 200)
         first.send(post)
-        desk.waitFor(2)
-        desk.all[1].answer(HTTPResponse(status: 200))
+        replies.waitFor(2)
+        replies.all[1].answer(HTTPResponse(status: 200))
         #expect(first.readAnswer().status == 200)
     }
 
     @Test func `bodies that fill the common room are taken, one more is refused and counted`()
         throws
     {
-        let desk = ReplyDesk()
+        let replies = ReplyBox()
         let refused = ReplyCounter()
         let limits = httpLimits { $0.bodiesBytesMax = 4 }
         let server = try HTTPServer(
             listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits,
-            refused: { refused.add("\($0.method) \($0.path) \($1)") }, handler: desk.take)
+            refused: { refused.add("\($0.method) \($0.path) \($1)") }, handler: replies.take)
         let clients = try (0..<3).map { _ in try RawClient(port: server.port) }
         for client in clients.dropLast() { client.send(post) }
-        desk.waitFor(2)
+        replies.waitFor(2)
         clients[2].send(post)
         let answer = clients[2].readAnswer()
         #expect(answer.status == 503)
         #expect(answer.head.contains("Retry-After: 1"))
-        #expect(server.figures.writesRefused == 1)
+        #expect(server.stats.writesRefused == 1)
         #expect(refused.all == ["POST /v1/batches 503"])
-        for reply in desk.all { reply.answer(HTTPResponse(status: 200)) }
+        for reply in replies.all { reply.answer(HTTPResponse(status: 200)) }
         for client in clients.dropLast() { #expect(client.readAnswer().status == 200) }
     }
 
@@ -134,25 +135,25 @@ import Testing
         let asked = method == "HEAD" ? "" : "\(method) /x [a=b] "
         #expect(answer.body == asked)
         #expect(client.isClosed)
-        #expect(server.figures.bodiesCut == 0)
+        #expect(server.stats.bodiesCut == 0)
     }
 
     @Test func `V9: whose body nobody reads gets a late and long answer whole`() throws {
-        let desk = ReplyDesk()
+        let replies = ReplyBox()
         let server = try HTTPServer(
             listener: try HTTPListener(address: "127.0.0.1:0"), limits: patientLimits,
-            handler: desk.take)
+            handler: replies.take)
         let client = try RawClient(port: server.port)
         client.send("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n012")
-        desk.waitFor(1)
-        desk.all[0].answer(HTTPResponse(status: 200, body: Array(repeating: 65, count: 1 << 20)))
+        replies.waitFor(1)
+        replies.all[0].answer(HTTPResponse(status: 200, body: Array(repeating: 65, count: 1 << 20)))
         // The rest of the body, and what must not be taken for a request.
         client.send("3456789" + post)
         let answer = client.readAnswer()
         #expect(answer.status == 200)
         #expect(answer.body.utf8.count == 1 << 20)
         #expect(client.isClosed)
-        #expect(desk.all.count == 1)
+        #expect(replies.all.count == 1)
     }
 
     @Test func `V9: who is refused does not hold a place by a body that does not come`() throws {
@@ -170,7 +171,7 @@ import Testing
         #expect(question.isClosed)
         let write = try RawClient(port: server.port)
         write.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n")
-        #expect(isTrueSoon { server.figures.bodiesCut == 1 })
+        #expect(isTrueSoon { server.stats.bodiesCut == 1 })
         #expect(write.isClosed)
     }
 
@@ -183,7 +184,7 @@ import Testing
             limits: httpLimits {
                 $0.connectionsMax = 4
                 $0.bodyDeadline = .seconds(120)
-                $0.crowdedDeadline = .seconds(1)
+                $0.atCapacityDeadline = .seconds(1)
             },
             full: { told.add("\($0)") },
             handler: { $1.answer(HTTPResponse(status: 200)) })
@@ -191,11 +192,11 @@ import Testing
         for client in slow {
             client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
         }
-        #expect(isTrueSoon { server.figures.connectionsOpen == 4 })
+        #expect(isTrueSoon { server.stats.connectionsOpen == 4 })
         let late = try RawClient(port: server.port)
         late.send(get)
         #expect(late.readAnswer().status == 200)
-        #expect(server.figures.bodiesCut > 0)
+        #expect(server.stats.bodiesCut > 0)
         #expect(told.all == ["4"])
         withExtendedLifetime(slow) {}
     }
@@ -334,19 +335,19 @@ import Testing
         "2\r\n{}\r\n0\r\nX: a\n\n",
     ])
     func `nothing behind a body in chunks is taken for a request`(chunks: String) throws {
-        let desk = ReplyDesk()
+        let replies = ReplyBox()
         let server = try HTTPServer(
             listener: try HTTPListener(address: "127.0.0.1:0"), limits: patientLimits,
-            handler: desk.take)
+            handler: replies.take)
         let client = try RawClient(port: server.port)
         let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
         client.send(head + chunks + post)
-        desk.waitFor(1)
-        desk.all[0].answer(HTTPResponse(status: 202))
+        replies.waitFor(1)
+        replies.all[0].answer(HTTPResponse(status: 202))
         let answer = client.readAnswer()
         #expect(answer.status == 202 && answer.head.contains("Connection: close"))
         #expect(client.isClosed)
-        #expect(desk.all.count == 1)
+        #expect(replies.all.count == 1)
     }
 
     @Test func `a head that comes in pieces is read like any other`() throws {
@@ -385,14 +386,14 @@ import Testing
             isTrueSoon {
                 for client in [head, body, second] { client.send("x") }
                 usleep(50_000)
-                return server.figures.headersCut == 2 && server.figures.bodiesCut == 1
+                return server.stats.headersCut == 2 && server.stats.bodiesCut == 1
             })
         for client in [head, body, second] { #expect(client.isClosed) }
         idle.send(get)
         #expect(idle.readAnswer().status == 200)
-        #expect(server.figures.headersCut == 2)
-        #expect(server.figures.bodiesCut == 1)
-        #expect(server.figures.idleCut == 0)
+        #expect(server.stats.headersCut == 2)
+        #expect(server.stats.bodiesCut == 1)
+        #expect(server.stats.idleCut == 0)
     }
 
     @Test func `a client that does not take its answer is cut`() throws {
@@ -404,8 +405,8 @@ import Testing
         }
         let client = try RawClient(port: server.port)
         client.send(get)
-        #expect(isTrueSoon { server.figures.responsesCut == 1 })
-        #expect(isTrueSoon { server.figures.connectionsOpen == 0 })
+        #expect(isTrueSoon { server.stats.responsesCut == 1 })
+        #expect(isTrueSoon { server.stats.connectionsOpen == 0 })
         // Else the kernel would go on holding what was not taken.
         #expect(client.isReset)
     }
@@ -430,7 +431,7 @@ import Testing
             runBeside(busy) {
                 runBeside(busy) {
                     runBeside(busy) {
-                        #expect(isTrueSoon { server.figures.connectionsOpen == 4 })
+                        #expect(isTrueSoon { server.stats.connectionsOpen == 4 })
                         if let late = try? RawClient(port: server.port) {
                             late.send(get)
                             #expect(late.readAnswer().status == 200)
@@ -440,7 +441,7 @@ import Testing
                 }
             }
         }
-        #expect(server.figures.idleCut == 0)
+        #expect(server.stats.idleCut == 0)
     }
 
     @Test func `who is served keeps the connection while others flood`() throws {
@@ -479,10 +480,10 @@ import Testing
         let fifth = try RawClient(port: server.port)
         fifth.send(get)
         usleep(100_000)
-        #expect(server.figures.connectionsOpen == 4)
+        #expect(server.stats.connectionsOpen == 4)
         clients[0].send(get)
         #expect(clients[0].readAnswer().status == 200)
         #expect(fifth.readAnswer().status == 200)
-        #expect(server.figures.idleCut > 0)
+        #expect(server.stats.idleCut > 0)
     }
 }

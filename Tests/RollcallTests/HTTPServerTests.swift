@@ -104,22 +104,22 @@ import Testing
     // MARK: Parking
 
     @Test func `64 parked requests are all answered from another thread`() throws {
-        let desk = ReplyDesk()
+        let replies = ReplyBox()
         let server = try HTTPServer(
             listener: try HTTPListener(address: "127.0.0.1:0"), limits: patientLimits,
-            handler: desk.take)
+            handler: replies.take)
         let clients = try (0..<64).map { _ in try RawClient(port: server.port) }
         for client in clients { client.send(post) }
-        desk.waitFor(64)
-        runBeside({ desk.all.forEach { $0.answer(HTTPResponse(status: 202)) } })
+        replies.waitFor(64)
+        runBeside({ replies.all.forEach { $0.answer(HTTPResponse(status: 202)) } })
         for client in clients { #expect(client.readAnswer().status == 202) }
     }
 
     @Test func `answers that race with the handler's return are neither lost nor doubled`() throws {
-        let desk = ReplyDesk()
+        let replies = ReplyBox()
         let server = try HTTPServer(
             listener: try HTTPListener(address: "127.0.0.1:0"), limits: patientLimits,
-            handler: desk.take)
+            handler: replies.take)
         let isOver = Atomic(false)
         runBeside({
             let clients = (0..<8).compactMap { _ in try? RawClient(port: server.port) }
@@ -130,39 +130,39 @@ import Testing
             isOver.store(true, ordering: .relaxed)
         }) {
             while !isOver.load(ordering: .relaxed) {
-                for reply in desk.removeAll() { reply.answer(HTTPResponse(status: 200)) }
+                for reply in replies.removeAll() { reply.answer(HTTPResponse(status: 200)) }
             }
         }
-        #expect(server.figures.parkedExpired == 0)
+        #expect(server.stats.parkedExpired == 0)
     }
 
     @Test func `the first answer wins, and a late one does not reach the next request`() throws {
-        let desk = ReplyDesk()
+        let replies = ReplyBox()
         let server = try HTTPServer(
             listener: try HTTPListener(address: "127.0.0.1:0"), limits: patientLimits,
-            handler: desk.take)
+            handler: replies.take)
         let client = try RawClient(port: server.port)
         client.send(post)
-        desk.waitFor(1)
-        desk.all[0].answer(HTTPResponse(status: 201))
-        desk.all[0].answer(HTTPResponse(status: 500))
+        replies.waitFor(1)
+        replies.all[0].answer(HTTPResponse(status: 201))
+        replies.all[0].answer(HTTPResponse(status: 500))
         #expect(client.readAnswer().status == 201)
         client.send(post)
-        desk.waitFor(2)
-        desk.all[0].answer(HTTPResponse(status: 500))
-        desk.all[1].answer(HTTPResponse(status: 202))
+        replies.waitFor(2)
+        replies.all[0].answer(HTTPResponse(status: 500))
+        replies.all[1].answer(HTTPResponse(status: 202))
         #expect(client.readAnswer().status == 202)
     }
 
     @Test func `a parked request is answered 503 after the watchdog time`() throws {
-        let desk = ReplyDesk()
+        let replies = ReplyBox()
         let limits = httpLimits { $0.parkedDeadline = .milliseconds(200) }
         let server = try HTTPServer(
             listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits
         ) { request, reply in
             // What is answered at once is not parked, however slow the machine is.
             if request.method == "GET" { return reply.answer(HTTPResponse(status: 200)) }
-            desk.take(request, reply)
+            replies.take(request, reply)
         }
         let client = try RawClient(port: server.port)
         client.send(post)
@@ -176,51 +176,51 @@ import Testing
                 "detail":"Not confirmed in time. Whether it was taken is unknown: send it again."}
 
                 """)
-        desk.all[0].answer(HTTPResponse(status: 500))
+        replies.all[0].answer(HTTPResponse(status: 500))
         client.send(get)
         #expect(client.readAnswer().status == 200)
-        #expect(server.figures.parkedExpired == 1)
+        #expect(server.stats.parkedExpired == 1)
     }
 
     @Test func `a client that leaves while parked harms nobody`() throws {
-        let desk = ReplyDesk()
+        let replies = ReplyBox()
         let server = try HTTPServer(
             listener: try HTTPListener(address: "127.0.0.1:0"), limits: patientLimits,
-            handler: desk.take)
+            handler: replies.take)
         for count in 1...20 {
             let client = try RawClient(port: server.port)
             client.send(post)
-            desk.waitFor(count)
+            replies.waitFor(count)
             client.close(resetting: count.isMultiple(of: 2))
         }
-        for reply in desk.removeAll() {
+        for reply in replies.removeAll() {
             reply.answer(HTTPResponse(status: 200, body: Array(repeating: 65, count: 100_000)))
         }
-        #expect(isTrueSoon { server.figures.connectionsOpen == 0 })
+        #expect(isTrueSoon { server.stats.connectionsOpen == 0 })
         let client = try RawClient(port: server.port)
         client.send(get)
-        desk.waitFor(1)
-        desk.all[0].answer(HTTPResponse(status: 200))
+        replies.waitFor(1)
+        replies.all[0].answer(HTTPResponse(status: 200))
         #expect(client.readAnswer().status == 200)
     }
 
     @Test func `stop waits for parked requests, which get their answers`() throws {
-        let desk = ReplyDesk()
+        let replies = ReplyBox()
         let server = try HTTPServer(
             listener: try HTTPListener(address: "127.0.0.1:0"), limits: patientLimits,
-            handler: desk.take)
+            handler: replies.take)
         let clients = try (0..<8).map { _ in try RawClient(port: server.port) }
         let late = try RawClient(port: server.port)
         late.send("POST /v1/batches HTTP/1.1\r\nHost: a\r\n")
         for client in clients { client.send(post) }
-        desk.waitFor(8)
+        replies.waitFor(8)
         runBeside({ server.stop() }) {
             // It refuses new connections first, and at once afterwards new requests.
             #expect(isTrueSoon { (try? RawClient(port: server.port)) == nil })
             usleep(100_000)
             late.send("Content-Length: 2\r\n\r\n{}")
             #expect(late.readAnswer().status == 503)
-            for reply in desk.all { reply.answer(HTTPResponse(status: 200)) }
+            for reply in replies.all { reply.answer(HTTPResponse(status: 200)) }
         }
         for client in clients {
             #expect(client.readAnswer().status == 200)
@@ -229,17 +229,18 @@ import Testing
     }
 
     @Test func `stop waits for the watchdog when nobody answers`() throws {
-        let desk = ReplyDesk()
+        let replies = ReplyBox()
         let limits = httpLimits { $0.parkedDeadline = .milliseconds(200) }
         let server = try HTTPServer(
-            listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits, handler: desk.take)
+            listener: try HTTPListener(address: "127.0.0.1:0"), limits: limits,
+            handler: replies.take)
         let client = try RawClient(port: server.port)
         client.send(post)
-        desk.waitFor(1)
+        replies.waitFor(1)
         server.stop()
         server.stop()
         #expect(client.readAnswer().status == 503)
-        desk.all[0].answer(HTTPResponse(status: 200))
+        replies.all[0].answer(HTTPResponse(status: 200))
     }
 
     @Test func `after quiesce open connections are served and new ones refused`() throws {

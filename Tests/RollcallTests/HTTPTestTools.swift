@@ -25,7 +25,7 @@ func echoServer(_ limits: HTTPLimits = HTTPLimits()) throws -> HTTPServer {
 }
 
 /// Replies that wait to be answered.
-final class ReplyDesk: Sendable {
+final class ReplyBox: Sendable {
     private let replies = Mutex<[HTTPReply]>([])
 
     /// All that came, in their order.

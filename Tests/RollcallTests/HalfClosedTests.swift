@@ -18,19 +18,19 @@ import Testing
     func `a half-closed client gets an answer that took a while, however long it is`(
         bytes: Int
     ) throws {
-        let desk = ReplyDesk()
+        let replies = ReplyBox()
         let server = try HTTPServer(
             listener: try HTTPListener(address: "127.0.0.1:0"), limits: patientLimits,
-            handler: desk.take)
+            handler: replies.take)
         defer { server.stop() }
         let clients = try (0..<3).map { _ in try RawClient(port: server.port) }
         for (place, client) in clients.enumerated() {
             client.send(Self.post)
             if place != 1 { client.finishSending() }
         }
-        desk.waitFor(3)
+        replies.waitFor(3)
         let body = [UInt8](repeating: UInt8(ascii: "x"), count: bytes)
-        for reply in desk.removeAll() { reply.answer(HTTPResponse(status: 200, body: body)) }
+        for reply in replies.removeAll() { reply.answer(HTTPResponse(status: 200, body: body)) }
         for (place, client) in clients.enumerated() {
             let answer = client.readAnswer()
             #expect(answer.status == 200 && answer.body.utf8.count == bytes)
@@ -39,25 +39,25 @@ import Testing
             if place != 1 { #expect(client.isClosed) }
         }
         clients[1].send(Self.post)
-        desk.waitFor(1)
-        for reply in desk.removeAll() { reply.answer(HTTPResponse(status: 204)) }
+        replies.waitFor(1)
+        for reply in replies.removeAll() { reply.answer(HTTPResponse(status: 204)) }
         #expect(clients[1].readAnswer().status == 204)
     }
 
     @Test func `a client who is gone costs nobody else their answer`() throws {
-        let desk = ReplyDesk()
+        let replies = ReplyBox()
         let server = try HTTPServer(
             listener: try HTTPListener(address: "127.0.0.1:0"), limits: patientLimits,
-            handler: desk.take)
+            handler: replies.take)
         defer { server.stop() }
         let gone = try RawClient(port: server.port)
         gone.send(Self.post)
-        desk.waitFor(1)
+        replies.waitFor(1)
         gone.close(resetting: true)
         let there = try RawClient(port: server.port)
         there.send(Self.post)
-        desk.waitFor(2)
-        for reply in desk.removeAll() { reply.answer(HTTPResponse(status: 200)) }
+        replies.waitFor(2)
+        for reply in replies.removeAll() { reply.answer(HTTPResponse(status: 200)) }
         #expect(there.readAnswer().status == 200)
     }
 }

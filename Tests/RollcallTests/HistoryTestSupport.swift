@@ -11,11 +11,11 @@ struct HistoryStory {
     static let began: Int64 = 1_795_219_200_000
     static let day: Int64 = 86_400
 
-    let store: KeeperStore
+    let store: StateStore
     var engine = Engine()
     var turn: Int64 = 0
 
-    init(_ directory: TemporaryDirectory) throws { store = try KeeperStore(path: directory.store) }
+    init(_ directory: TemporaryDirectory) throws { store = try StateStore(path: directory.store) }
 
     /// One turn, `seconds` after the beginning.
     mutating func turn(at seconds: Int64, _ events: [Event] = []) throws {
@@ -108,38 +108,38 @@ extension SQLiteConnection {
 
 /// A server on a story's store, and a client of it.
 final class HistoryServer {
-    let keeper: Keeper
+    let writer: StateWriter
     let router: Router
     private let http: HTTPServer
 
     /// Opens the store of a story, which must be closed. What bounds a question is `limits`, but
-    /// not the time that it takes: the keeper may wait for a slow disk.
+    /// not the time that it takes: the state writer may wait for a slow disk.
     init(
         _ directory: TemporaryDirectory, limits: HistoryLimits = HistoryLimits(),
-        policy: Policy = Policy(), rules: Doors.Rules = Doors.Rules()
+        policy: Policy = Policy(), rules: AccessPolicy.Rules = AccessPolicy.Rules()
     ) throws {
         var limits = limits
         limits.time = .seconds(60)
         limits.patience = .seconds(60)
-        limits.keeperPatience = .seconds(30)
+        limits.writerPatience = .seconds(30)
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let edge = EdgeFigures()
-        keeper = try Keeper(
+        let edge = EdgeStats()
+        writer = try StateWriter(
             path: directory.store, policy: policy, log: log, edge: edge, refusals: { 0 },
             onFatal: { _ in })
         let router = Router(
-            keeper: keeper, edge: edge, limits: BodyLimits(ScanLimits()),
-            doors: Doors(rules, log: log), admission: Admission(),
+            writer: writer, edge: edge, limits: BodyLimits(ScanLimits()),
+            accessPolicy: AccessPolicy(rules, log: log), admission: Admission(),
             reloader: Reloader(
-                Configuration(), source: .defaults, keeper: keeper, edge: edge, log: log,
-                apply: { _ in WayChanges() }), historyLimits: limits)
+                Configuration(), source: .defaults, writer: writer, edge: edge, log: log,
+                apply: { _ in EndpointChanges() }), historyLimits: limits)
         self.router = router
         let listener = try HTTPListener(address: "127.0.0.1:0")
-        let door = Door(listener)
+        let door = AccessPoint(listener)
         http = try HTTPServer(
-            listener: listener, limits: patientLimits, early: { router.judge($0, at: door) },
+            listener: listener, limits: patientLimits, early: { router.authorise($0, at: door) },
             handler: { router.handle($0, $1) })
-        keeper.start()
+        writer.start()
     }
 
     /// Stops the server and closes the store.
@@ -147,7 +147,7 @@ final class HistoryServer {
         http.stop()
         router.close()
         let isDone = ReplyCounter()
-        keeper.stop { isDone.add("done") }
+        writer.stop { isDone.add("done") }
         #expect(isTrueSoon { !isDone.all.isEmpty })
     }
 

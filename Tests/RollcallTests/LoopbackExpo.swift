@@ -103,7 +103,7 @@ final class LoopbackExpo: Sendable {
     private func play(
         _ answer: Answer, _ items: JSONTree, _ connection: BadServer.Connection
     ) {
-        let text = PageSamples.text(PageWords.bytes(["data": items]))
+        let text = NotificationSamples.text(NotificationWords.bytes(["data": items]))
         let whole = Self.head(200, text) + text
         switch answer {
         case .reset: connection.reset()
@@ -111,13 +111,13 @@ final class LoopbackExpo: Sendable {
         case .statusLine: connection.send("HTTP/1.1 200 OK\r\n")
         case .half: connection.send(String(whole.dropLast(text.count / 2)))
         case .drip:
-            for character in whole where connection.isWatched {
+            for character in whole where connection.isObserved {
                 connection.send(String(character))
                 usleep(50_000)
             }
         case .fewer:
-            let fewer = PageSamples.text(
-                PageWords.bytes(["data": .list(Array(items.elements.dropLast()))]))
+            let fewer = NotificationSamples.text(
+                NotificationWords.bytes(["data": .list(Array(items.elements.dropLast()))]))
             connection.send(Self.head(200, fewer) + fewer)
         case .malformed: connection.send(Self.head(200, "{\"data\":[") + "{\"data\":[")
         case .taken(let status, let body): connection.send(Self.head(status, body) + body)

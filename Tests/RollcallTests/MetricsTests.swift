@@ -8,24 +8,24 @@ import Testing
 
     private func post(
         _ kind: ItemKind, _ body: String, to engine: inout Engine, at seconds: Int64 = 0
-    ) throws -> InputFigures {
+    ) throws -> InputStats {
         let scan = try ItemScanner.scan(Array(body.utf8).span, kind: kind)
         let receipt = engine.fold(
             .items(scan.items, source: []), at: Self.start + .seconds(seconds))
-        var input = InputFigures()
+        var input = InputStats()
         input.add(scan)
         input.add(receipt)
         return input
     }
 
     /// Three people in three regions, one off duty; then the store fails.
-    private func example() throws -> (engine: Engine, edge: EdgeFigures) {
+    private func example() throws -> (engine: Engine, edge: EdgeStats) {
         var policy = Policy()
         policy.regionLabelsMax = 2
         policy.coverageRegions = [Array("Köln \"Süd\" \\ 1\nWest".utf8)]
         policy.receivers = [Receiver(name: Array("oncall".utf8), kind: .pagerduty)]
         var engine = Engine(policy: policy)
-        let edge = EdgeFigures()
+        let edge = EdgeStats()
         _ = engine.fold(.start(), at: Self.start)
         let source = Array("pod \"a\"".utf8)
         _ = engine.fold(.heartbeat(source: source, every: .seconds(3600)), at: Self.start)
@@ -66,14 +66,14 @@ import Testing
 
     private func page(_ format: Exposition.Format) throws -> [String] {
         let (engine, edge) = try example()
-        var store = StoreFigures(version: "0.1.0")
+        var store = StoreStats(version: "0.1.0")
         store.journalOldestAt = Timestamp(milliseconds: 1_795_229_999_250)
-        var listener = HTTPFigures()
+        var listener = HTTPStats()
         listener.connectionsOpen = 3
         listener.connectionsMax = 512
         listener.headersCut = 4
         listener.responsesCut = 1
-        let bytes = MetricsPage.bytes(
+        let bytes = MetricsExposition.bytes(
             engine: engine, edge: edge, store: store, listener: listener, process: nil,
             format: format)
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { String($0) }
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test func `a code out of range counts as the nearest one`() {
-        let edge = EdgeFigures()
+        let edge = EdgeStats()
         for code in [Int.min, 600] { edge.answered(.other, code: code, after: .seconds(-1)) }
         var page = Exposition(format: .text)
         edge.append(to: &page)
@@ -180,15 +180,15 @@ import Testing
     }
 
     @Test func `the process is read from a line of stat whatever its name holds`() {
-        var figures = ProcessFigures()
+        var stats = ProcessStats()
         let line =
             "7 (roll) (call 1) S 1 7 7 0 -1 4 9 0 0 0 150 25 0 0 20 0 3 0 999 4096000 500 1 1 1\n"
-        figures.take(stat: Array(line.utf8), ticksPerSecond: 100, pageBytes: 4096)
-        figures.maxFileDescriptors = 1024
-        figures.logLinesLost = 12
-        figures.startedAt = Timestamp(milliseconds: 1_795_230_000_000)
+        stats.take(stat: Array(line.utf8), ticksPerSecond: 100, pageBytes: 4096)
+        stats.maxFileDescriptors = 1024
+        stats.logLinesLost = 12
+        stats.startedAt = Timestamp(milliseconds: 1_795_230_000_000)
         var page = Exposition(format: .openMetrics)
-        figures.append(to: &page)
+        stats.append(to: &page)
         #expect(
             String(decoding: page.finish(), as: UTF8.self) == """
                 # TYPE process_cpu_seconds counter
@@ -224,19 +224,19 @@ import Testing
 
     @Test(arguments: ["", "7 (x", "7 (x)", "7 (x) S 1 x"])
     func `what is no line of stat says nothing`(line: String) {
-        var figures = ProcessFigures()
-        figures.take(stat: Array(line.utf8), ticksPerSecond: 100, pageBytes: 4096)
-        #expect(figures == ProcessFigures())
+        var stats = ProcessStats()
+        stats.take(stat: Array(line.utf8), ticksPerSecond: 100, pageBytes: 4096)
+        #expect(stats == ProcessStats())
     }
 
     @Test func `this process can be read`() throws {
-        let figures = ProcessFigures.read()
-        #expect(try #require(figures.openFileDescriptors) >= 3)
-        #expect(try #require(figures.residentMemoryBytes) > 1_000_000)
-        #expect(try #require(figures.threads) >= 1)
-        let age = Int64(time(nil)) - (try #require(figures.startedAt)).milliseconds / 1000
+        let stats = ProcessStats.read()
+        #expect(try #require(stats.openFileDescriptors) >= 3)
+        #expect(try #require(stats.residentMemoryBytes) > 1_000_000)
+        #expect(try #require(stats.threads) >= 1)
+        let age = Int64(time(nil)) - (try #require(stats.startedAt)).milliseconds / 1000
         #expect((-2...3600).contains(age))
-        #expect(ProcessFigures.read().startedAt == figures.startedAt)
+        #expect(ProcessStats.read().startedAt == stats.startedAt)
     }
 }
 

@@ -27,7 +27,7 @@ import Testing
             usleep(20_000)
             return client
         }
-        #expect(isTrueSoon { server.figures.newcomersCut == 3 })
+        #expect(isTrueSoon { server.stats.newcomersCut == 3 })
         for client in silent.prefix(3) { #expect(client.isClosed) }
         // Those at the limit stay, and are served once their head has come.
         usleep(300_000)
@@ -39,8 +39,8 @@ import Testing
             client.send(get)
             #expect(client.readAnswer().status == 200)
         }
-        #expect(server.figures.newcomersCut == 3)
-        #expect(server.figures.headersCut == 0)
+        #expect(server.stats.newcomersCut == 3)
+        #expect(server.stats.headersCut == 0)
     }
 
     @Test func `a network is an IPv4 address, or 64 bits of an IPv6 one`() {

@@ -200,7 +200,7 @@ import Testing
     private func words(_ engine: Engine, _ number: Int) -> String {
         NudgeWords.answer(
             engine.nudgeAnswer(number), NudgeStanding(engine, store: 7),
-            now: engine.watch.wallNow)
+            now: engine.clock.wallNow)
     }
 
     @Test func `throttled, frozen and disabled have words of their own`() throws {
@@ -243,13 +243,15 @@ import Testing
     func `each end of a push has words of its own`(
         state: PushMessage.State?, outcome: PushOutcome?, text: String
     ) {
-        let fate = state.map { PushFate(state: $0, attempts: 1, outcome: outcome) }
+        let deliveryStatus = state.map {
+            PushDeliveryStatus(state: $0, attempts: 1, outcome: outcome)
+        }
         let at = Timestamp(milliseconds: HistoryStory.began)
         let report = NudgeReport(.send)
-        #expect(NudgeWords.entry(report, at: at, fate, nil) == text)
+        #expect(NudgeWords.entry(report, at: at, deliveryStatus, nil) == text)
         let followed = NudgeWords.Followed(outcome: .unseen, at: at + .seconds(1800))
         #expect(
-            NudgeWords.entry(report, at: at, fate, followed) == text
+            NudgeWords.entry(report, at: at, deliveryStatus, followed) == text
                 + "; nothing was seen within half an hour, but we were blind for a part of it")
     }
 
@@ -264,12 +266,13 @@ import Testing
             """)
         try insert.run([.facts: NudgeFacts().journalBytes])
         let reader = try PushReader(journal.connection)
-        #expect(try reader.fate(of: 1) == PushFate(state: .waiting, attempts: 2))
         #expect(
-            try reader.fate(of: 2)
-                == PushFate(
+            try reader.deliveryStatus(of: 1) == PushDeliveryStatus(state: .waiting, attempts: 2))
+        #expect(
+            try reader.deliveryStatus(of: 2)
+                == PushDeliveryStatus(
                     state: .over, attempts: 1, outcome: .unregistered,
                     finishedAt: Timestamp(milliseconds: 5000)))
-        #expect(try reader.fate(of: 3) == nil)
+        #expect(try reader.deliveryStatus(of: 3) == nil)
     }
 }

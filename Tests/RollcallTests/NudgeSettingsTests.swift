@@ -39,7 +39,7 @@ import Testing
         #expect(rules.staleAfter.standard == .seconds(4 * 3600))
         #expect(rules.minInterval == .seconds(6 * 3600))
         #expect(rules.timeToLive == .seconds(3600) && rules.ratePerSecond == 5)
-        #expect(rules.company == .circleOrRegion)
+        #expect(rules.peers == .circleOrRegion)
     }
 
     @Test func `every rule can be set`() throws {
@@ -59,7 +59,7 @@ import Testing
         expected.minInterval = .seconds(12 * 3600)
         expected.timeToLive = .seconds(1800)
         expected.ratePerSecond = 600
-        expected.company = .circle
+        expected.peers = .circle
         #expect(rules == expected)
     }
 
@@ -187,8 +187,8 @@ import Testing
             "sink: {webhook: {url_file: url, secret_file: key, bearer_token_file: bearer}}",
             in: directory)
         var expected = PushSink(.webhook, url: "https://push.example.org/topsecret")
-        expected.signingKeys = [try #require(SigningKey(try PageSamples.secret(Self.key)))]
-        expected.bearer = try PageSamples.secret("token")
+        expected.signingKeys = [try #require(SigningKey(try NotificationSamples.secret(Self.key)))]
+        expected.bearer = try NotificationSamples.secret("token")
         #expect(configuration.pushSink == expected)
         #expect(configuration.policy.nudges.sink == .webhook)
     }
@@ -205,7 +205,7 @@ import Testing
             texts: {default: {title: Hello}}
             """, in: directory)
         var expected = PushSink(.expo, url: "http://127.0.0.1:1/")
-        expected.bearer = try PageSamples.secret("access")
+        expected.bearer = try NotificationSamples.secret("access")
         expected.channel = "nudges"
         expected.texts.fallback.title = "Hello"
         #expect(configuration.pushSink == expected)
@@ -301,10 +301,10 @@ import Testing
     func `a weak setting is named with its reason`(
         nudges: String, key: String, reason: String
     ) throws {
-        let weaknesses = try read(nudges).weaknesses
-        try #require(weaknesses.count == 1)
-        #expect(weaknesses[0].key == key)
-        #expect(weaknesses[0].reason.contains(reason))
+        let configurationWarnings = try read(nudges).configurationWarnings
+        try #require(configurationWarnings.count == 1)
+        #expect(configurationWarnings[0].key == key)
+        #expect(configurationWarnings[0].reason.contains(reason))
     }
 
     @Test(arguments: [
@@ -312,7 +312,7 @@ import Testing
         "min_interval: 1h", "sink: {webhook: {url: 'http://127.0.0.1:1/'}}",
     ])
     func `a setting at the edge is not weak`(nudges: String) throws {
-        #expect(try read(nudges).weaknesses == [])
+        #expect(try read(nudges).configurationWarnings == [])
     }
 
     @Test func `a reload tells a new sink, and of a new secret only that it is new`() throws {

@@ -14,7 +14,7 @@ private final class Hold: Sendable {
     func end() { isOver.store(true, ordering: .relaxed) }
 }
 
-/// What is told of a present that the keeper has no time to tell (J8, D1).
+/// What is told of a present that the state writer has no time to tell (J8, D1).
 @Suite struct OldCopyTests {
     private static let page = Array(
         """
@@ -27,7 +27,7 @@ private final class Hold: Sendable {
         """.utf8)
 
     private func told(_ age: Int64) -> [String] {
-        let page = MetricsPage.aged(Self.page, by: Milliseconds(age))
+        let page = MetricsExposition.aged(Self.page, by: Milliseconds(age))
         return String(decoding: page, as: UTF8.self).split(separator: "\n").map(String.init)
             .filter { !$0.hasPrefix("#") }
     }
@@ -43,18 +43,20 @@ private final class Hold: Sendable {
             told(5001).prefix(2) == ["rollcall_watching 0", "rollcall_snapshot_age_seconds 5.001"])
         #expect(
             told(61_000).prefix(2) == ["rollcall_watching 0", "rollcall_snapshot_age_seconds 61"])
-        #expect(MetricsPage.aged([], by: .seconds(9)).isEmpty)
+        #expect(MetricsExposition.aged([], by: .seconds(9)).isEmpty)
     }
 
     @Test func `a loop may stand still for 5 s before what it says is no present any more`() {
-        let pulse = KeeperPulse {}
-        #expect(pulse.still(for: MetricsPage.presentFor, at: .max) == nil, "it did not begin yet")
-        pulse.turned(at: 1000)
-        #expect(pulse.still(for: MetricsPage.presentFor, at: 6000) == nil)
-        #expect(pulse.still(for: MetricsPage.presentFor, at: 6001) == Milliseconds(5001))
+        let loopHealth = LoopHealth {}
+        #expect(
+            loopHealth.still(for: MetricsExposition.presentFor, at: .max) == nil,
+            "it did not begin yet")
+        loopHealth.turned(at: 1000)
+        #expect(loopHealth.still(for: MetricsExposition.presentFor, at: 6000) == nil)
+        #expect(loopHealth.still(for: MetricsExposition.presentFor, at: 6001) == Milliseconds(5001))
     }
 
-    @Test func `J8: while the keeper is held up scrapes and probes say so`() throws {
+    @Test func `J8: while the state writer is held up scrapes and probes say so`() throws {
         let directory = TemporaryDirectory()
         let server = try HistoryServer(directory)
         defer { server.stop() }
@@ -67,7 +69,7 @@ private final class Hold: Sendable {
         #expect(try value("rollcall_snapshot_age_seconds") == 0)
         #expect(try server.answer("/-/ready").status == 200)
         let hold = Hold()
-        server.keeper.ask { _ in hold.wait() }
+        server.writer.ask { _ in hold.wait() }
         do {
             defer { hold.end() }
             #expect(isTrueSoon { (try? value("rollcall_snapshot_age_seconds") ?? 0) ?? 0 > 0 })

@@ -42,7 +42,7 @@ import Testing
         let wall = Timestamp(milliseconds: instant)
         for sending in outbox.begin(now: now) {
             guard case .message(let message, _, _) = sending.content else { continue }
-            _ = outbox.end(message.number, in: message.lane, .delivered, now: now, wall: wall)
+            _ = outbox.end(message.number, in: message.queue, .delivered, now: now, wall: wall)
         }
         _ = outbox.settle(now: now, wall: wall)
     }
@@ -53,13 +53,13 @@ import Testing
         outbox.follow(Self.receivers)
         decide(.fired, 1, [1, 2], &outbox, at: 1000)
         decide(.fired, 2, [3], &outbox, at: 1000)
-        let lane = LaneKey(receiver: Self.receivers[0].name, target: 0)
+        let queue = QueueKey(receiver: Self.receivers[0].name, target: 0)
         _ = outbox.begin(now: RunningTime(milliseconds: 1000))
         var first = AttemptRow(
             notice: 1, target: 0, attempt: 1, beganAt: Timestamp(milliseconds: 1000))
         try commit(&outbox, [first], journal)
         _ = outbox.end(
-            1, in: lane, .refused, now: RunningTime(milliseconds: 1500),
+            1, in: queue, .refused, now: RunningTime(milliseconds: 1500),
             wall: Timestamp(milliseconds: 1500))
         first.took = Milliseconds(500)
         first.status = 401
@@ -78,13 +78,13 @@ import Testing
         again.follow(Self.receivers)
         #expect(messages.map(\.state) == [.refused, .sending, .waiting])
         #expect(messages.map(\.left) == [1, 1, 1])
-        #expect(messages[0].next == expected.lanes[0].open[0].next)
-        #expect(messages.map(\.notice) == expected.lanes[0].open.map(\.notice))
-        let fate = try #require(try journal.notices.fate(of: 1))
-        #expect(fate.targets.map(\.attempts) == [[first]])
-        #expect(fate.took == nil)
-        #expect(try journal.notices.fate(of: 2)?.targets.map(\.attempts) == [[second]])
-        #expect(try journal.notices.fate(of: 9) == nil)
+        #expect(messages[0].next == expected.queues[0].open[0].next)
+        #expect(messages.map(\.notice) == expected.queues[0].open.map(\.notice))
+        let deliveryStatus = try #require(try journal.notices.deliveryStatus(of: 1))
+        #expect(deliveryStatus.targets.map(\.attempts) == [[first]])
+        #expect(deliveryStatus.took == nil)
+        #expect(try journal.notices.deliveryStatus(of: 2)?.targets.map(\.attempts) == [[second]])
+        #expect(try journal.notices.deliveryStatus(of: 9) == nil)
         // What was being sent may have arrived: it goes first, once more.
         let sent = again.begin(now: RunningTime(milliseconds: 1500)).map(\.attempt)
         #expect(sent == [2] || sent == [1])
@@ -113,14 +113,14 @@ import Testing
     }
 
     @Test func `the store's number is made once`() throws {
-        var store = try KeeperStore(path: directory.store)
+        var store = try StateStore(path: directory.store)
         let number = store.number
         try store.journal.close()
-        store = try KeeperStore(path: directory.store)
+        store = try StateStore(path: directory.store)
         #expect(store.number == number)
         try store.journal.close()
         let other = TemporaryDirectory()
-        let second = try KeeperStore(path: other.store)
+        let second = try StateStore(path: other.store)
         #expect(second.number != number)
         try second.journal.close()
     }
@@ -145,7 +145,7 @@ import Testing
             if day == 3 { _ = outbox.begin(now: RunningTime(milliseconds: instant)) }
             if day == 3 {
                 _ = outbox.end(
-                    7, in: LaneKey(receiver: Self.receivers[0].name, target: 0), .refused,
+                    7, in: QueueKey(receiver: Self.receivers[0].name, target: 0), .refused,
                     now: RunningTime(milliseconds: instant),
                     wall: Timestamp(milliseconds: instant))
             }

@@ -90,7 +90,7 @@ import Testing
             rules.minInterval = span(1000)
             rules.timeToLive = span(1000, 28 * 86_400_000)
             rules.ratePerSecond = 1 + next(600)
-            rules.company = flag() ? .circle : .circleOrRegion
+            rules.peers = flag() ? .circle : .circleOrRegion
         }
 
         mutating func policy() -> Policy {

@@ -3,8 +3,8 @@ import RollcallCore
 @testable import Rollcall
 
 /// A store's life on a disk whose calls are noted: turns, checkpoints of the engine and of the log,
-/// erasures, days that are cut, nudges that are claimed, orderly ends and crashes. Where each commit
-/// returned is noted too, so that a power cut anywhere can be judged.
+/// erasures, days that are cut, nudges that are claimed, orderly ends and crashes. Where each
+/// commit returned is noted too, so that a power cut anywhere can be evaluated.
 struct PowerCutStory {
     /// A commit that returned, and how much the disk had been told by then.
     struct Mark {
@@ -39,7 +39,7 @@ struct PowerCutStory {
     private let directory = TemporaryDirectory()
     private let isSafe: Bool
     private var dice: SeededDice
-    private var opened: KeeperStore?
+    private var opened: StateStore?
     private var engine = Engine()
     private var chores: StoreChores
     private var pushes: PushBox
@@ -58,7 +58,7 @@ struct PowerCutStory {
         self.isSafe = isSafe
         dice = SeededDice(seed: seed)
         vfs = RecordingDisk.install()
-        let store = try KeeperStore(path: directory.store, vfs: vfs)
+        let store = try StateStore(path: directory.store, vfs: vfs)
         RecordingDisk.noteDirectorySync()
         opened = store
         clock = ClockReading(
@@ -75,7 +75,7 @@ struct PowerCutStory {
         calls = RecordingDisk.calls
     }
 
-    private var store: KeeperStore {
+    private var store: StateStore {
         guard let opened else { preconditionFailure("no store is open") }
         return opened
     }
@@ -96,7 +96,7 @@ struct PowerCutStory {
     private mutating func openAgain() throws {
         // Without a reference the old one is closed as a crash closes it, and gives up its lock.
         opened = nil
-        opened = try KeeperStore(path: directory.store, vfs: vfs)
+        opened = try StateStore(path: directory.store, vfs: vfs)
         RecordingDisk.noteDirectorySync()
         var recovered = try store.recover()
         precondition(recovered.differences == 0 && recovered.lastTurn?.number == turn)
@@ -115,13 +115,13 @@ struct PowerCutStory {
                 milliseconds: max(
                     clock.wall.milliseconds, engine.openInstant.milliseconds))
             if number == 0 { begin(&pending, now) }
-            for end in pushes.settle(now: now, wall: engine.watch.wall(now)) {
+            for end in pushes.settle(now: now, wall: engine.clock.wall(now)) {
                 _ = pending.fold(.pushed(end), into: &engine, at: now)
             }
             for event in try events(now) { _ = pending.fold(event, into: &engine, at: now) }
             engine.advance(to: now)
             pending.take(from: &engine)
-            let sendings = judge(&pending, now)
+            let sendings = evaluate(&pending, now)
             try commit(&pending)
             try send(sendings, now)
         }
@@ -135,7 +135,7 @@ struct PowerCutStory {
     private mutating func begin(_ pending: inout PendingTurn, _ now: RunningTime) {
         _ = pending.fold(.start(), into: &engine, at: now)
         guard turn == 0 else { return }
-        var policy = PushingKeeper.policy(.webhook)
+        var policy = PushingStateWriter.policy(.webhook)
         policy.retention = Milliseconds(2 * Self.day)
         _ = pending.fold(.policy(policy), into: &engine, at: now)
     }
@@ -177,7 +177,9 @@ struct PowerCutStory {
             source: Array("default".utf8))
     }
 
-    private mutating func judge(_ pending: inout PendingTurn, _ now: RunningTime) -> [PushSending] {
+    private mutating func evaluate(_ pending: inout PendingTurn, _ now: RunningTime)
+        -> [PushSending]
+    {
         let rules = engine.policy.nudges
         pushes.follow(rules.sink)
         for decision in pending.decisions {
@@ -221,7 +223,7 @@ struct PowerCutStory {
         try tendLog()
     }
 
-    /// As the keeper does between turns.
+    /// As the state writer does between turns.
     private mutating func tendLog() throws {
         if chores.erasures.wantsLogCut {
             guard try !store.journal.checkpointWAL(.truncate).isBusy else { return }
@@ -243,7 +245,7 @@ struct PowerCutStory {
         for sending in sendings {
             let verdicts: [PushVerdict] = [.delivered, .unknown, .refused(retryAfter: nil)]
             pushes.end(
-                sending.lane,
+                sending.queue,
                 sending.messages.map { PushAttempt($0.number, verdicts[dice.roll(3)]) }, now: now)
         }
     }

@@ -69,10 +69,10 @@ import Testing
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
     }
 
-    /// Cuts the power so many times, anywhere, and has each image judged.
+    /// Cuts the power so many times, anywhere, and has each image evaluated.
     private static func each(
         _ count: Int, of story: PowerCutStory, seed: UInt64,
-        _ judge: (_ cut: String, Outcome) -> Void
+        _ evaluate: (_ cut: String, Outcome) -> Void
     ) throws {
         var dice = SeededDice(seed: seed ^ 0xC07)
         var positions = (0..<count).map { _ in dice.roll(story.calls.count + 1) }
@@ -86,7 +86,7 @@ import Testing
             }
             let image = disk.image(&dice)
             let outcome = outcome(of: image, at: position, story, goesOn: number % 8 == 0)
-            judge("after call \(position)", outcome)
+            evaluate("after call \(position)", outcome)
         }
     }
 
@@ -96,7 +96,7 @@ import Testing
         let directory = TemporaryDirectory(below: folder)
         for (name, bytes) in image { directory.write(name, bytes) }
         do throws(StoreError) {
-            let store = try KeeperStore(path: directory.store)
+            let store = try StateStore(path: directory.store)
             let check = try store.journal.connection.text("PRAGMA integrity_check")
             guard check == "ok" else { return .damaged("integrity_check: \(check ?? "")") }
             let recovered = try store.recover()
@@ -115,7 +115,7 @@ import Testing
 
     /// What is wrong with what came back, but for its age.
     private static func trouble(
-        _ recovered: KeeperStore.Recovered, _ turn: Int64, _ story: PowerCutStory
+        _ recovered: StateStore.Recovered, _ turn: Int64, _ story: PowerCutStory
     ) -> String? {
         if recovered.differences > 0 { return "\(recovered.differences) decisions differ" }
         guard let state = story.states[turn] else { return "turn \(turn) was never begun" }
@@ -126,7 +126,7 @@ import Testing
     /// What the epoch file says that stands beside the store by then, with the last turn that was
     /// acknowledged noted in it.
     private static func verdict(
-        _ store: KeeperStore, _ turn: Int64, noted: Int64, at position: Int,
+        _ store: StateStore, _ turn: Int64, noted: Int64, at position: Int,
         _ story: PowerCutStory
     ) throws(StoreError) -> EpochFile.Verdict {
         guard var page = story.epochs.last(where: { $0.position <= position })?.page else {
@@ -140,7 +140,7 @@ import Testing
 
     /// Writes another turn, and comes back to it.
     private static func goOn(
-        _ store: KeeperStore, _ recovered: KeeperStore.Recovered, _ turn: Int64
+        _ store: StateStore, _ recovered: StateStore.Recovered, _ turn: Int64
     ) throws(StoreError) -> String? {
         var engine = recovered.engine
         var pending = PendingTurn()
@@ -151,7 +151,7 @@ import Testing
         pending.close(number: turn + 1, engine)
         try store.commit([pending])
         try store.journal.close()
-        let again = try KeeperStore(path: store.journal.connection.path).recover()
+        let again = try StateStore(path: store.journal.connection.path).recover()
         guard again.lastTurn?.number == turn + 1, again.differences == 0 else {
             return "what was written afterwards is not there"
         }

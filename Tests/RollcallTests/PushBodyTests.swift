@@ -5,19 +5,19 @@ import Testing
 
 /// What sinks are sent, as a whole. Source: N5, N6, N7, N9.
 @Suite struct PushBodyTests {
-    private static func webhook(_ push: PushDraft, _ texts: NudgeTexts = NudgeTexts()) -> String {
-        PageSamples.text(WebhookPush.bytes(push, texts))
+    private static func webhook(_ push: PushPayload, _ texts: NudgeTexts = NudgeTexts()) -> String {
+        NotificationSamples.text(WebhookPush.bytes(push, texts))
     }
 
-    private static func expo(_ pushes: [PushDraft], channel: String = "default") -> String {
+    private static func expo(_ pushes: [PushPayload], channel: String = "default") -> String {
         var sink = PushSink(.expo, url: PushSink.expoURL)
         sink.channel = channel
-        return PageSamples.text(ExpoPush.bytes(pushes, sink))
+        return NotificationSamples.text(ExpoPush.bytes(pushes, sink))
     }
 
     @Test func `a webhook is told what to show, to whom and why`() {
         #expect(
-            Self.webhook(PushSamples.draft()) == """
+            Self.webhook(PushSamples.payload()) == """
                 {"type":"responder.nudge","timestamp":"2026-11-21T03:00:00.000Z","data":\
                 {"nudge_id":"nudge_00000000000000ab_7","responder_id":"r-17",\
                 "title":"Open the app to resume sharing",\
@@ -38,7 +38,7 @@ import Testing
     func `a wake is for the app alone, and as urgent as its platform has it`(
         platform: Platform, priority: String
     ) {
-        let push = PushSamples.draft(.wake, platform: platform, timeToLive: .seconds(60))
+        let push = PushSamples.payload(.wake, platform: platform, timeToLive: .seconds(60))
         #expect(
             Self.webhook(push) == """
                 {"type":"responder.wake","timestamp":"2026-11-21T03:00:00.000Z","data":\
@@ -50,8 +50,8 @@ import Testing
 
     @Test func `expo is told the token and the channel`() {
         let pushes = [
-            PushSamples.draft(), PushSamples.draft(.wake, number: 8, token: "ExpoPushToken[b]"),
-            PushSamples.draft(.wake, number: 9, token: "ExpoPushToken[c]", platform: .android),
+            PushSamples.payload(), PushSamples.payload(.wake, number: 8, token: "ExpoPushToken[b]"),
+            PushSamples.payload(.wake, number: 9, token: "ExpoPushToken[c]", platform: .android),
         ]
         #expect(
             Self.expo(pushes, channel: "reconnect") == """
@@ -68,19 +68,19 @@ import Testing
                 "data":{"kind":"wake","wake_id":"wake_00000000000000ab_9"}}]
                 """)
         #expect(
-            PageSamples.text(ExpoPush.bytes(tickets: [Array("a-1".utf8), Array("b".utf8)]))
+            NotificationSamples.text(ExpoPush.bytes(tickets: [Array("a-1".utf8), Array("b".utf8)]))
                 == #"{"ids":["a-1","b"]}"#)
     }
 
     @Test func `silent is a sound and nothing else`() {
-        let push = PushSamples.draft(isSilent: true)
+        let push = PushSamples.payload(isSilent: true)
         #expect(Self.webhook(push).contains(#""sound":"silent","priority":"high""#))
         #expect(Self.expo([push]).contains(#""sound":null,"priority":"high""#))
     }
 
     @Test(arguments: [(3_599_999, 3600), (1999, 2), (999, 1), (0, 1), (-5, 1)] as [(Int64, Int64)])
     func `what is left of a push is at least a second`(left: Int64, seconds: Int64) {
-        let push = PushSamples.draft(timeToLive: Milliseconds(left))
+        let push = PushSamples.payload(timeToLive: Milliseconds(left))
         #expect(Self.webhook(push).contains("\"ttl_seconds\":\(seconds),"))
         #expect(Self.expo([push]).contains("\"ttl\":\(seconds),"))
     }
@@ -94,22 +94,23 @@ import Testing
         sink.texts = texts
         sink.channel = String(repeating: "c", count: 64)
         let inner = String(repeating: "t", count: ExpoPush.tokenBytesMax - 19)
-        let push = PushSamples.draft(
+        let push = PushSamples.payload(
             number: .max, id: String(repeating: "\\", count: 128),
             token: "ExponentPushToken[\(inner)]", timeToLive: .seconds(28 * 86_400))
         #expect(ExpoPush.isToken(push.token ?? []))
-        #expect(PageWords.bytes(ExpoPush.message(push, sink)).count <= ExpoPush.messageBytesMax)
+        #expect(
+            NotificationWords.bytes(ExpoPush.message(push, sink)).count <= ExpoPush.messageBytesMax)
     }
 
     @Test func `what came from outside cannot break a line or the JSON`() throws {
         var texts = NudgeTexts()
         texts.fallback.body = "{responder_id} on {platform}: {stale}"
-        var push = PushSamples.draft(id: "a\u{1}\n\u{2028}\"{stale}")
+        var push = PushSamples.payload(id: "a\u{1}\n\u{2028}\"{stale}")
         #expect(Self.webhook(push, texts).contains(#""body":"a   \"{stale} on ios: 4 hours""#))
-        push = PushDraft(
+        push = PushPayload(
             number: 1, kind: .nudge, store: 1, responderID: [0xFF, 0x41], token: nil,
             isSilent: false, platform: .ios, facts: PushSamples.facts, circles: [[0xFE]],
-            timeToLive: .seconds(1), decidedAt: PageSamples.time)
+            timeToLive: .seconds(1), decidedAt: NotificationSamples.time)
         let tree = try JSONTree(reading: WebhookPush.bytes(push, texts))
         #expect(tree["data"]?["responder_id"]?.text == "\u{FFFD}A")
     }
@@ -133,7 +134,7 @@ import Testing
 
     @Test func `neither a sink nor its answers show where it is reached`() throws {
         var sink = PushSink(.webhook, url: "https://user:pass@push.example.org/secret/path")
-        sink.bearer = try PageSamples.secret("t0psecret")
+        sink.bearer = try NotificationSamples.secret("t0psecret")
         var dumped = ""
         dump(sink, to: &dumped)
         #expect("\(sink)" == "webhook https://push.example.org")

@@ -8,7 +8,7 @@ import Testing
 @Suite struct PushCallerTests {
     /// Sends once to a server that answers `answer`; what came of it, and the request it saw.
     private static func exchange(
-        _ push: PushDraft = PushSamples.draft(), answer: String, patience: Int64 = 10_000,
+        _ push: PushPayload = PushSamples.payload(), answer: String, patience: Int64 = 10_000,
         change: (inout PushSink) throws -> Void = { _ in }
     ) throws -> (result: PushResult, request: String) {
         let server = BadServer()
@@ -22,7 +22,7 @@ import Testing
             connection.send(answer)
         } while: {
             results = PushCaller(patience: Milliseconds(patience))
-                .send([push], to: sink, now: PageSamples.time)
+                .send([push], to: sink, now: NotificationSamples.time)
         }
         let result = try #require(results.first)
         #expect(results.count == 1)
@@ -43,10 +43,11 @@ import Testing
     @Test func `a webhook's push is signed over the body that it carries`() throws {
         let key = try #require(
             SigningKey(
-                try PageSamples.secret("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")))
+                try NotificationSamples.secret("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+            ))
         let (result, request) = try Self.exchange(answer: Self.answer(202)) {
             $0.signingKeys = [key]
-            $0.bearer = try PageSamples.secret("t0ken")
+            $0.bearer = try NotificationSamples.secret("t0ken")
             $0.texts.fallback.title = "Offen?"
         }
         #expect(result == PushResult(.delivered, status: 202))
@@ -54,11 +55,11 @@ import Testing
         let lines = parts[0].split(separator: "\r\n")
         var texts = NudgeTexts()
         texts.fallback.title = "Offen?"
-        let body = WebhookPush.bytes(PushSamples.draft(), texts)
-        #expect(parts[1] == PageSamples.text(body))
+        let body = WebhookPush.bytes(PushSamples.payload(), texts)
+        #expect(parts[1] == NotificationSamples.text(body))
         #expect(lines[0] == "POST /push?key=t0psecret HTTP/1.1")
         let signature = key.signature(
-            id: "nudge_00000000000000ab_7", seconds: PageSamples.time.milliseconds / 1000,
+            id: "nudge_00000000000000ab_7", seconds: NotificationSamples.time.milliseconds / 1000,
             body: body)
         for line in [
             "Content-Type: application/json", "webhook-id: nudge_00000000000000ab_7",
@@ -122,13 +123,13 @@ import Testing
         ]
         for sink in sinks {
             let results = PushCaller().send(
-                [PushSamples.draft()], to: sink, now: PageSamples.time)
+                [PushSamples.payload()], to: sink, now: NotificationSamples.time)
             #expect(results.map(\.verdict) == [.refused(retryAfter: nil)])
             let error = results.first?.error ?? ""
             #expect(!error.isEmpty && !error.contains("p4ss") && !error.contains("T0KEN"))
         }
         let none = PushCaller(library: missing).send(
-            [PushSamples.draft()], to: sinks[0], now: PageSamples.time)
+            [PushSamples.payload()], to: sinks[0], now: NotificationSamples.time)
         #expect(none.map(\.verdict) == [.refused(retryAfter: nil)])
     }
 
@@ -149,7 +150,7 @@ import Testing
         expo.serve {
             receipts = PushCaller(patience: Milliseconds(patience))
                 .receipts(
-                    tickets.map { Array($0.utf8) }, from: expo.sink, now: PageSamples.time)
+                    tickets.map { Array($0.utf8) }, from: expo.sink, now: NotificationSamples.time)
         }
         return PushReceipts(
             verdicts: receipts.verdicts, retryAfter: receipts.retryAfter,
@@ -234,9 +235,9 @@ import Testing
         let caller = PushCaller()
         let expo = PushSink(.expo, url: "http://127.0.0.1:1")
         let webhook = PushSink(.webhook, url: "http://127.0.0.1:1")
-        #expect(caller.receipts([], from: expo, now: PageSamples.time).verdicts == [])
+        #expect(caller.receipts([], from: expo, now: NotificationSamples.time).verdicts == [])
         #expect(
-            caller.receipts([Array("t".utf8)], from: webhook, now: PageSamples.time)
+            caller.receipts([Array("t".utf8)], from: webhook, now: NotificationSamples.time)
                 == PushReceipts(verdicts: nil, error: "only Expo gives receipts"))
     }
 }

@@ -8,7 +8,7 @@ import Synchronization
 /// Processes that are killed while they nudge people, and what the phones saw (N2).
 ///
 /// A kill leaves the store and its file as they are at that moment: they are copied, and whatever
-/// the old keeper does from then on counts no more, neither in its store nor on any phone.
+/// the old state writer does from then on counts no more, neither in its store nor on any phone.
 final class PushCrashStory: Sendable {
     /// A place in a push's way.
     enum Point: CaseIterable, Sendable {
@@ -34,12 +34,12 @@ final class PushCrashStory: Sendable {
 
     private let captured = ClockReading.now().wall.milliseconds - 10_000
     private let state = Mutex(State())
-    private let verdict: @Sendable (PushDraft) -> PushVerdict
+    private let verdict: @Sendable (PushPayload) -> PushVerdict
     private let isKilled: @Sendable (Point) -> Bool
 
     /// A story in which the sink answers with `verdict`, and at each point `isKilled` is asked.
     init(
-        verdict: @escaping @Sendable (PushDraft) -> PushVerdict,
+        verdict: @escaping @Sendable (PushPayload) -> PushVerdict,
         isKilled: @escaping @Sendable (Point) -> Bool
     ) {
         self.verdict = verdict
@@ -63,15 +63,15 @@ final class PushCrashStory: Sendable {
     /// has counted by its end; nil if it was killed.
     func live(_ people: [String]) -> Engine? {
         let (process, directory) = state.withLock { ($0.process, $0.directory) }
-        guard let keeper = keeper(directory, process) else {
+        guard let writer = writer(directory, process) else {
             note("the store of process \(process) cannot be opened")
             return nil
         }
-        keeper.start()
-        report(people, to: keeper)
-        let engine = settle(keeper, process)
+        writer.start()
+        report(people, to: writer)
+        let engine = settle(writer, process)
         let isStopped = Mutex(false)
-        keeper.stop { isStopped.withLock { $0 = true } }
+        writer.stop { isStopped.withLock { $0 = true } }
         if !isTrue({ isStopped.withLock { $0 } }) { note("no stop") }
         return state.withLock { state in
             guard let left = state.left.take() else { return engine }
@@ -80,25 +80,25 @@ final class PushCrashStory: Sendable {
         }
     }
 
-    private func keeper(_ directory: TemporaryDirectory, _ process: Int) -> Keeper? {
-        var ways = DeliveryWays()
-        ways.pushSink = { PushSink(.webhook, url: "http://127.0.0.1:9") }
-        ways.makePushCaller = { [self] _ in
+    private func writer(_ directory: TemporaryDirectory, _ process: Int) -> StateWriter? {
+        var endpoints = DeliveryEndpoints()
+        endpoints.pushSink = { PushSink(.webhook, url: "http://127.0.0.1:9") }
+        endpoints.makePushCaller = { [self] _ in
             PushCalls(
-                send: { drafts, _, _ in drafts.map { PushResult(self.send($0, process)) } },
+                send: { payloads, _, _ in payloads.map { PushResult(self.send($0, process)) } },
                 receipts: { _, _, _ in PushReceipts(verdicts: nil) })
         }
-        ways.pushTimes.attempts.retryMin = Milliseconds(2)
-        ways.pushTimes.attempts.retryMax = Milliseconds(10)
-        return try? Keeper(
-            path: directory.store, policy: PushingKeeper.policy(.webhook),
-            log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, edge: EdgeFigures(),
-            ways: ways, aroundCommit: { [self] in pass($0, isCommitted: $1, process) },
+        endpoints.pushTimes.attempts.retryMin = Milliseconds(2)
+        endpoints.pushTimes.attempts.retryMax = Milliseconds(10)
+        return try? StateWriter(
+            path: directory.store, policy: PushingStateWriter.policy(.webhook),
+            log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, edge: EdgeStats(),
+            endpoints: endpoints, aroundCommit: { [self] in pass($0, isCommitted: $1, process) },
             refusals: { 0 }, onFatal: { [self] in note("\($0)") })
     }
 
     /// People report where they were, the same each time: as those do who had no answer.
-    private func report(_ people: [String], to keeper: Keeper) {
+    private func report(_ people: [String], to writer: StateWriter) {
         let items = people.map { id in
             """
             {"responder_id":"\(id)","region":"north",
@@ -106,18 +106,18 @@ final class PushCrashStory: Sendable {
             """
         }
         // Somebody who is company, and whom nobody ever located.
-        let company = "{\"responder_id\":\"company\",\"region\":\"north\"}"
-        let body = Array("[\((items + [company]).joined(separator: ","))]".utf8)
+        let peers = "{\"responder_id\":\"company\",\"region\":\"north\"}"
+        let body = Array("[\((items + [peers]).joined(separator: ","))]".utf8)
         guard let scan = try? ItemScanner.scan(body.span, kind: .batch) else {
             return note("no report")
         }
         let isAnswered = Mutex(false)
-        keeper.write(.items(scan.items, source: [])) { _ in isAnswered.withLock { $0 = true } }
+        writer.write(.items(scan.items, source: [])) { _ in isAnswered.withLock { $0 = true } }
         if !isTrue({ isAnswered.withLock { $0 } }) { note("no answer") }
     }
 
     /// Waits until nothing is on its way, or the process is killed.
-    private func settle(_ keeper: Keeper, _ process: Int) -> Engine? {
+    private func settle(_ writer: StateWriter, _ process: Int) -> Engine? {
         // Whoever was located just now is too old a millisecond later: before that nobody is nudged,
         // and nothing would be on its way.
         usleep(5000)
@@ -125,7 +125,7 @@ final class PushCrashStory: Sendable {
         let isSettled = isTrue {
             if state.withLock({ $0.process != process }) { return true }
             let pending = Mutex<Int?>(nil)
-            keeper.ask { view in
+            writer.ask { view in
                 last.withLock { $0 = view.engine }
                 let counters = view.engine.counters.nudges
                 let ended = PushOutcome.allCases.reduce(0) { $0 + counters.pushed(.nudge, $1) }
@@ -161,15 +161,15 @@ final class PushCrashStory: Sendable {
         if isEnded { pass(isCommitted ? .endStored : .ended, process) }
     }
 
-    private func send(_ draft: PushDraft, _ process: Int) -> PushVerdict {
+    private func send(_ payload: PushPayload, _ process: Int) -> PushVerdict {
         pass(.sending, process)
         guard state.withLock({ $0.process == process }) else { return .unknown }
-        let verdict = verdict(draft)
+        let verdict = verdict(payload)
         state.withLock { state in
             guard state.process == process else { return }
             // What is refused never reached anybody.
             if case .refused = verdict { return }
-            state.arrived[String(decoding: draft.responderID, as: UTF8.self), default: 0] += 1
+            state.arrived[String(decoding: payload.responderID, as: UTF8.self), default: 0] += 1
         }
         pass(.sent, process)
         return verdict
@@ -179,7 +179,7 @@ final class PushCrashStory: Sendable {
         state.withLock { state in
             guard state.process == process, isKilled(point) else { return }
             let left = TemporaryDirectory()
-            // The keeper may be at its next commit: the file is never newer than the store.
+            // The state writer may be at its next commit: the file is never newer than the store.
             for name in ["rollcall.db.epoch", "rollcall.db", "rollcall.db-wal"]
             where state.directory.size(name) >= 0 {
                 state.directory.copy(name, to: left)

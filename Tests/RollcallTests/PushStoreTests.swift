@@ -36,7 +36,7 @@ import Testing
         let now = RunningTime(milliseconds: instant)
         for sending in box.begin(now: now, isWanted: { _ in true }) {
             box.end(
-                sending.lane, sending.messages.map { PushAttempt($0.number, verdict, token: 99) },
+                sending.queue, sending.messages.map { PushAttempt($0.number, verdict, token: 99) },
                 now: now)
         }
         _ = box.settle(now: now, wall: Timestamp(milliseconds: instant))

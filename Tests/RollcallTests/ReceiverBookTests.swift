@@ -13,7 +13,7 @@ import Testing
     private func changes(
         _ change: (inout ReceiverAddress) throws -> Void,
         _ changeSink: (inout PushSink) throws -> Void = { _ in }
-    ) throws -> WayChanges {
+    ) throws -> EndpointChanges {
         var address = ReceiverAddress(name: "oncall", kind: .webhook)
         address.urls = ["https://a.example.org/hook", "https://b.example.org/hook"]
         address.bearer = try secret("before")
@@ -29,12 +29,12 @@ import Testing
         settings.pushSink = sink
         let changes = book.follow(settings)
         // From then on they are as they are.
-        #expect(book.follow(settings).lanes.values.allSatisfy { $0 == .same })
+        #expect(book.follow(settings).queues.values.allSatisfy { $0 == .same })
         return changes
     }
 
-    private func targets(_ changes: WayChanges) -> [WayChange?] {
-        (0..<3).map { changes.lanes[LaneKey(receiver: Self.key, target: $0)] }
+    private func targets(_ changes: EndpointChanges) -> [EndpointChange?] {
+        (0..<3).map { changes.queues[QueueKey(receiver: Self.key, target: $0)] }
     }
 
     @Test func `the same is the same`() throws {
@@ -59,7 +59,7 @@ import Testing
         #expect(targets(found) == [.place, .place, nil])
         found = try changes { $0.name = "another" }
         #expect(targets(found) == [nil, nil, nil])
-        #expect(found.lanes.count == 2)
+        #expect(found.queues.count == 2)
     }
 
     @Test func `of a sink what it says is no way to it`() throws {

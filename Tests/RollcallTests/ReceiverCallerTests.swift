@@ -8,14 +8,14 @@ import Testing
 
 /// Whole ways: a message, a server on this machine, and what came of it.
 @Suite struct ReceiverCallerTests {
-    private static let message = PageSamples.message([PageSamples.alert()])
+    private static let message = NotificationSamples.message([NotificationSamples.alert()])
 
     private static func send(
-        _ message: PageMessage = Self.message, to address: ReceiverAddress, target: Int = 0,
+        _ message: NotificationMessage = Self.message, to address: ReceiverAddress, target: Int = 0,
         library: Result<CurlLibrary, CurlMissing> = CurlLibrary.shared
     ) -> AttemptResult {
         ReceiverCaller(log: Logger(label: "test"), library: library)
-            .send(message, to: address, target: target, now: PageSamples.time)
+            .send(message, to: address, target: target, now: NotificationSamples.time)
     }
 
     /// Sends once to a server that answers `answer`; what came of it, and the request it saw.
@@ -51,10 +51,11 @@ import Testing
     @Test func `a webhook's request is signed over the body that it carries`() throws {
         let key = try #require(
             SigningKey(
-                try PageSamples.secret("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")))
-        let address = try PageSamples.address(.webhook) {
+                try NotificationSamples.secret("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+            ))
+        let address = try NotificationSamples.address(.webhook) {
             $0.signingKeys = [key]
-            $0.bearer = try PageSamples.secret("t0ken")
+            $0.bearer = try NotificationSamples.secret("t0ken")
         }
         let (result, request) = Self.exchange(
             address, path: "/hooks/a?b=c", answer: Self.answer("200 OK"))
@@ -62,11 +63,11 @@ import Testing
         let parts = request.split(separator: "\r\n\r\n", maxSplits: 1)
         let lines = parts[0].split(separator: "\r\n")
         let body = WebhookBody.bytes(Self.message)
-        #expect(parts[1] == PageSamples.text(body))
+        #expect(parts[1] == NotificationSamples.text(body))
         #expect(lines[0] == "POST /hooks/a?b=c HTTP/1.1")
         let signature = key.signature(
             id: ReceiverCaller.id(of: Self.message, body),
-            seconds: PageSamples.time.milliseconds / 1000, body: body)
+            seconds: NotificationSamples.time.milliseconds / 1000, body: body)
         for line in [
             "Content-Type: application/json",
             "webhook-id: \(ReceiverCaller.id(of: Self.message, body))",
@@ -80,15 +81,15 @@ import Testing
         let body = WebhookBody.bytes(key)
         #expect(ReceiverCaller.id(of: key, body) == ReceiverCaller.id(of: key, body))
         #expect(ReceiverCaller.id(of: key, body).hasPrefix("msg_00000000000000ab_5_"))
-        var others: [PageMessage] = []
+        var others: [NotificationMessage] = []
         // One of several is over, or erased, or more fire beside it.
         for change in [
-            { $0.alerts = [PageSamples.alert(region: "south", incident: 18)] },
+            { $0.alerts = [NotificationSamples.alert(region: "south", incident: 18)] },
             { $0.alerts[0].annotations = [] }, { $0.contextMore = 3 },
             {
-                $0.alerts[0].endsAt = PageSamples.time; $0.alerts[0].isFiring = false
+                $0.alerts[0].endsAt = NotificationSamples.time; $0.alerts[0].isFiring = false
             },
-        ] as [(inout PageMessage) -> Void] {
+        ] as [(inout NotificationMessage) -> Void] {
             var message = key
             change(&message)
             others.append(message)
@@ -99,7 +100,7 @@ import Testing
 
     @Test func `an alertmanager gets what is its own at its own path`() {
         let (result, request) = Self.exchange(
-            PageSamples.address(.alertmanager), path: "/am/", answer: Self.answer("200 OK"))
+            NotificationSamples.address(.alertmanager), path: "/am/", answer: Self.answer("200 OK"))
         #expect(result == AttemptResult(.delivered, status: 200))
         #expect(request.hasPrefix("POST /am/api/v2/alerts HTTP/1.1\r\n"))
         #expect(request.contains("\r\n\r\n[{\"labels\":{\"alertname\":"))
@@ -108,11 +109,11 @@ import Testing
     @Test func `pagerduty gets an event for each alert, on a connection of its own`() throws {
         let server = BadServer()
         let seen = Mutex<[String]>([])
-        let address = try PageSamples.address(
+        let address = try NotificationSamples.address(
             .pagerduty, ["http://127.0.0.1:\(server.port)/v2/enqueue"]
-        ) { $0.routingKey = try PageSamples.secret("R0UT1NG") }
-        let message = PageSamples.message([
-            PageSamples.alert(), PageSamples.alert(region: "south", incident: 18),
+        ) { $0.routingKey = try NotificationSamples.secret("R0UT1NG") }
+        let message = NotificationSamples.message([
+            NotificationSamples.alert(), NotificationSamples.alert(region: "south", incident: 18),
         ])
         server.serve(2) { connection in
             let request = connection.request() ?? ""
@@ -126,7 +127,7 @@ import Testing
     }
 
     @Test func `the log always takes what it gets`() {
-        #expect(Self.send(to: PageSamples.address(.log)) == AttemptResult(.delivered))
+        #expect(Self.send(to: NotificationSamples.address(.log)) == AttemptResult(.delivered))
     }
 
     // MARK: - Answers
@@ -140,7 +141,7 @@ import Testing
     ])
     func `a status decides what comes next`(status: String, kind: OutboxVerdict) {
         let (result, _) = Self.exchange(
-            PageSamples.address(.webhook), path: "/t0psecret",
+            NotificationSamples.address(.webhook), path: "/t0psecret",
             answer: Self.answer(status, "go to /t0psecret"))
         let code = String(status.prefix(3))
         let hint = code.hasPrefix("3") ? ": redirects are not followed" : ""
@@ -161,7 +162,7 @@ import Testing
             ("-1", nil), ("soon", nil), ("", nil), ("7 s", nil),
         ] as [(String, Int64?)])
     func `a receiver says how long it wants to be left alone`(text: String, span: Int64?) {
-        let read = RetryAfter.span(text, now: PageSamples.time)
+        let read = RetryAfter.span(text, now: NotificationSamples.time)
         #expect(read == span.map { Milliseconds($0) })
     }
 
@@ -173,7 +174,7 @@ import Testing
             ("404 Gone", nil), ("301 Moved", nil),
         ] as [(String, Milliseconds?)] {
             let (result, _) = Self.exchange(
-                PageSamples.address(.slack),
+                NotificationSamples.address(.slack),
                 answer: Self.answer(status, fields: "Retry-After: 7\r\n"))
             #expect(result.retryAfter == expected)
         }
@@ -181,17 +182,17 @@ import Testing
 
     @Test func `slack's own word is ok, and nothing else is`() {
         let good = Self.exchange(
-            PageSamples.address(.slack), answer: Self.answer("200 OK", "ok\n"))
+            NotificationSamples.address(.slack), answer: Self.answer("200 OK", "ok\n"))
         #expect(good.result == AttemptResult(.delivered, status: 200))
         let bad = Self.exchange(
-            PageSamples.address(.slack), answer: Self.answer("200 OK", "hello"))
+            NotificationSamples.address(.slack), answer: Self.answer("200 OK", "hello"))
         #expect(
             bad.result
                 == AttemptResult(
                     .refused, status: 200,
                     error: "http://127.0.0.1:PORT: answered 200: its answer is not ok: hello"))
         let page = Self.exchange(
-            PageSamples.address(.slack),
+            NotificationSamples.address(.slack),
             answer: Self.answer(
                 "403 No", "<html>log in</html>", fields: "Content-Type: text/html\r\n"))
         #expect(page.result.error == "http://127.0.0.1:PORT: answered 403")
@@ -199,7 +200,7 @@ import Testing
 
     @Test func `slack says ok as text/html, and why not, and a page that says 200 is no ok`() {
         let html = "Content-Type: text/html; charset=utf-8\r\n"
-        let slack = PageSamples.address(.slack)
+        let slack = NotificationSamples.address(.slack)
         let good = Self.exchange(slack, answer: Self.answer("200 OK", "ok", fields: html))
         #expect(good.result == AttemptResult(.delivered, status: 200))
         let bad = Self.exchange(
@@ -227,8 +228,8 @@ import Testing
     func `a receiver's words are told without a secret in them`(
         kind: ReceiverKind, body: String, words: String
     ) throws {
-        let address = try PageSamples.address(kind) {
-            $0.routingKey = try PageSamples.secret("R0UT1NG-KEY")
+        let address = try NotificationSamples.address(kind) {
+            $0.routingKey = try NotificationSamples.secret("R0UT1NG-KEY")
         }
         let (result, _) = Self.exchange(
             address, path: "/services/T0KEN-T0KEN", answer: Self.answer("400 Bad Request", body))
@@ -243,7 +244,8 @@ import Testing
 
     @Test func `nobody is there, so nothing has arrived`() {
         let port = BadServer.closedPort()
-        let address = PageSamples.address(.slack, ["http://u:p4ssword@127.0.0.1:\(port)/T0KEN"])
+        let address = NotificationSamples.address(
+            .slack, ["http://u:p4ssword@127.0.0.1:\(port)/T0KEN"])
         #expect(
             Self.send(to: address)
                 == AttemptResult(
@@ -253,7 +255,7 @@ import Testing
     }
 
     @Test func `a connection that ends before the status leaves it open whether it arrived`() {
-        let (result, _) = Self.exchange(PageSamples.address(.webhook), answer: "")
+        let (result, _) = Self.exchange(NotificationSamples.address(.webhook), answer: "")
         #expect(
             result
                 == AttemptResult(
@@ -267,7 +269,7 @@ import Testing
         for (status, expected) in [(200, OutboxVerdict.delivered), (503, .failed)] {
             for body in ["half", String(repeating: "x", count: 65_537)] {
                 let (result, _) = Self.exchange(
-                    PageSamples.address(kind),
+                    NotificationSamples.address(kind),
                     answer: "HTTP/1.1 \(status) X\r\nContent-Length: 99999\r\n\r\n\(body)")
                 #expect(result.kind == expected && result.status == status)
             }
@@ -276,13 +278,14 @@ import Testing
 
     @Test func `a head that is not whole is no answer`() {
         let (result, _) = Self.exchange(
-            PageSamples.address(.webhook), answer: "HTTP/1.1 200 OK\r\nContent-")
+            NotificationSamples.address(.webhook), answer: "HTTP/1.1 200 OK\r\nContent-")
         #expect(result.kind == .failed && result.status == nil && result.mayHaveArrived)
     }
 
     @Test func `slack's word must be whole`() {
         let (result, _) = Self.exchange(
-            PageSamples.address(.slack), answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no")
+            NotificationSamples.address(.slack),
+            answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no")
         #expect(result.kind == .failed && result.mayHaveArrived)
     }
 
@@ -290,7 +293,7 @@ import Testing
         let missing = Result { () throws(CurlMissing) in
             try CurlLibrary(names: ["libnobody-has-this.so.4"])
         }
-        let address = PageSamples.address(.webhook, ["http://127.0.0.1:1/"])
+        let address = NotificationSamples.address(.webhook, ["http://127.0.0.1:1/"])
         let result = Self.send(to: address, library: missing)
         #expect(result.kind == .refused && !result.mayHaveArrived)
         #expect(result.error?.hasSuffix("(on Debian, package libcurl4 or curl)") == true)

@@ -179,12 +179,12 @@ import Testing
         let receivers = configuration.policy.receivers
         #expect(receivers.map(\.fallback).map { $0.count } == [10, 10, 0])
         #expect(receivers.map(\.fallbackAfter) == [.seconds(90), .seconds(60), .seconds(60)])
-        let words = configuration.tellingWords
+        let words = configuration.notifyingWords
         #expect(words[1].hasSuffix(", and when it ends; after 60 s untaken: duty-phone."))
         #expect(
             words[2]
                 == "duty-phone (log) is told only what others have not taken, and when it ends.")
-        #expect(!configuration.receiverWeaknesses.contains { $0.key.hasSuffix(".match") })
+        #expect(!configuration.receiverWarnings.contains { $0.key.hasSuffix(".match") })
         let entries = ReceiverField.entries(configuration).map(\.text)
         #expect(entries[0].hasSuffix("fallback: duty-phone, fallback_after: 90s"))
         #expect(entries[2].contains("match: none"))
@@ -245,7 +245,7 @@ import Testing
     @Test func `D3: whom nothing reaches is warned of unless somebody falls back on them`() throws {
         let alone = try read("receivers: [{name: a, log: {}}, {name: b, log: {}, match: none}]")
         #expect(
-            alone.configuration.receiverWeaknesses.map(\.reason).contains(
+            alone.configuration.receiverWarnings.map(\.reason).contains(
                 "none, and b is nobody's fallback: it is never told anything"))
     }
 

@@ -8,11 +8,11 @@ import Testing
 
 /// Settings read again while the server runs, all or nothing. Source: V8, F19.
 @Suite struct ReloaderTests {
-    /// A keeper with a store, a file of settings and a reloader for both; gone with the test.
+    /// A state writer with a store, a file of settings and a reloader for both; gone with the test.
     private final class Bench: Sendable {
         let directory = TemporaryDirectory()
-        let keeper: Keeper
-        let edge = EdgeFigures()
+        let writer: StateWriter
+        let edge = EdgeStats()
         let reloader: Reloader
         let applied = ReloadLog<Configuration>()
         var file: String { "\(directory.path)/r.yml" }
@@ -23,23 +23,23 @@ import Testing
             try Self.write(yaml, to: "\(directory.path)/r.yml")
             let started = try source.read()
             let log = Logger(label: "rollcall") { _ in SwiftLogNoOpLogHandler() }
-            keeper = try Keeper(
+            writer = try StateWriter(
                 path: directory.store, policy: started.policy, log: log, edge: edge,
                 refusals: { 0 }, onFatal: { _ in })
             let applied = applied
             reloader = Reloader(
-                started, source: source, keeper: keeper, edge: edge, log: log,
+                started, source: source, writer: writer, edge: edge, log: log,
                 apply: {
                     applied.append($0)
-                    return WayChanges()
+                    return EndpointChanges()
                 })
-            keeper.start()
+            writer.start()
         }
 
         deinit {
             reloader.close()
             let stops = ReloadLog<Bool>()
-            keeper.stop { stops.append(true) }
+            writer.stop { stops.append(true) }
             #expect(isTrueSoon { !stops.all.isEmpty })
         }
 
@@ -73,15 +73,15 @@ import Testing
             }
         }
 
-        /// What the keeper decides by, and how many rows its journal has.
+        /// What the state writer decides by, and how many rows its journal has.
         func kept() throws -> (policy: Policy, nextRow: Int64) {
             let views = ReloadLog<(Policy, Int64)>()
-            keeper.ask { view in views.append((view.engine.policy, view.engine.nextRow)) }
+            writer.ask { view in views.append((view.engine.policy, view.engine.nextRow)) }
             #expect(isTrueSoon { !views.all.isEmpty })
             return try #require(views.all.first)
         }
 
-        func figures() -> [String] {
+        func stats() -> [String] {
             var page = Exposition(format: .text)
             edge.append(to: &page)
             return String(decoding: page.finish(), as: UTF8.self).split(separator: "\n")
@@ -105,7 +105,7 @@ import Testing
         #expect(kept.nextRow == before + 1)
         #expect(bench.reload() == "")
         #expect(try bench.kept().nextRow == before + 1)
-        #expect(bench.figures() == ["rollcall_config_last_reload_successful 1"])
+        #expect(bench.stats() == ["rollcall_config_last_reload_successful 1"])
     }
 
     @Test func `one wrong setting leaves all of them as they were`() throws {
@@ -118,10 +118,10 @@ import Testing
                 + "1000000 (0)")
         #expect(bench.applied.all.isEmpty)
         #expect(try bench.kept().policy == Configuration().policy)
-        #expect(bench.figures() == ["rollcall_config_last_reload_successful 0"])
+        #expect(bench.stats() == ["rollcall_config_last_reload_successful 0"])
         try bench.write("limits:\n  items: 1\n")
         #expect(bench.reload() == "limits.items: 10000 → 1")
-        #expect(bench.figures() == ["rollcall_config_last_reload_successful 1"])
+        #expect(bench.stats() == ["rollcall_config_last_reload_successful 1"])
     }
 
     @Test func `J6: what cannot be journaled changes nothing, and going back is a change again`()
@@ -140,11 +140,11 @@ import Testing
         #expect(bench.reload().hasPrefix("unavailable: the commit failed"))
         // Tokens, limits and receivers are those of before: they come with `apply`.
         #expect(bench.applied.all.count == 1)
-        #expect(bench.figures() == ["rollcall_config_last_reload_successful 0"])
+        #expect(bench.stats() == ["rollcall_config_last_reload_successful 0"])
         #expect(try bench.kept().policy == before.policy)
         try outsider.run("ROLLBACK")
         try outsider.close()
-        #expect(isTrueSoon { bench.keeper.isTakingWrites })
+        #expect(isTrueSoon { bench.writer.isTakingWrites })
         // What was kept is in force by now, so the settings from before are others than those.
         #expect(try bench.kept().policy.forgetAfter == .seconds(3 * 86_400))
         try bench.write(a)
@@ -155,7 +155,7 @@ import Testing
         // And it is one only once.
         #expect(bench.reload() == "")
         #expect(try bench.kept().nextRow == after.nextRow)
-        #expect(bench.figures() == ["rollcall_config_last_reload_successful 1"])
+        #expect(bench.stats() == ["rollcall_config_last_reload_successful 1"])
     }
 
     @Test func `what needs a restart is named until it had one`() throws {

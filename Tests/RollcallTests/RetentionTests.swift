@@ -15,8 +15,8 @@ import Testing
     private let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     /// A store with four turns a day and a checkpoint behind the last of each day.
-    private func store(days: Int) throws -> (store: KeeperStore, engine: Engine) {
-        let store = try KeeperStore(path: directory.store)
+    private func store(days: Int) throws -> (store: StateStore, engine: Engine) {
+        let store = try StateStore(path: directory.store)
         var engine = Engine()
         var checkpoints = CheckpointWriter(last: nil)
         for turn in 0..<(days * 4) {
@@ -48,7 +48,7 @@ import Testing
 
     /// Cuts until nothing is left to be cut; returns the number of pieces.
     private func cut(
-        _ store: KeeperStore, age: Int64 = 30, bytesMax: Int64 = 4 << 30, at wall: Int64
+        _ store: StateStore, age: Int64 = 30, bytesMax: Int64 = 4 << 30, at wall: Int64
     ) throws -> Int {
         var pieces = 0
         for round in 0..<100 {
@@ -117,8 +117,8 @@ import Testing
     }
 
     /// One day: 240 turns of 40 rows, and checkpoints behind turns 120, 180 and 240.
-    private func crowdedDay() throws -> (store: KeeperStore, engine: Engine) {
-        let store = try KeeperStore(path: directory.store)
+    private func crowdedDay() throws -> (store: StateStore, engine: Engine) {
+        let store = try StateStore(path: directory.store)
         var engine = Engine()
         var checkpoints = CheckpointWriter(last: nil)
         for turn in 1...240 {

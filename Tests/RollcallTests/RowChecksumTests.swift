@@ -292,11 +292,11 @@ import Testing
             return true
         }
         for notice in try StoreSurgery.run(directory.store, "SELECT notice FROM outbox") {
-            let fate = try reader.notices.fate(of: try #require(Int64(notice)))
-            rows += fate?.targets.first?.attempts.count ?? 0
+            let deliveryStatus = try reader.notices.deliveryStatus(of: try #require(Int64(notice)))
+            rows += deliveryStatus?.targets.first?.attempts.count ?? 0
         }
         for push in try StoreSurgery.run(directory.store, "SELECT number FROM pushes") {
-            if try reader.pushes.fate(of: try #require(Int64(push))) != nil { rows += 1 }
+            if try reader.pushes.deliveryStatus(of: try #require(Int64(push))) != nil { rows += 1 }
         }
         return rows
     }

@@ -24,43 +24,43 @@ import Testing
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `what Foundation reads of a body we read, and nothing that it refuses`(seed: UInt64) {
         var dice = Dice(seed: seed)
-        var tally = Tally()
+        var aggregates = Aggregates()
         for _ in 0..<Self.bodies {
             let body = RandomBatch(&dice).bytes
-            compare(body, &tally)
-            #expect(tally.refusedWhole == 0, "\(seed): a whole body is taken: \(shown(body))")
-            for _ in 0..<Self.breaks { compare(broken(body, &dice), isBroken: true, &tally) }
+            compare(body, &aggregates)
+            #expect(aggregates.refusedWhole == 0, "\(seed): a whole body is taken: \(shown(body))")
+            for _ in 0..<Self.breaks { compare(broken(body, &dice), isBroken: true, &aggregates) }
         }
         // Both must have come often, or nothing was compared.
-        #expect(tally.taken > 500 && tally.refusedBroken > 500, "\(tally)")
-        #expect(tally.compared > 300, "\(tally)")
+        #expect(aggregates.taken > 500 && aggregates.refusedBroken > 500, "\(aggregates)")
+        #expect(aggregates.compared > 300, "\(aggregates)")
     }
 
-    private struct Tally {
+    private struct Aggregates {
         var taken = 0
         var refusedWhole = 0
         var refusedBroken = 0
         var compared = 0
     }
 
-    private func compare(_ body: [UInt8], isBroken: Bool = false, _ tally: inout Tally) {
+    private func compare(_ body: [UInt8], isBroken: Bool = false, _ aggregates: inout Aggregates) {
         let ours = try? ItemScanner.scan(body.span, kind: .batch)
         let theirs = FoundationReading(body)
         guard let ours else {
-            if isBroken { tally.refusedBroken += 1 } else { tally.refusedWhole += 1 }
+            if isBroken { aggregates.refusedBroken += 1 } else { aggregates.refusedWhole += 1 }
             // A NUL behind a digit makes a number of UTF-16.
             let isOtherEncoding = body.contains(0)
             #expect(theirs == nil || isOtherEncoding, "only we refuse: \(shown(body))")
             return
         }
-        tally.taken += 1
+        aggregates.taken += 1
         let numbers = Numbers(body)
         guard let theirs else {
             #expect(numbers.hasBeyondDouble, "only Foundation refuses: \(shown(body))")
             return
         }
         if numbers.hasOtherInteger { return }
-        tally.compared += 1
+        aggregates.compared += 1
         #expect(ReadBatch.all(ours) == theirs.batches, "\(shown(body))")
         #expect(ours.privateFieldsDropped == theirs.privateFields, "\(shown(body))")
     }

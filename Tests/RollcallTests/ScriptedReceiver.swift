@@ -10,7 +10,7 @@ import Testing
 final class ScriptedReceiver: Sendable {
     /// What a script sees.
     struct Attempt: Sendable {
-        let message: PageMessage
+        let message: NotificationMessage
         let target: Int
         /// Which one of all that this receiver saw, from 0.
         let place: Int
@@ -35,9 +35,9 @@ final class ScriptedReceiver: Sendable {
     }
 
     /// The same, whole.
-    var messages: [PageMessage] { seen.withLock { $0.map(\.message) } }
+    var messages: [NotificationMessage] { seen.withLock { $0.map(\.message) } }
 
-    fileprivate func take(_ message: PageMessage, _ target: Int) -> AttemptResult {
+    fileprivate func take(_ message: NotificationMessage, _ target: Int) -> AttemptResult {
         let attempt = seen.withLock { attempts in
             let attempt = Attempt(message: message, target: target, place: attempts.count)
             attempts.append(attempt)
@@ -57,7 +57,7 @@ extension OutboxTimes {
         return times
     }
 
-    /// Only what is hastened is tried again.
+    /// Only what is retried soon is tried again.
     static var slow: OutboxTimes {
         var times = OutboxTimes()
         times.retryMin = .seconds(3600)
@@ -69,10 +69,10 @@ extension OutboxTimes {
     }
 }
 
-/// A keeper with receivers, by their names, on a store of its own.
-final class PagingKeeper {
-    let keeper: Keeper
-    let edge = EdgeFigures()
+/// A state writer with receivers, by their names, on a store of its own.
+final class NotifyingStateWriter {
+    let writer: StateWriter
+    let edge = EdgeStats()
     let log = LogCapture()
 
     /// Opens the store in `directory` and starts.
@@ -86,30 +86,30 @@ final class PagingKeeper {
             policy.receivers.append(Receiver(name: Array(name.utf8), kind: kind))
         }
         change(&policy)
-        var ways = DeliveryWays()
-        ways.address = { name in
+        var endpoints = DeliveryEndpoints()
+        endpoints.address = { name in
             ReceiverAddress(name: String(decoding: name, as: UTF8.self), kind: kind)
         }
-        ways.externalURL = { "https://rollcall.example.org" }
-        ways.makeSend = { _ in
+        endpoints.externalURL = { "https://rollcall.example.org" }
+        endpoints.makeSend = { _ in
             { message, address, target, _ in
                 receivers[address.name]?.take(message, target)
                     ?? AttemptResult(.refused, error: "nobody")
             }
         }
-        ways.times = times
-        ways.sendingLeaveMax = .seconds(20)
-        keeper = try Keeper(
+        endpoints.times = times
+        endpoints.sendingLeaveMax = .seconds(20)
+        writer = try StateWriter(
             path: directory.store, policy: policy,
-            log: log.logger, edge: edge, ways: ways,
+            log: log.logger, edge: edge, endpoints: endpoints,
             refusals: { 0 }, onFatal: { _ in })
-        keeper.start()
+        writer.start()
     }
 
     /// Writes an event and waits for its commit.
     func write(_ event: Event) -> Receipt? {
         let answers = Mutex<Receipt?>(nil)
-        keeper.write(event) { outcome in
+        writer.write(event) { outcome in
             if case .committed(let receipt) = outcome { answers.withLock { $0 = receipt } }
         }
         _ = isTrueSoon { answers.withLock { $0 != nil } }
@@ -117,11 +117,11 @@ final class PagingKeeper {
     }
 
     /// Settings were read again, and say so of the way to a receiver; returns once that is stored.
-    func reload(_ change: WayChange, of name: String = "oncall") {
-        var ways = WayChanges()
-        ways.lanes[LaneKey(receiver: Array(name.utf8), target: 0)] = change
+    func reload(_ change: EndpointChange, of name: String = "oncall") {
+        var endpoints = EndpointChanges()
+        endpoints.queues[QueueKey(receiver: Array(name.utf8), target: 0)] = change
         let done = ReplyCounter()
-        keeper.hasten(ways) { done.add("done") }
+        writer.retrySoon(endpoints) { done.add("done") }
         #expect(isTrueSoon { !done.all.isEmpty })
     }
 
@@ -131,23 +131,25 @@ final class PagingKeeper {
     }
 
     /// What became of a notice by its end, or by the end of our patience.
-    func fate(of notice: Int64, patience: Milliseconds = .seconds(20)) -> NoticeFate? {
-        let answers = Mutex<[NoticeFate?]>([])
-        keeper.waitForNotice(notice, patience: patience) { fate in
-            answers.withLock { $0.append(fate) }
+    func deliveryStatus(of notice: Int64, patience: Milliseconds = .seconds(20))
+        -> NoticeDeliveryStatus?
+    {
+        let answers = Mutex<[NoticeDeliveryStatus?]>([])
+        writer.waitForNotice(notice, patience: patience) { deliveryStatus in
+            answers.withLock { $0.append(deliveryStatus) }
         }
         #expect(isTrueSoon { answers.withLock { !$0.isEmpty } })
         return answers.withLock { $0.first ?? nil }
     }
 
-    /// Stops. Once the keeper has heard of it, and goes on because something is being sent, `release`
-    /// lets that come back.
+    /// Stops. Once the state writer has heard of it, and goes on because something is being sent,
+    /// `release` lets that come back.
     func stop(release: (() -> Void)? = nil) {
         let done = ReplyCounter()
-        keeper.stop { done.add("done") }
+        writer.stop { done.add("done") }
         if let release {
             let answers = ReplyCounter()
-            keeper.ask { _ in answers.add("it goes on") }
+            writer.ask { _ in answers.add("it goes on") }
             #expect(isTrueSoon { !answers.all.isEmpty })
             release()
         }

@@ -11,8 +11,8 @@ import Testing
     private var strange: Configuration {
         var strange = Configuration()
         strange.listenAddress = "[::1]:0"
-        strange.doors.metricsListenAddress = "0.0.0.0:1"
-        strange.doors.externalURL = ExternalURL("https://a.example/b")
+        strange.accessPolicy.metricsListenAddress = "0.0.0.0:1"
+        strange.accessPolicy.externalURL = ExternalURL("https://a.example/b")
         strange.storagePath = "/var/lib/roll call/#1: \"x\".db"
         strange.policy.retention = .seconds(90_000)
         strange.storageBytesMax = (64 << 20) + 1
@@ -83,7 +83,7 @@ import Testing
         nudges.minInterval = .seconds(1)
         nudges.timeToLive = .seconds(28 * 86_400)
         nudges.ratePerSecond = 600
-        nudges.company = .circle
+        nudges.peers = .circle
         return nudges
     }
 
@@ -191,7 +191,7 @@ import Testing
                 coverage: {regions: [north, south]}
                 """)
         #expect(
-            configuration.meaning == [
+            configuration.summary == [
                 "It listens at 0.0.0.0:80; other machines can reach it. Nobody needs a token. Metrics "
                     + "and health are open at 127.0.0.1:81.",
                 "Its store is ./rollcall.db. It keeps 30 d of history, or 4 GiB if that is less.",
@@ -226,7 +226,9 @@ import Testing
             ])
     }
 
-    @Test func `the defaults are not weak`() { #expect(Configuration().weaknesses == []) }
+    @Test func `the defaults are not weak`() {
+        #expect(Configuration().configurationWarnings == [])
+    }
 
     @Test(
         arguments: [
@@ -284,10 +286,10 @@ import Testing
     func `a weak setting is named with its reason`(
         yaml: String, key: String, reason: String
     ) throws {
-        let weaknesses = try Configuration(yaml: yaml).weaknesses
-        try #require(weaknesses.count == 1)
-        #expect(weaknesses[0].key == key)
-        #expect(weaknesses[0].reason.contains(reason))
+        let configurationWarnings = try Configuration(yaml: yaml).configurationWarnings
+        try #require(configurationWarnings.count == 1)
+        #expect(configurationWarnings[0].key == key)
+        #expect(configurationWarnings[0].reason.contains(reason))
     }
 
     @Test(
@@ -306,6 +308,6 @@ import Testing
             """,
         ])
     func `a setting at the edge is not weak`(yaml: String) throws {
-        #expect(try Configuration(yaml: yaml).weaknesses == [])
+        #expect(try Configuration(yaml: yaml).configurationWarnings == [])
     }
 }

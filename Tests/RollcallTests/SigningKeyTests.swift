@@ -30,11 +30,12 @@ import Testing
         let one = try #require(Self.key(Self.sample))
         let other = try #require(Self.key("whsec_" + String(repeating: "A", count: 32)))
         let both = SigningKey.fields(
-            id: "msg_01", now: PageSamples.time, body: [], keys: [one, other])
+            id: "msg_01", now: NotificationSamples.time, body: [], keys: [one, other])
         let parts = both[2].value.split(separator: " ")
         #expect(parts.count == 2 && parts[0] != parts[1])
         #expect(parts.allSatisfy { $0.hasPrefix("v1,") && $0.utf8.count == 47 })
-        let none = SigningKey.fields(id: "msg_01", now: PageSamples.time, body: [], keys: [])
+        let none = SigningKey.fields(
+            id: "msg_01", now: NotificationSamples.time, body: [], keys: [])
         #expect(none.map(\.name) == ["webhook-id", "webhook-timestamp"])
     }
 
@@ -55,7 +56,7 @@ import Testing
         var address = ReceiverAddress(name: "hook", kind: .webhook)
         address.urls = ["https://user:pass@h/secret"]
         address.signingKeys = [key]
-        address.bearer = try PageSamples.secret("secret")
+        address.bearer = try NotificationSamples.secret("secret")
         var dumped = ""
         dump(address, to: &dumped)
         dump(key, to: &dumped)

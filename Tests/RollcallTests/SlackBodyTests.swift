@@ -5,14 +5,14 @@ import Testing
 @testable import Rollcall
 
 @Suite struct SlackBodyTests {
-    private static let later = PageSamples.time + Milliseconds(125_250)
+    private static let later = NotificationSamples.time + Milliseconds(125_250)
 
     @Test func `a channel reads where, how many, why and where to look`() {
-        let hostile = PageSamples.alert(region: "<!channel> & co")
-        let message = PageSamples.message(
-            [hostile, PageSamples.alert(region: "south", incident: 16)], memberCount: 1)
+        let hostile = NotificationSamples.alert(region: "<!channel> & co")
+        let message = NotificationSamples.message(
+            [hostile, NotificationSamples.alert(region: "south", incident: 16)], memberCount: 1)
         #expect(
-            PageSamples.text(SlackBody.bytes(message)) == """
+            NotificationSamples.text(SlackBody.bytes(message)) == """
                 {"text":"FIRING: &lt;!channel&gt; &amp; co: nobody online, 6 of 6 silent",\
                 "blocks":[{"type":"section","text":{"type":"mrkdwn","text":"\
                 *FIRING* · critical · NoOnlineResponders\\n\
@@ -28,10 +28,10 @@ import Testing
     }
 
     @Test func `a channel reads that it is over`() {
-        let message = PageSamples.message(
-            [PageSamples.alert(endsAt: Self.later)], kind: .resolved)
+        let message = NotificationSamples.message(
+            [NotificationSamples.alert(endsAt: Self.later)], kind: .resolved)
         #expect(
-            PageSamples.text(SlackBody.bytes(message)) == """
+            NotificationSamples.text(SlackBody.bytes(message)) == """
                 {"text":"RESOLVED: north: nobody online, 6 of 6 silent",\
                 "blocks":[{"type":"section","text":{"type":"mrkdwn","text":"\
                 *RESOLVED* · NoOnlineResponders\\n*north: nobody online, 6 of 6 silent*\\n\
@@ -45,8 +45,8 @@ import Testing
 
     @Test(arguments: [(15, 45), (16, 46), (64, 46)])
     func `a channel gets at most fifty blocks`(count: Int, blocks: Int) throws {
-        let alerts = (0..<count).map { PageSamples.alert(incident: $0) }
-        let bytes = SlackBody.bytes(PageSamples.message(alerts))
+        let alerts = (0..<count).map { NotificationSamples.alert(incident: $0) }
+        let bytes = SlackBody.bytes(NotificationSamples.message(alerts))
         let body = try #require(
             JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
         #expect((body["blocks"] as? [Any])?.count == blocks)
@@ -56,13 +56,13 @@ import Testing
 
     @Test func `no text is longer than a channel takes`() throws {
         let long = String(repeating: "&<", count: 50_000)
-        let alert = PageSamples.alert {
-            $0.annotations = PageSamples.labels([
+        let alert = NotificationSamples.alert {
+            $0.annotations = NotificationSamples.labels([
                 ("summary", long), ("description", long), ("runbook_url", "https://h/\(long)"),
             ])
             $0.details = (0..<11).map { Label(Array("d\($0)".utf8), Array(long.utf8)) }
         }
-        let bytes = SlackBody.bytes(PageSamples.message([alert]))
+        let bytes = SlackBody.bytes(NotificationSamples.message([alert]))
         let body = try #require(
             JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
         let blocks = try #require(body["blocks"] as? [[String: Any]])

@@ -108,7 +108,7 @@ import Testing
         return engine
     }
 
-    private func texts(_ engine: Engine, _ edge: EdgeFigures = EdgeFigures()) -> [String] {
+    private func texts(_ engine: Engine, _ edge: EdgeStats = EdgeStats()) -> [String] {
         ClockJSON.list(engine, edge).elements.compactMap { $0["text"]?.text }
     }
 
@@ -126,7 +126,7 @@ import Testing
                 "source pod-1: its clock seems to be 31 s behind ours; its times are corrected once "
                     + "two minutes agree"
             ])
-        let edge = EdgeFigures()
+        let edge = EdgeStats()
         _ = edge.clocks.takeMinute(at: 0)
         edge.clocks.note(
             bytes("pod-3"), sentAt: nil, receivedAt: Self.wall - Milliseconds(12_100),
@@ -152,11 +152,11 @@ import Testing
                 .skew(source: bytes("pod-1"), Milliseconds(Int64(skew))),
                 at: RunningTime(milliseconds: at))
             engine.settle()
-            log.tell(engine.takeDecisions(), of: engine, at: at)
+            log.writeLog(engine.takeDecisions(), of: engine, at: at)
         }
         let late = SourceClocks.Change(
             source: bytes("pod-2"), lag: Milliseconds(12_000), isLate: true)
-        DecisionLog.tell(late, capture.logger)
+        DecisionLog.writeLog(late, capture.logger)
         #expect(
             capture.lines == [
                 "warning the clock of a source may be off correction_ms=0 skew_ms=31000 "

@@ -12,7 +12,7 @@ import Testing
         RFC3339.string(Timestamp(milliseconds: HistoryStory.began + seconds * 1000))
     }
 
-    /// One turn that takes a sample as the keeper does.
+    /// One turn that takes a sample as the state writer does.
     private func turn(
         _ story: inout HistoryStory, _ sampler: inout FleetSampler, at seconds: Int64,
         _ events: [Event] = []
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `a keeper takes one sample a minute and keeps it over a restart`() throws {
+    @Test func `a state writer takes one sample a minute and keeps it over a restart`() throws {
         for _ in 0..<2 {
             let server = try HistoryServer(directory)
             let body = #"[{"responder_id":"a"},{"responder_id":"b"}]"#

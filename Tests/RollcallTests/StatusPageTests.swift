@@ -102,7 +102,7 @@ import Testing
         let read = "read-0123456789ab"
         let ingest = "ingest-0123456789"
         let house = try House {
-            $0.doors.access = try Access(tokens: [
+            $0.accessPolicy.access = try Access(tokens: [
                 Access.Token(name: "pod", scopes: [.ingest], bytes: Array(ingest.utf8)),
                 Access.Token(name: "page", scopes: [.read], bytes: Array(read.utf8)),
             ])
@@ -113,10 +113,10 @@ import Testing
                 house.port, "GET", path, fields: "\(Self.browser)Authorization: Basic \(pair)\r\n")
             return (answer.status, answer.body.hasPrefix("<!DOCTYPE html>"))
         }
-        let stranger = try ask(house.port, "GET", "/alerts", fields: Self.browser)
-        #expect(stranger.status == 401 && stranger.body.contains("A token is needed"))
+        let unauthenticated = try ask(house.port, "GET", "/alerts", fields: Self.browser)
+        #expect(unauthenticated.status == 401 && unauthenticated.body.contains("A token is needed"))
         #expect(
-            stranger.head.contains(
+            unauthenticated.head.contains(
                 "WWW-Authenticate: Basic realm=\"rollcall\", charset=\"UTF-8\""))
         #expect(try status(read, "/alerts") == (200, true))
         #expect(try status(ingest, "/alerts") == (403, true))

@@ -20,7 +20,7 @@ import Testing
         /// What is wrong in it was said; the state is right.
         case said
         /// It was put aside, and that was said.
-        case putAside
+        case quarantine = "putAside"
         /// The epoch file knows of more than there is, and that is said.
         case older
         /// It was not opened, for a reason, and is where it was.
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// What the tables hold that an export does not carry.
-    private static func rest(_ store: KeeperStore) throws -> String {
+    private static func rest(_ store: StateStore) throws -> String {
         var rows: [String] = []
         for table in RowChecksum.Table.partly {
             let select = try Statement(store.journal.connection, "\(select: table)")
@@ -118,7 +118,7 @@ import Testing
             let kept = try #require(loss.kept.first)
             #expect(kept.hasPrefix("rollcall.db.corrupt-"))
             #expect(directory.bytes(kept) == files["rollcall.db"], "\(what): nothing is changed")
-            return .putAside
+            return .quarantine
         }
         let recovered = opening.recovered
         let page = try #require(EpochFile(storePath: directory.store).page())
@@ -147,7 +147,7 @@ import Testing
         return .same
     }
 
-    private func tally(_ outcomes: [Outcome]) -> String {
+    private func aggregates(_ outcomes: [Outcome]) -> String {
         Dictionary(grouping: outcomes, by: \.rawValue).map { "\($0.key) \($0.value.count)" }
             .sorted().joined(separator: ", ")
     }
@@ -170,7 +170,7 @@ import Testing
             #expect(outcome != .silent, "\(what)")
             outcomes.append(outcome)
         }
-        print("flips: \(tally(outcomes))")
+        print("flips: \(aggregates(outcomes))")
         // The control: damage is met, and noticed.
         #expect(outcomes.contains { $0 != .same })
     }
@@ -189,8 +189,8 @@ import Testing
             #expect(outcome != .silent, "\(name) cut to \(left) of \(count)")
             outcomes.append(outcome)
         }
-        print("cuts: \(tally(outcomes))")
-        #expect(outcomes.contains(.older) && outcomes.contains(.putAside))
+        print("cuts: \(aggregates(outcomes))")
+        #expect(outcomes.contains(.older) && outcomes.contains(.quarantine))
     }
 
     private static func outcomeOfCut(
@@ -208,7 +208,7 @@ import Testing
         let kept = try #require(loss.kept.first)
         #expect(kept.hasSuffix("Z-wal"))
         #expect(directory.bytes(kept) == files["rollcall.db-wal"])
-        return .putAside
+        return .quarantine
     }
 
     /// The control: without checksums the same test finds what is silently wrong.
@@ -216,7 +216,7 @@ import Testing
         let original = try Original()
         let directory = TemporaryDirectory()
         for (name, bytes) in original.files { directory.write(name, bytes) }
-        var store = try KeeperStore(path: directory.store)
+        var store = try StateStore(path: directory.store)
         let connection = store.journal.connection
         try connection.run("UPDATE turns SET checksum = NULL")
         try connection.run(
@@ -227,7 +227,7 @@ import Testing
         #expect(try Self.state(store.recover().engine) != original.state)
         try connection.run("UPDATE turns SET checksum = 12345 WHERE number > 1")
         try store.journal.close()
-        store = try KeeperStore(path: directory.store)
+        store = try StateStore(path: directory.store)
         let error = try thrown { try store.recover() }
         #expect(error.disposition == .fatal(.corrupt))
     }
@@ -238,13 +238,13 @@ import Testing
         for table in ["journal", "turns"] {
             let directory = TemporaryDirectory()
             for (name, bytes) in original.files { directory.write(name, bytes) }
-            var store = try KeeperStore(path: directory.store)
+            var store = try StateStore(path: directory.store)
             try store.journal.connection.run(
                 table == "journal"
                     ? "UPDATE journal SET body = zeroblob(length(body)), checksum = 0"
                     : "UPDATE turns SET now_ms = now_ms + 1, checksum = 0")
             try store.journal.close()
-            store = try KeeperStore(path: directory.store)
+            store = try StateStore(path: directory.store)
             let error = try thrown { try store.recover() }
             #expect(error.disposition == .fatal(.corrupt), "\(table)")
         }
@@ -254,7 +254,7 @@ import Testing
         let original = try Original()
         let directory = TemporaryDirectory()
         for (name, bytes) in original.files { directory.write(name, bytes) }
-        let store = try KeeperStore(path: directory.store)
+        let store = try StateStore(path: directory.store)
         let newest = try #require(try store.journal.newestCheckpoint())
         try store.journal.connection.run(
             """
@@ -263,10 +263,10 @@ import Testing
             """)
         try store.journal.close()
         let log = LogCapture()
-        func open() throws -> Keeper {
-            try Keeper(
+        func open() throws -> StateWriter {
+            try StateWriter(
                 path: directory.store, policy: ExportStory.policy(offlineAfter: 240),
-                log: log.logger, edge: EdgeFigures(), refusals: { 0 }, onFatal: { _ in })
+                log: log.logger, edge: EdgeStats(), refusals: { 0 }, onFatal: { _ in })
         }
         let opening = try StoreOpening(path: directory.store)
         #expect(opening.loss == nil)

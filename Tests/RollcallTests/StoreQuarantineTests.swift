@@ -16,7 +16,7 @@ import Testing
 
     /// A store that was served and holds a turn, closed in order.
     private func serve() throws {
-        let paging = try PagingKeeper(directory, [:])
+        let paging = try NotifyingStateWriter(directory, [:])
         paging.stop()
     }
 
@@ -48,7 +48,7 @@ import Testing
         let diary = "Dear diary, this is no database at all."
         directory.write("rollcall.db", diary)
         let pager = ScriptedReceiver { _ in AttemptResult(.delivered, status: 202) }
-        var paging = try PagingKeeper(directory, ["oncall": pager])
+        var paging = try NotifyingStateWriter(directory, ["oncall": pager])
         #expect(isTrueSoon { pager.messages.count == 1 })
         let alert = try #require(pager.messages.first?.alerts.first)
         #expect(
@@ -66,7 +66,7 @@ import Testing
         paging.stop()
         // It is not lost again; who could not be told before a restart is told after it, under the
         // same key and the same id.
-        paging = try PagingKeeper(directory, ["oncall": pager])
+        paging = try NotifyingStateWriter(directory, ["oncall": pager])
         #expect(isTrueSoon { pager.messages.contains { $0.alerts.first?.key == alert.key } })
         #expect(isTrueSoon { pager.messages.count { $0.alerts.first?.key == alert.key } == 2 })
         let ids = pager.messages.filter { $0.alerts.first?.key == alert.key }.map(\.id)
@@ -88,7 +88,7 @@ import Testing
         opening = try StoreOpening(path: path)
         #expect(opening.loss?.cause == .gone)
         try opening.store.journal.close()
-        let paging = try PagingKeeper(directory, [:])
+        let paging = try NotifyingStateWriter(directory, [:])
         #expect(paging.log.lines.contains { $0.contains("cause=gone") })
         paging.stop()
         opening = try StoreOpening(path: path)
@@ -103,7 +103,7 @@ import Testing
             #expect(opening.loss == nil)
             try opening.store.journal.close()
         }
-        let paging = try PagingKeeper(directory, [:])
+        let paging = try NotifyingStateWriter(directory, [:])
         #expect(!paging.log.lines.contains { $0.contains("is lost") })
         paging.stop()
     }
@@ -139,7 +139,7 @@ import Testing
     @Test func `tables that are not ours are damage, in whatever version`() throws {
         for change: SQL in ["DROP TABLE dark", "PRAGMA user_version = 6"] {
             let directory = TemporaryDirectory()
-            let store = try KeeperStore(path: directory.store)
+            let store = try StateStore(path: directory.store)
             try store.journal.connection.run(change)
             try store.journal.close()
             let opening = try StoreOpening(path: directory.store)
@@ -152,7 +152,7 @@ import Testing
 
     @Test func `a newer version is refused, byte for byte`() throws {
         try serve()
-        let store = try KeeperStore(path: path)
+        let store = try StateStore(path: path)
         try store.journal.connection.run("PRAGMA user_version = 99")
         try store.journal.close()
         let before = directory.bytes("rollcall.db")
@@ -168,7 +168,7 @@ import Testing
         for round in 0..<3 {
             directory.write("rollcall.db", "round \(round)")
             directory.write("rollcall.db-wal", "log \(round)")
-            names += try StoreQuarantine.putAside(path, at: wall)
+            names += try StoreQuarantine.quarantine(path, at: wall)
         }
         let base = "rollcall.db.corrupt-20261121T030000Z"
         #expect(
@@ -187,25 +187,25 @@ import Testing
         let copy = TemporaryDirectory()
         directory.copy("rollcall.db", to: copy)
         let sink = ScriptedSink()
-        var pushing = try PushingKeeper(directory, sink)
+        var pushing = try PushingStateWriter(directory, sink)
         // Nobody was nudged: only the turns tell.
         pushing.report(["a"], isLocated: false)
         pushing.stop()
         directory.copy("rollcall.db.epoch", to: copy)
-        pushing = try PushingKeeper(copy, sink)
+        pushing = try PushingStateWriter(copy, sink)
         let line = "error the store is older than what was acknowledged"
         #expect(pushing.log.lines.contains { $0.hasPrefix(line) && $0.contains("cause=older") })
         let until = try #require(pushing.view?.engine.nudges.frozenUntil)
         #expect((until - ClockReading.now().wall).count > 5 * 3_600_000)
         pushing.stop()
-        pushing = try PushingKeeper(copy, sink)
+        pushing = try PushingStateWriter(copy, sink)
         #expect(!pushing.log.lines.contains { $0.hasPrefix(line) })
         pushing.stop()
     }
 
     @Test func `damage that was met while it was served is looked for by the next start`() throws {
         try serve()
-        let store = try KeeperStore(path: path)
+        let store = try StateStore(path: path)
         try store.journal.connection.run(
             "INSERT INTO gaps VALUES(1, 1, 0, x'', 0x123456789A, 5, 1, 1, x'', NULL)")
         try store.journal.close()
@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test func `while somebody copies the file, the log is not moved into it`() throws {
-        let store = try KeeperStore(path: path)
+        let store = try StateStore(path: path)
         var lock = StoreCopyLock(copying: path, seconds: 1)
         #expect(lock != nil)
         let second = StoreCopyLock(copying: path, seconds: 1)

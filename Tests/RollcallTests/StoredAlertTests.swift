@@ -10,7 +10,7 @@ import Testing
     private let directory = TemporaryDirectory()
 
     private func run(
-        _ store: KeeperStore, _ engine: inout Engine, seconds: Int64, number: Int64,
+        _ store: StateStore, _ engine: inout Engine, seconds: Int64, number: Int64,
         _ events: [Event] = []
     ) throws -> [Decision] {
         let now = RunningTime(milliseconds: Self.began + seconds * 1000)
@@ -25,7 +25,7 @@ import Testing
 
     /// A store in which one region has nobody online and the receiver was told, behind a silence.
     private func makeStore(isTaken: Bool = true) throws -> Engine {
-        let store = try KeeperStore(path: directory.store)
+        let store = try StateStore(path: directory.store)
         var policy = Policy()
         var hook = Receiver(name: Array("hook".utf8), kind: .webhook)
         hook.fallback = Array("duty".utf8)
@@ -63,13 +63,13 @@ import Testing
 
     @Test func `a restart knows what fires and who was told`() throws {
         let engine = try makeStore()
-        let recovered = try KeeperStore(path: directory.store).recover()
+        let recovered = try StateStore(path: directory.store).recover()
         #expect(recovered.differences == 0)
         #expect(state(recovered.engine) == state(engine))
         let alert = try #require(
             recovered.engine.alerts.all.first { $0.key.name == .noOnlineResponders }?.alert)
-        #expect(alert.told.map(\.receiver) == [Array("hook".utf8)])
-        #expect(recovered.engine.desk.silences.map(\.number) == [1])
+        #expect(alert.notified.map(\.receiver) == [Array("hook".utf8)])
+        #expect(recovered.engine.notifications.silences.map(\.number) == [1])
     }
 
     @Test(arguments: [false, true], [false, true])
@@ -82,7 +82,7 @@ import Testing
             try connection.run("UPDATE turns SET engine_version = 3, checksum = NULL")
             try connection.close()
         }
-        let store = try KeeperStore(path: directory.store)
+        let store = try StateStore(path: directory.store)
         var engine = try store.recover().engine
         #expect(engine.brokenInvariants() == [])
         _ = try run(store, &engine, seconds: 210, number: 4, [.start()])
@@ -98,16 +98,16 @@ import Testing
         let connection = try SQLiteConnection(path: directory.store, access: .readWrite)
         try connection.run("UPDATE turns SET engine_version = 3, checksum = NULL")
         try connection.close()
-        let store = try KeeperStore(path: directory.store)
+        let store = try StateStore(path: directory.store)
         var engine = try store.recover().engine
         let key = AlertKey(name: .noOnlineResponders, subject: .region(Array("north".utf8)))
         let (then, now) = (before.alerts[key], engine.alerts[key])
         #expect(now?.incident == then?.incident)
         #expect(now?.startsAt == then?.startsAt)
         #expect(now?.labels == then?.labels)
-        #expect(engine.desk.nextNotice == before.desk.nextNotice)
-        #expect(engine.desk.nextIncident == before.desk.nextIncident)
-        let told = try run(store, &engine, seconds: 210, number: 4, [.start()])
-        #expect(told.allSatisfy { if case .notice = $0 { false } else { true } })
+        #expect(engine.notifications.nextNotice == before.notifications.nextNotice)
+        #expect(engine.notifications.nextIncident == before.notifications.nextIncident)
+        let notified = try run(store, &engine, seconds: 210, number: 4, [.start()])
+        #expect(notified.allSatisfy { if case .notice = $0 { false } else { true } })
     }
 }

@@ -15,7 +15,7 @@ import Testing
     private let directory = TemporaryDirectory()
 
     private func run(
-        _ store: KeeperStore, _ engine: inout Engine, seconds: Int64, number: Int64,
+        _ store: StateStore, _ engine: inout Engine, seconds: Int64, number: Int64,
         _ events: [Event] = []
     ) throws -> [Decision] {
         let now = RunningTime(milliseconds: Self.began + seconds * 1000)
@@ -56,7 +56,7 @@ import Testing
 
     /// A store in which both were nudged 4 h after their last locations, and one was located since.
     private func makeStore() throws -> Engine {
-        let store = try KeeperStore(path: directory.store)
+        let store = try StateStore(path: directory.store)
         var engine = Engine()
         var number: Int64 = 1
         _ = try run(
@@ -79,7 +79,7 @@ import Testing
 
     @Test func `a restart by the same rules knows who was nudged`() throws {
         let before = try makeStore()
-        let recovered = try KeeperStore(path: directory.store).recover()
+        let recovered = try StateStore(path: directory.store).recover()
         #expect(recovered.differences == 0)
         #expect(recovered.engine.nudgeAnswer(0) == before.nudgeAnswer(0))
         #expect(recovered.engine.nudgeAnswer(0).lastAt != nil)
@@ -93,7 +93,7 @@ import Testing
         try connection.run("UPDATE turns SET engine_version = 4, checksum = NULL")
         try connection.run("DELETE FROM decisions WHERE kind = 7 AND responder = 2")
         try connection.close()
-        let store = try KeeperStore(path: directory.store)
+        let store = try StateStore(path: directory.store)
         var engine = try store.recover().engine
         #expect(engine.brokenInvariants() == [])
         // The first was nudged, says the store; the second never was, whatever today's rules say.

@@ -9,22 +9,23 @@ import Testing
         var member = NoticeMember()
         member.name = .noOnlineResponders
         member.incident = 417
-        member.labels = PageSamples.labels([
+        member.labels = NotificationSamples.labels([
             ("alertname", "NoOnlineResponders"), ("severity", "critical"), ("storm", "417"),
         ])
-        member.annotations = PageSamples.labels([("runbook_url", "https://runbooks/nobody")])
-        member.startsAt = PageSamples.time
-        if kind == .resolved { member.endsAt = PageSamples.time + .seconds(600) }
-        member.facts.figures = AlertFigures(count: 18, total: 20)
+        member.annotations = NotificationSamples.labels([("runbook_url", "https://runbooks/nobody")]
+        )
+        member.startsAt = NotificationSamples.time
+        if kind == .resolved { member.endsAt = NotificationSamples.time + .seconds(600) }
+        member.facts.stats = AlertStats(count: 18, total: 20)
         var notice = Notice(
             number: 5, receiver: Array("oncall".utf8), kind: kind, members: [member])
         var storm = StormFacts()
-        (storm.count, storm.at) = (52, PageSamples.time)
+        (storm.count, storm.at) = (52, NotificationSamples.time)
         for (region, count) in [("north", 9), ("south", 7)] {
             var one = NoticeMember()
             one.name = .noOnlineResponders
-            one.labels = PageSamples.labels([("region", region)])
-            one.facts.figures = AlertFigures(count: count, total: 10)
+            one.labels = NotificationSamples.labels([("region", region)])
+            one.facts.stats = AlertStats(count: count, total: 10)
             one.facts.causes = [.init(cause: .massGap, count: count)]
             storm.top.append(one)
         }
@@ -32,27 +33,27 @@ import Testing
         return notice
     }
 
-    private static func message(_ kind: Notice.Kind) throws -> PageMessage {
+    private static func message(_ kind: Notice.Kind) throws -> NotificationMessage {
         try message(notice(kind))
     }
 
-    private static func message(_ notice: Notice) throws -> PageMessage {
+    private static func message(_ notice: Notice) throws -> NotificationMessage {
         // As the store keeps it.
         let notice = try #require(Notice(journalBytes: notice.journalBytes))
         var outbox = Outbox(store: 0xAB, now: RunningTime(milliseconds: 0))
         outbox.follow([Receiver(name: Array("oncall".utf8), kind: .pagerduty)])
-        outbox.decide(notice, at: PageSamples.time, now: RunningTime(milliseconds: 0))
+        outbox.decide(notice, at: NotificationSamples.time, now: RunningTime(milliseconds: 0))
         let sending = try #require(outbox.begin(now: RunningTime(milliseconds: 0)).first)
-        return PageDraft(sending, store: 0xAB) { _ in nil }
+        return NotificationPayload(sending, store: 0xAB) { _ in nil }
             .message(externalURL: "https://rollcall.example.org")
     }
 
     @Test func `D11: a pager gets one key by name and number, and a resolve under it`() throws {
         let fired = try #require(try Self.message(.fired).members.first)
         #expect(
-            PageSamples.text(
+            NotificationSamples.text(
                 PagerDutyEvent.bytes(
-                    fired, routingKey: try PageSamples.secret("k"),
+                    fired, routingKey: try NotificationSamples.secret("k"),
                     externalURL: "https://rollcall.example.org")) == """
                     {"routing_key":"k","event_action":"trigger",\
                     "dedup_key":"rollcall-00000000000000ab-NoOnlineResponders-417",\
@@ -70,7 +71,8 @@ import Testing
                     """)
         let over = try #require(try Self.message(.resolved).members.first)
         #expect(
-            PageSamples.text(PagerDutyEvent.bytes(over, routingKey: nil, externalURL: "")) == """
+            NotificationSamples.text(PagerDutyEvent.bytes(over, routingKey: nil, externalURL: ""))
+                == """
                 {"routing_key":"","event_action":"resolve",\
                 "dedup_key":"rollcall-00000000000000ab-NoOnlineResponders-417"}
                 """)
@@ -89,12 +91,12 @@ import Testing
     }
 
     @Test func `D11: a channel gets one headline, and what is over when it is`() throws {
-        let fired = PageSamples.text(SlackBody.bytes(try Self.message(.fired)))
+        let fired = NotificationSamples.text(SlackBody.bytes(try Self.message(.fired)))
         #expect(fired.contains("*52 regions: nobody online, 18 of 20 out of contact*"))
         #expect(
             fired.contains(
                 "<https://rollcall.example.org/alerts?alertname=NoOnlineResponders|Rollcall>"))
-        let over = PageSamples.text(SlackBody.bytes(try Self.message(.resolved)))
+        let over = NotificationSamples.text(SlackBody.bytes(try Self.message(.resolved)))
         #expect(
             over.hasPrefix(
                 #"{"text":"RESOLVED: NoOnlineResponders in none of 52 regions any more","#))
@@ -105,6 +107,9 @@ import Testing
         let notice = try #require(engine.forgetting(Self.notice(.fired), of: .any))
         let labels = notice.storm?.top.map(\.labels)
         #expect(
-            labels == [PageSamples.labels([("region", "")]), PageSamples.labels([("region", "")])])
+            labels == [
+                NotificationSamples.labels([("region", "")]),
+                NotificationSamples.labels([("region", "")]),
+            ])
     }
 }

@@ -208,38 +208,38 @@ import Testing
         #expect(!isBeating(other, manager))
     }
 
-    @Test func `a keeper that stood still for more than 60 s hangs`() {
-        let pulse = KeeperPulse {}
-        #expect(pulse.still(at: 0) == nil)
-        #expect(pulse.still(at: .max) == nil)
-        pulse.turned(at: 1000)
-        #expect(pulse.still(at: 1000) == nil)
-        #expect(pulse.still(at: 61_000) == nil)
-        #expect(pulse.still(at: 61_001) == Milliseconds(60_001))
-        pulse.turned(at: 61_001)
-        #expect(pulse.still(at: 61_001) == nil)
+    @Test func `a state writer that stood still for more than 60 s hangs`() {
+        let loopHealth = LoopHealth {}
+        #expect(loopHealth.still(at: 0) == nil)
+        #expect(loopHealth.still(at: .max) == nil)
+        loopHealth.turned(at: 1000)
+        #expect(loopHealth.still(at: 1000) == nil)
+        #expect(loopHealth.still(at: 61_000) == nil)
+        #expect(loopHealth.still(at: 61_001) == Milliseconds(60_001))
+        loopHealth.turned(at: 61_001)
+        #expect(loopHealth.still(at: 61_001) == nil)
     }
 
-    @Test func `a keeper that hangs feeds no watchdog`() throws {
+    @Test func `a state writer that hangs feeds no watchdog`() throws {
         let directory = TemporaryDirectory()
         let manager = try Manager()
         // A beat each turn that comes 100 ms after the last: each second, when nothing else is.
         let notifier = notifier(manager.name, watchdog: "2000000") { ClockReading.now().elapsed }
-        let keeper = try Keeper(
+        let writer = try StateWriter(
             path: directory.store, policy: Policy(),
             log: Logger(label: "test") { _ in
                 SwiftLogNoOpLogHandler()
             },
-            edge: EdgeFigures(), refusals: { 0 }, onTurn: { notifier.turned() },
+            edge: EdgeStats(), refusals: { 0 }, onTurn: { notifier.turned() },
             onFatal: { Issue.record("the store failed: \($0)") })
         notifier.ready("")
-        keeper.start()
+        writer.start()
         #expect(manager.next() == "READY=1\nSTATUS=")
         for _ in 0..<3 { #expect(manager.next() == "WATCHDOG=1") }
         let isHeld = Atomic(true)
         let isHanging = Atomic(false)
-        withExtendedLifetime(keeper) {
-            keeper.ask { _ in
+        withExtendedLifetime(writer) {
+            writer.ask { _ in
                 isHanging.store(true, ordering: .relaxed)
                 for _ in 0..<120_000 where isHeld.load(ordering: .relaxed) { usleep(1000) }
             }
@@ -250,7 +250,7 @@ import Testing
         isHeld.store(false, ordering: .relaxed)
         #expect(manager.next() == "WATCHDOG=1")
         let isStopped = Atomic(false)
-        keeper.stop { isStopped.store(true, ordering: .relaxed) }
+        writer.stop { isStopped.store(true, ordering: .relaxed) }
         #expect(isTrueSoon { isStopped.load(ordering: .relaxed) })
     }
 }

@@ -28,9 +28,9 @@ import Testing
 
     /// Names of the series on a page, as a scrape reads them.
     private var scraped: Set<String> {
-        let page = MetricsPage.bytes(
-            engine: Engine(policy: Policy()), edge: EdgeFigures(),
-            store: StoreFigures(version: "0.1.0"), process: .read(), format: .text)
+        let page = MetricsExposition.bytes(
+            engine: Engine(policy: Policy()), edge: EdgeStats(),
+            store: StoreStats(version: "0.1.0"), process: .read(), format: .text)
         var names: Set<String> = []
         for line in String(decoding: page, as: UTF8.self).split(separator: "\n") {
             guard line.hasPrefix("# TYPE ") else { continue }

@@ -117,11 +117,12 @@ import Testing
     @Test func `so many questions of history wait, and one more is refused`() throws {
         try tell()
         let server = try HistoryServer(directory)
-        let desk = server.router.history
+        let notifications = server.router.history
         let gate = Mailbox<Int>()
         let answers = Mutex<[Int]>([])
-        for _ in 0..<HistoryDesk.waitingMax {
-            desk.ask({ response in answers.withLock { $0.append(response.status) } }) { _ in
+        for _ in 0..<HistoryService.waitingMax {
+            notifications.ask({ response in answers.withLock { $0.append(response.status) } }) {
+                _ in
                 _ = gate.takeAll(waiting: 30_000)
                 gate.put(1)
                 return .json([])
@@ -132,7 +133,7 @@ import Testing
         #expect(refused.status == 503)
         #expect(refused.head.contains("Retry-After: 1"))
         gate.put(1)
-        #expect(isTrueSoon { answers.withLock { $0.count } == HistoryDesk.waitingMax })
+        #expect(isTrueSoon { answers.withLock { $0.count } == HistoryService.waitingMax })
         #expect(answers.withLock { $0.allSatisfy { $0 == 200 } })
         #expect(try server.answer("/v1/gaps").status == 200)
         server.stop()

@@ -82,7 +82,7 @@ import Testing
         #expect(counts.all.offline > 10)
         #expect(counts.all.offline == count(#","to":"OFFLINE""#))
         #expect(counts.all.degraded == count(#","to":"DEGRADED""#))
-        #expect(counts.allPages.fired == count(#""state":"firing""#))
+        #expect(counts.allNotifications.fired == count(#""state":"firing""#))
     }
 
     @Test func `the usual sweep is around the settings of the history`() throws {
@@ -216,9 +216,9 @@ import Testing
 
     @Test func `figures are told with the digits that matter`() {
         #expect(
-            [0, 0.123, 9.996, 99.96, 1234.5, -0.001, -12.34].map(TuneFigure.short)
+            [0, 0.123, 9.996, 99.96, 1234.5, -0.001, -12.34].map(TuneNumber.short)
                 == ["0", "0.12", "10.00", "100.0", "1235", "0.00", "−12.3"])
-        #expect(TuneFigure.seconds(Milliseconds(180_050)) == "180.1s")
+        #expect(TuneNumber.seconds(Milliseconds(180_050)) == "180.1s")
         #expect(
             TuneText.yaml([("a.b.c", "1"), ("a.d", "2"), ("a.b.e", "3")])
                 == "a:\n  b:\n    c: 1\n    e: 3\n  d: 2\n")

@@ -38,10 +38,10 @@ import Testing
             for sending in outbox.begin(now: now) {
                 guard case .message(let message, _, _) = sending.content else { continue }
                 _ = outbox.end(
-                    message.number, in: message.lane, verdict, error: "timed out", now: now,
-                    wall: engine.watch.wall(now))
+                    message.number, in: message.queue, verdict, error: "timed out", now: now,
+                    wall: engine.clock.wall(now))
             }
-            _ = outbox.settle(now: now, wall: engine.watch.wall(now))
+            _ = outbox.settle(now: now, wall: engine.clock.wall(now))
         }
 
         func unreached(at second: Int64, by committed: Timestamp = .distantFuture) -> String {
@@ -64,7 +64,7 @@ import Testing
         throws
     {
         var scene = try Scene([Self.pager])
-        let since = scene.engine.watch.wall(RunningTime(milliseconds: 0))
+        let since = scene.engine.clock.wall(RunningTime(milliseconds: 0))
         #expect(scene.unreached(at: 59) == "null")
         #expect(scene.unreached(at: 60) == Self.text("not_taken", since))
         scene.attempt(.failed, at: 61)
@@ -73,7 +73,7 @@ import Testing
         scene.attempt(.delivered, at: 500)
         #expect(scene.unreached(at: 501) == "null")
         // While the store fails only what it holds counts.
-        let before = scene.engine.watch.wall(RunningTime(milliseconds: 499_000))
+        let before = scene.engine.clock.wall(RunningTime(milliseconds: 499_000))
         #expect(scene.unreached(at: 501, by: before) == Self.text("not_taken", since))
     }
 
@@ -82,7 +82,7 @@ import Testing
         chat.match = [LabelMatcher(name: Array("severity".utf8), values: [Array("info".utf8)])]
         for receivers in [[], [chat]] {
             let scene = try Scene(receivers)
-            let since = scene.engine.watch.wall(RunningTime(milliseconds: 0))
+            let since = scene.engine.clock.wall(RunningTime(milliseconds: 0))
             #expect(scene.unreached(at: 60) == Self.text("no_receiver", since))
         }
     }
@@ -91,14 +91,14 @@ import Testing
         let lines = Receiver(name: Array("lines".utf8), kind: .log)
         for (receivers, isReached) in [([lines], true), ([Self.pager, lines], false)] {
             var scene = try Scene(receivers)
-            let since = scene.engine.watch.wall(RunningTime(milliseconds: 0))
+            let since = scene.engine.clock.wall(RunningTime(milliseconds: 0))
             for sending in scene.outbox.begin(now: RunningTime(milliseconds: 1000)) {
                 guard case .message(let message, _, _) = sending.content else { continue }
-                let isLine = message.lane.receiver == lines.name
+                let isLine = message.queue.receiver == lines.name
                 _ = scene.outbox.end(
-                    message.number, in: message.lane, isLine ? .delivered : .failed,
+                    message.number, in: message.queue, isLine ? .delivered : .failed,
                     error: "timed out", now: RunningTime(milliseconds: 1000),
-                    wall: scene.engine.watch.wallNow)
+                    wall: scene.engine.clock.wallNow)
             }
             let text = isReached ? "null" : Self.text("not_taken", since)
             #expect(scene.unreached(at: 60) == text)
@@ -118,7 +118,7 @@ import Testing
         var scene = try Scene([Self.pager])
         let silence = Silence(
             matchers: [LabelMatcher(name: Array("region".utf8), values: [Array("empty".utf8)])],
-            endsAt: scene.engine.watch.wallNow + .seconds(3600), author: Array("kim".utf8),
+            endsAt: scene.engine.clock.wallNow + .seconds(3600), author: Array("kim".utf8),
             comment: Array("exercise".utf8))
         scene.pass(to: 10, [.silence(.begin(silence))])
         #expect(scene.unreached(at: 100) == "null")
@@ -131,17 +131,17 @@ import Testing
         duty.match = [.never]
         var scene = try Scene([oncall, duty])
         scene.attempt(.failed, at: 1)
-        let since = scene.engine.watch.wall(RunningTime(milliseconds: 0))
+        let since = scene.engine.clock.wall(RunningTime(milliseconds: 0))
         #expect(scene.unreached(at: 60) == Self.text("not_taken", since))
         scene.pass(to: 60)
         #expect(scene.outbox.pending == [Array("oncall".utf8): 1, Array("duty".utf8): 1])
         for sending in scene.outbox.begin(now: RunningTime(milliseconds: 60_000)) {
             guard case .message(let message, _, _) = sending.content else { continue }
-            let isDuty = message.lane.receiver == duty.name
+            let isDuty = message.queue.receiver == duty.name
             _ = scene.outbox.end(
-                message.number, in: message.lane, isDuty ? .delivered : .failed,
+                message.number, in: message.queue, isDuty ? .delivered : .failed,
                 error: "HTTP 500", now: RunningTime(milliseconds: 60_100),
-                wall: scene.engine.watch.wallNow)
+                wall: scene.engine.clock.wallNow)
         }
         #expect(scene.unreached(at: 61) == "null")
     }
@@ -149,16 +149,16 @@ import Testing
     @Test func `D1: the page says it without JavaScript too, before all else`() throws {
         let scene = try Scene([Self.pager])
         let engine = scene.engine.viewed(at: RunningTime(milliseconds: 60_000))
-        var figures = StoreFigures(version: "1")
+        var stats = StoreStats(version: "1")
         func page() -> String {
-            let view = KeeperView(
-                engine: engine, store: figures, outbox: scene.outbox, committedAt: .distantFuture,
+            let view = StateView(
+                engine: engine, store: stats, outbox: scene.outbox, committedAt: .distantFuture,
                 erasures: [:], peopleErased: [])
             return String(decoding: StatusPageShell(root: "").bytes(view), as: UTF8.self)
         }
         #expect(!page().contains("NOBODY"))
-        figures.unreached = Unreached(engine, scene.outbox, [], by: .distantFuture)
-        let since = RFC3339.string(engine.watch.wall(RunningTime(milliseconds: 0)))
+        stats.unreached = Unreached(engine, scene.outbox, [], by: .distantFuture)
+        let since = RFC3339.string(engine.clock.wall(RunningTime(milliseconds: 0)))
         let words =
             "<p><strong>NOBODY HAS BEEN REACHED: no receiver has taken 1 critical alert, firing "
             + "since \(since).</strong></p><p>Watching.</p>"
@@ -177,7 +177,7 @@ import Testing
         #expect(try reach().state == .refused && reach().takenAt == nil)
         scene.attempt(.delivered, at: 400)
         #expect(try reach().state == .taken && reach().attempts == 3)
-        #expect(try reach().takenAt == scene.engine.watch.wall(RunningTime(milliseconds: 400_000)))
+        #expect(try reach().takenAt == scene.engine.clock.wall(RunningTime(milliseconds: 400_000)))
         #expect(try reach().lastError == nil && reach().nextAttemptAt == nil)
     }
 

@@ -82,7 +82,7 @@ import Testing
             try Access.Token(
                 name: name, scopes: scopes, bytes: Array("\(name)-0123456789abcdef".utf8))
         }
-        var rules = Doors.Rules()
+        var rules = AccessPolicy.Rules()
         rules.access = try Access(tokens: [
             token("writer", [.ingest]), token("both", [.ingest, .read]), token("page", [.read]),
         ])

@@ -52,16 +52,16 @@ import Testing
         let admission = Admission(workload: workload([slow, slow, slow]))
         let (one, two) = (Array("one".utf8), Array("two".utf8))
         // Of 3 MiB one source alone may have 40 of 64 parts, and 24 while others wait.
-        let first = try admission.enter(one, bytes: 1 << 20)
-        #expect(throws: Admission.Refusal.overloaded) { try admission.enter(one, bytes: 1 << 20) }
-        _ = try admission.enter(two, bytes: 1 << 20)
-        #expect(throws: Admission.Refusal.share) { try admission.enter(one, bytes: 200 << 10) }
-        _ = try admission.enter(Array("three".utf8), bytes: 500 << 10)
+        let first = try admission.reserve(one, bytes: 1 << 20)
+        #expect(throws: Admission.Refusal.overloaded) { try admission.reserve(one, bytes: 1 << 20) }
+        _ = try admission.reserve(two, bytes: 1 << 20)
+        #expect(throws: Admission.Refusal.share) { try admission.reserve(one, bytes: 200 << 10) }
+        _ = try admission.reserve(Array("three".utf8), bytes: 500 << 10)
         #expect(throws: Admission.Refusal.overloaded) {
-            try admission.enter(Array("four".utf8), bytes: 1 << 20)
+            try admission.reserve(Array("four".utf8), bytes: 1 << 20)
         }
-        admission.leave(first)
-        _ = try admission.enter(Array("four".utf8), bytes: 1 << 20)
+        admission.release(first)
+        _ = try admission.reserve(Array("four".utf8), bytes: 1 << 20)
     }
 
     // MARK: With a slow store
@@ -83,31 +83,31 @@ import Testing
     @Test func `what a slow store lets in is answered before the watchdog does`() throws {
         let directory = TemporaryDirectory()
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let edge = EdgeFigures()
+        let edge = EdgeStats()
         let workload = Workload()
         let admission = Admission(workload: workload)
         // 80 ms a body: nine seconds for what is posted below.
-        let keeper = try Keeper(
+        let writer = try StateWriter(
             path: directory.store, policy: Policy(), log: log, edge: edge, workload: workload,
             aroundCommit: { turn, isCommitted in
                 if !isCommitted { usleep(UInt32(20 * turn.rows.count)) }
             }, refusals: { admission.refused }, onFatal: { _ in })
         let router = Router(
-            keeper: keeper, edge: edge, limits: BodyLimits(ScanLimits()),
-            doors: Doors(Doors.Rules(), log: log), admission: admission,
+            writer: writer, edge: edge, limits: BodyLimits(ScanLimits()),
+            accessPolicy: AccessPolicy(AccessPolicy.Rules(), log: log), admission: admission,
             reloader: Reloader(
-                Configuration(), source: .defaults, keeper: keeper, edge: edge, log: log,
-                apply: { _ in WayChanges() }))
+                Configuration(), source: .defaults, writer: writer, edge: edge, log: log,
+                apply: { _ in EndpointChanges() }))
         let listener = try HTTPListener(address: "127.0.0.1:0")
-        let door = Door(listener)
+        let door = AccessPoint(listener)
         let http = try HTTPServer(
-            listener: listener, early: { router.judge($0, at: door) },
+            listener: listener, early: { router.authorise($0, at: door) },
             handler: { router.handle($0, $1) })
-        keeper.start()
+        writer.start()
         defer {
             http.stop()
             router.close()
-            keeper.stop {}
+            writer.stop {}
         }
         var rounds = 0
         while workload.bytesMax(of: 64 << 20) == 64 << 20, rounds < 40 {
@@ -118,7 +118,7 @@ import Testing
         #expect(workload.bytesMax(of: 64 << 20) < 64 << 20)
         let clients = try (0..<120).map { try post(http.port, "pod-\($0 % 12)") }
         let statuses = clients.map { $0.readAnswer().status }
-        #expect(http.figures.parkedExpired == 0, "nothing that was let in is answered for its age")
+        #expect(http.stats.parkedExpired == 0, "nothing that was let in is answered for its age")
         #expect(statuses.contains(200) && Set(statuses).isSubset(of: [200, 429, 503]))
         #expect(statuses.contains { $0 != 200 })
     }

@@ -16,7 +16,7 @@ struct AlertStream {
         var id: String { name + labels }
         /// Its place among the label sets: the empty one comes first.
         var place: String { labels == "{}" ? "" : labels }
-        /// Judged while blind too (F9).
+        /// Evaluated while blind too (F9).
         var isOfFeed: Bool { name == "TelemetryFeedDown" }
     }
 
@@ -32,7 +32,7 @@ struct AlertStream {
     private var alerts: [String: Alert] = [:]
     private var rules = StoryAlerts()
     private var steps: Int64 = 0
-    /// The line before, if it was one of the same judging.
+    /// The line before, if it was one of the same evaluation.
     private var last: Line?
 
     /// The wall stepped.
@@ -64,7 +64,7 @@ struct AlertStream {
         }
     }
 
-    /// Judges a line by those before it; `statuses` are everybody's.
+    /// Evaluates a line by those before it; `statuses` are everybody's.
     mutating func take(
         _ line: Line, isBlind: Bool, _ statuses: [String: String]
     ) throws(Breach) {
@@ -101,13 +101,13 @@ struct AlertStream {
         }
         if line.state == "pending" || line.state == "firing" {
             if !rule.isEnabled { throw breach("A1", "disabled") }
-            try judgeValue(line, statuses, breach)
+            try evaluateValue(line, statuses, breach)
         }
     }
 
-    /// Judges the end of a story, at `endsAt` by the wall, when all is well: nothing waits for longer
-    /// than it must (A1).
-    func judgeEnd(_ endsAt: Int64) throws(Breach) {
+    /// Evaluates the end of a story, at `endsAt` by the wall, when all is well: nothing waits for
+    /// longer than it must (A1).
+    func evaluateEnd(_ endsAt: Int64) throws(Breach) {
         for (id, alert) in alerts where !alert.isFiring && alert.shortest > 0 {
             let name = String(id.prefix { $0 != "{" })
             if endsAt - steps - alert.since >= rules.rule(of: name).pendingFor {
@@ -117,7 +117,7 @@ struct AlertStream {
     }
 
     /// A rate of the whole fleet is that of the statuses told so far (A2).
-    private func judgeValue(
+    private func evaluateValue(
         _ line: Line, _ statuses: [String: String], _ breach: (String, String) -> Breach
     ) throws(Breach) {
         guard line.name == "HighOfflineRate", line.labels == "{}" else { return }

@@ -198,9 +198,9 @@ extension World {
     mutating func send(beat every: Int, _ number: Int) {
         guard now >= backends[number].outageUntil, isUp else { return }
         backends[number].isArmed = every > 0
-        if dice.chance(150) { company() }
+        if dice.chance(150) { peers() }
         arrive(Parcel(backend: number, event: .heartbeat(everySeconds: every)))
-        if dice.chance(150) { company() }
+        if dice.chance(150) { peers() }
     }
 
     /// The name that the host sees on a parcel.

@@ -56,7 +56,7 @@ struct Campaign: Sendable {
     }
 
     /// Everything that a story must stand; what was decided. Without `truth` its end is
-    /// not judged, without `folder` it goes through no store.
+    /// not evaluated, without `folder` it goes through no store.
     private static func judge(
         _ story: Story, _ truth: WorldTruth?, folder: String?
     ) throws(Failure) -> Trial {

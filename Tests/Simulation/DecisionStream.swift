@@ -54,7 +54,7 @@ struct DecisionStream {
         }
     }
 
-    /// Judges a decision by those before it.
+    /// Evaluates a decision by those before it.
     mutating func take(_ decision: StoryDecision) throws(Breach) {
         switch decision {
         case .status(let at, let id, let from, let to, let origin):
@@ -139,10 +139,11 @@ struct DecisionStream {
         ownOnset = .max
     }
 
-    /// Judges the end: `endsAt` by the wall. Nobody's verdict is owed (C2), no alert waits too long.
-    func judgeEnd(_ endsAt: Int64) throws(Breach) {
-        try gaps.judgeEnd(endsAt)
-        try alerts.judgeEnd(endsAt)
+    /// Evaluates the end: `endsAt` by the wall. Nobody's verdict is owed (C2), no alert waits too
+    /// long.
+    func evaluateEnd(_ endsAt: Int64) throws(Breach) {
+        try gaps.evaluateEnd(endsAt)
+        try alerts.evaluateEnd(endsAt)
     }
 
     private func rank(_ status: String) -> Int { Self.order.firstIndex(of: status) ?? 0 }

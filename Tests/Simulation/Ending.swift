@@ -3,13 +3,13 @@ struct Ending {
     /// What really was.
     let truth: WorldTruth
 
-    /// Judges the end of a story. Errors: the first person about whom the watch is wrong.
+    /// Evaluates the end of a story. Errors: the first person about whom the watch is wrong.
     func judge(_ trial: Trial, after line: Int) throws(Failure) {
         func fail(_ check: String, _ detail: String) throws(Failure) {
             throw Failure(line: line, check: check, detail: detail)
         }
         do throws(Breach) {
-            try trial.stream.judgeEnd(truth.endsAt)
+            try trial.stream.evaluateEnd(truth.endsAt)
         } catch {
             try fail(error.rule, error.detail)
         }

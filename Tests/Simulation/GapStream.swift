@@ -1,6 +1,6 @@
 /// Rules that hold for the gap lines of any story. Source: Contract/Gaps, F5, F24, F26.
 ///
-///     nothing ──open──► open ──(judged)*──► closed ──► verdict, if it had reached OFFLINE
+///     nothing ──open──► open ──(evaluated)*──► closed ──► verdict, if it had reached OFFLINE
 struct GapStream {
     /// A gap's line.
     struct Line {
@@ -47,7 +47,7 @@ struct GapStream {
         }
     }
 
-    /// Judges a line by those before it.
+    /// Evaluates a line by those before it.
     mutating func take(_ line: Line, isBlind: Bool) throws(Breach) {
         let id = line.responderID
         let gap = gaps[id]
@@ -114,8 +114,8 @@ struct GapStream {
         gaps[line.responderID] = nil
     }
 
-    /// Judges the end of a story, at `endsAt` by the wall, when all is well.
-    func judgeEnd(_ endsAt: Int64) throws(Breach) {
+    /// Evaluates the end of a story, at `endsAt` by the wall, when all is well.
+    func evaluateEnd(_ endsAt: Int64) throws(Breach) {
         try expectNothingOwed("the end")
         for (id, gap) in gaps {
             guard let closedAt = gap.closedAt, closedAt + Self.verdictAfter <= endsAt - steps else {

@@ -51,8 +51,8 @@ extension World {
     }
 
     /// At the same instant something else arrives, so that the order within it matters.
-    mutating func company() {
-        guard faults.seeksCompany, isUp, dice.chance(500) else { return }
+    mutating func peers() {
+        guard faults.seeksActivePeer, isUp, dice.chance(500) else { return }
         let number = pickPhone()
         guard !phones[number].isDead, !phones[number].isKilled else { return }
         var item = batch(of: number, [])
@@ -73,7 +73,7 @@ extension World {
     /// Rollcall is killed; a supervisor starts it again.
     mutating func crash() {
         guard isUp else { return }
-        company()
+        peers()
         let length = absenceLength()
         mark(length >= 600_000 ? "long down time" : length == 0 ? "restart at once" : "crash")
         leave(.stopped, for: length)
@@ -90,7 +90,7 @@ extension World {
     /// An orderly stop.
     mutating func stop() {
         guard isUp else { return }
-        company()
+        peers()
         emit(.stop)
         mark("clean stop")
         leave(.stopped, for: absenceLength())
@@ -99,7 +99,7 @@ extension World {
     /// The machine sleeps; the next turn is late.
     mutating func suspend() {
         guard isUp else { return }
-        company()
+        peers()
         let length = absenceLength()
         leave(.suspended, for: max(length, 10_000 - (now - lastLineAt)))
     }
@@ -122,7 +122,7 @@ extension World {
         } else {
             for parcel in held { plan(.arrive(parcel), in: dice.number(0...5000)) }
         }
-        company()
+        peers()
         guard host.crashesLeft > 0 else { return }
         host.crashesLeft -= 1
         let pause: Int64 = dice.pick([1, 2000, 10_000, policy.onDuty.degradedAfter])
@@ -176,11 +176,11 @@ extension World {
     /// The disk is full, or worse.
     mutating func failStore() {
         guard isUp, !host.isStoreFailing else { return }
-        company()
+        peers()
         host.isStoreFailing = true
         emit(.store(isFailing: true))
         mark("store failing")
-        company()
+        peers()
         plan(.storeWorks, in: absenceLength())
     }
 
@@ -191,11 +191,11 @@ extension World {
             mark("store works while Rollcall is down")
             return plan(.storeWorks, in: 1000)
         }
-        company()
+        peers()
         host.isStoreFailing = false
         host.sightAt = now
         emit(.store(isFailing: false))
-        company()
+        peers()
     }
 
     /// Writes are refused for our own reasons (B1).
@@ -205,7 +205,7 @@ extension World {
         host.refusedPerMille = dice.pick([300, 500, 500, 900])
         emit(.refused(count: Int(dice.pick([1, 4, 5, 9, 10, 12, 40]))))
         mark("overload")
-        company()
+        peers()
     }
 
     /// The wall steps; only stamps may notice.
@@ -213,10 +213,10 @@ extension World {
         guard isUp else { return }
         let size: Int64 = dice.pick([1, 500, 1999, 2000, 2001, 60_000, 3_600_000, 86_400_000])
         let back = dice.chance(500)
-        company()
+        peers()
         emit(.clock(stepMilliseconds: back ? -size : size))
         mark(back ? "clock stepped back" : "clock stepped forward")
         if size == 86_400_000 { mark("clock a day off") }
-        company()
+        peers()
     }
 }

@@ -35,7 +35,7 @@ struct Metamorphosis {
         let instants = story.instants
         for (place, line) in story.lines.enumerated() {
             decided += engine.fold(line, events[place])
-            // The keeper stops between two turns, each of which closes its instant.
+            // The state writer stops between two turns, each of which closes its instant.
             let isClosing = place + 1 == instants.count || instants[place + 1] > instants[place]
             guard isClosing, dice.chance(100) else { continue }
             decided += engine.finish()
@@ -137,7 +137,7 @@ struct Metamorphosis {
         }
         other += engine.finish()
         // Nor is anybody's gap another one, whose line comes first may change; nor an alert, which
-        // is judged after all (L12), nor a nudge. Who comes and goes within a request may leave
+        // is evaluated after all (L12), nor a nudge. Who comes and goes within a request may leave
         // somebody alone for a moment: while blind such people are held anew (F32).
         for pick in [gaps, alerts, nudges] {
             guard let (a, b) = firstDifference(pick(other), pick(decided)) else { continue }

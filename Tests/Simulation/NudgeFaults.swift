@@ -28,7 +28,7 @@ extension World {
         case 0, 1: changeNudgeRules()
         case 2: tellToken()
         case 3, 4: changeCircles()
-        case 5, 6: changeCompany()
+        case 5, 6: changePeers()
         case 7: stepWall()
         case 8: changeBlindly()
         default: sendOldLocation()
@@ -75,7 +75,7 @@ extension World {
     }
 
     /// All but one of a region go home, or one who went comes back.
-    private mutating func changeCompany() {
+    private mutating func changePeers() {
         let number = pickForNudges()
         let others = phones.indices.filter {
             $0 != number && phones[$0].region == phones[number].region && !phones[$0].isErased
@@ -120,7 +120,7 @@ extension World {
             case 0: changeNudgeRules()
             case 1: tellToken()
             case 2: changeCircles()
-            case 3: changeCompany()
+            case 3: changePeers()
             default: sendOldLocation()
             }
         }

@@ -34,7 +34,7 @@ struct NudgeStream {
         for mode in last.keys { last[mode]?[id] = nil }
     }
 
-    /// Judges a line; `status` is the person's own.
+    /// Evaluates a line; `status` is the person's own.
     mutating func take(_ line: Line, isBlind: Bool, status: String) throws(Breach) {
         let fact = "\(line.responderID) \(line.decision) at \(line.at)"
         if rules.mode == .disabled { throw Breach(rule: "N10", detail: fact + ", disabled") }
@@ -47,7 +47,7 @@ struct NudgeStream {
         before = line
         if isBlind, line.reason != "blind" { throw Breach(rule: "F32", detail: fact + ", blind") }
         if line.decision == "send" {
-            try judgeSend(line, fact)
+            try evaluateSend(line, fact)
         } else {
             guard let reason = line.reason, Self.reasons.contains(reason) else {
                 throw Breach(rule: "N8", detail: fact + ", no reason")
@@ -58,7 +58,7 @@ struct NudgeStream {
         }
     }
 
-    private mutating func judgeSend(_ line: Line, _ fact: String) throws(Breach) {
+    private mutating func evaluateSend(_ line: Line, _ fact: String) throws(Breach) {
         let id = line.responderID
         if let last = last[rules.mode]?[id], line.at - last < rules.minInterval {
             throw Breach(rule: "N2", detail: fact + ", last at \(last)")

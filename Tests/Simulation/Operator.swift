@@ -161,7 +161,7 @@ extension World {
         changeRules(of: &new)
         if faults.usesWholeSeconds { new.alerts.roundToSeconds() }
         guard isUp else { return }
-        if dice.chance(300) { company() }
+        if dice.chance(300) { peers() }
         emit(.policy(new))
     }
 

@@ -9,7 +9,7 @@ struct Oracle {
     typealias Instant = Int64
     /// Milliseconds since 1970 on the host's wall clock.
     typealias Wall = Int64
-    /// Milliseconds of a span, or of an age in watched time. Source: T1.
+    /// Milliseconds of a span, or of an age in observed time. Source: T1.
     typealias Span = Int64
 
     /// An instant and what the wall showed then.

@@ -8,7 +8,7 @@ extension Oracle {
         /// The label's value.
         var value = Name("")
 
-        /// Judged in running time, also while blind. Source: F9.
+        /// Evaluated in running time, also while blind. Source: F9.
         var isOfFeed: Bool { name == "TelemetryFeedDown" }
 
         /// The labels as printed.
@@ -33,13 +33,13 @@ extension Oracle {
         var value: String
     }
 
-    // MARK: - Judging
+    // MARK: - Evaluation
 
-    /// Judges all alerts once: those about people if we can see, the feed's in any case.
+    /// Evaluates all alerts once: those about people if we can see, the feed's in any case.
     /// Source: F1, F9, L12, B4.
-    mutating func judgeAlerts() {
+    mutating func evaluateAlerts() {
         if !isBlind {
-            for index in everybody.indices { judgeFlapping(of: index) }
+            for index in everybody.indices { evaluateFlapping(of: index) }
         }
         let trueOnes = isBlind ? feedAlerts() : feedAlerts().merging(peopleAlerts()) { $1 }
         for id in Set(alerts.keys).union(trueOnes.keys).sorted() where id.isOfFeed || !isBlind {
@@ -95,24 +95,24 @@ extension Oracle {
 
     /// How long ago something was, by the clock of an alert. Source: F9.
     private func age(of instant: Instant, for id: AlertID) -> Span {
-        id.isOfFeed ? now - instant : watched(now) - watched(instant)
+        id.isOfFeed ? now - instant : observed(now) - observed(instant)
     }
 
     /// When time alone changes an alert, as far as that can be at present; some may be in the past.
     /// Source: A1.
     func alertInstants() -> [Instant] {
         var instants: [Instant] = []
-        let offset = now - watched(now)
+        let offset = now - observed(now)
         for (id, alert) in alerts where id.isOfFeed || !isBlind {
             let rule = policy.alerts.rule(of: id.name)
             let since = alert.falseSince ?? alert.trueSince
             let length = alert.falseSince == nil ? rule.pendingFor : rule.keepFiringFor
-            instants.append((id.isOfFeed ? since : watched(since) + offset) + length)
+            instants.append((id.isOfFeed ? since : observed(since) + offset) + length)
         }
         if isBlind { return instants }
         for index in everybody.indices where everybody[index].status != nil {
             for change in everybody[index].changes {
-                instants.append(watched(change) + policy.alerts.window + offset)
+                instants.append(observed(change) + policy.alerts.window + offset)
             }
             if let since = unheardSince(index) { instants.append(since + offset) }
         }
@@ -180,21 +180,21 @@ extension Oracle {
             case .online: return nil
             case .degraded, .offline: silent += 1
             case .unknown:
-                if let since = unheardSince(index), since <= watched(now) { silent += 1 }
+                if let since = unheardSince(index), since <= observed(now) { silent += 1 }
             case nil: break
             }
         }
         return silent > 0 ? "\(silent)" : nil
     }
 
-    /// The watched time from which on somebody UNKNOWN is so for longer than the degraded threshold,
-    /// by their age. Source: F29, L4.
+    /// The observed time from which on somebody UNKNOWN is so for longer than the degraded
+    /// threshold, by their age. Source: F29, L4.
     private func unheardSince(_ index: Int) -> Span? {
         let person = everybody[index]
         guard person.status == .unknown, let thresholds = thresholdsInForce(index) else {
             return nil
         }
-        let since = max(watched(person.activeSince), person.lastContact.map(watched) ?? .min)
+        let since = max(observed(person.activeSince), person.lastContact.map(observed) ?? .min)
         return since + thresholds.degraded
     }
 
@@ -205,28 +205,28 @@ extension Oracle {
         guard let status = everybody[index].status, status == .online || status == .offline else {
             return
         }
-        let pole = everybody[index].pole
-        everybody[index].pole = status
-        guard let pole, pole != status, origin == .contact || origin == .deadline,
+        let lastExtreme = everybody[index].lastExtreme
+        everybody[index].lastExtreme = status
+        guard let lastExtreme, lastExtreme != status, origin == .contact || origin == .deadline,
             !(before == .unknown && status == .offline)
         else { return }
         everybody[index].changes.append(now)
-        judgeFlapping(of: index)
+        evaluateFlapping(of: index)
     }
 
     /// Who becomes active or is not expected any more has not changed yet. Source: F22.
     mutating func clearFlapping(_ index: Int) {
-        everybody[index].pole = nil
+        everybody[index].lastExtreme = nil
         everybody[index].changes = []
         everybody[index].isFlapping = false
     }
 
-    /// Counts the changes that are not too old; who was once found too old stays so when watched
+    /// Counts the changes that are not too old; who was once found too old stays so when observed
     /// time is set back: what was decided stands (B1). Source: F28.
-    private mutating func judgeFlapping(of index: Int) {
-        let reached = watched(now)
+    private mutating func evaluateFlapping(of index: Int) {
+        let reached = observed(now)
         let young = everybody[index].changes.filter {
-            reached - watched($0) < policy.alerts.window
+            reached - observed($0) < policy.alerts.window
         }
         everybody[index].changes = young
         let count = young.count

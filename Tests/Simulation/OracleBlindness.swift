@@ -55,7 +55,7 @@ extension Oracle {
 
     /// Opens and ends windows by what holds at this instant: begins before ends, each by reason; at
     /// the end of the last a grace. Source: B1, F1, F7.
-    mutating func judgeBlindness() {
+    mutating func evaluateBlindness() {
         missBeats()
         let causes = causesOfBlindness()
         let wasBlind = isBlind

@@ -83,7 +83,7 @@ extension Oracle {
             return false
         }
         guard let last = everybody[index].lastContact else { return true }
-        return watched(at) > watched(last)
+        return observed(at) > observed(last)
     }
 
     /// Contact: brings people back, fixes the factors, and improves the status to what its age is
@@ -93,9 +93,9 @@ extension Oracle {
         _ index: Int, at: Instant, by origin: Origin, named: Status? = nil,
         phonesBefore: Phones? = nil
     ) {
-        let heardAt = watched(at)
+        let heardAt = observed(at)
         let contactBefore = everybody[index].lastContact
-        if let retiredAt = everybody[index].retiredAt, heardAt > watched(retiredAt) {
+        if let retiredAt = everybody[index].retiredAt, heardAt > observed(retiredAt) {
             everybody[index].retiredAt = nil
         }
         everybody[index].isForgotten = false
@@ -105,10 +105,10 @@ extension Oracle {
             let thresholds = thresholds(index, under: policy)
         else { return }
         let adopted = everybody[index].adopted
-        everybody[index].adopted = adopted.filter { watched($0.at) >= heardAt }
-        if heardAt >= watched(everybody[index].activeSince) { everybody[index].isHeard = true }
+        everybody[index].adopted = adopted.filter { observed($0.at) >= heardAt }
+        if heardAt >= observed(everybody[index].activeSince) { everybody[index].isHeard = true }
         let worth = everybody[index].capped(
-            thresholds.status(ofAge: watched(now) - heardAt))
+            thresholds.status(ofAge: observed(now) - heardAt))
         if worth < status {
             everybody[index].isHeard = true
             let believes = status == .unknown && named != worth
@@ -124,7 +124,7 @@ extension Oracle {
     /// Source: T1, F19.
     private mutating func takeLast(_ index: Int, _ at: Instant) -> Bool {
         if let last = everybody[index].lastContact {
-            guard watched(at) >= watched(last) else { return false }
+            guard observed(at) >= observed(last) else { return false }
             everybody[index].lastContact = max(last, at)
         } else {
             everybody[index].lastContact = at

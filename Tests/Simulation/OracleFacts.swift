@@ -16,7 +16,7 @@ extension Oracle {
         let old = thresholdsInForce(index)
         if let retiredAt = everybody[index].retiredAt {
             let isHiredAgain =
-                Duty(item.dutyState) != nil && watched(mention.at) >= watched(retiredAt)
+                Duty(item.dutyState) != nil && observed(mention.at) >= observed(retiredAt)
             if inRoster || isHiredAgain { everybody[index].retiredAt = nil }
         }
         learnDuty(item.dutyState, byBackend: mention, of: index)
@@ -106,7 +106,7 @@ extension Oracle {
         }
         everybody[index].dutyByBatch = mention
         if let backend = everybody[index].dutyByBackend,
-            watched(mention.at) - watched(backend.at) < Self.backendWins
+            observed(mention.at) - observed(backend.at) < Self.backendWins
         {
             return
         }
@@ -175,7 +175,7 @@ extension Oracle {
         }
         everybody[index].dutyByBackend = mention
         if let batch = everybody[index].dutyByBatch,
-            watched(batch.at) - watched(mention.at) >= Self.backendWins
+            observed(batch.at) - observed(mention.at) >= Self.backendWins
         {
             return
         }
@@ -194,8 +194,8 @@ extension Oracle {
     /// arrival. Source: I2, F9, F15.
     func isNews(_ mention: Mention, after last: Mention?) -> Bool {
         guard let last else { return true }
-        let new = watched(mention.at)
-        let old = watched(last.at)
+        let new = observed(mention.at)
+        let old = observed(last.at)
         if new != old { return new > old }
         guard let sequence = mention.sequence, let before = last.sequence else { return true }
         return sequence >= before

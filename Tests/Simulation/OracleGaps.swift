@@ -33,7 +33,7 @@ extension Oracle {
         /// Where the person was then.
         let region: String
         /// How many of that region had opened a gap within 60 s before, this one included.
-        let company: Int
+        let peers: Int
         /// Installs begun before it opened.
         let installsBefore: Int
         /// The suspicion in force.
@@ -77,7 +77,7 @@ extension Oracle {
         let sequence: Int64
         /// The number of its install.
         let install: Int
-        /// The watched time of its capture; nil if that is no evidence: clamped, cached, untold.
+        /// The observed time of its capture; nil if that is no evidence: clamped, cached, untold.
         let captured: Span?
     }
 
@@ -105,24 +105,24 @@ extension Oracle {
     private mutating func openGap(_ index: Int, isCounted: Bool) {
         let person = everybody[index]
         openings.append(Opening(at: now, name: person.name, region: person.region))
-        let company = company(in: person.region)
-        let isOfRegion = isMass(company, in: person.region)
+        let peers = peers(in: person.region)
+        let isOfRegion = isMass(peers, in: person.region)
         var gap = Gap(
-            openedAt: now, region: person.region, company: company,
+            openedAt: now, region: person.region, peers: peers,
             installsBefore: person.phones.begun)
         gap.isCounted = isCounted
         gap.isOfMass = isOfRegion || isFeedStalled
         gap.suspected = suspicion(of: person, isOfMass: gap.isOfMass)
         everybody[index].gap = gap
         printGap(index, "open", gap.suspected)
-        if isOfRegion { judgeCompany(in: gap.region) }
+        if isOfRegion { evaluatePeers(in: gap.region) }
     }
 
     private mutating func reachOffline(_ index: Int) {
         guard var gap = everybody[index].gap else { return }
         gap.isCounted = true
         gap.isOfMass =
-            gap.isOfMass || isFeedStalled || isMass(gap.company, in: gap.region)
+            gap.isOfMass || isFeedStalled || isMass(gap.peers, in: gap.region)
         gap.suspected = suspicion(of: everybody[index], isOfMass: gap.isOfMass)
         everybody[index].gap = gap
         printGap(index, "judged", gap.suspected)
@@ -194,24 +194,24 @@ extension Oracle {
     // MARK: - Verdict
 
     /// Notes what a batch said for the verdict that is to come. What lay inside the gap is decided
-    /// by the watched time of this moment. Source: C2, F9, F26.
+    /// by the observed time of this moment. Source: C2, F9, F26.
     mutating func note(_ heard: Heard, of index: Int) {
         guard var comeback = everybody[index].comeback else { return }
         comeback.heard.append(heard)
-        let until = watched(comeback.returnedAt) - comeback.expected
-        let since = comeback.contactBefore.map { watched($0) } ?? .min
+        let until = observed(comeback.returnedAt) - comeback.expected
+        let since = comeback.contactBefore.map { observed($0) } ?? .min
         let captured = heard.updates.compactMap(\.captured)
         if captured.contains(where: { since < $0 && $0 < until }) { comeback.hasInside = true }
         everybody[index].comeback = comeback
     }
 
-    /// When an update was captured, in watched time; nil if that proves nothing. Source: C2, F16.
+    /// When an update was captured, in observed time; nil if that proves nothing. Source: C2, F16.
     func evidence(_ update: StoryUpdate, of item: BatchItem) -> Span? {
         let receivedAt = min(item.receivedAt ?? wall, wall)
         guard let captured = update.capturedAt, !update.isCached,
             captured - receivedAt <= Self.skewMax
         else { return nil }
-        return watched(instant(toldAs: captured))
+        return observed(instant(toldAs: captured))
     }
 
     /// Delivers the verdicts that have fallen due. Source: F5, F26.

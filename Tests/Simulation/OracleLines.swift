@@ -33,9 +33,9 @@ extension Oracle {
         case .refused(let count): takeRefusals(count)
         case .store(let isFailing): takeStore(isFailing: isFailing)
         case .policy(let policy):
-            let areJudged = policy.nudges != self.policy.nudges
+            let areEvaluated = policy.nudges != self.policy.nudges
             takePolicy(policy)
-            lookAtAllNudges(areJudged: areJudged)
+            lookAtAllNudges(areEvaluated: areEvaluated)
         case .start: start()
         case .silence(let silence): begin(silence)
         case .silenceEnd(let number): silences.removeAll { $0.number == number }

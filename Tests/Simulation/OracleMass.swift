@@ -23,8 +23,8 @@ extension Oracle {
     // MARK: - Regions
 
     /// How many different people of a region opened a gap within 60 s. Who was once found too old
-    /// stays so when watched time is set back: what was decided stands (B1). Source: F25.
-    mutating func company(in region: String) -> Int {
+    /// stays so when observed time is set back: what was decided stands (B1). Source: F25.
+    mutating func peers(in region: String) -> Int {
         openings = openings.filter { $0.region != region || isRecent($0.at) }
         return Set(openings.filter { $0.region == region }.map(\.name)).count
     }
@@ -38,7 +38,7 @@ extension Oracle {
 
     /// Those of a region who opened within 60 s and are silent still fell silent together.
     /// Source: F25.
-    mutating func judgeCompany(in region: String) {
+    mutating func evaluatePeers(in region: String) {
         for index in everybody.indices {
             guard let gap = everybody[index].gap, gap.region == region else { continue }
             let name = everybody[index].name
@@ -49,7 +49,7 @@ extension Oracle {
     }
 
     private func isRecent(_ openedAt: Instant) -> Bool {
-        watched(now) - watched(openedAt) < Self.massWindow
+        observed(now) - observed(openedAt) < Self.massWindow
     }
 
     // MARK: - Feed

@@ -4,7 +4,7 @@ extension Oracle {
         /// All labels that it fired with.
         let labels: [String: String]
         /// When each receiver was told last.
-        var toldAt: [String: Instant] = [:]
+        var notifiedAt: [String: Instant] = [:]
         /// Why each receiver was not, as last said.
         var reasons: [String: String] = [:]
         /// Since when each receiver could have taken it. Source: D3.
@@ -61,7 +61,7 @@ extension Oracle {
     func noticeInstants() -> [Instant] {
         let repeats = tellings.values.flatMap { telling in
             policy.receivers.compactMap { receiver in
-                telling.toldAt[receiver.name].map { $0 + receiver.repeatInterval }
+                telling.notifiedAt[receiver.name].map { $0 + receiver.repeatInterval }
             }
         }
         let fallbacks = tellings.values.flatMap { telling in
@@ -86,12 +86,12 @@ extension Oracle {
 
     /// Tells everybody who must be told now, whatever changed: what is over, then what fires.
     /// Source: A6 to A8.
-    mutating func judgeNotices() {
+    mutating func evaluateNotices() {
         silences.removeAll { $0.ends <= now }
         var groups: [Group] = []
         for (id, telling) in alertsOver.sorted(by: { $0.key < $1.key }) {
             for receiver in policy.receivers
-            where telling.toldAt[receiver.name] != nil
+            where telling.notifiedAt[receiver.name] != nil
                 && (receiver.sendsResolved
                     || receiver.isPager && telling.fallbackOf[receiver.name] != nil)
             {
@@ -119,8 +119,8 @@ extension Oracle {
         var repeats: [String: Set<String>] = [:]
         for receiver in policy.receivers where !receiver.isPager {
             for (id, telling) in tellings {
-                guard let toldAt = telling.toldAt[receiver.name],
-                    now - toldAt >= receiver.repeatInterval,
+                guard let notifiedAt = telling.notifiedAt[receiver.name],
+                    now - notifiedAt >= receiver.repeatInterval,
                     receiver.matchers.allSatisfy({ $0.fits(telling.labels) }),
                     muteReason(id, telling) == nil
                 else { continue }
@@ -137,22 +137,22 @@ extension Oracle {
         guard var telling = tellings[id],
             receiver.matchers.allSatisfy({ $0.fits(telling.labels) })
         else { return }
-        let toldAt = telling.toldAt[receiver.name]
+        let notifiedAt = telling.notifiedAt[receiver.name]
         let isWithOthers = repeats[receiver.name]?.contains(id.name) ?? false
-        if let toldAt, now - toldAt < receiver.repeatInterval, !isWithOthers { return }
+        if let notifiedAt, now - notifiedAt < receiver.repeatInterval, !isWithOthers { return }
         let reason = muteReason(id, telling)
-        if let reason, toldAt == nil {
+        if let reason, notifiedAt == nil {
             guard telling.reasons[receiver.name] != reason else { return }
             telling.reasons[receiver.name] = reason
             decisions.append(
                 .mute(at: wall, receiver: receiver.name, alert: id.text, reason: reason))
             marks.insert("not told because \(reason.prefix { $0 != " " })")
         } else {
-            telling.toldAt[receiver.name] = now
+            telling.notifiedAt[receiver.name] = now
             telling.reasons[receiver.name] = nil
             if reason == nil {
-                add(id, toldAt == nil ? "fired" : "repeated", receiver, &groups)
-                if toldAt == nil { telling.openSince[receiver.name] = now }
+                add(id, notifiedAt == nil ? "fired" : "repeated", receiver, &groups)
+                if notifiedAt == nil { telling.openSince[receiver.name] = now }
             }
         }
         tellings[id] = telling
@@ -165,7 +165,7 @@ extension Oracle {
     ) {
         guard var telling = tellings[id],
             !fallback.matchers.allSatisfy({ $0.fits(telling.labels) }),
-            telling.toldAt[fallback.name] == nil
+            telling.notifiedAt[fallback.name] == nil
         else { return }
         let waiting = policy.receivers.filter {
             $0.fallback == fallback.name && waits($0, telling)
@@ -186,7 +186,7 @@ extension Oracle {
             return
         }
         telling.reasons[fallback.name] = nil
-        telling.toldAt[fallback.name] = now
+        telling.notifiedAt[fallback.name] = now
         telling.fallbackOf[fallback.name] = waiting[first].name
         add(id, "fired", fallback, &groups)
         marks.insert("told a fallback")

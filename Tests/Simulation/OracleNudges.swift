@@ -35,7 +35,7 @@ extension Oracle {
         /// When they were last looked at while they were due.
         var circumstances: Circumstances?
         /// True if something about them changed in this instant.
-        var isToBeJudged = false
+        var isToBeEvaluated = false
         /// The end of the throttle, as it was when they were nudged or held by it.
         var waitsUntil: Wall?
     }
@@ -52,7 +52,7 @@ extension Oracle {
         let receivedAt = min(item.receivedAt ?? wall, wall)
         let isAhead = captured - receivedAt > Self.skewMax
         let at = instant(toldAs: isAhead ? receivedAt : captured)
-        if let last = everybody[index].nudging.location, watched(at) <= watched(last) { return }
+        if let last = everybody[index].nudging.location, observed(at) <= observed(last) { return }
         everybody[index].nudging.location = at
         everybody[index].nudging.isNewlyLocated = true
         for mode in everybody[index].nudging.last.keys {
@@ -60,11 +60,11 @@ extension Oracle {
         }
     }
 
-    /// Takes a push token; whoever is due is judged with it. Source: N7, N8.
+    /// Takes a push token; whoever is due is evaluated with it. Source: N7, N8.
     mutating func learnToken(_ token: String?, of index: Int) {
         guard let token else { return }
         everybody[index].nudging.token = token
-        if everybody[index].nudging.isDue { everybody[index].nudging.isToBeJudged = true }
+        if everybody[index].nudging.isDue { everybody[index].nudging.isToBeEvaluated = true }
     }
 
     /// A forward step of the wall freezes nudges for an interval. Source: N2.
@@ -74,7 +74,7 @@ extension Oracle {
     }
 
     /// Something was told about one person, or changed: whoever is due and for whom something is
-    /// otherwise now is judged at the end of the instant. Only about that person it is asked
+    /// otherwise now is evaluated at the end of the instant. Only about that person it is asked
     /// whether they became due; time alone makes others due when we can see. Source: N1, F8.
     mutating func lookAtNudges(about index: Int? = nil) {
         for other in everybody.indices
@@ -85,11 +85,11 @@ extension Oracle {
     }
 
     /// The same about everybody, when time passed or the settings changed.
-    mutating func lookAtAllNudges(areJudged: Bool = false) {
+    mutating func lookAtAllNudges(areEvaluated: Bool = false) {
         for index in everybody.indices {
             lookAtNudge(of: index)
-            if areJudged, everybody[index].nudging.isDue {
-                everybody[index].nudging.isToBeJudged = true
+            if areEvaluated, everybody[index].nudging.isDue {
+                everybody[index].nudging.isToBeEvaluated = true
             }
         }
     }
@@ -99,7 +99,7 @@ extension Oracle {
         if isLocationOld(index) {
             let circumstances = circumstances(of: index)
             if !nudging.isDue || nudging.circumstances != circumstances {
-                nudging.isToBeJudged = true
+                nudging.isToBeEvaluated = true
             }
             nudging.circumstances = circumstances
             nudging.isDue = true
@@ -113,7 +113,7 @@ extension Oracle {
         everybody[index].nudging = nudging
     }
 
-    /// Watched time was set back: who is due no longer was never told to be young. Source: B1, F9.
+    /// Observed time was set back: who is due no longer was never told to be young. Source: B1, F9.
     mutating func setBackNudges() {
         for index in everybody.indices where !isLocationOld(index) {
             everybody[index].nudging.isDue = false
@@ -126,10 +126,10 @@ extension Oracle {
     /// that applies. Source: N1, F31, F34.
     private func isLocationOld(_ index: Int) -> Bool {
         guard policy.nudges.mode != .disabled, let due = staleFrom(index) else { return false }
-        return watched(now) >= due
+        return observed(now) >= due
     }
 
-    /// The watched time from which on they are due.
+    /// The observed time from which on they are due.
     private func staleFrom(_ index: Int) -> Span? {
         let person = everybody[index]
         guard person.status != nil, let location = person.nudging.location else { return nil }
@@ -140,7 +140,7 @@ extension Oracle {
         }
         if person.platform == "ios", let limit = rules.staleOfIOS { limits.append(limit) }
         if person.platform == "android", let limit = rules.staleOfAndroid { limits.append(limit) }
-        let since = max(watched(location), watched(person.activeSince))
+        let since = max(observed(location), observed(person.activeSince))
         return since + limits.reduce(.max, min)
     }
 
@@ -167,7 +167,7 @@ extension Oracle {
     }
 
     /// Source: N3, F33.
-    private func hasCompany(_ index: Int) -> Bool {
+    private func hasActivePeer(_ index: Int) -> Bool {
         let circles = everybody[index].circles
         if circles.isEmpty {
             return !policy.nudges.needsCircle && hasOthers(index, inRegion: true)
@@ -175,14 +175,14 @@ extension Oracle {
         return circles.contains { hasOthers(index, inCircle: $0) }
     }
 
-    /// The watched time until which nudges are held as if we were blind. Source: F31.
+    /// The observed time until which nudges are held as if we were blind. Source: F31.
     private func blindUntil(_ index: Int) -> Span? {
         guard let sawAgainAt, let limits = thresholds(index, under: policy) else { return nil }
-        return watched(sawAgainAt) + limits.offline
+        return observed(sawAgainAt) + limits.offline
     }
 
     private func isBlindTo(_ index: Int) -> Bool {
-        isBlind || watched(now) < blindUntil(index) ?? .min
+        isBlind || observed(now) < blindUntil(index) ?? .min
     }
 
     /// Until when the throttle or a freeze holds, by the wall. Source: N2.
@@ -199,7 +199,7 @@ extension Oracle {
     /// The first reason that holds. Source: F32.
     private func reasonToHold(_ index: Int, room: Int) -> String? {
         if isBlindTo(index) { return "blind" }
-        if !hasCompany(index) { return "solo" }
+        if !hasActivePeer(index) { return "solo" }
         if lacksToken(index) { return "no_token" }
         if throttledUntil(index) > wall { return "throttled" }
         return room > 0 ? nil : "rate"
@@ -215,7 +215,7 @@ extension Oracle {
     private func isStillHeld(_ index: Int, room: Int) -> Bool {
         switch everybody[index].nudging.reason {
         case "blind": isBlindTo(index)
-        case "solo": !hasCompany(index)
+        case "solo": !hasActivePeer(index)
         case "no_token": lacksToken(index)
         case "throttled": throttledUntil(index) > wall
         case "rate": room <= 0
@@ -223,26 +223,26 @@ extension Oracle {
         }
     }
 
-    // MARK: - Judging
+    // MARK: - Evaluation
 
-    /// Judges by id all who are due and for whom something changed, whose turn it is, or who are
+    /// Evaluates by id all who are due and for whom something changed, whose turn it is, or who are
     /// held by nothing any more. Source: F1, F32, N1, N10.
-    mutating func judgeNudges() {
+    mutating func evaluateNudges() {
         if !isBlind { lookAtAllNudges() }
         nudgesSent.removeAll { now - $0 >= Self.rateWindow }
         var room = policy.nudges.rate - nudgesSent.count
         for index in everybody.indices {
-            var isJudged = everybody[index].nudging.isToBeJudged
-            everybody[index].nudging.isToBeJudged = false
+            var isEvaluated = everybody[index].nudging.isToBeEvaluated
+            everybody[index].nudging.isToBeEvaluated = false
             if policy.nudges.mode == .disabled { continue }
             if let until = everybody[index].nudging.waitsUntil, until <= wall {
                 everybody[index].nudging.waitsUntil = nil
-                isJudged = true
+                isEvaluated = true
             }
             guard everybody[index].nudging.isDue, isLocationOld(index) else { continue }
-            if everybody[index].nudging.reason == "rate", room > 0 { isJudged = true }
-            if !isBlindTo(index), !isStillHeld(index, room: room) { isJudged = true }
-            if isJudged { judge(index, &room) }
+            if everybody[index].nudging.reason == "rate", room > 0 { isEvaluated = true }
+            if !isBlindTo(index), !isStillHeld(index, room: room) { isEvaluated = true }
+            if isEvaluated { judge(index, &room) }
         }
     }
 
@@ -291,7 +291,7 @@ extension Oracle {
     func nudgeInstants() -> [Instant] {
         if policy.nudges.mode == .disabled { return [] }
         var instants = nudgesSent.map { $0 + Self.rateWindow }
-        let offset = now - watched(now)
+        let offset = now - observed(now)
         for index in everybody.indices {
             if let until = everybody[index].nudging.waitsUntil { instants.append(until - steps) }
             if isBlind { continue }

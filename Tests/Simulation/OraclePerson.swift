@@ -140,15 +140,15 @@ extension Oracle {
         var transitionIDs: [Name] = []
         /// What was adopted since then and no contact has undone. Source: F20.
         var adopted: [Adoption] = []
-        /// The watched time at which lateness begins. Source: L4.
+        /// The observed time at which lateness begins. Source: L4.
         var degradedDeadline: Span = 0
-        /// The watched time at which absence begins. Source: L4, L5.
+        /// The observed time at which absence begins. Source: L4, L5.
         var offlineDeadline: Span = 0
         /// When they last became OFFLINE. Source: F22.
         var offlineAt: Instant = 0
 
         /// The last of ONLINE and OFFLINE since then. Source: A3.
-        var pole: Status?
+        var lastExtreme: Status?
         /// When they changed between ONLINE and OFFLINE, as far as that counts. Source: F28.
         var changes: [Instant] = []
         /// From enough changes on until there are too few. Source: F28.

@@ -51,8 +51,8 @@ extension Oracle {
         // Of somebody UNKNOWN the server is believed that they were ONLINE.
         let status = actual == .unknown && named == .online ? .online : actual
         guard worse > status else { return }
-        if let last = everybody[index].lastContact, watched(at) <= watched(last) { return }
-        if !enrols, watched(at) < watched(everybody[index].activeSince) { return }
+        if let last = everybody[index].lastContact, observed(at) <= observed(last) { return }
+        if !enrols, observed(at) < observed(everybody[index].activeSince) { return }
         noteDeclaration(index)
         guard !isMassDeclaration(), !isBlind, policy.adoptsServerTransitions else { return }
         everybody[index].adopted.append(Adoption(at: at, status: worse))
@@ -65,18 +65,18 @@ extension Oracle {
     private mutating func noteDeclaration(_ index: Int) {
         if let last = everybody[index].lastContact,
             let thresholds = thresholds(index, under: policy),
-            watched(now) - watched(last) <= thresholds.degraded
+            observed(now) - observed(last) <= thresholds.degraded
         {
             declarations.append(Declaration(at: now, name: everybody[index].name))
         }
     }
 
     /// Whether the server declared at least 20 and half of the active within 60 s although they
-    /// were heard. Who was once found too old stays so when watched time is set back: what was
+    /// were heard. Who was once found too old stays so when observed time is set back: what was
     /// decided stands (B1). Source: L7.
     private mutating func isMassDeclaration() -> Bool {
         declarations = declarations.filter {
-            watched(now) - watched($0.at) < Self.declarationsWindow
+            observed(now) - observed($0.at) < Self.declarationsWindow
         }
         let people = Set(declarations.map(\.name)).count
         let active = everybody.count { $0.status != nil }

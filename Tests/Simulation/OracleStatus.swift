@@ -12,7 +12,7 @@ extension Oracle {
 
     /// Passes the deadlines that have come. Source: L4, L5, F3, F18.
     mutating func passDeadlines() {
-        let reached = watched(now)
+        let reached = observed(now)
         for index in everybody.indices {
             guard let status = everybody[index].status, status != .offline else { continue }
             let isAbsent = everybody[index].offlineDeadline <= reached
@@ -28,9 +28,9 @@ extension Oracle {
 
     /// Forgets whoever was OFFLINE for too long. Source: L10, F22.
     mutating func forget() {
-        let reached = watched(now)
+        let reached = observed(now)
         for index in everybody.indices where everybody[index].status == .offline {
-            guard watched(everybody[index].offlineAt) + policy.forgetAfter <= reached else {
+            guard observed(everybody[index].offlineAt) + policy.forgetAfter <= reached else {
                 continue
             }
             everybody[index].isForgotten = true
@@ -73,20 +73,20 @@ extension Oracle {
     /// Source: F18.
     mutating func startDeadlines(of index: Int) {
         guard let thresholds = thresholds(index, under: policy) else { return }
-        let base = watched(base(index, countsGrace: true))
+        let base = observed(base(index, countsGrace: true))
         everybody[index].degradedDeadline = base + thresholds.degraded
         everybody[index].offlineDeadline = base + thresholds.offline
     }
 
-    /// Watched time was set back to an onset: no deadline lies further behind it than its threshold.
-    /// Source: B1, and the decision about deadlines in a window noticed later.
+    /// Observed time was set back to an onset: no deadline lies further behind it than its
+    /// threshold. Source: B1, and the decision about deadlines in a window noticed later.
     mutating func setBackDeadlines(to onset: Instant) {
         for index in everybody.indices {
             guard let thresholds = thresholdsInForce(index) else { continue }
             everybody[index].degradedDeadline = min(
-                everybody[index].degradedDeadline, watched(onset) + thresholds.degraded)
+                everybody[index].degradedDeadline, observed(onset) + thresholds.degraded)
             everybody[index].offlineDeadline = min(
-                everybody[index].offlineDeadline, watched(onset) + thresholds.offline)
+                everybody[index].offlineDeadline, observed(onset) + thresholds.offline)
         }
     }
 
@@ -130,7 +130,7 @@ extension Oracle {
         startDeadlines(of: index)
         guard let last = everybody[index].lastContact,
             let thresholds = thresholds(index, under: policy),
-            watched(now) - watched(last) <= thresholds.degraded
+            observed(now) - observed(last) <= thresholds.degraded
         else { return }
         everybody[index].isHeard = true
         change(index, to: .online, by: .contact)
@@ -144,7 +144,7 @@ extension Oracle {
     }
 
     /// A stricter threshold puts nobody late at once, a looser one brings no deadline forward and
-    /// judges by age, never for the worse. Source: L6, F19.
+    /// evaluates by age, never for the worse. Source: L6, F19.
     private mutating func rejudge(
         _ index: Int, from old: Thresholds, to new: Thresholds, by origin: Origin
     ) {
@@ -158,7 +158,7 @@ extension Oracle {
             status == .degraded && new.degraded > old.degraded
                 || status == .offline && new.offline > old.offline
         else { return }
-        let age = watched(now) - watched(base(index, countsGrace: false))
+        let age = observed(now) - observed(base(index, countsGrace: false))
         var byAge = new.status(ofAge: age)
         if !everybody[index].isHeard, byAge != .offline { byAge = .unknown }
         byAge = everybody[index].capped(byAge)
@@ -168,9 +168,9 @@ extension Oracle {
 
     /// One deadline under another threshold. Source: L6, F19.
     private func moved(_ deadline: Span, of index: Int, from old: Span, to new: Span) -> Span {
-        if new < old { return min(deadline, watched(now) + new) }
+        if new < old { return min(deadline, observed(now) + new) }
         if new > old {
-            return max(deadline, watched(base(index, countsGrace: true)) + new)
+            return max(deadline, observed(base(index, countsGrace: true)) + new)
         }
         return deadline
     }
@@ -180,7 +180,7 @@ extension Oracle {
         var base = everybody[index].activeSince
         let others = [everybody[index].lastContact, countsGrace ? everybody[index].grace : nil]
         for case let other? in others
-        where (watched(other), other) > (watched(base), base) {
+        where (observed(other), other) > (observed(base), base) {
             base = other
         }
         return base

@@ -2,9 +2,9 @@ extension Oracle {
     /// What the wall shows now. Source: T1.
     var wall: Wall { now + steps }
 
-    /// Watched time at an instant: it stands still in blind windows, so an instant inside one
+    /// Observed time at an instant: it stands still in blind windows, so an instant inside one
     /// counts as its onset. Source: T1, B1, F9.
-    func watched(_ instant: Instant) -> Span {
+    func observed(_ instant: Instant) -> Span {
         var blind: Span = 0
         var covered = Instant.min
         for window in windows {
@@ -58,7 +58,7 @@ extension Oracle {
     /// Decides what falls due at this instant after everything that arrived at it. Source: F1.
     mutating func close() {
         tell(clocks.look(at: now))
-        judgeBlindness()
+        evaluateBlindness()
         if !isBlind {
             suspectFeed()
             endPauses()
@@ -66,9 +66,9 @@ extension Oracle {
             forget()
             deliverVerdicts()
         }
-        judgeAlerts()
-        judgeNotices()
-        judgeNudges()
+        evaluateAlerts()
+        evaluateNotices()
+        evaluateNudges()
     }
 
     /// The next instant at which something may fall due without a line: the least of all that lie
@@ -87,7 +87,7 @@ extension Oracle {
         for window in windows where window.until == nil { consider(window.since + Self.toldFrom) }
         if isBlind { return next }
         if let stall = stallInstant() { consider(stall) }
-        let offset = now - watched(now)
+        let offset = now - observed(now)
         for index in everybody.indices {
             if let comeback = everybody[index].comeback { consider(comeback.due) }
             if everybody[index].isPaused, let until = everybody[index].pausedUntil {
@@ -100,7 +100,7 @@ extension Oracle {
             case .degraded, .unknown:
                 consider(everybody[index].offlineDeadline + offset)
             case .offline:
-                consider(watched(everybody[index].offlineAt) + policy.forgetAfter + offset)
+                consider(observed(everybody[index].offlineAt) + policy.forgetAfter + offset)
             case nil: break
             }
         }

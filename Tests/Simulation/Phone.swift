@@ -84,7 +84,7 @@ extension World {
     /// Adds a person.
     mutating func enrol(_ number: Int, of size: Int) {
         var id = "r-\(number + 1)"
-        if faults.seeksCompany, number < Self.strangeIDs.count { id = Self.strangeIDs[number] }
+        if faults.seeksActivePeer, number < Self.strangeIDs.count { id = Self.strangeIDs[number] }
         var phone = Phone(
             id: id, backend: Int(dice.number(0...Int64(backends.count - 1))),
             region: dice.pick(regions))

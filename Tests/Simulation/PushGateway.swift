@@ -9,7 +9,7 @@ struct PushGateway {
     private var decided: Set<Int64> = []
     private var shown: Set<Int64> = []
     /// What came of calls, as far as we were told.
-    private var answers: [(lane: PushLane, attempts: [PushAttempt])] = []
+    private var answers: [(queue: PushQueue, attempts: [PushAttempt])] = []
 
     init() {}
 
@@ -29,7 +29,7 @@ struct PushGateway {
 
     /// A call arrives, or does not, and is answered, or not; what must not be, in words.
     mutating func take(_ sending: PushSending, _ dice: inout Dice) -> String? {
-        guard sending.lane.load != .receipts else {
+        guard sending.queue.load != .receipts else {
             preconditionFailure("these stories end before a receipt is due")
         }
         var attempts: [PushAttempt] = []
@@ -46,12 +46,12 @@ struct PushGateway {
             }
             attempts.append(PushAttempt(message.number, verdict))
         }
-        answers.append((sending.lane, attempts))
+        answers.append((sending.queue, attempts))
         return nil
     }
 
     /// Takes what came back since.
-    mutating func takeAnswers() -> [(lane: PushLane, attempts: [PushAttempt])] {
+    mutating func takeAnswers() -> [(queue: PushQueue, attempts: [PushAttempt])] {
         defer { answers = [] }
         return answers
     }

@@ -6,7 +6,7 @@ import RollcallCore
 /// committed, and what is pushed to phones is pushed once. Source: J2, J3, §7 N7.
 struct StoreTrial {
     private let path: String
-    private var store: KeeperStore
+    private var store: StateStore
     private var engine: Engine
     /// The engine as of the last committed turn.
     private var committed: Engine
@@ -53,12 +53,12 @@ struct StoreTrial {
 
     private init(_ story: Story, path: String) throws(StoreError) {
         self.path = path
-        store = try KeeperStore(path: path)
+        store = try StateStore(path: path)
         engine = Engine(policy: Policy(story.policy))
         committed = engine
         dice = Dice(seed: story.seed ^ 0x570_2E)
         pushes = PushBox(store: store.number)
-        // As the keeper does in a new store: settings are an event too.
+        // As the state writer does in a new store: settings are an event too.
         var pending = PendingTurn()
         let now = RunningTime(milliseconds: (story.instants.first ?? 1) - 1)
         _ = pending.fold(.start(), into: &engine, at: now)
@@ -73,9 +73,9 @@ struct StoreTrial {
         var pending = PendingTurn()
         let now = max(instant, engine.openInstant)
         for answer in gateway.takeAnswers() {
-            pushes.end(answer.lane, answer.attempts, now: now)
+            pushes.end(answer.queue, answer.attempts, now: now)
         }
-        for end in pushes.settle(now: now, wall: engine.watch.wall(now)) {
+        for end in pushes.settle(now: now, wall: engine.clock.wall(now)) {
             _ = pending.fold(.pushed(end), into: &engine, at: now)
         }
         for line in lines { _ = pending.fold(Event(line), into: &engine, at: now) }
@@ -99,7 +99,7 @@ struct StoreTrial {
     ) throws(StoreError) -> [PushSending] {
         engine.advance(to: now)
         pending.take(from: &engine)
-        let sendings = judgePushes(&pending, now)
+        let sendings = evaluatePushes(&pending, now)
         turn += 1
         pending.close(number: turn, engine)
         try store.commit([pending])
@@ -108,8 +108,8 @@ struct StoreTrial {
         return sendings
     }
 
-    /// As the keeper does: what was decided is put into the box, and what is due is claimed.
-    private mutating func judgePushes(
+    /// As the state writer does: what was decided is put into the box, and what is due is claimed.
+    private mutating func evaluatePushes(
         _ pending: inout PendingTurn, _ now: RunningTime
     ) -> [PushSending] {
         let rules = engine.policy.nudges
@@ -132,8 +132,8 @@ struct StoreTrial {
         try store.journal.begin()
         try store.journal.beginCheckpoint(
             turn: turn, engineVersion: Engine.version,
-            wallMilliseconds: engine.watch.wallNow.milliseconds)
-        cuts.append(engine.watch.wallNow)
+            wallMilliseconds: engine.clock.wallNow.milliseconds)
+        cuts.append(engine.clock.wallNow)
         for index in 0..<cut.sliceCount {
             let slice = cut.slice(index)
             var failure: StoreError?
@@ -153,7 +153,7 @@ struct StoreTrial {
     /// Comes back from the store; what differs, in words.
     private mutating func restart() throws(StoreError) -> String? {
         try store.journal.close()
-        store = try KeeperStore(path: path)
+        store = try StateStore(path: path)
         let recovered = try store.recover()
         if recovered.differences > 0 { return "\(recovered.differences) decisions differ" }
         if recovered.lastTurn?.number != turn { return "another turn is the last" }

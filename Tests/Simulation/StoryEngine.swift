@@ -187,9 +187,9 @@ extension StoryDecision {
     }
 
     private static func value(_ report: AlertReport) -> String {
-        let figures = report.figures
-        guard report.key.name == .highOfflineRate else { return "\(figures.count)" }
-        return JSON.share(figures.count, of: figures.total)
+        let stats = report.stats
+        guard report.key.name == .highOfflineRate else { return "\(stats.count)" }
+        return JSON.share(stats.count, of: stats.total)
     }
 }
 
@@ -301,7 +301,7 @@ extension NudgeRules {
         staleAfter.android = story.staleOfAndroid.map { Milliseconds($0) }
         minInterval = Milliseconds(story.minInterval)
         ratePerSecond = story.rate
-        company = story.needsCircle ? .circle : .circleOrRegion
+        peers = story.needsCircle ? .circle : .circleOrRegion
     }
 }
 

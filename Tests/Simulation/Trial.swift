@@ -58,7 +58,7 @@ struct Trial {
     var people: [StoryPerson] { engine.people() }
 
     /// True if the watch is blind at the end.
-    var isBlind: Bool { engine.engine.watch.isBlind }
+    var isBlind: Bool { engine.engine.clock.isBlind }
 
     private func failure(_ check: String, _ detail: String) -> Failure {
         Failure(line: line, check: check, detail: detail)
@@ -90,8 +90,8 @@ struct Trial {
         }
     }
 
-    /// Has the rules of any story judge what was decided, between the sights as they were: what is
-    /// too short to be told is blindness too.
+    /// Has the rules of any story evaluate what was decided, between the sights as they were: what
+    /// is too short to be told is blindness too.
     private mutating func take(_ decisions: [StoryDecision]) throws(Breach) {
         var sights = oracle.sights[...]
         for (place, decision) in decisions.enumerated() {
@@ -115,7 +115,7 @@ struct Trial {
         if people.count != expected.count {
             throw failure("people", "engine \(people.count), oracle \(expected.count)")
         }
-        if engine.engine.watch.isBlind != oracle.isBlind {
+        if engine.engine.clock.isBlind != oracle.isBlind {
             throw failure("blindness", "oracle \(oracle.isBlind)")
         }
         let sources = engine.sources()

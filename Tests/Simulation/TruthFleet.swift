@@ -37,7 +37,7 @@ struct TruthFleet: Sendable {
         var settings = FleetSettings(
             responders: size, seed: seed, span: Milliseconds(27 * 3_600_000))
         settings.days = 1
-        settings.calm = 1
+        settings.idle = 1
         return settings
     }
 

@@ -20,21 +20,22 @@ struct TruthReport {
         "duty_ended", "unexplained",
     ]
 
-    let tally: TruthTally
+    let aggregates: TruthAggregates
 
     /// True if both targets are met and nothing happened that must not.
     var isGood: Bool {
-        let suspicions = tally.suspicions.all
-        let verdicts = tally.verdicts.all
+        let suspicions = aggregates.suspicions.all
+        let verdicts = aggregates.verdicts.all
         // A table without rows proves nothing.
-        return tally.faults.isEmpty && weak.isEmpty && suspicions.right > 0 && verdicts.right > 0
+        return aggregates.faults.isEmpty && weak.isEmpty && suspicions.right > 0
+            && verdicts.right > 0
             && suspicions.rightPart >= Self.suspicionsMin
             && verdicts.rightPart >= Self.verdictsMin
     }
 
     /// The causes that are too seldom recognised, in words.
     private var weak: [String] {
-        let tables = [("suspicion", tally.suspicions), ("verdict", tally.verdicts)]
+        let tables = [("suspicion", aggregates.suspicions), ("verdict", aggregates.verdicts)]
         return tables.flatMap { name, table in
             FleetCause.allCases.compactMap { cause in
                 guard let grades = table.grades[cause],
@@ -49,26 +50,27 @@ struct TruthReport {
     /// Everything there is to say.
     func text() -> String {
         var text = "first suspicion of silences that reached OFFLINE, by true cause\n"
-        text += table(tally.suspicions, Self.suspicionWords)
-        text += "\nverdict, by true cause\n" + table(tally.verdicts, Self.verdictWords)
-        text += "\nwrong suspicions: \(listed(tally.suspicions.wrong))\n"
-        text += "wrong verdicts: \(listed(tally.verdicts.wrong))\n\n"
-        let short = tally.withoutGap.values.reduce(0, +)
-        let told = tally.withoutGap.filter(\.key.isToldAbsence).values.reduce(0, +)
-        text += "\(tally.lines) lines, \(tally.episodes) silences, \(tally.gaps) gaps\n"
+        text += table(aggregates.suspicions, Self.suspicionWords)
+        text += "\nverdict, by true cause\n" + table(aggregates.verdicts, Self.verdictWords)
+        text += "\nwrong suspicions: \(listed(aggregates.suspicions.wrong))\n"
+        text += "wrong verdicts: \(listed(aggregates.verdicts.wrong))\n\n"
+        let short = aggregates.withoutGap.values.reduce(0, +)
+        let told = aggregates.withoutGap.filter(\.key.isReportedAbsence).values.reduce(0, +)
+        text +=
+            "\(aggregates.lines) lines, \(aggregates.episodes) silences, \(aggregates.gaps) gaps\n"
         text += "silences without a gap: \(short), of which \(told) were told beforehand "
         text += "and \(short - told) were too short\n"
-        text += "further gaps of a silence: \(tally.furtherGaps)\n"
-        text += "gaps without OFFLINE: \(tally.mereLateness) in silences and "
-        text += "\(tally.withoutEpisode) by late reports\n"
-        for fault in tally.faults.prefix(10) + weak { text += "FAULT \(fault)\n" }
-        text += figure("first suspicion", tally.suspicions.all, Self.suspicionsMin)
-        text += figure("suspicion at OFFLINE", tally.atOffline, nil)
-        text += figure("verdict", tally.verdicts.all, Self.verdictsMin)
+        text += "further gaps of a silence: \(aggregates.furtherGaps)\n"
+        text += "gaps without OFFLINE: \(aggregates.mereLateness) in silences and "
+        text += "\(aggregates.withoutEpisode) by late reports\n"
+        for fault in aggregates.faults.prefix(10) + weak { text += "FAULT \(fault)\n" }
+        text += figure("first suspicion", aggregates.suspicions.all, Self.suspicionsMin)
+        text += figure("suspicion at OFFLINE", aggregates.atOffline, nil)
+        text += figure("verdict", aggregates.verdicts.all, Self.verdictsMin)
         return text
     }
 
-    private func figure(_ name: String, _ grades: TruthTally.Grades, _ least: Int?) -> String {
+    private func figure(_ name: String, _ grades: TruthAggregates.Grades, _ least: Int?) -> String {
         var text = "\(name): right in \(percent(grades.rightPart))"
         text += " of the \(grades.right + grades.wrong) that could be known"
         if let least {
@@ -90,7 +92,7 @@ struct TruthReport {
     // MARK: - Tables
 
     /// Rows are causes; the last columns tell what the words were worth.
-    private func table(_ table: TruthTally.Table, _ words: [String]) -> String {
+    private func table(_ table: TruthAggregates.Table, _ words: [String]) -> String {
         let strange = Set(table.counts.values.flatMap(\.keys)).subtracting(words).sorted()
         let columns = words + strange
         var rows = [[""] + columns + ["right", "unknowable", "wrong"]]

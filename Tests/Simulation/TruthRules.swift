@@ -26,7 +26,7 @@ extension FleetEpisode {
     ///
     /// `isBeforeMass` is true where an outage cannot be known yet: too few fell silent so far.
     func suspicions(isBeforeMass: Bool) -> TruthWords {
-        let silent = isTold ? [] : Self.signless
+        let silent = isReported ? [] : Self.signless
         return switch cause {
         // Told before the app had to stop; Android often kills it without a word.
         case .permissionRevoked:
@@ -43,7 +43,7 @@ extension FleetEpisode {
         case .batteryDied:
             TruthWords(
                 right: ["battery_empty"],
-                unknowable: isTold ? [] : Self.signless.union(["low_power"]))
+                unknowable: isReported ? [] : Self.signless.union(["low_power"]))
         case .lowPower: TruthWords(right: ["low_power"], unknowable: silent)
         // Without the app's state nothing is known of it.
         case .suspended, .stationary, .throttled, .doze:
@@ -60,9 +60,9 @@ extension FleetEpisode {
                 right: ["mass_gap", "no_network"], unknowable: isBeforeMass ? Self.signless : [])
         case .neverStarted: TruthWords(right: ["never_heard"])
         // There is no word for what the office does not know yet.
-        case .offDutyToldLate: TruthWords(right: [], unknowable: Self.signless)
+        case .offDutyReportedLate: TruthWords(right: [], unknowable: Self.signless)
         // A told absence is no gap: whatever is suspected is wrong.
-        case .offDutyTold, .pausedTold: TruthWords(right: [])
+        case .offDutyReported, .pausedReported: TruthWords(right: [])
         }
     }
 
@@ -91,7 +91,8 @@ extension FleetEpisode {
         // An app that begins at its first sequence has stopped nothing; there is no word for it.
         case .neverStarted:
             TruthWords(right: [twist == .heardBefore ? "app_stopped" : "unexplained"])
-        case .offDutyToldLate, .offDutyTold, .pausedTold: TruthWords(right: ["duty_ended"])
+        case .offDutyReportedLate, .offDutyReported, .pausedReported:
+            TruthWords(right: ["duty_ended"])
         }
     }
 

@@ -53,7 +53,7 @@ struct WorldFaults {
     /// Backends stamp with the host's wall, wrong or right; otherwise with true time.
     var backendsFollowHost = true
     /// Several events at one instant are sought.
-    var seeksCompany = false
+    var seeksActivePeer = false
 
     /// True if `fault` exists in this world.
     func has(_ fault: Fault) -> Bool { kinds.contains(fault) }
@@ -74,6 +74,6 @@ struct WorldFaults {
         if perMille == 1000 { rate = 1 }
         usesWholeSeconds = dice.chance(250)
         backendsFollowHost = dice.chance(500)
-        seeksCompany = dice.chance(400)
+        seeksActivePeer = dice.chance(400)
     }
 }

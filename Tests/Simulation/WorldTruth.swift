@@ -1,4 +1,4 @@
-/// What really was, for whom judges what the engine made of a story.
+/// What really was, for whom evaluates what the engine made of a story.
 struct WorldTruth {
     /// One person at the end.
     struct Person {

@@ -40,7 +40,7 @@ struct AlertIncident {
         let at: Timestamp
         let state: AlertState
         /// Nil where the numbers of then were not found.
-        var figures: AlertFigures?
+        var stats: AlertStats?
     }
 
     var changes: [Change] = []
@@ -64,11 +64,13 @@ struct AlertHistory {
     private static let pendingMax = 1000
 
     /// A message of a storm, and what became of it.
-    private typealias StormTold = (at: Timestamp, notice: Notice, targets: [NoticeFate.Target])
+    private typealias StormNotified = (
+        at: Timestamp, notice: Notice, targets: [NoticeDeliveryStatus.Target]
+    )
 
     private let query: AlertHistoryQuery
     private let work: HistoryWork
-    private var drafts: [Int64: AlertIncident] = [:]
+    private var partials: [Int64: AlertIncident] = [:]
     private var found: [AlertIncident] = []
     /// Places in `found` of firings that were pending before, by what they are about.
     private var unpended: [AlertKey: Int] = [:]
@@ -128,11 +130,11 @@ struct AlertHistory {
             if notice.kind == .fired { stormsSought.remove(storm) }
         case .notice(let at, let notice):
             for incident in Set(notice.members.map(\.incident)) where wants(incident) {
-                drafts[incident, default: AlertIncident()].notices.append((at, notice))
+                partials[incident, default: AlertIncident()].notices.append((at, notice))
             }
         case .mute(let at, let mute):
             if wants(mute.incident) {
-                drafts[mute.incident, default: AlertIncident()].mutes.append((at, mute))
+                partials[mute.incident, default: AlertIncident()].mutes.append((at, mute))
                 seek(mute)
             }
         case .status, .gap, .nudge, .wake, .blind, .skew, .update: break
@@ -156,41 +158,41 @@ struct AlertHistory {
         case .pending:
             if let place = unpended.removeValue(forKey: report.key) {
                 found[place].changes.append(
-                    .init(at: at, state: .pending, figures: report.figures))
+                    .init(at: at, state: .pending, stats: report.stats))
             }
         case .inactive: unpended[report.key] = nil
         case .resolved:
             unpended[report.key] = nil
             guard wants(report.incident) else { return false }
-            var draft = drafts[report.incident] ?? AlertIncident()
-            draft.endedAt = at
-            draft.changes.append(.init(at: at, state: .resolved, figures: report.figures))
-            drafts[report.incident] = draft
+            var partial = partials[report.incident] ?? AlertIncident()
+            partial.endedAt = at
+            partial.changes.append(.init(at: at, state: .resolved, stats: report.stats))
+            partials[report.incident] = partial
         case .firing:
             if let since = query.since, at < since { return true }
             guard wants(report.incident) else { return false }
-            var draft = drafts.removeValue(forKey: report.incident) ?? AlertIncident()
-            draft.report = report
-            draft.firedAt = at
-            draft.changes.append(.init(at: at, state: .firing, figures: report.figures))
-            guard matches(draft, report) else { return false }
+            var partial = partials.removeValue(forKey: report.incident) ?? AlertIncident()
+            partial.report = report
+            partial.firedAt = at
+            partial.changes.append(.init(at: at, state: .firing, stats: report.stats))
+            guard matches(partial, report) else { return false }
             guard found.count < query.limit else {
                 hasMore = true
-                drafts = [:]
+                partials = [:]
                 return false
             }
-            found.append(draft)
+            found.append(partial)
             if report.activeAt < report.startsAt { unpended[report.key] = found.count - 1 }
         }
         return false
     }
 
-    private func matches(_ draft: AlertIncident, _ report: AlertReport) -> Bool {
+    private func matches(_ partial: AlertIncident, _ report: AlertReport) -> Bool {
         if let name = query.name, report.key.name != name { return false }
         if let region = query.region, report.key.subject != .region(region) { return false }
         guard let receiver = query.receiver else { return true }
-        return draft.notices.contains { $0.notice.receiver == receiver }
-            || draft.mutes.contains { $0.mute.receiver == receiver }
+        return partial.notices.contains { $0.notice.receiver == receiver }
+            || partial.mutes.contains { $0.mute.receiver == receiver }
     }
 
     // MARK: - The answer
@@ -201,17 +203,17 @@ struct AlertHistory {
         guard let names = names(present), let open = work.reaches(of: firing) else {
             return Router.unavailable("the keeper does not answer")
         }
-        let told = try stormsTold()
+        let notified = try stormsNotified()
         var incidents: [JSONTree] = []
         for incident in found {
             if let report = incident.report {
                 let open = open[report.incident] ?? []
-                incidents.append(try tree(incident, report, names, open, told, present))
+                incidents.append(try tree(incident, report, names, open, notified, present))
             }
         }
         let last = found.last?.report?.incident
         let body: JSONTree = [
-            "as_of": AlertJSON.time(present.watch.wallNow), "incidents": .list(incidents),
+            "as_of": AlertJSON.time(present.clock.wallNow), "incidents": .list(incidents),
             "next": hasMore ? last.map { .text("\($0)") } ?? nil : nil,
             "truncated": .boolean(isTruncated),
         ]
@@ -221,20 +223,22 @@ struct AlertHistory {
     /// Returns what became of the messages of the storms that told of what was found, oldest first
     /// (D11).
     /// - Throws: `StoreError` if the store cannot be read.
-    private func stormsTold() throws(StoreError) -> [Int64: [StormTold]] {
-        var told: [Int64: [StormTold]] = [:]
+    private func stormsNotified() throws(StoreError) -> [Int64: [StormNotified]] {
+        var notified: [Int64: [StormNotified]] = [:]
         for (_, mute) in found.flatMap(\.mutes) {
-            guard case .storm(let storm) = mute.reason, told[storm] == nil else { continue }
-            told[storm] = []
+            guard case .storm(let storm) = mute.reason, notified[storm] == nil else { continue }
+            notified[storm] = []
             for (at, notice) in (storms[storm] ?? []).reversed() where notice.kind != .resolved {
-                let targets = try work.reader.notices.fate(of: notice.number)?.targets ?? []
-                told[storm]?.append((at, notice, targets))
+                let targets =
+                    try work.reader.notices.deliveryStatus(of: notice.number)?.targets ?? []
+                notified[storm]?.append((at, notice, targets))
             }
         }
-        return told
+        return notified
     }
 
-    /// Ids by people's numbers, of those who are not erased; nil if the keeper does not answer.
+    /// Ids by people's numbers, of those who are not erased; nil if the state writer does not
+    /// answer.
     private func names(_ present: HistoryPresent) -> [Int: [UInt8]]? {
         let people = Set(found.flatMap { $0.report?.facts.people ?? [] })
             .filter { !present.erased.contains(Int64($0 + 1)) }.sorted()
@@ -246,7 +250,7 @@ struct AlertHistory {
 
     private func tree(
         _ incident: AlertIncident, _ report: AlertReport, _ names: [Int: [UInt8]],
-        _ open: [Reach], _ told: [Int64: [StormTold]], _ present: HistoryPresent
+        _ open: [Reach], _ notified: [Int64: [StormNotified]], _ present: HistoryPresent
     ) throws(StoreError) -> JSONTree {
         let facts = report.facts
         var member = NoticeMember()
@@ -259,7 +263,7 @@ struct AlertHistory {
         var changes = incident.changes
         let isPendingKnown = changes.contains { $0.state == .pending }
         if report.activeAt < report.startsAt, !isPendingKnown {
-            changes.append(.init(at: report.activeAt, state: .pending, figures: nil))
+            changes.append(.init(at: report.activeAt, state: .pending, stats: nil))
         }
         let head: JSONTree = [
             "incident": .integer(report.incident),
@@ -271,9 +275,9 @@ struct AlertHistory {
             "pending_at": AlertJSON.time(report.activeAt),
             "starts_at": AlertJSON.time(report.startsAt),
             "ended_at": AlertJSON.time(incident.endedAt ?? .distantPast),
-            "value": AlertJSON.value(report.key.name, report.figures),
-            "count": .integer(Int64(report.figures.count)),
-            "total": .integer(Int64(report.figures.total)),
+            "value": AlertJSON.value(report.key.name, report.stats),
+            "count": .integer(Int64(report.stats.count)),
+            "total": .integer(Int64(report.stats.total)),
             "threshold": Self.threshold(report), "for_ms": .integer(facts.span.count),
             "causes": .list(
                 facts.causes.map {
@@ -284,7 +288,7 @@ struct AlertHistory {
         var notices: [JSONTree] = []
         var reaches: [Reach] = []
         for (at, notice) in incident.notices.reversed() {
-            let targets = try work.reader.notices.fate(of: notice.number)?.targets ?? []
+            let targets = try work.reader.notices.deliveryStatus(of: notice.number)?.targets ?? []
             notices.append(tree(notice, at, targets))
             guard notice.kind != .resolved else { continue }
             let member = notice.members.first { $0.incident == report.incident }
@@ -297,7 +301,7 @@ struct AlertHistory {
         for (joinedAt, mute) in incident.mutes {
             guard case .storm(let storm) = mute.reason else { continue }
             // What was written before told of no later member (D11).
-            for (at, notice, targets) in told[storm] ?? []
+            for (at, notice, targets) in notified[storm] ?? []
             where at >= joinedAt && at <= incident.endedAt ?? .distantFuture {
                 let fallback = notice.members.first?.fallback
                 Self.note(targets, of: notice, fallback, at, in: &reaches, storm: storm)
@@ -313,7 +317,7 @@ struct AlertHistory {
                 changes.reversed().map { change in
                     [
                         "at": AlertJSON.time(change.at), "state": AlertJSON.word(change.state.word),
-                        "value": change.figures.map { AlertJSON.value(report.key.name, $0) } ?? nil,
+                        "value": change.stats.map { AlertJSON.value(report.key.name, $0) } ?? nil,
                     ]
                 }),
             "muted": .list(
@@ -323,14 +327,14 @@ struct AlertHistory {
                         .init(name: "receiver", value: AlertJSON.text(mute.receiver)),
                     ]).with(AlertJSON.reason(mute.reason))
                 }),
-            "notices": .list(notices), "receivers": AlertJSON.receivers(reaches, present.watch),
+            "notices": .list(notices), "receivers": AlertJSON.receivers(reaches, present.clock),
         ])
     }
 
     /// Notes what became of a message that something fires: what was taken once is taken, else the
     /// latest one says how it stands (D1).
     private static func note(
-        _ targets: [NoticeFate.Target], of notice: Notice, _ fallback: Fallback?,
+        _ targets: [NoticeDeliveryStatus.Target], of notice: Notice, _ fallback: Fallback?,
         _ at: Timestamp, in reaches: inout [Reach], storm: Int64 = 0
     ) {
         for target in targets {
@@ -351,7 +355,7 @@ struct AlertHistory {
     }
 
     private func tree(
-        _ notice: Notice, _ at: Timestamp, _ targets: [NoticeFate.Target]
+        _ notice: Notice, _ at: Timestamp, _ targets: [NoticeDeliveryStatus.Target]
     ) -> JSONTree {
         [
             "notice": .integer(notice.number), "receiver": AlertJSON.text(notice.receiver),

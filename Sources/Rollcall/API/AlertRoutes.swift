@@ -4,14 +4,14 @@ import RollcallCore
 extension Router {
     /// Answers `GET /v1/alerts`: what is pending or fires, from memory.
     func showAlerts(_ answer: @escaping Answer) {
-        keeper.ask { view in answer(.json(AlertJSON.body(view)), InputFigures()) }
+        writer.ask { view in answer(.json(AlertJSON.body(view)), InputStats()) }
     }
 
     /// Answers `GET /v1/alerts/history`: what fired, who was told or not, and why.
     func showAlertHistory(_ query: AlertHistoryQuery, _ answer: @escaping Answer) {
-        keeper.ask { [history] view in
+        writer.ask { [history] view in
             let present = HistoryPresent(view)
-            history.ask({ answer($0, InputFigures()) }) { (work) throws(StoreError) in
+            history.ask({ answer($0, InputStats()) }) { (work) throws(StoreError) in
                 try AlertHistory.answer(query, present, work)
             }
         }

@@ -118,7 +118,7 @@ struct DarkTable {
         _ query: DarkQuery, _ person: HistoryPerson?, _ present: HistoryPresent,
         _ work: HistoryWork
     ) throws(StoreError) -> HTTPResponse {
-        let today = max(0, present.watch.wallNow.milliseconds) / 86_400_000
+        let today = max(0, present.clock.wallNow.milliseconds) / 86_400_000
         guard let days = query.days(today: today) else {
             return .refusal(DarkQuery.tooManyDays)
         }
@@ -254,7 +254,7 @@ struct DarkTable {
             JSONWriter.raw("null", to: &body)
         }
         JSONWriter.raw(isTruncated ? ",\"truncated\":true" : ",\"truncated\":false", to: &body)
-        ResponderJSON.time("as_of", present.watch.wallNow, to: &body)
+        ResponderJSON.time("as_of", present.clock.wallNow, to: &body)
         JSONWriter.raw("}\n", to: &body)
         return body
     }

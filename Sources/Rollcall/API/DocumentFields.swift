@@ -5,7 +5,7 @@ struct DocumentFields {
     /// Those that are named: a few.
     private(set) var named: [UnknownField] = []
     /// The counts of them, and of names like a place.
-    private(set) var figures = InputFigures()
+    private(set) var stats = InputStats()
 
     /// Looks at a body of which `known` may be in.
     init(_ body: JSONTree, known: [String]) {
@@ -13,9 +13,9 @@ struct DocumentFields {
             if named.count < UnknownField.namedMax {
                 named.append(UnknownField(name: Array(name.utf8), among: known))
             }
-            figures.addProblem(.unknownField)
+            stats.addProblem(.unknownField)
         }
-        figures.addPrivateFields(Self.places(body))
+        stats.addPrivateFields(Self.places(body))
     }
 
     private static func places(_ tree: JSONTree) -> Int {
@@ -57,16 +57,16 @@ extension Router {
         else { return answer }
         let fields = DocumentFields(body, known: known)
         if let first = fields.named.first, Self.isStrict(request) {
-            var input = InputFigures()
+            var input = InputStats()
             input.addRejection(.unknownField)
             answer(fields.answer(Self.unprocessable("\(first.pointer): \(first.detail)")), input)
             return nil
         }
-        if fields.figures.isEmpty { return answer }
+        if fields.stats.isEmpty { return answer }
         return { response, input in
             var input = input
             // What is sent again is counted then.
-            if response.status != 503 { input.add(fields.figures) }
+            if response.status != 503 { input.add(fields.stats) }
             answer(fields.answer(response), input)
         }
     }

@@ -15,14 +15,14 @@ extension Router {
             return .drill(receiver: Array(receiver.utf8))
         } then: { receipt in
             guard let number = receipt.drill else { return refuseDrill(answer) }
-            keeper.waitForNotice(number, patience: Self.drillPatience) { fate in
-                answer(Self.drill(fate), InputFigures())
+            writer.waitForNotice(number, patience: Self.drillPatience) { deliveryStatus in
+                answer(Self.drill(deliveryStatus), InputStats())
             }
         }
     }
 
     private func refuseDrill(_ answer: @escaping Answer) {
-        keeper.ask { view in
+        writer.ask { view in
             let names = view.engine.policy.receivers.map {
                 String(decoding: $0.name, as: UTF8.self)
             }
@@ -30,32 +30,32 @@ extension Router {
                 .problem(
                     404, "Not Found",
                     detail: "no receiver has this name; there are: "
-                        + names.joined(separator: ", ")), InputFigures())
+                        + names.joined(separator: ", ")), InputStats())
         }
     }
 
     /// Answers `GET /v1/drill/{number}`: what has become of it.
     func showDrill(_ number: Int64, _ answer: @escaping Answer) {
-        history.ask({ answer($0, InputFigures()) }) { (work) throws(StoreError) in
-            Self.drill(try work.reader.notices.fate(of: number))
+        history.ask({ answer($0, InputStats()) }) { (work) throws(StoreError) in
+            Self.drill(try work.reader.notices.deliveryStatus(of: number))
         }
     }
 
     /// Answers with what became of a drill: 202 as long as its end is not known.
-    private static func drill(_ fate: NoticeFate?) -> HTTPResponse {
-        guard let fate, fate.notice.kind == .fired,
-            fate.notice.members.contains(where: { $0.name == .rollcallDrill })
+    private static func drill(_ deliveryStatus: NoticeDeliveryStatus?) -> HTTPResponse {
+        guard let deliveryStatus, deliveryStatus.notice.kind == .fired,
+            deliveryStatus.notice.members.contains(where: { $0.name == .rollcallDrill })
         else { return .problem(404, "Not Found", detail: "there is no such drill") }
-        let outcomes = fate.targets.map(\.outcome)
+        let outcomes = deliveryStatus.targets.map(\.outcome)
         let isOver = !outcomes.isEmpty && !outcomes.contains(nil)
         // One address that did not take it is what a drill is for.
         let worst = outcomes.compactMap { $0 }.first { $0 != .delivered } ?? .delivered
         let tree: JSONTree = [
-            "drill": .integer(fate.notice.number),
-            "receiver": AlertJSON.text(fate.notice.receiver),
+            "drill": .integer(deliveryStatus.notice.number),
+            "receiver": AlertJSON.text(deliveryStatus.notice.receiver),
             "outcome": isOver ? AlertJSON.word(worst.word) : nil,
-            "took_ms": fate.took.map { .integer($0.count) } ?? nil,
-            "targets": .list(fate.targets.map { AlertJSON.target($0) }),
+            "took_ms": deliveryStatus.took.map { .integer($0.count) } ?? nil,
+            "targets": .list(deliveryStatus.targets.map { AlertJSON.target($0) }),
         ]
         return .json(AlertJSON.bytes(tree), status: isOver ? 200 : 202)
     }

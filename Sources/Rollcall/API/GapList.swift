@@ -84,7 +84,7 @@ struct GapList {
     }
 
     private mutating func take(_ row: GapRow) {
-        guard query.matches(row, row.tally), !present.erased.contains(row.responder),
+        guard query.matches(row, row.aggregates), !present.erased.contains(row.responder),
             let report = row.report
         else { return }
         found.append((row.responder, report))
@@ -99,7 +99,7 @@ struct GapList {
         for ((_, report), id) in zip(found, ids) where !id.isEmpty {
             if !isFirst { body.append(UInt8(ascii: ",")) }
             isFirst = false
-            GapJSON.append(report, id, present.watch, to: &body)
+            GapJSON.append(report, id, present.clock, to: &body)
         }
         JSONWriter.raw("],\"next\":", to: &body)
         if let next {
@@ -107,7 +107,7 @@ struct GapList {
         } else {
             JSONWriter.raw("null", to: &body)
         }
-        ResponderJSON.time("as_of", present.watch.wallNow, to: &body)
+        ResponderJSON.time("as_of", present.clock.wallNow, to: &body)
         JSONWriter.raw("}\n", to: &body)
         return body
     }

@@ -72,11 +72,11 @@ struct GapQuery: Sendable {
     }
 
     /// True for a gap that is asked for, whoever's it is.
-    func matches(_ row: GapRow, _ tally: GapTally) -> Bool {
+    func matches(_ row: GapRow, _ aggregates: GapAggregates) -> Bool {
         if let state, row.isOpen != (state == .open) { return false }
-        if let cause, tally.cause != cause { return false }
-        if let verdict, tally.verdict != verdict { return false }
-        if let platform, tally.platform != platform { return false }
+        if let cause, aggregates.cause != cause { return false }
+        if let verdict, aggregates.verdict != verdict { return false }
+        if let platform, aggregates.platform != platform { return false }
         if let region, !row.region.elementsEqual(region) { return false }
         if let since, row.openedAt < since { return false }
         if let until, row.openedAt >= until { return false }
@@ -116,16 +116,16 @@ extension Router {
         }
     }
 
-    /// Asks the keeper for the present and, by id, for a person; then history. With an id that
-    /// nobody has the answer is 404.
+    /// Asks the state writer for the present and, by id, for a person; then history. With an id
+    /// that nobody has the answer is 404.
     private func look(
         for id: [UInt8]?, _ answer: @escaping Answer,
-        _ question: @escaping @Sendable (HistoryPresent, HistoryPerson?) -> HistoryDesk.Question
+        _ question: @escaping @Sendable (HistoryPresent, HistoryPerson?) -> HistoryService.Question
     ) {
-        keeper.ask { [history] view in
+        writer.ask { [history] view in
             let person = id.flatMap { HistoryPerson($0, view.engine.roster) }
-            guard id == nil || person != nil else { return answer(Self.nobody, InputFigures()) }
-            history.ask({ answer($0, InputFigures()) }, question(HistoryPresent(view), person))
+            guard id == nil || person != nil else { return answer(Self.nobody, InputStats()) }
+            history.ask({ answer($0, InputStats()) }, question(HistoryPresent(view), person))
         }
     }
 

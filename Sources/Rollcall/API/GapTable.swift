@@ -146,40 +146,41 @@ struct GapTable {
             return false
         }
         looked += 1
-        let tally = row.tally
-        guard query.matches(row, tally),
+        let aggregates = row.aggregates
+        guard query.matches(row, aggregates),
             present.erased.isEmpty || !present.erased.contains(row.responder)
         else { return true }
-        add(row, tally)
+        add(row, aggregates)
         return true
     }
 
-    private mutating func add(_ row: GapRow, _ tally: GapTally) {
+    private mutating func add(_ row: GapRow, _ aggregates: GapAggregates) {
         var key = Key()
-        if countsBy.cause { key.cause = tally.cause }
-        if countsBy.verdict { key.verdict = tally.verdict }
-        if countsBy.platform { key.platform = tally.platform }
+        if countsBy.cause { key.cause = aggregates.cause }
+        if countsBy.verdict { key.verdict = aggregates.verdict }
+        if countsBy.platform { key.platform = aggregates.platform }
         if countsBy.region {
             guard let region = regions.number(of: row.region) else { return hasMoreRows = true }
             key.region = region
         }
         guard let place = place(of: key) else { return hasMoreRows = true }
-        let isOpen = tally.verdict == nil && row.isOpen
-        let passed = isOpen ? present.watch.passed(since: row.openedAt) : nil
-        if isLeftOut(row, tally, passed) { return rows[place].blind += 1 }
-        rows[place].add(passed?.watched ?? tally.length, isOpen: isOpen, tally.verdict)
+        let isOpen = aggregates.verdict == nil && row.isOpen
+        let passed = isOpen ? present.clock.passed(since: row.openedAt) : nil
+        if isLeftOut(row, aggregates, passed) { return rows[place].blind += 1 }
+        rows[place].add(passed?.observed ?? aggregates.length, isOpen: isOpen, aggregates.verdict)
     }
 
     /// Whether too much of it was blind (D5). The mark of an older version means any blindness at all,
     /// so the report decides about what is marked.
     private func isLeftOut(
-        _ row: GapRow, _ tally: GapTally, _ passed: (watched: Milliseconds, blind: Milliseconds)?
+        _ row: GapRow, _ aggregates: GapAggregates,
+        _ passed: (observed: Milliseconds, blind: Milliseconds)?
     ) -> Bool {
         if let passed {
-            let span = Milliseconds(passed.watched.count + passed.blind.count)
+            let span = Milliseconds(passed.observed.count + passed.blind.count)
             if GapReport.isLeftOut(blind: passed.blind, of: span) { return true }
         }
-        return tally.isBlind && row.report?.isLeftOut ?? true
+        return aggregates.isBlind && row.report?.isLeftOut ?? true
     }
 
     private mutating func place(of key: Key) -> Int? {
@@ -218,7 +219,7 @@ struct GapTable {
         JSONWriter.integer(Int64(rows.map(\.blind).reduce(0, +)), to: &body)
         let isTruncated = hasMoreRows || hasStopped
         JSONWriter.raw(isTruncated ? ",\"truncated\":true" : ",\"truncated\":false", to: &body)
-        ResponderJSON.time("as_of", present.watch.wallNow, to: &body)
+        ResponderJSON.time("as_of", present.clock.wallNow, to: &body)
         JSONWriter.raw("}\n", to: &body)
         return body
     }

@@ -151,14 +151,14 @@ struct NudgeLedger {
         let head: JSONTree = [
             "nudges": .list(entries), "next": next.map { .text("\($0)") } ?? nil,
         ]
-        return head.with(standing.tree).with(["as_of": AlertJSON.time(present.watch.wallNow)])
+        return head.with(standing.tree).with(["as_of": AlertJSON.time(present.clock.wallNow)])
     }
 
     private func tree(
         _ entry: Entry, _ id: [UInt8], _ standing: NudgeStanding
     ) throws(StoreError) -> JSONTree {
         let report = entry.report
-        let push = entry.isSent ? try work.reader.pushes.fate(of: report.number) : nil
+        let push = entry.isSent ? try work.reader.pushes.deliveryStatus(of: report.number) : nil
         let followed = followed[report.number]
         return [
             "id": .integer(entry.id), "at": AlertJSON.time(entry.at),

@@ -4,14 +4,14 @@ import RollcallCore
 extension Router {
     /// Answers `GET /v1/nudges`: who was nudged, who was not and why.
     func showNudges(_ query: NudgeQuery, _ answer: @escaping Answer) {
-        keeper.ask { [history, keeper] view in
+        writer.ask { [history, writer] view in
             let person = query.responder.flatMap { HistoryPerson($0, view.engine.roster) }
             guard query.responder == nil || person != nil else {
-                return answer(Self.nobody, InputFigures())
+                return answer(Self.nobody, InputStats())
             }
             let present = HistoryPresent(view)
-            let standing = NudgeStanding(view.engine, store: keeper.store.number)
-            history.ask({ answer($0, InputFigures()) }) { (work) throws(StoreError) in
+            let standing = NudgeStanding(view.engine, store: writer.store.number)
+            history.ask({ answer($0, InputStats()) }) { (work) throws(StoreError) in
                 try NudgeLedger.answer(query, person, present, standing, work)
             }
         }
@@ -19,13 +19,13 @@ extension Router {
 
     /// Answers `GET /v1/responders/{id}/nudge`: would this person be nudged now?
     func showNudge(_ id: [UInt8], _ answer: @escaping Answer) {
-        keeper.ask { [keeper] view in
+        writer.ask { [writer] view in
             guard let number = view.engine.roster.number(of: id) else {
-                return answer(Self.nobody, InputFigures())
+                return answer(Self.nobody, InputStats())
             }
-            let standing = NudgeStanding(view.engine, store: keeper.store.number)
+            let standing = NudgeStanding(view.engine, store: writer.store.number)
             let tree = NudgeJSON.answer(number, view.engine, standing)
-            answer(.json(AlertJSON.bytes(tree)), InputFigures())
+            answer(.json(AlertJSON.bytes(tree)), InputStats())
         }
     }
 }

@@ -76,10 +76,10 @@ enum OpenAPI {
     /// role names which are required for the execution".
     private static func security(_ scope: Access.Scope?) -> JSONTree {
         guard let scope else { return [] }
-        let ways = ["bearer", "basic"].map { name in
+        let schemesUsed = ["bearer", "basic"].map { name in
             JSONTree.object([.init(name: name, value: [.text(scope.rawValue)])])
         }
-        return .list(ways + [[:]])
+        return .list(schemesUsed + [[:]])
     }
 
     private static func reference(_ kind: String, _ name: String) -> JSONTree {

@@ -6,14 +6,14 @@ extension Router {
     static var limitMax: Int { 1000 }
     /// People without a `limit`.
     static var limitStandard: Int { 100 }
-    /// People looked at for one answer at most, so that no question holds the keeper up: some
+    /// People looked at for one answer at most, so that no question holds the state writer up: some
     /// milliseconds. The answer's `next` goes on from there.
     static var lookedAtMax: Int { 50_000 }
 
     // MARK: - People
 
     func listResponders(_ filter: ResponderQuery, _ answer: @escaping Answer) {
-        keeper.ask { view in answer(Self.list(filter, view.engine), InputFigures()) }
+        writer.ask { view in answer(Self.list(filter, view.engine), InputStats()) }
     }
 
     private static func list(_ filter: ResponderQuery, _ engine: Engine) -> HTTPResponse {
@@ -63,25 +63,25 @@ extension Router {
     func showResponder(
         _ id: [UInt8], _ answer: @escaping Answer
     ) {
-        keeper.ask { view in
+        writer.ask { view in
             guard let number = view.engine.roster.number(of: id) else {
                 return answer(
-                    .problem(404, "Not Found", detail: "nobody has this id"), InputFigures())
+                    .problem(404, "Not Found", detail: "nobody has this id"), InputStats())
             }
             var body: [UInt8] = []
             ResponderJSON.append(number, view.engine, to: &body)
             body.append(0x0A)
-            answer(.json(body), InputFigures())
+            answer(.json(body), InputStats())
         }
     }
 
     // MARK: - Ourselves
 
     func showStatus(_ answer: @escaping Answer) {
-        keeper.ask { [edge] view in
+        writer.ask { [edge] view in
             var body: [UInt8] = []
             StatusJSON.append(view, edge, to: &body)
-            answer(.json(body), InputFigures())
+            answer(.json(body), InputStats())
         }
     }
 
@@ -89,8 +89,8 @@ extension Router {
         _ request: HTTPRequest,
         _ answer: @escaping Answer
     ) {
-        desk.scrape(MetricsNegotiation.format(accept: request.accept)) { response in
-            answer(response, InputFigures())
+        scrapes.scrape(MetricsNegotiation.format(accept: request.accept)) { response in
+            answer(response, InputStats())
         }
     }
 }

@@ -5,14 +5,14 @@ extension Router {
     /// Regions without a `limit`.
     static var regionsStandard: Int { 256 }
     /// Regions looked at for one answer at most, so that a backend that names a region for each
-    /// person does not hold the keeper up: some milliseconds.
+    /// person does not hold the state writer up: some milliseconds.
     static var regionsLookedAtMax: Int { 20_000 }
 
     func listRegions(_ query: RegionQuery, _ answer: @escaping Answer) {
-        keeper.ask { view in
+        writer.ask { view in
             var body: [UInt8] = []
             RegionList(query, view.engine).append(to: &body)
-            answer(.json(body), InputFigures())
+            answer(.json(body), InputStats())
         }
     }
 }
@@ -86,15 +86,15 @@ struct RegionList {
 
     /// A region that everybody left is only a name that is still known.
     private static func isInhabited(_ number: UInt32, _ engine: Engine) -> Bool {
-        engine.tally.counts(in: number).contains { $0 > 0 }
-            || engine.tally.notExpected(in: number) > 0
+        engine.aggregates.counts(in: number).contains { $0 > 0 }
+            || engine.aggregates.notExpected(in: number) > 0
     }
 
     // MARK: - The answer
 
     func append(to body: inout [UInt8]) {
         JSONWriter.raw("{\"as_of\":\"", to: &body)
-        RFC3339.append(engine.watch.wallNow, to: &body)
+        RFC3339.append(engine.clock.wallNow, to: &body)
         JSONWriter.raw("\",\"regions\":[", to: &body)
         let covered = Set(engine.policy.coverageRegions)
         for (place, row) in rows.enumerated() {
@@ -112,7 +112,7 @@ struct RegionList {
     }
 
     private func append(_ row: Row, mustBeStaffed: Bool, to body: inout [UInt8]) {
-        let counts = row.number.map { engine.tally.counts(in: $0) } ?? [0, 0, 0, 0]
+        let counts = row.number.map { engine.aggregates.counts(in: $0) } ?? [0, 0, 0, 0]
         JSONWriter.raw("{\"region\":", to: &body)
         JSONWriter.string(row.name, to: &body)
         StatusJSON.count("active", counts.reduce(0, +), to: &body)
@@ -124,9 +124,9 @@ struct RegionList {
             JSONWriter.integer(Int64(counts[Int(status.rawValue)]), to: &body)
         }
         JSONWriter.raw("}", to: &body)
-        let absent = row.number.map { engine.tally.notExpected(in: $0) } ?? 0
+        let absent = row.number.map { engine.aggregates.notExpected(in: $0) } ?? 0
         StatusJSON.count("not_expected", absent, to: &body)
-        let flapping = row.number.map { engine.tally.flapping(in: $0) } ?? 0
+        let flapping = row.number.map { engine.aggregates.flapping(in: $0) } ?? 0
         StatusJSON.count("flapping", flapping, to: &body)
         JSONWriter.raw(
             mustBeStaffed ? ",\"must_be_staffed\":true}" : ",\"must_be_staffed\":false}",

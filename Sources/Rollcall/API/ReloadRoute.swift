@@ -3,17 +3,17 @@ import RollcallCore
 /// `POST /-/reload`. Source: V3.
 extension Router {
     /// Has the settings read again and tells what came of it.
-    func reloadSettings(_ answer: @escaping @Sendable (HTTPResponse, InputFigures) -> Void) {
+    func reloadSettings(_ answer: @escaping @Sendable (HTTPResponse, InputStats) -> Void) {
         reloader.reload { outcome in
             switch outcome {
             case .reloaded(let change, let file):
-                answer(.json(Self.body(change, file)), InputFigures())
+                answer(.json(Self.body(change, file)), InputStats())
             case .refused(let reason):
                 answer(
                     .problem(
                         422, "Unprocessable Content",
-                        detail: "the settings from before stay: \(reason)"), InputFigures())
-            case .unavailable(let reason): answer(Self.unavailable(reason), InputFigures())
+                        detail: "the settings from before stay: \(reason)"), InputStats())
+            case .unavailable(let reason): answer(Self.unavailable(reason), InputStats())
             }
         }
     }

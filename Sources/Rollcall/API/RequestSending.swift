@@ -24,9 +24,9 @@ struct RequestSending {
             detail: isByHeader ? "header \(Self.field): \(SentAt.fault)" : SentAt.fault)
     }
 
-    /// The figures to be counted of it, where no scanner did.
-    var figures: InputFigures {
-        var input = InputFigures()
+    /// The stats to be counted of it, where no scanner did.
+    var stats: InputStats {
+        var input = InputStats()
         if said == .unreadable { input.addProblem(.malformed) }
         if case .at(_, let form) = said { input.addTime(form) }
         return input

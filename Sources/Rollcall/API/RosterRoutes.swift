@@ -78,16 +78,16 @@ extension Router {
     /// Whether anybody had the id is not told: who asks twice, or for a stranger, gets the same.
     func erase(_ id: [UInt8], _ request: HTTPRequest, _ answer: @escaping Answer) {
         guard let source = source(request) else {
-            return answer(Self.badSource, InputFigures())
+            return answer(Self.badSource, InputStats())
         }
         let place: Admission.Place
         do throws(Admission.Refusal) {
-            place = try admission.enter(source, bytes: id.count, isShared: false)
+            place = try admission.reserve(source, bytes: id.count, isShared: false)
         } catch {
-            return answer(Self.refusal(error), InputFigures())
+            return answer(Self.refusal(error), InputStats())
         }
-        keeper.write(.erase(.id(id), source: source)) { [admission] outcome in
-            admission.leave(place)
+        writer.write(.erase(.id(id), source: source)) { [admission] outcome in
+            admission.release(place)
             switch outcome {
             case .committed(let receipt):
                 let number = receipt.erasure ?? 0
@@ -101,8 +101,8 @@ extension Router {
                         headers: [
                             ("Content-Type", "application/json"),
                             ("Location", Resource.erasure.path("\(number)")),
-                        ], body: body), InputFigures())
-            case .unavailable(let reason): answer(Self.unavailable(reason), InputFigures())
+                        ], body: body), InputStats())
+            case .unavailable(let reason): answer(Self.unavailable(reason), InputStats())
             }
         }
     }
@@ -112,10 +112,10 @@ extension Router {
 
     /// Answers with how far an erasure is.
     func showErasure(_ number: Int64, _ answer: @escaping Answer) {
-        keeper.ask { view in
+        writer.ask { view in
             guard let erasure = view.erasures[number] else {
                 return answer(
-                    .problem(404, "Not Found", detail: "there is no such erasure"), InputFigures())
+                    .problem(404, "Not Found", detail: "there is no such erasure"), InputStats())
             }
             var body: [UInt8] = []
             JSONWriter.raw("{\"erasure\":", to: &body)
@@ -133,7 +133,7 @@ extension Router {
             JSONWriter.raw(",\"kept\":[", to: &body)
             JSONWriter.string(Self.keptByErasures, to: &body)
             JSONWriter.raw("]}\n", to: &body)
-            answer(.json(body), InputFigures())
+            answer(.json(body), InputStats())
         }
     }
 }

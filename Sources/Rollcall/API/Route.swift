@@ -42,7 +42,7 @@ final class Route: Sendable {
     /// Its name in the document.
     let name: String
     /// The label by which its requests are counted.
-    let label: EdgeFigures.Route
+    let label: EdgeStats.Route
     /// The scope that a token must open for it; nil where none is needed.
     let scope: Access.Scope?
     private let scopeOfRequest: ScopeOfRequest
@@ -62,7 +62,7 @@ final class Route: Sendable {
 
     /// A route without parameters of its own: what else a query holds is not looked at.
     init(
-        _ method: Method, _ resource: Resource, _ name: String, _ label: EdgeFigures.Route,
+        _ method: Method, _ resource: Resource, _ name: String, _ label: EdgeStats.Route,
         _ scope: Access.Scope?, _ tag: Tag, _ summary: String, _ text: String = "",
         shared: [Shared] = [], parameters: [JSONTree] = [], body: String? = nil,
         answers: KeyValuePairs<Int, String>, problems: [Int] = [],
@@ -87,7 +87,7 @@ final class Route: Sendable {
 
     /// A route with parameters: a query that makes no sense is refused, and so is one with others.
     convenience init<Query>(
-        _ method: Method, _ resource: Resource, _ name: String, _ label: EdgeFigures.Route,
+        _ method: Method, _ resource: Resource, _ name: String, _ label: EdgeStats.Route,
         _ scope: Access.Scope?, _ tag: Tag, _ summary: String, _ text: String = "",
         shared: [Shared] = [], query: Parameters<Query>, body: String? = nil,
         answers: KeyValuePairs<Int, String>, problems: [Int] = [],
@@ -104,7 +104,7 @@ final class Route: Sendable {
             do throws(ParameterError) {
                 asked = try query.read(call.request.query, known: known)
             } catch {
-                return call.answer(.refusal(error), InputFigures())
+                return call.answer(.refusal(error), InputStats())
             }
             handle(router, asked, call)
         }

@@ -287,7 +287,7 @@ extension Route {
             .get, .healthy, "getHealthy", .health, nil, .operation, "Does the loop go round?",
             "503 if it stood still for too long. Never waits for the store.",
             answers: [200: "Probe"]
-        ) { $1.answer($0.health, InputFigures()) },
+        ) { $1.answer($0.health, InputStats()) },
         Route(
             .get, .ready, "getReady", .health, nil, .operation, "Are writes taken?",
             """
@@ -295,7 +295,7 @@ extension Route {
             for more than 5 s.
             """,
             answers: [200: "Probe"]
-        ) { $1.answer($0.readiness, InputFigures()) },
+        ) { $1.answer($0.readiness, InputStats()) },
         Route(
             .post, .reload, "reload", .reload, .admin, .operation, "Reads the settings again",
             "All or nothing: with 422 none was taken and those from before stay.",
@@ -304,14 +304,14 @@ extension Route {
         Route(
             .get, .openAPI, "getOpenAPI", .openAPI, .read, .operation, "This document",
             answers: [200: "Document"]
-        ) { $1.answer(.json(OpenAPI.bytes), InputFigures()) },
+        ) { $1.answer(.json(OpenAPI.bytes), InputStats()) },
     ]
 
     // MARK: - The page for people
 
     private static let pages: [Route] = [
         page(.page, "getPage", "the fleet at a glance"),
-        page(.silentPage, "getSilentPage", "who is silent and why"),
+        page(.gapsPage, "getSilentPage", "who is silent and why"),
         page(.alertsPage, "getAlertsPage", "alerts and their history"),
         page(.nudgesPage, "getNudgesPage", "the nudge ledger"),
         page(.feedsPage, "getFeedsPage", "feeds and Rollcall itself"),

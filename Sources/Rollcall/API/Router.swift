@@ -3,55 +3,57 @@ import RollcallCore
 /// The router of requests to their routes. Source: V5.
 package struct Router: Sendable {
     /// Answers a request once, and tells what of its input is to be counted.
-    typealias Answer = @Sendable (HTTPResponse, InputFigures) -> Void
+    typealias Answer = @Sendable (HTTPResponse, InputStats) -> Void
 
-    let keeper: Keeper
-    let edge: EdgeFigures
+    let writer: StateWriter
+    let edge: EdgeStats
     let limits: BodyLimits
-    let doors: Doors
+    let accessPolicy: AccessPolicy
     let admission: Admission
     let reloader: Reloader
-    let desk: ScrapeDesk
-    let history: HistoryDesk
+    let scrapes: ScrapeCache
+    let history: HistoryService
 
-    /// A router to `keeper` and `reloader` that counts in `edge`, reads bodies within `limits`, lets
-    /// in whom `doors` let in and lets wait what `admission` has room for. `historyLimits` bound what
-    /// a question of history costs; `listener` tells what the listener in front of it counted.
+    /// A router to `writer` and `reloader` that counts in `edge`, reads bodies within `limits`,
+    /// lets in whom `accessPolicy` let in and lets wait what `admission` has room for.
+    /// `historyLimits` bound what a question of history costs; `listener` tells what the listener
+    /// in front of it counted.
     package init(
-        keeper: Keeper, edge: EdgeFigures, limits: BodyLimits, doors: Doors, admission: Admission,
+        writer: StateWriter, edge: EdgeStats, limits: BodyLimits, accessPolicy: AccessPolicy,
+        admission: Admission,
         reloader: Reloader, historyLimits: HistoryLimits = HistoryLimits(),
-        listener: @escaping @Sendable () -> HTTPFigures = { HTTPFigures() }
+        listener: @escaping @Sendable () -> HTTPStats = { HTTPStats() }
     ) {
-        self.keeper = keeper
+        self.writer = writer
         self.edge = edge
         self.limits = limits
-        self.doors = doors
+        self.accessPolicy = accessPolicy
         self.admission = admission
         self.reloader = reloader
-        desk = ScrapeDesk(keeper: keeper, edge: edge, listener: listener)
-        history = HistoryDesk(keeper: keeper, limits: historyLimits)
+        scrapes = ScrapeCache(writer: writer, edge: edge, listener: listener)
+        history = HistoryService(writer: writer, limits: historyLimits)
     }
 
     /// Says on `/-/ready` that it is over; what comes is still answered.
-    package func drain() { doors.close() }
+    package func drain() { accessPolicy.close() }
 
     /// Ends what runs beside the requests.
     package func close() {
-        desk.close()
+        scrapes.close()
         history.close()
     }
 
     // MARK: - Before the body
 
     /// Refuses by its head what need not be read.
-    package func judge(_ request: HTTPRequest, at door: Door) -> HTTPResponse? {
-        let rules = doors.rules
+    package func authorise(_ request: HTTPRequest, at accessPoint: AccessPoint) -> HTTPResponse? {
+        let rules = accessPolicy.rules
         let token = rules.access.holder(request.authorization)
         let resource = Target(request.path)?.resource
         let routes = Route.of(resource)
         let label = routes.first?.label ?? .other
         let scope = Route.scope(request.method, among: routes)
-        if let refusal = stranger(request, scope, token, door, rules) {
+        if let refusal = unauthenticated(request, scope, token, accessPoint, rules) {
             return counted(StatusPageRefusal.shown(refusal, to: request, resource), label)
         }
         if routes.isEmpty {
@@ -66,7 +68,7 @@ package struct Router: Sendable {
                     headers: [("Allow", allowed.joined(separator: ", "))]), label)
         }
         let needed = route.scope(of: request, by: token)
-        if let refusal = forbidden(request, needed, token, door, rules) {
+        if let refusal = forbidden(request, needed, token, accessPoint, rules) {
             return counted(StatusPageRefusal.shown(refusal, to: request, resource), label)
         }
         guard route.method.hasBody else { return nil }
@@ -85,7 +87,7 @@ package struct Router: Sendable {
         }
         // A heartbeat is small, and what says that there is somebody.
         guard route.scope == .ingest, label != .heartbeat else { return nil }
-        return crowd(request).map { counted($0, label) }
+        return refusalAtCapacity(request).map { counted($0, label) }
     }
 
     /// Counts what the listener answered without asking here.
@@ -96,7 +98,7 @@ package struct Router: Sendable {
 
     // MARK: - Whole requests
 
-    /// Answers a request, at once or when the keeper has.
+    /// Answers a request, at once or when the state writer has.
     package func handle(_ request: HTTPRequest, _ reply: HTTPReply) {
         let began = ContinuousClock.now
         let target = Target(request.path)
@@ -109,25 +111,25 @@ package struct Router: Sendable {
             edge.answered(label, code: code, after: ContinuousClock.now - began, input: input)
             reply.answer(response)
         }
-        guard let target, let route else { return answer(Self.notFound, InputFigures()) }
+        guard let target, let route else { return answer(Self.notFound, InputStats()) }
         route.handle(self, Route.Call(target: target, request: request, answer: answer))
     }
 
     var health: HTTPResponse {
-        guard let still = keeper.pulse.still() else { return .text("Rollcall is healthy.\n") }
+        guard let still = writer.loopHealth.still() else { return .text("Rollcall is healthy.\n") }
         return .problem(503, "Hanging", detail: "the keeper stands still for \(still.count) ms")
     }
 
     var readiness: HTTPResponse {
-        if doors.isClosing {
+        if accessPolicy.isClosing {
             return .problem(503, "Not Ready", detail: "stopping", headers: [("Retry-After", "1")])
         }
-        guard keeper.isTakingWrites else {
+        guard writer.isTakingWrites else {
             return .problem(
                 503, "Not Ready", detail: "the store does not take commits",
                 headers: [("Retry-After", "1")])
         }
-        if let still = keeper.pulse.still(for: MetricsPage.presentFor) {
+        if let still = writer.loopHealth.still(for: MetricsExposition.presentFor) {
             return .problem(
                 503, "Not Ready", detail: "the keeper has not answered for \(still.count) ms",
                 headers: [("Retry-After", "1")])
@@ -135,7 +137,7 @@ package struct Router: Sendable {
         return .text("Rollcall is ready.\n")
     }
 
-    private func counted(_ response: HTTPResponse, _ label: EdgeFigures.Route) -> HTTPResponse {
+    private func counted(_ response: HTTPResponse, _ label: EdgeStats.Route) -> HTTPResponse {
         edge.answered(label, code: response.status, after: .zero)
         return response
     }

@@ -133,8 +133,8 @@ struct SilenceRequest {
 
     private static func matchers(_ value: JSONTree?) throws(Fault) -> [LabelMatcher] {
         // Before any is read: each costs a text, and a body may name thousands.
-        let told = value.map { $0.elements.count + $0.members.count } ?? 0
-        guard (1...MatcherText.countMax).contains(told) else {
+        let given = value.map { $0.elements.count + $0.members.count } ?? 0
+        guard (1...MatcherText.countMax).contains(given) else {
             throw Fault(
                 pointer: "/matchers",
                 detail: "1 to \(MatcherText.countMax) expected, such as alertname=HighOfflineRate")
@@ -230,15 +230,15 @@ extension Router {
                     .problem(
                         409, "Conflict",
                         detail: "something else was asked for under this id: take another"),
-                    InputFigures())
+                    InputStats())
             case (nil, .tooMany):
                 answer(
                     .problem(
                         409, "Conflict",
                         detail: "\(Silence.countMax) silences are in force already: end one"),
-                    InputFigures())
+                    InputStats())
             case (nil, _):
-                answer(Self.unprocessable("/ends_at: has passed already"), InputFigures())
+                answer(Self.unprocessable("/ends_at: has passed already"), InputStats())
             }
         }
     }
@@ -246,42 +246,42 @@ extension Router {
     /// Answers `DELETE /v1/silences/{id}`: ends it now.
     func endSilence(_ number: Int64, _ request: HTTPRequest, _ answer: @escaping Answer) {
         write(.silence(.end(number)), request, answer) { receipt in
-            guard receipt.silence != nil else { return answer(Self.noSilence, InputFigures()) }
+            guard receipt.silence != nil else { return answer(Self.noSilence, InputStats()) }
             showSilence(number, answer)
         }
     }
 
     /// Answers `GET /v1/silences`.
     func listSilences(_ answer: @escaping Answer) {
-        keeper.ask { view in
-            let desk = view.engine.desk
-            let active = desk.silences.sorted { ($0.endsAt, $0.number) < ($1.endsAt, $1.number) }
-            let over = desk.pastSilences.sorted { ($0.endsAt, $0.number) > ($1.endsAt, $1.number) }
+        writer.ask { view in
+            let state = view.engine.notifications
+            let active = state.silences.sorted { ($0.endsAt, $0.number) < ($1.endsAt, $1.number) }
+            let over = state.pastSilences.sorted { ($0.endsAt, $0.number) > ($1.endsAt, $1.number) }
             let silences =
                 active.map { Self.silence($0, isActive: true, view.engine) }
                 + over.map { Self.silence($0, isActive: false, view.engine) }
             let tree: JSONTree = [
-                "as_of": AlertJSON.time(view.engine.watch.wallNow), "silences": .list(silences),
+                "as_of": AlertJSON.time(view.engine.clock.wallNow), "silences": .list(silences),
             ]
-            answer(.json(AlertJSON.bytes(tree)), InputFigures())
+            answer(.json(AlertJSON.bytes(tree)), InputStats())
         }
     }
 
     /// Answers `GET /v1/silences/{id}`, and what made or ended one; `warns` of what it may not have
     /// been meant to be.
     func showSilence(_ number: Int64, warns: Bool = false, _ answer: @escaping Answer) {
-        keeper.ask { view in
-            let desk = view.engine.desk
-            let active = desk.silences.first { $0.number == number }
-            guard let silence = active ?? desk.pastSilences.first(where: { $0.number == number })
-            else { return answer(Self.noSilence, InputFigures()) }
+        writer.ask { view in
+            let state = view.engine.notifications
+            let active = state.silences.first { $0.number == number }
+            guard let silence = active ?? state.pastSilences.first(where: { $0.number == number })
+            else { return answer(Self.noSilence, InputStats()) }
             let shown = Self.silence(silence, isActive: active != nil, view.engine)
             var tree: JSONTree = ["silence": shown]
             if warns {
                 let warnings = SilenceWarnings(silence, view.engine).texts
                 tree = ["silence": shown, "warnings": .list(warnings.map { .text($0) })]
             }
-            answer(.json(AlertJSON.bytes(tree)), InputFigures())
+            answer(.json(AlertJSON.bytes(tree)), InputStats())
         }
     }
 
@@ -351,18 +351,18 @@ extension Router {
         _ make: (JSONTree) throws(BodyFault) -> Event,
         then: @escaping @Sendable (Receipt) -> Void
     ) {
-        if let refusal = Self.bulk(request) { return answer(refusal, InputFigures()) }
+        if let refusal = Self.bulk(request) { return answer(refusal, InputStats()) }
         let event: Event
         do {
             event = try make(try JSONTree(reading: request.body))
         } catch let error as JSONError {
-            return answer(Self.notJSON(error), InputFigures())
+            return answer(Self.notJSON(error), InputStats())
         } catch let error as BodyFault {
-            var input = InputFigures()
+            var input = InputStats()
             if error.isPlace { input.addProblem(.coordinate) }
             return answer(Self.unprocessable(error.detail), input)
         } catch {
-            return answer(Self.unprocessable("not understood"), InputFigures())
+            return answer(Self.unprocessable("not understood"), InputStats())
         }
         write(event, request, answer, then: then)
     }
@@ -381,16 +381,16 @@ extension Router {
     ) {
         let place: Admission.Place
         do throws(Admission.Refusal) {
-            place = try admission.enter(
+            place = try admission.reserve(
                 source ?? holder(request), bytes: request.body.count, isShared: source != nil)
         } catch {
-            return answer(Self.refusal(error), InputFigures())
+            return answer(Self.refusal(error), InputStats())
         }
-        keeper.write(event) { [admission] outcome in
-            admission.leave(place)
+        writer.write(event) { [admission] outcome in
+            admission.release(place)
             switch outcome {
             case .committed(let receipt): then(receipt)
-            case .unavailable(let reason): answer(Self.unavailable(reason), InputFigures())
+            case .unavailable(let reason): answer(Self.unavailable(reason), InputStats())
             }
         }
     }

@@ -11,7 +11,7 @@ struct SilenceWarnings {
 
     /// Looks at `silence` as `engine` stands.
     init(_ silence: Silence, _ engine: Engine) {
-        guard engine.desk.silences.contains(where: { $0.number == silence.number }) else {
+        guard engine.notifications.silences.contains(where: { $0.number == silence.number }) else {
             add("it is over and mutes nothing: take another id to begin another")
             return
         }

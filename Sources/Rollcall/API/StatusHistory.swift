@@ -70,15 +70,15 @@ struct StatusHistoryQuery: Sendable {
 extension Router {
     /// Answers `GET /v1/status/history`.
     func showStatusHistory(_ asked: StatusHistoryQuery.Asked, _ answer: @escaping Answer) {
-        keeper.ask { [history] view in
+        writer.ask { [history] view in
             let present = HistoryPresent(view)
             let query: StatusHistoryQuery
             do throws(ParameterError) {
-                query = try StatusHistoryQuery(asked, now: present.watch.wallNow)
+                query = try StatusHistoryQuery(asked, now: present.clock.wallNow)
             } catch {
-                return answer(.refusal(error), InputFigures())
+                return answer(.refusal(error), InputStats())
             }
-            history.ask({ answer($0, InputFigures()) }) { (work) throws(StoreError) in
+            history.ask({ answer($0, InputStats()) }) { (work) throws(StoreError) in
                 try StatusHistory.answer(query, present, work)
             }
         }
@@ -125,12 +125,12 @@ struct StatusHistory {
     // MARK: - Reading
 
     /// Reads the windows of blindness, which are told of when they end; those that are open the
-    /// keeper knows.
+    /// state writer knows.
     /// - Throws: `StoreError` if the store cannot be read.
     private mutating func readWindows() throws(StoreError) {
         for reason in BlindReason.allCases {
-            guard let onset = present.watch.open[Int(reason.rawValue)] else { continue }
-            add(Window(reason: reason, since: present.watch.wall(onset), until: nil))
+            guard let onset = present.clock.open[Int(reason.rawValue)] else { continue }
+            add(Window(reason: reason, since: present.clock.wall(onset), until: nil))
         }
         var id = Int64.max
         var looked = 0
@@ -165,8 +165,10 @@ struct StatusHistory {
     /// Adds a window that is older than those of its reason before it. What is too short to be told
     /// is left out, and what is close to the next one is part of it (D5): older versions stored each.
     private mutating func add(_ window: Window) {
-        let end = window.until ?? present.watch.wallNow
-        guard window.since < query.until, end - window.since >= BlindReason.toldFrom else { return }
+        let end = window.until ?? present.clock.wallNow
+        guard window.since < query.until, end - window.since >= BlindReason.reportedFrom else {
+            return
+        }
         let newer = windows.lastIndex { $0.reason == window.reason }
         guard let newer, let until = window.until,
             windows[newer].since - until < BlindReason.joinedWithin
@@ -176,7 +178,7 @@ struct StatusHistory {
 
     private mutating func readSamples() throws(StoreError) {
         // What a wall said that was set back since lies in the future.
-        let end = min(query.until, present.watch.wallNow + Milliseconds(1))
+        let end = min(query.until, present.clock.wallNow + Milliseconds(1))
         let step = query.step.count
         var until = end
         var looked = 0
@@ -208,7 +210,7 @@ struct StatusHistory {
     private func body() -> [UInt8] {
         var body: [UInt8] = []
         JSONWriter.raw("{\"as_of\":\"", to: &body)
-        RFC3339.append(present.watch.wallNow, to: &body)
+        RFC3339.append(present.clock.wallNow, to: &body)
         JSONWriter.raw("\"", to: &body)
         ResponderJSON.time("since", query.since, to: &body)
         ResponderJSON.time("until", query.until, to: &body)

@@ -12,7 +12,7 @@ extension Router {
 
     /// Answers any address of the page; `root` leads from there to `/`.
     func showPage(below root: String, _ answer: @escaping Answer) {
-        keeper.ask { view in
+        writer.ask { view in
             answer(
                 HTTPResponse(
                     status: 200,
@@ -21,7 +21,7 @@ extension Router {
                         ("Content-Security-Policy", Self.policy),
                         ("Referrer-Policy", "no-referrer"),
                         ("Cross-Origin-Opener-Policy", "same-origin"),
-                    ], body: StatusPageShell(root: root).bytes(view)), InputFigures())
+                    ], body: StatusPageShell(root: root).bytes(view)), InputStats())
         }
     }
 
@@ -30,7 +30,7 @@ extension Router {
         // Of another version it would not fit the others.
         guard target.version == StatusPageAsset.version,
             let asset = StatusPageAsset(rawValue: String(target.name))
-        else { return answer(Self.notFound, InputFigures()) }
+        else { return answer(Self.notFound, InputStats()) }
         answer(
             HTTPResponse(
                 status: 200,
@@ -39,6 +39,6 @@ extension Router {
                     ("Cache-Control", "private, max-age=31536000, immutable"),
                     ("Referrer-Policy", "no-referrer"),
                     ("Cross-Origin-Resource-Policy", "same-origin"),
-                ], body: asset.bytes), InputFigures())
+                ], body: asset.bytes), InputStats())
     }
 }

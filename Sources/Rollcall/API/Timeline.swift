@@ -180,7 +180,7 @@ struct Timeline {
             guard stored.turn <= span.last, let decision = DecisionCode.decision(stored) else {
                 return
             }
-            guard isTold(decision) else { return }
+            guard isReported(decision) else { return }
             found = Head(
                 turn: stored.turn, event: TimelineJSON.event(decision), next: stored.id,
                 id: stored.id)
@@ -190,11 +190,11 @@ struct Timeline {
     }
 
     /// False for what is too short to be told, which older versions stored (D5): its end comes first.
-    private mutating func isTold(_ decision: Decision) -> Bool {
+    private mutating func isReported(_ decision: Decision) -> Bool {
         guard case .blind(let at, let begins, let since, let reason) = decision else { return true }
         if begins { return !untold.contains { $0.reason == reason && $0.since == since } }
         // A wall that was set back makes an end lie before its begin.
-        guard at >= since, at - since < BlindReason.toldFrom else { return true }
+        guard at >= since, at - since < BlindReason.reportedFrom else { return true }
         untold.append((reason, since))
         return false
     }
@@ -238,7 +238,7 @@ struct Timeline {
         } else {
             JSONWriter.string("\(place.decision).\(place.row).\(place.blind)".utf8, to: &body)
         }
-        ResponderJSON.time("as_of", present.watch.wallNow, to: &body)
+        ResponderJSON.time("as_of", present.clock.wallNow, to: &body)
         JSONWriter.raw("}\n", to: &body)
         return body
     }

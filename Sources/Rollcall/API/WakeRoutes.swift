@@ -44,31 +44,31 @@ extension Router {
     /// which reason not; to whom may read, for each of them.
     func postWake(_ request: HTTPRequest, _ answer: @escaping Answer) {
         guard let answer = noting(WakeRequest.fields, request, answer) else { return }
-        guard let source = source(request) else { return answer(Self.badSource, InputFigures()) }
-        if let refusal = Self.bulk(request) { return answer(refusal, InputFigures()) }
+        guard let source = source(request) else { return answer(Self.badSource, InputStats()) }
+        if let refusal = Self.bulk(request) { return answer(refusal, InputStats()) }
         let call: WakeRequest
         do {
             call = try WakeRequest(try JSONTree(reading: request.body))
         } catch let error as JSONError {
-            return answer(Self.notJSON(error), InputFigures())
+            return answer(Self.notJSON(error), InputStats())
         } catch let error as WakeRequest.Fault {
-            var input = InputFigures()
+            var input = InputStats()
             if error.isPlace { input.addProblem(.coordinate) }
             return answer(Self.unprocessable(error.detail), input)
         } catch {
-            return answer(Self.unprocessable("not understood"), InputFigures())
+            return answer(Self.unprocessable("not understood"), InputStats())
         }
         let sending = RequestSending(request)
         note(sending, of: source)
         let event = Event.wake(.circle(call.circle, viewer: call.viewer), source: source)
         let isReader = opens(.read, request)
-        write(event, request, answer, by: source) { [keeper] receipt in
+        write(event, request, answer, by: source) { [writer] receipt in
             // Ids are not in a receipt: what was decided may be looked at again after an erasure.
-            keeper.ask { view in
+            writer.ask { view in
                 let counts = Self.wakes(call.circle, receipt, view.engine.policy.nudges.mode)
                 let tree = isReader ? counts.with(Self.members(receipt, view.engine)) : counts
                 answer(
-                    .json(AlertJSON.bytes(tree.with(Self.problems(sending)))), sending.figures)
+                    .json(AlertJSON.bytes(tree.with(Self.problems(sending)))), sending.stats)
             }
         }
     }

@@ -20,13 +20,13 @@ extension Router {
         as event: (ScanResult, _ source: [UInt8]) -> Event
     ) {
         guard let source = source(request) else {
-            return answer(Self.badSource, InputFigures())
+            return answer(Self.badSource, InputStats())
         }
         let place: Admission.Place
         do throws(Admission.Refusal) {
-            place = try admission.enter(source, bytes: request.body.count)
+            place = try admission.reserve(source, bytes: request.body.count)
         } catch {
-            return answer(Self.refusal(error), InputFigures())
+            return answer(Self.refusal(error), InputStats())
         }
         var scan: ScanResult
         do throws(ScanError) {
@@ -34,26 +34,26 @@ extension Router {
                 request.body.span, kind: kind, format: Self.format(request.contentType) ?? .json,
                 limits: limits.current, isStrict: Self.isStrict(request))
         } catch {
-            admission.leave(place)
-            return answer(Self.refusal(error), InputFigures())
+            admission.release(place)
+            return answer(Self.refusal(error), InputStats())
         }
         let sending = RequestSending(request, body: scan.sentAt)
         note(sending, of: source, receivedAt: scan.receivedAt)
-        var input = InputFigures()
+        var input = InputStats()
         if scan.sentAt == .untold {
             if let problem = sending.problem { scan.note(problem) }
             if case .at(_, let form) = sending.said { input.addTime(form) }
         }
         input.add(scan)
-        keeper.write(event(scan, source)) { [admission, input, scan] outcome in
-            admission.leave(place)
+        writer.write(event(scan, source)) { [admission, input, scan] outcome in
+            admission.release(place)
             switch outcome {
             case .committed(let receipt):
                 var input = input
                 input.add(receipt)
                 answer(Self.verdict(scan, receipt), input)
             case .unavailable(let reason):
-                answer(Self.unavailable(reason), InputFigures())
+                answer(Self.unavailable(reason), InputStats())
             }
         }
     }
@@ -73,18 +73,18 @@ extension Router {
         let known = request.method == "POST" ? Self.heartbeatFields : []
         guard let answer = noting(known, request, answer) else { return }
         guard let asked = source(request) else {
-            return answer(Self.badSource, InputFigures())
+            return answer(Self.badSource, InputStats())
         }
         var source = asked
         var every = Milliseconds(0)
         var sending: RequestSending?
         if request.method == "POST" {
-            if let refusal = Self.bulk(request) { return answer(refusal, InputFigures()) }
+            if let refusal = Self.bulk(request) { return answer(refusal, InputStats()) }
             let body: ReplayBody
             do throws(JSONError) {
                 body = try ReplayBody(request.body.span, 0..<request.body.count)
             } catch {
-                return answer(Self.refusal(.notJSON(error)), InputFigures())
+                return answer(Self.refusal(.notJSON(error)), InputStats())
             }
             guard let seconds = body.everySeconds, Self.holds(seconds) else {
                 return answer(
@@ -92,23 +92,23 @@ extension Router {
                         422, "Unprocessable Content",
                         detail: "/every_seconds: a number from \(Self.everySeconds.lowerBound) to "
                             + "\(Self.everySeconds.upperBound) expected"),
-                    InputFigures())
+                    InputStats())
             }
             every = Milliseconds(Int64((seconds * 1000).rounded()))
             source = body.source ?? asked
-            guard Self.isName(source) else { return answer(Self.badSource, InputFigures()) }
+            guard Self.isName(source) else { return answer(Self.badSource, InputStats()) }
             let said = RequestSending(request, body: body.sentAt)
             note(said, of: source)
             sending = said
         }
         let place: Admission.Place
         do throws(Admission.Refusal) {
-            place = try admission.enter(source, bytes: request.body.count, isShared: false)
+            place = try admission.reserve(source, bytes: request.body.count, isShared: false)
         } catch {
-            return answer(Self.refusal(error), InputFigures())
+            return answer(Self.refusal(error), InputStats())
         }
-        keeper.write(.heartbeat(source: source, every: every)) { [admission, sending] outcome in
-            admission.leave(place)
+        writer.write(.heartbeat(source: source, every: every)) { [admission, sending] outcome in
+            admission.release(place)
             switch outcome {
             case .committed(let receipt) where receipt.accepted == 1:
                 var body: [UInt8] = []
@@ -118,14 +118,14 @@ extension Router {
                     Self.append([problem], to: &body)
                 }
                 JSONWriter.raw("}\n", to: &body)
-                answer(.json(body), sending?.figures ?? InputFigures())
+                answer(.json(body), sending?.stats ?? InputStats())
             case .committed:
                 answer(
                     .problem(
                         409, "Conflict",
                         detail: "\(Feed.sourcesMax) sources are declared already: delete one"),
-                    InputFigures())
-            case .unavailable(let reason): answer(Self.unavailable(reason), InputFigures())
+                    InputStats())
+            case .unavailable(let reason): answer(Self.unavailable(reason), InputStats())
             }
         }
     }
@@ -248,10 +248,10 @@ extension Router {
     }
 
     /// Refuses by its head what there is no room for: its body need not be read.
-    func crowd(_ request: HTTPRequest) -> HTTPResponse? {
+    func refusalAtCapacity(_ request: HTTPRequest) -> HTTPResponse? {
         guard let source = source(request) else { return nil }
         do throws(Admission.Refusal) {
-            try admission.look(source)
+            try admission.check(source)
             return nil
         } catch {
             return Self.refusal(error)

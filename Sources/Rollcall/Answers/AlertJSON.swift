@@ -7,7 +7,7 @@ enum AlertJSON {
     static let alertsMax = 500
 
     /// The whole of `GET /v1/alerts`.
-    static func body(_ view: KeeperView) -> [UInt8] {
+    static func body(_ view: StateView) -> [UInt8] {
         let engine = view.engine
         let all = engine.alerts.all
         var shown = all
@@ -18,7 +18,7 @@ enum AlertJSON {
             .map { alert($0.key, $0.alert, view) }
         alerts += view.store.alarms.compactMap { alarm($0, view) }
         let tree: JSONTree = [
-            "as_of": time(engine.watch.wallNow), "watching": .boolean(!engine.watch.isBlind),
+            "as_of": time(engine.clock.wallNow), "watching": .boolean(!engine.clock.isBlind),
             "alerts": .list(alerts), "truncated": .boolean(shown.count < all.count),
         ]
         return bytes(tree)
@@ -45,7 +45,7 @@ enum AlertJSON {
         return body
     }
 
-    private static func alert(_ key: AlertKey, _ alert: Alert, _ view: KeeperView) -> JSONTree {
+    private static func alert(_ key: AlertKey, _ alert: Alert, _ view: StateView) -> JSONTree {
         let engine = view.engine
         let reaches = view.reaches(alert)
         let fires = alert.state == .firing
@@ -54,12 +54,12 @@ enum AlertJSON {
             "alertname": word(key.name.word), "state": word(alert.state.word),
             "severity": text(labels.value(of: Array("severity".utf8))), "labels": object(labels),
             "annotations": object(annotations(key, alert, labels, engine)),
-            "value": value(key.name, alert.figures),
-            "count": .integer(Int64(alert.figures.count)),
-            "total": .integer(Int64(alert.figures.total)), "active_at": time(alert.activeAt),
+            "value": value(key.name, alert.stats),
+            "count": .integer(Int64(alert.stats.count)),
+            "total": .integer(Int64(alert.stats.total)), "active_at": time(alert.activeAt),
             "starts_at": fires ? time(alert.startsAt) : nil,
             "incident": fires ? .integer(alert.incident) : nil,
-            "told": told(reaches), "receivers": receivers(reaches, engine.watch),
+            "told": notified(reaches), "receivers": receivers(reaches, engine.clock),
             "muted": .list(
                 alert.muted.map { muted in
                     JSONTree.object([.init(name: "receiver", value: text(muted.receiver))])
@@ -76,10 +76,10 @@ enum AlertJSON {
         member.name = key.name
         member.labels = labels
         member.facts = alert.facts
-        member.facts.figures = alert.figures
+        member.facts.stats = alert.stats
         member.startsAt = alert.startsAt
         let roster = engine.roster
-        let words = AlertText(member, fired: alert.facts.figures) { number in
+        let words = AlertText(member, fired: alert.facts.stats) { number in
             let id = (0..<roster.count).contains(number) ? Array(roster.id(number)) : []
             return id.isEmpty ? nil : id
         }
@@ -92,14 +92,14 @@ enum AlertJSON {
     }
 
     /// An alert that no store can hold (A5).
-    private static func alarm(_ alarm: StoreAlarm, _ view: KeeperView) -> JSONTree? {
+    private static func alarm(_ alarm: StoreAlarm, _ view: StateView) -> JSONTree? {
         guard let state = alarm.alertState else { return nil }
         let isFiring = state == .firing
         var member = alarm.subject.member
         member.startsAt = isFiring ? alarm.startsAt : .distantPast
         let words = AlertText(member) { _ in nil }.annotations
         let annotations = isFiring ? words : words.filter { $0.name == Array("summary".utf8) }
-        let silence = alarm.silence(in: view.engine, now: view.engine.watch.now)
+        let silence = alarm.silence(in: view.engine, now: view.engine.clock.now)
         let muted = alarm.receiversMuted(by: silence, of: view.engine.policy.receivers)
         return [
             "alertname": word(member.name.word), "state": word(state.word),
@@ -108,8 +108,8 @@ enum AlertJSON {
             "count": 1, "total": 1, "active_at": time(alarm.activeAt),
             "starts_at": time(member.startsAt),
             "incident": nil,
-            "told": told(alarm.reaches),
-            "receivers": receivers(alarm.reaches, view.engine.watch),
+            "told": notified(alarm.reaches),
+            "receivers": receivers(alarm.reaches, view.engine.clock),
             "muted": .list(
                 muted.map { receiver, silence in
                     [
@@ -123,7 +123,7 @@ enum AlertJSON {
     // MARK: - Parts
 
     /// Returns what became of a message to one address, with every attempt.
-    static func target(_ target: NoticeFate.Target) -> JSONTree {
+    static func target(_ target: NoticeDeliveryStatus.Target) -> JSONTree {
         [
             "target": .integer(Int64(target.target)), "state": word(target.state.word),
             "outcome": target.outcome.map { word($0.word) } ?? nil,
@@ -161,10 +161,10 @@ enum AlertJSON {
     }
 
     /// A rate as a fraction of 1, everything else as a count; as a replay prints it (F5).
-    static func value(_ name: AlertName, _ figures: AlertFigures) -> JSONTree {
-        guard name == .highOfflineRate else { return .integer(Int64(figures.count)) }
-        guard figures.total > 0 else { return 0 }
-        return .number(Double(figures.count * 10_000 / figures.total) / 10_000)
+    static func value(_ name: AlertName, _ stats: AlertStats) -> JSONTree {
+        guard name == .highOfflineRate else { return .integer(Int64(stats.count)) }
+        guard stats.total > 0 else { return 0 }
+        return .number(Double(stats.count * 10_000 / stats.total) / 10_000)
     }
 
     /// Labels as an object.

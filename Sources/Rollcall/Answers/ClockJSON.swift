@@ -6,7 +6,7 @@ enum ClockJSON {
     static let late: StaticString = "late"
 
     /// The list, by what is known: first who says when it sends.
-    static func list(_ engine: Engine, _ edge: EdgeFigures) -> JSONTree {
+    static func list(_ engine: Engine, _ edge: EdgeStats) -> JSONTree {
         let skewed = engine.feed.skews.sources.filter { $0.state != .right }.map(row)
         let late = edge.clocks.lags.filter { $0.span > SourceClocks.lateBeyond }.map(row)
         return .list(skewed + late)
@@ -17,7 +17,7 @@ enum ClockJSON {
             "source": AlertJSON.text(source.name), "state": AlertJSON.word(source.state.word),
             "skew_seconds": seconds(source.measured),
             "correction_seconds": seconds(source.correction),
-            "text": .text("source \(PageWords.text(source.name)): \(words(source))"),
+            "text": .text("source \(NotificationWords.text(source.name)): \(words(source))"),
         ]
     }
 
@@ -26,7 +26,7 @@ enum ClockJSON {
             "source": AlertJSON.text(late.source), "state": AlertJSON.word(self.late),
             "lag_seconds": seconds(late.span),
             "text": .text(
-                "times from \(PageWords.text(late.source)) arrive at least \(span(late.span)) late: "
+                "times from \(NotificationWords.text(late.source)) arrive at least \(span(late.span)) late: "
                     + "either its clock is behind or it forwards late; send `sent_at` to tell them "
                     + "apart"),
         ]

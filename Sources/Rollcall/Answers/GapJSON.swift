@@ -2,9 +2,9 @@ import RollcallCore
 
 /// The object that tells of one gap.
 enum GapJSON {
-    /// Appends one gap's object, as of `watch`.
+    /// Appends one gap's object, as of `clock`.
     static func append(
-        _ report: GapReport, _ id: [UInt8], _ watch: Watch, to body: inout [UInt8]
+        _ report: GapReport, _ id: [UInt8], _ clock: ObservationClock, to body: inout [UInt8]
     ) {
         let isOpen = report.closedAt == .distantPast
         JSONWriter.raw("{\"gap\":", to: &body)
@@ -16,8 +16,8 @@ enum GapJSON {
         ResponderJSON.time("opened_at", report.openedAt, to: &body)
         ResponderJSON.time("offline_at", report.offlineAt, to: &body)
         ResponderJSON.time("closed_at", report.closedAt, to: &body)
-        let passed = watch.passed(since: report.openedAt)
-        seconds("length_seconds", isOpen ? passed.watched : report.length, to: &body)
+        let passed = clock.passed(since: report.openedAt)
+        seconds("length_seconds", isOpen ? passed.observed : report.length, to: &body)
         ResponderJSON.word("suspected", report.suspected.word, to: &body)
         ResponderJSON.word("first_suspected", report.firstSuspected.word, to: &body)
         JSONWriter.raw(",\"verdict\":", to: &body)
@@ -32,7 +32,7 @@ enum GapJSON {
         let blind = isOpen ? max(report.blind, passed.blind) : report.blind
         var present = report
         present.blind = blind
-        if isOpen { present.length = passed.watched }
+        if isOpen { present.length = passed.observed }
         seconds("blind_seconds", blind, to: &body)
         let isLeftOut = present.isLeftOut
         JSONWriter.raw(isLeftOut ? ",\"left_out\":true" : ",\"left_out\":false", to: &body)
@@ -59,7 +59,7 @@ enum GapJSON {
         _ report: GapReport, isOpen: Bool, to body: inout [UInt8]
     ) {
         var bare = report
-        bare.state = .judged
+        bare.state = .evaluated
         bare.closedAt = .distantPast
         bare.blind = Milliseconds(0)
         var facts: [UInt8] = []

@@ -43,7 +43,7 @@ enum NudgeJSON {
     /// Whether a person would be nudged now.
     static func answer(_ number: Int, _ engine: Engine, _ standing: NudgeStanding) -> JSONTree {
         let found = engine.nudgeAnswer(number)
-        let now = engine.watch.wallNow
+        let now = engine.clock.wallNow
         let isNudged = found.isStale && found.reasons.isEmpty
         let isHeld = !found.reasons.isEmpty && standing.mode != .disabled
         let head: JSONTree = [
@@ -63,12 +63,13 @@ enum NudgeJSON {
     }
 
     /// Returns what became of a push; null without one.
-    static func push(_ fate: PushFate?) -> JSONTree {
-        guard let fate else { return nil }
+    static func push(_ deliveryStatus: PushDeliveryStatus?) -> JSONTree {
+        guard let deliveryStatus else { return nil }
         return [
-            "state": AlertJSON.word(fate.state.word), "attempts": .integer(Int64(fate.attempts)),
-            "outcome": fate.outcome.map { AlertJSON.word($0.word) } ?? nil,
-            "finished_at": fate.finishedAt.map { AlertJSON.time($0) } ?? nil,
+            "state": AlertJSON.word(deliveryStatus.state.word),
+            "attempts": .integer(Int64(deliveryStatus.attempts)),
+            "outcome": deliveryStatus.outcome.map { AlertJSON.word($0.word) } ?? nil,
+            "finished_at": deliveryStatus.finishedAt.map { AlertJSON.time($0) } ?? nil,
         ]
     }
 }

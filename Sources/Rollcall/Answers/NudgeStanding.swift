@@ -14,8 +14,8 @@ struct NudgeStanding: Equatable, Sendable {
         mode = engine.policy.nudges.mode
         sink = engine.policy.nudges.sink
         let until = engine.nudges.frozenUntil
-        frozenUntil = until > engine.watch.wallNow ? until : nil
-        isWatching = !engine.watch.isBlind
+        frozenUntil = until > engine.clock.wallNow ? until : nil
+        isWatching = !engine.clock.isBlind
         self.store = store
     }
 
@@ -30,6 +30,6 @@ struct NudgeStanding: Equatable, Sendable {
 
     /// The id under which the sink knows a push.
     func id(_ kind: PushKind, _ number: Int64) -> String {
-        "\(kind.word)_\(PageDraft.hexadecimal(store))_\(number)"
+        "\(kind.word)_\(NotificationPayload.hexadecimal(store))_\(number)"
     }
 }

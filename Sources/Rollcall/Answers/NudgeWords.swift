@@ -36,7 +36,7 @@ enum NudgeWords {
     /// Returns how long it was waited for: half an hour, or less if the next nudge came before (N8,
     /// D7).
     private static func within(_ later: Milliseconds?) -> String {
-        guard let later, later.count < NudgeDesk.followedFor.count - 1000 else {
+        guard let later, later.count < NudgingState.followedFor.count - 1000 else {
             return "within half an hour"
         }
         return "in the \(ConsoleStyle.span(max(Milliseconds(0), later))) until the next nudge"
@@ -46,7 +46,7 @@ enum NudgeWords {
 
     /// An entry of the ledger, which was decided `at` that time.
     static func entry(
-        _ report: NudgeReport, at: Timestamp, _ push: PushFate?, _ followed: Followed?
+        _ report: NudgeReport, at: Timestamp, _ push: PushDeliveryStatus?, _ followed: Followed?
     ) -> String {
         if report.kind == .hold {
             let reason = report.reason.map { Self.reason($0) } ?? "nobody knows why"
@@ -58,7 +58,7 @@ enum NudgeWords {
         return sent(push) + rest
     }
 
-    private static func sent(_ push: PushFate?) -> String {
+    private static func sent(_ push: PushDeliveryStatus?) -> String {
         switch (push?.state, push?.outcome) {
         case (_, .unknown): "nudged, but nobody knows whether the push arrived"
         case (_, .expired): "to be nudged, but the push was refused until it was too late"

@@ -25,25 +25,26 @@ extension Unreached {
     }
 }
 
-extension KeeperView {
+extension StateView {
     /// Returns how far the news of an alert has come: an entry for each address that it was decided
     /// for.
     func reaches(_ alert: Alert) -> [Reach] {
         let reaches = outbox.reach(of: alert.incident)
-        return alert.told.flatMap { told in
+        return alert.notified.flatMap { notified in
             let all =
-                told.storm == 0 ? reaches : outbox.reach(of: told.storm, since: alert.startsAt)
-            var own = all.filter { $0.receiver == told.receiver }.map { shown($0) }
+                notified.storm == 0
+                ? reaches : outbox.reach(of: notified.storm, since: alert.startsAt)
+            var own = all.filter { $0.receiver == notified.receiver }.map { shown($0) }
             if own.isEmpty {
                 // Who joined a storm waits for the next message of it (D11).
                 let state: Reach.State =
-                    outbox.reach(of: told.storm).isEmpty ? .dropped : .waiting
-                let at = engine.watch.wall(told.at)
-                own = [Reach(receiver: told.receiver, state: state, decidedAt: at)]
+                    outbox.reach(of: notified.storm).isEmpty ? .dropped : .waiting
+                let at = engine.clock.wall(notified.at)
+                own = [Reach(receiver: notified.receiver, state: state, decidedAt: at)]
             }
             for index in own.indices {
-                own[index].storm = told.storm
-                if let fallback = told.fallback {
+                own[index].storm = notified.storm
+                if let fallback = notified.fallback {
                     own[index] = own[index].fallback(of: fallback.receiver)
                 }
             }
@@ -62,25 +63,25 @@ extension KeeperView {
 
 extension AlertJSON {
     /// Returns who took the news, and when the first of their addresses did.
-    static func told(_ reaches: [Reach]) -> JSONTree {
-        var told: [(reach: Reach, at: Timestamp)] = []
+    static func notified(_ reaches: [Reach]) -> JSONTree {
+        var notified: [(reach: Reach, at: Timestamp)] = []
         for reach in reaches {
             guard let at = reach.takenAt else { continue }
-            if let place = told.firstIndex(where: { $0.reach.receiver == reach.receiver }) {
-                told[place].at = min(told[place].at, at)
+            if let place = notified.firstIndex(where: { $0.reach.receiver == reach.receiver }) {
+                notified[place].at = min(notified[place].at, at)
             } else {
-                told.append((reach, at))
+                notified.append((reach, at))
             }
         }
         return .list(
-            told.map { reach, at in
+            notified.map { reach, at in
                 let entry: JSONTree = ["receiver": text(reach.receiver), "at": time(at)]
                 return reach.fallbackOf.map { entry.with(["fallback_of": text($0)]) } ?? entry
             })
     }
 
-    /// Every address with its state; `watch` tells when it is tried next.
-    static func receivers(_ reaches: [Reach], _ watch: Watch) -> JSONTree {
+    /// Every address with its state; `clock` tells when it is tried next.
+    static func receivers(_ reaches: [Reach], _ clock: ObservationClock) -> JSONTree {
         let several = Set(reaches.filter { $0.target > 0 }.map(\.receiver))
         return .list(
             reaches.map { reach in
@@ -98,7 +99,7 @@ extension AlertJSON {
                 add("decided_at", time(reach.decidedAt))
                 add("attempts", .integer(Int64(reach.attempts)))
                 add("last_error", reach.lastError.map { .text($0) })
-                add("next_attempt_at", reach.nextAttemptAt.map { time(watch.wall($0)) })
+                add("next_attempt_at", reach.nextAttemptAt.map { time(clock.wall($0)) })
                 add("taken_at", reach.takenAt.map { time($0) })
                 add("storm", reach.storm == 0 ? nil : .integer(reach.storm))
                 return .object(members)

@@ -30,7 +30,7 @@ enum Resource: String, CaseIterable, Sendable {
     case reload = "/-/reload"
     case openAPI = "/openapi.json"
     case page = "/"
-    case silentPage = "/silent"
+    case gapsPage = "/silent"
     case alertsPage = "/alerts"
     case nudgesPage = "/nudges"
     case feedsPage = "/feeds"
@@ -60,7 +60,7 @@ enum Resource: String, CaseIterable, Sendable {
     /// True for what a browser shows to people.
     var isPage: Bool {
         switch self {
-        case .page, .silentPage, .alertsPage, .nudgesPage, .feedsPage, .peoplePage, .personPage:
+        case .page, .gapsPage, .alertsPage, .nudgesPage, .feedsPage, .peoplePage, .personPage:
             true
         default: false
         }

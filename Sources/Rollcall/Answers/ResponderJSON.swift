@@ -10,7 +10,7 @@ enum ResponderJSON {
         word("status", person.isActive ? person.status.word : "NOT_EXPECTED", to: &body)
         if let reason = person.notExpected { word("not_expected", reason.word, to: &body) }
         time("since", person.since, to: &body)
-        time("as_of", engine.watch.wallNow, to: &body)
+        time("as_of", engine.clock.wallNow, to: &body)
         JSONWriter.raw(
             engine.isConfirmed(person) ? ",\"confirmed\":true" : ",\"confirmed\":false", to: &body)
         word("reachable", engine.reachable(person).word, to: &body)

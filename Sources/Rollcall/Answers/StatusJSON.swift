@@ -3,31 +3,31 @@ import RollcallCore
 /// The object that tells about the watch itself.
 enum StatusJSON {
     /// Appends the object of `GET /v1/status`; `edge` knows how the settings were read.
-    static func append(_ view: KeeperView, _ edge: EdgeFigures, to body: inout [UInt8]) {
+    static func append(_ view: StateView, _ edge: EdgeStats, to body: inout [UInt8]) {
         let engine = view.engine
         JSONWriter.raw("{\"version\":\"", to: &body)
         body.append(contentsOf: BuildInformation.version.utf8)
         JSONWriter.raw("\"", to: &body)
-        ResponderJSON.time("as_of", engine.watch.wallNow, to: &body)
+        ResponderJSON.time("as_of", engine.clock.wallNow, to: &body)
         ResponderJSON.time("started_at", view.store.startedAt, to: &body)
         JSONWriter.raw(
-            engine.watch.isBlind ? ",\"watching\":false" : ",\"watching\":true", to: &body)
-        if let onset = engine.watch.onset {
-            ResponderJSON.time("not_watching_since", engine.watch.wall(onset), to: &body)
+            engine.clock.isBlind ? ",\"watching\":false" : ",\"watching\":true", to: &body)
+        if let onset = engine.clock.onset {
+            ResponderJSON.time("not_watching_since", engine.clock.wall(onset), to: &body)
         }
         appendBlind(engine, to: &body)
         JSONWriter.raw(",\"responders\":{\"active\":", to: &body)
-        JSONWriter.integer(Int64(engine.tally.active), to: &body)
+        JSONWriter.integer(Int64(engine.aggregates.active), to: &body)
         for status in Status.allCases {
-            count(status.word, engine.tally.byStatus[Int(status.rawValue)], to: &body)
+            count(status.word, engine.aggregates.byStatus[Int(status.rawValue)], to: &body)
         }
         JSONWriter.raw("},\"not_expected\":{\"all\":", to: &body)
-        JSONWriter.integer(Int64(engine.tally.notExpected.reduce(0, +)), to: &body)
+        JSONWriter.integer(Int64(engine.aggregates.notExpected.reduce(0, +)), to: &body)
         for reason in NotExpected.allCases {
-            count(reason.word, engine.tally.notExpected[Int(reason.rawValue)], to: &body)
+            count(reason.word, engine.aggregates.notExpected[Int(reason.rawValue)], to: &body)
         }
         JSONWriter.raw("}", to: &body)
-        appendGaps(engine.tally.openGaps, to: &body)
+        appendGaps(engine.aggregates.openGaps, to: &body)
         ResponderJSON.time(
             "last_batch_at", engine.counters.lastBatchAt ?? .distantPast, to: &body)
         appendSources(engine, to: &body)
@@ -43,7 +43,7 @@ enum StatusJSON {
     // MARK: - The parts beside the watch
 
     /// The store, alerts, nudges, receivers and settings, each in a few numbers.
-    private static func parts(_ view: KeeperView, _ edge: EdgeFigures) -> JSONTree {
+    private static func parts(_ view: StateView, _ edge: EdgeStats) -> JSONTree {
         let standing = NudgeStanding(view.engine, store: 0)
         let settings = edge.settings
         return [
@@ -72,7 +72,7 @@ enum StatusJSON {
         ]
     }
 
-    private static func store(_ store: StoreFigures) -> JSONTree {
+    private static func store(_ store: StoreStats) -> JSONTree {
         [
             "state": store.isFailing ? "failing" : "ok", "size_bytes": .integer(store.usedBytes),
             "size_max_bytes": .integer(store.bytesMax),
@@ -91,7 +91,7 @@ enum StatusJSON {
     }
 
     /// Without the watchdog: it fires for as long as all is well (A5).
-    private static func alerts(_ view: KeeperView) -> JSONTree {
+    private static func alerts(_ view: StateView) -> JSONTree {
         var (firing, pending) = (Int64(0), Int64(0))
         func count(_ state: AlertState) {
             if state == .firing { firing += 1 } else { pending += 1 }
@@ -100,7 +100,7 @@ enum StatusJSON {
             if key.name != .watchdog { count(alert.state) }
         }
         for alarm in view.store.alarms { alarm.alertState.map(count) }
-        let silences = Int64(view.engine.desk.silences.count)
+        let silences = Int64(view.engine.notifications.silences.count)
         return [
             "firing": .integer(firing), "pending": .integer(pending),
             "silences": .integer(silences),
@@ -135,11 +135,11 @@ enum StatusJSON {
         JSONWriter.raw(",\"blind\":[", to: &body)
         var isFirst = true
         for reason in BlindReason.allCases {
-            guard let since = engine.watch.open[Int(reason.rawValue)] else { continue }
+            guard let since = engine.clock.open[Int(reason.rawValue)] else { continue }
             JSONWriter.raw(isFirst ? "{\"reason\":" : ",{\"reason\":", to: &body)
             isFirst = false
             JSONWriter.word(reason.word, to: &body)
-            ResponderJSON.time("since", engine.watch.wall(since), to: &body)
+            ResponderJSON.time("since", engine.clock.wall(since), to: &body)
             JSONWriter.raw("}", to: &body)
         }
         JSONWriter.raw("]", to: &body)
@@ -153,7 +153,7 @@ enum StatusJSON {
             JSONWriter.raw(source.downSince == nil ? ",\"up\":true" : ",\"up\":false", to: &body)
             JSONWriter.raw(",\"every_seconds\":", to: &body)
             body.append(contentsOf: "\(Double(source.every.count) / 1000)".utf8)
-            ResponderJSON.time("last_beat_at", engine.watch.wall(source.lastBeat), to: &body)
+            ResponderJSON.time("last_beat_at", engine.clock.wall(source.lastBeat), to: &body)
             JSONWriter.raw("}", to: &body)
         }
         JSONWriter.raw("]", to: &body)

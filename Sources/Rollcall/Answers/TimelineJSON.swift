@@ -43,18 +43,18 @@ enum TimelineJSON {
         switch item.kind {
         case .batch:
             begin(at, "contact", to: &body)
-            ResponderJSON.time("received_at", item.toldAt ?? at, to: &body)
+            ResponderJSON.time("received_at", item.reportedAt ?? at, to: &body)
             appendUpdates(item, bytes, to: &body)
             appendFacts(item, bytes, to: &body)
         case .transition:
             begin(at, "server", to: &body)
             ResponderJSON.word("from", item.from?.word ?? "UNKNOWN", to: &body)
             ResponderJSON.word("to", item.to?.word ?? "UNKNOWN", to: &body)
-            ResponderJSON.time("told_at", item.toldAt ?? at, to: &body)
+            ResponderJSON.time("told_at", item.reportedAt ?? at, to: &body)
         case .responder, .rosterEntry:
             begin(at, "told", to: &body)
-            if let time = item.toldAt { ResponderJSON.time("told_at", time, to: &body) }
-            appendTold(item, bytes, to: &body)
+            if let time = item.reportedAt { ResponderJSON.time("told_at", time, to: &body) }
+            appendReported(item, bytes, to: &body)
             if let time = item.pausedUntil { ResponderJSON.time("paused_until", time, to: &body) }
         case .nobody: return nil
         }
@@ -121,7 +121,7 @@ enum TimelineJSON {
     private static func appendFacts(_ item: Item, _ bytes: [UInt8], to body: inout [UInt8]) {
         // Each member comes with a comma before it.
         var facts: [UInt8] = []
-        appendTold(item, bytes, to: &facts)
+        appendReported(item, bytes, to: &facts)
         name("os_version", item.osVersion, bytes, to: &facts)
         name("app_version", item.appVersion, bytes, to: &facts)
         if let battery = item.battery {
@@ -138,7 +138,7 @@ enum TimelineJSON {
     }
 
     /// Appends what both phones and backends tell.
-    private static func appendTold(_ item: Item, _ bytes: [UInt8], to body: inout [UInt8]) {
+    private static func appendReported(_ item: Item, _ bytes: [UInt8], to body: inout [UInt8]) {
         if let duty = item.duty { ResponderJSON.word("duty_state", duty.word, to: &body) }
         name("region", item.region, bytes, to: &body)
         if let circles = item.circles {

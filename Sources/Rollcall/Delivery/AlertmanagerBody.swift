@@ -22,19 +22,21 @@ enum AlertmanagerBody {
     /// told in its own messages.
     /// Alerts that fire do so for `timeout` without further word: through our restart (D9).
     static func bodies(
-        _ message: PageMessage, timeout: Milliseconds, now: Timestamp
+        _ message: NotificationMessage, timeout: Milliseconds, now: Timestamp
     ) -> [[UInt8]] {
         let alerts = Array(message.members)
         return stride(from: 0, to: alerts.count, by: alertsMax).map { start in
             let part = alerts[start..<min(start + alertsMax, alerts.count)]
-            return PageWords.bytes(.list(part.map { tree($0, until: now + timeout) }))
+            return NotificationWords.bytes(.list(part.map { tree($0, until: now + timeout) }))
         }
     }
 
-    private static func tree(_ alert: PageAlert, until end: Timestamp) -> JSONTree {
+    private static func tree(_ alert: NotificationAlert, until end: Timestamp) -> JSONTree {
         var members: [JSONTree.Member] = [
-            JSONTree.Member(name: "labels", value: .object(PageWords.members(alert.labels))),
-            JSONTree.Member(name: "annotations", value: .object(PageWords.members(alert.fields))),
+            JSONTree.Member(
+                name: "labels", value: .object(NotificationWords.members(alert.labels))),
+            JSONTree.Member(
+                name: "annotations", value: .object(NotificationWords.members(alert.fields))),
             JSONTree.Member(name: "startsAt", value: .text(RFC3339.string(alert.startsAt))),
             JSONTree.Member(
                 name: "endsAt",
@@ -47,7 +49,7 @@ enum AlertmanagerBody {
     }
 }
 
-extension PageAlert {
+extension NotificationAlert {
     /// The instant at which it ended; that at which it began if that is not known: then it is over
     /// in any case.
     var ended: Timestamp { endsAt ?? startsAt }

@@ -13,7 +13,7 @@ enum AttemptVerdicts {
     static let wordsMax = 200
 
     /// Returns what an answer means; `place` is the part of the URL that may be shown.
-    static func judge(
+    static func evaluate(
         _ answer: HTTPCallAnswer, of address: ReceiverAddress, from place: String, now: Timestamp
     ) -> AttemptResult {
         let status = answer.status
@@ -34,8 +34,8 @@ enum AttemptVerdicts {
     }
 
     /// Returns what it means that no whole answer came.
-    static func judge(_ error: HTTPCallError, of address: ReceiverAddress) -> AttemptResult {
-        let text = PageWords.clipped("\(error)", bytesMax: AttemptResult.errorBytesMax)
+    static func evaluate(_ error: HTTPCallError, of address: ReceiverAddress) -> AttemptResult {
+        let text = NotificationWords.clipped("\(error)", bytesMax: AttemptResult.errorBytesMax)
         // The status line says it all, and nothing of the rest is used: but Slack's word.
         if let status = error.status, address.kind != .slack || kind(of: status) != .delivered {
             let kind = kind(of: status)
@@ -59,7 +59,7 @@ enum AttemptVerdicts {
     }
 
     private static func error(_ place: String, _ status: Int, _ words: String) -> String {
-        PageWords.clipped(
+        NotificationWords.clipped(
             AnswerWords.answered(place, status, words.isEmpty ? nil : words),
             bytesMax: AttemptResult.errorBytesMax)
     }
@@ -88,7 +88,7 @@ enum AttemptVerdicts {
         case .webhook, .log: break
         }
         let line = AnswerWords.oneLine(text).trimmingCharacters(in: .whitespaces)
-        return PageWords.clipped(hidden(line, address), bytesMax: wordsMax)
+        return NotificationWords.clipped(hidden(line, address), bytesMax: wordsMax)
     }
 
     /// `{"message": …, "errors": […]}`.

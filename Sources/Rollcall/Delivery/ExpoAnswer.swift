@@ -82,7 +82,7 @@ struct ExpoAnswer {
 
     private static func name(of answer: JSONTree) -> String? {
         answer["details"]?["error"]?.text.map {
-            PageWords.clipped($0, bytesMax: nameBytesMax)
+            NotificationWords.clipped($0, bytesMax: nameBytesMax)
         }
     }
 }

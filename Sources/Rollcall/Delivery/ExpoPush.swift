@@ -24,7 +24,7 @@ package enum ExpoPush {
         sink.url.hasSuffix("/") ? String(sink.url.dropLast()) : sink.url
     }
 
-    /// True of what can be a token of Expo's, as its own client judges: `ExponentPushToken[…]`,
+    /// True of what can be a token of Expo's, as its own client evaluates: `ExponentPushToken[…]`,
     /// `ExpoPushToken[…]` or a UUID. One that cannot be would have the whole request refused.
     static func isToken(_ token: [UInt8]) -> Bool {
         guard token.count <= tokenBytesMax,
@@ -40,18 +40,18 @@ package enum ExpoPush {
     }
 
     /// The body that carries `pushes`, each of which has a token.
-    static func bytes(_ pushes: [PushDraft], _ sink: PushSink) -> [UInt8] {
-        PageWords.bytes(.list(pushes.map { message($0, sink) }))
+    static func bytes(_ pushes: [PushPayload], _ sink: PushSink) -> [UInt8] {
+        NotificationWords.bytes(.list(pushes.map { message($0, sink) }))
     }
 
     /// The body that asks for receipts.
     static func bytes(tickets: [[UInt8]]) -> [UInt8] {
         let ids = tickets.map { JSONTree.text(String(decoding: $0, as: UTF8.self)) }
-        return PageWords.bytes(["ids": .list(ids)])
+        return NotificationWords.bytes(["ids": .list(ids)])
     }
 
     /// One message.
-    static func message(_ push: PushDraft, _ sink: PushSink) -> JSONTree {
+    static func message(_ push: PushPayload, _ sink: PushSink) -> JSONTree {
         let token = JSONTree.text(String(decoding: push.token ?? [], as: UTF8.self))
         let life = JSONTree.integer(push.secondsToLive)
         switch push.kind {

@@ -8,25 +8,27 @@ enum PagerDutyEvent {
 
     /// The event. What tells incidents apart is the alert's key: the same in the trigger, in each
     /// repeat of it and in the resolve, whatever happens in between.
-    static func bytes(_ alert: PageAlert, routingKey: Secret?, externalURL: String) -> [UInt8] {
+    static func bytes(_ alert: NotificationAlert, routingKey: Secret?, externalURL: String)
+        -> [UInt8]
+    {
         var members: [JSONTree.Member] = [
             member("routing_key", String(decoding: routingKey?.bytes ?? [], as: UTF8.self)),
             member("event_action", alert.isFiring ? "trigger" : "resolve"),
             member("dedup_key", alert.key),
         ]
-        guard alert.isFiring else { return PageWords.bytes(.object(members)) }
+        guard alert.isFiring else { return NotificationWords.bytes(.object(members)) }
         members.append(member("client", "Rollcall"))
         if !externalURL.isEmpty { members.append(member("client_url", externalURL)) }
         members.append(JSONTree.Member(name: "payload", value: payload(alert)))
         members.append(JSONTree.Member(name: "links", value: .list(alert.links.map(link))))
-        return PageWords.bytes(.object(members))
+        return NotificationWords.bytes(.object(members))
     }
 
     private static func link(_ name: String, _ url: String) -> JSONTree {
         ["href": .text(url), "text": .text(name)]
     }
 
-    private static func payload(_ alert: PageAlert) -> JSONTree {
+    private static func payload(_ alert: NotificationAlert) -> JSONTree {
         let region = alert.label("region")
         var members: [JSONTree.Member] = [
             member("summary", String(alert.annotation("summary").prefix(summaryMax))),
@@ -36,14 +38,14 @@ enum PagerDutyEvent {
             member("component", component(alert.label("alertname"))),
             member("class", alert.label("alertname")),
             JSONTree.Member(
-                name: "custom_details", value: .object(PageWords.members(details(alert)))),
+                name: "custom_details", value: .object(NotificationWords.members(details(alert)))),
         ]
         if !region.isEmpty { members.insert(member("group", region), at: 5) }
         return .object(members)
     }
 
     /// Returns what is not said elsewhere in the event.
-    private static func details(_ alert: PageAlert) -> [Label] {
+    private static func details(_ alert: NotificationAlert) -> [Label] {
         let said = ["alertname", "severity", "summary", "runbook_url"].map { Array($0.utf8) }
         return (alert.details + alert.annotations + alert.labels).filter {
             !said.contains($0.name)

@@ -22,7 +22,7 @@ package final class PushCaller {
     /// Hands pushes to the sink: to `expo` in one request, if Expo likes all of them. The results
     /// are in the same order, and as many. `now` is the wall's time.
     package func send(
-        _ pushes: [PushDraft], to sink: PushSink, now: Timestamp
+        _ pushes: [PushPayload], to sink: PushSink, now: Timestamp
     ) -> [PushResult] {
         switch sink.kind {
         case .webhook: return pushes.map { send($0, to: sink, now: now) }
@@ -54,23 +54,23 @@ package final class PushCaller {
 
     // MARK: - A webhook
 
-    private func send(_ push: PushDraft, to sink: PushSink, now: Timestamp) -> PushResult {
+    private func send(_ push: PushPayload, to sink: PushSink, now: Timestamp) -> PushResult {
         let body = WebhookPush.bytes(push, sink.texts)
         var call = Self.call(sink.url, body, sink)
         call.headers += SigningKey.fields(
             id: push.id, now: now, body: body, keys: sink.signingKeys)
         do throws(HTTPCallError) {
             let answer = try poster.answer(to: call, sink.authorities)
-            return PushVerdicts.judge(answer, of: sink, now: now)
+            return PushVerdicts.evaluate(answer, of: sink, now: now)
         } catch {
-            return PushVerdicts.judge(error, of: sink)
+            return PushVerdicts.evaluate(error, of: sink)
         }
     }
 
     // MARK: - Expo
 
     private func sendToExpo(
-        _ pushes: [PushDraft], _ sink: PushSink, _ now: Timestamp
+        _ pushes: [PushPayload], _ sink: PushSink, _ now: Timestamp
     ) -> [PushResult] {
         var results = pushes.map { push in
             push.token.map { token in
@@ -96,7 +96,7 @@ package final class PushCaller {
         return results
     }
 
-    private static func hasExpoToken(_ push: PushDraft) -> Bool {
+    private static func hasExpoToken(_ push: PushPayload) -> Bool {
         push.token.map(ExpoPush.isToken) ?? false
     }
 
@@ -106,13 +106,13 @@ package final class PushCaller {
     }
 
     private func ask(
-        _ pushes: [PushDraft], _ sink: PushSink, _ now: Timestamp
+        _ pushes: [PushPayload], _ sink: PushSink, _ now: Timestamp
     ) -> [PushResult] {
         do throws(HTTPCallError) {
             let answer = try askExpo(ExpoPush.sendURL(sink), ExpoPush.bytes(pushes, sink), sink)
-            return PushVerdicts.judge(answer, to: pushes, of: sink, now: now)
+            return PushVerdicts.evaluate(answer, to: pushes, of: sink, now: now)
         } catch {
-            let result = PushVerdicts.judge(error, of: sink)
+            let result = PushVerdicts.evaluate(error, of: sink)
             return pushes.map { _ in result }
         }
     }

@@ -16,7 +16,7 @@ package struct PushResult: Equatable, Sendable {
     package init(_ verdict: PushVerdict, status: Int? = nil, error: String? = nil) {
         self.verdict = verdict
         self.status = status
-        self.error = error.map { PageWords.clipped($0, bytesMax: Self.errorBytesMax) }
+        self.error = error.map { NotificationWords.clipped($0, bytesMax: Self.errorBytesMax) }
     }
 }
 
@@ -35,7 +35,7 @@ package struct PushReceipts: Equatable, Sendable {
     ) {
         self.verdicts = verdicts
         self.retryAfter = retryAfter
-        self.error = error.map { PageWords.clipped($0, bytesMax: PushResult.errorBytesMax) }
+        self.error = error.map { NotificationWords.clipped($0, bytesMax: PushResult.errorBytesMax) }
     }
 }
 
@@ -43,7 +43,7 @@ package struct PushReceipts: Equatable, Sendable {
 package struct PushCalls {
     /// Hands pushes to the sink: to `expo` up to `ExpoPush.messagesMax`, to `webhook` one. The
     /// results are in the same order, and as many.
-    package let send: ([PushDraft], PushSink, Timestamp) -> [PushResult]
+    package let send: ([PushPayload], PushSink, Timestamp) -> [PushResult]
     /// Asks the sink for the receipts of up to `ExpoPush.ticketsMax` tickets.
     package let receipts: ([[UInt8]], PushSink, Timestamp) -> PushReceipts
 }

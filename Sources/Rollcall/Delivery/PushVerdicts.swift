@@ -11,7 +11,8 @@ import RollcallCore
 /// | 408, other 3xx and 5xx, no whole answer | unknown |
 enum PushVerdicts {
     /// Returns what the answer of a backend of one's own means.
-    static func judge(_ answer: HTTPCallAnswer, of sink: PushSink, now: Timestamp) -> PushResult {
+    static func evaluate(_ answer: HTTPCallAnswer, of sink: PushSink, now: Timestamp) -> PushResult
+    {
         let status = answer.status
         if (200...299).contains(status) { return PushResult(.delivered, status: status) }
         return PushResult(
@@ -20,7 +21,7 @@ enum PushVerdicts {
     }
 
     /// Returns what it means that no whole answer came.
-    static func judge(_ error: HTTPCallError, of sink: PushSink) -> PushResult {
+    static func evaluate(_ error: HTTPCallError, of sink: PushSink) -> PushResult {
         guard let status = error.status else {
             return PushResult(
                 error.mayHaveArrived ? .unknown : .refused(retryAfter: nil), error: "\(error)")
@@ -33,8 +34,8 @@ enum PushVerdicts {
     }
 
     /// Returns what Expo's answer to `pushes` means for each of them.
-    static func judge(
-        _ answer: HTTPCallAnswer, to pushes: [PushDraft], of sink: PushSink, now: Timestamp
+    static func evaluate(
+        _ answer: HTTPCallAnswer, to pushes: [PushPayload], of sink: PushSink, now: Timestamp
     ) -> [PushResult] {
         let status = answer.status
         let expo = ExpoAnswer(answer.body)
@@ -96,7 +97,8 @@ enum PushVerdicts {
     }
 
     /// `text` on one line, without what must not be shown: Expo repeats tokens.
-    private static func hidden(_ text: String, _ pushes: [PushDraft], _ sink: PushSink) -> String {
+    private static func hidden(_ text: String, _ pushes: [PushPayload], _ sink: PushSink) -> String
+    {
         var line = AnswerWords.oneLine(text)
         for token in pushes.compactMap(\.token) {
             line.replace(String(decoding: token, as: UTF8.self), with: "<token>")

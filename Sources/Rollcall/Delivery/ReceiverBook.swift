@@ -15,15 +15,15 @@ package final class ReceiverBook: Sendable {
                 addresses[Array(address.name.utf8)] = address
             }
             alivePing = configuration.alivePing
-            externalURL = configuration.doors.externalURL?.text ?? ""
+            externalURL = configuration.accessPolicy.externalURL?.text ?? ""
             pushSink = configuration.pushSink
         }
 
-        func changes(from old: Page) -> WayChanges {
-            var changes = WayChanges()
+        func changes(from old: Page) -> EndpointChanges {
+            var changes = EndpointChanges()
             for (name, address) in addresses {
                 for target in address.urls.indices {
-                    changes.lanes[LaneKey(receiver: name, target: target)] =
+                    changes.queues[QueueKey(receiver: name, target: target)] =
                         address.change(from: old.addresses[name], target: target)
                 }
             }
@@ -38,7 +38,7 @@ package final class ReceiverBook: Sendable {
     package init(_ configuration: Configuration) { page = Mutex(Page(configuration)) }
 
     /// Holds what other settings say from now on, and tells which ways differ from those before.
-    package func follow(_ configuration: Configuration) -> WayChanges {
+    package func follow(_ configuration: Configuration) -> EndpointChanges {
         let new = Page(configuration)
         return page.withLock { page in
             defer { page = new }

@@ -23,10 +23,10 @@ package final class ReceiverCaller {
     /// What needs several requests is delivered when all of them are; each of those may be sent
     /// again.
     package func send(
-        _ message: PageMessage, to address: ReceiverAddress, target: Int, now: Timestamp
+        _ message: NotificationMessage, to address: ReceiverAddress, target: Int, now: Timestamp
     ) -> AttemptResult {
         if address.kind == .log {
-            PageLog.write(message, to: log)
+            NotificationLog.write(message, to: log)
             return AttemptResult(.delivered)
         }
         guard address.urls.indices.contains(target) else {
@@ -49,7 +49,7 @@ package final class ReceiverCaller {
 
     /// The requests that a message needs.
     static func calls(
-        _ message: PageMessage, _ address: ReceiverAddress, url: String, now: Timestamp
+        _ message: NotificationMessage, _ address: ReceiverAddress, url: String, now: Timestamp
     ) -> [HTTPCall] {
         switch address.kind {
         case .alertmanager:
@@ -84,8 +84,8 @@ package final class ReceiverCaller {
     /// The message's id and a number made of what is sent under it: whoever knows an id has seen
     /// this body. A retry that says something else, because some of it ended meanwhile, or somebody
     /// was erased, is another message, also after a kill.
-    static func id(of message: PageMessage, _ body: [UInt8]) -> String {
-        "\(message.id)_\(PageDraft.hexadecimal(StableHash.of(body.span, 0..<body.count)))"
+    static func id(of message: NotificationMessage, _ body: [UInt8]) -> String {
+        "\(message.id)_\(NotificationPayload.hexadecimal(StableHash.of(body.span, 0..<body.count)))"
     }
 
     // MARK: - Answers
@@ -96,9 +96,9 @@ package final class ReceiverCaller {
         do throws(HTTPCallError) {
             let answer = try poster.answer(to: call, address.authorities)
             let place = Destination(url: call.url)?.text ?? ""
-            return AttemptVerdicts.judge(answer, of: address, from: place, now: now)
+            return AttemptVerdicts.evaluate(answer, of: address, from: place, now: now)
         } catch {
-            return AttemptVerdicts.judge(error, of: address)
+            return AttemptVerdicts.evaluate(error, of: address)
         }
     }
 }

@@ -13,7 +13,7 @@ enum SlackBody {
     static let fieldMax = 2000
 
     /// The body: members first; what the channel knows already is counted only.
-    static func bytes(_ message: PageMessage) -> [UInt8] {
+    static func bytes(_ message: NotificationMessage) -> [UInt8] {
         let members = message.members
         var blocks: [JSONTree] = []
         for alert in members.prefix(alertsMax) { blocks += self.blocks(alert) }
@@ -23,22 +23,22 @@ enum SlackBody {
         let firing = message.context.filter(\.isFiring).count + message.contextMore
         if firing > 0 { rest.append("still firing: \(firing) more") }
         if !rest.isEmpty { blocks.append(context(rest.joined(separator: " · "))) }
-        return PageWords.bytes(["text": .text(fallback(message)), "blocks": .list(blocks)])
+        return NotificationWords.bytes(["text": .text(fallback(message)), "blocks": .list(blocks)])
     }
 
     /// One line, for notifications.
-    private static func fallback(_ message: PageMessage) -> String {
+    private static func fallback(_ message: NotificationMessage) -> String {
         guard let first = message.members.first else { return "" }
         let rest = message.members.count - 1
         let more = rest > 0 ? " (and \(rest) more)" : ""
         return "\(mark(first)): \(escaped(first.headline, max: sectionMax / 2))\(more)"
     }
 
-    private static func mark(_ alert: PageAlert) -> String {
+    private static func mark(_ alert: NotificationAlert) -> String {
         alert.isFiring ? "FIRING" : "RESOLVED"
     }
 
-    private static func blocks(_ alert: PageAlert) -> [JSONTree] {
+    private static func blocks(_ alert: NotificationAlert) -> [JSONTree] {
         let severity = alert.isFiring ? alert.label("severity") : ""
         let head = [severity, alert.label("alertname")].filter { !$0.isEmpty }
             .map { " · \(escaped($0, max: 100))" }
@@ -59,12 +59,13 @@ enum SlackBody {
     }
 
     private static func field(_ label: Label) -> JSONTree {
-        let name = escaped(PageWords.text(label.name), max: 200)
-        return mrkdwn("*\(name)*\n\(escaped(PageWords.text(label.value), max: fieldMax - 300))")
+        let name = escaped(NotificationWords.text(label.name), max: 200)
+        return mrkdwn(
+            "*\(name)*\n\(escaped(NotificationWords.text(label.value), max: fieldMax - 300))")
     }
 
     /// Since when, until when, and where to look.
-    private static func footer(_ alert: PageAlert) -> String {
+    private static func footer(_ alert: NotificationAlert) -> String {
         var parts = ["since \(RFC3339.string(alert.startsAt))"]
         if !alert.isFiring { parts.append("over since \(RFC3339.string(alert.ended))") }
         for (name, url) in alert.links {

@@ -8,26 +8,29 @@ enum WebhookBody {
     /// Go's zero time: no end yet.
     static let noEnd = "0001-01-01T00:00:00Z"
 
-    /// The body. Alerts beyond `alertsMax` or `PageWords.bodyBytesMax` are only counted, those that
-    /// the receiver knows already first.
-    static func bytes(_ message: PageMessage) -> [UInt8] {
+    /// The body. Alerts beyond `alertsMax` or `NotificationWords.bodyBytesMax` are only counted,
+    /// those that the receiver knows already first.
+    static func bytes(_ message: NotificationMessage) -> [UInt8] {
         var count = min(message.alerts.count, alertsMax)
         while true {
-            let bytes = PageWords.bytes(tree(message, Array(message.alerts.prefix(count))))
-            if bytes.count <= PageWords.bodyBytesMax || count <= 1 { return bytes }
+            let bytes = NotificationWords.bytes(tree(message, Array(message.alerts.prefix(count))))
+            if bytes.count <= NotificationWords.bodyBytesMax || count <= 1 { return bytes }
             count /= 2
         }
     }
 
-    private static func tree(_ message: PageMessage, _ alerts: [PageAlert]) -> JSONTree {
+    private static func tree(_ message: NotificationMessage, _ alerts: [NotificationAlert])
+        -> JSONTree
+    {
         let name = alerts.first?.label("alertname") ?? ""
         return [
             "receiver": .text(message.receiver),
             "status": .text(status(message.isFiring)),
             "alerts": .list(alerts.map(tree)),
             "groupLabels": ["alertname": .text(name)],
-            "commonLabels": .object(common(alerts.map { PageWords.members($0.labels) })),
-            "commonAnnotations": .object(common(alerts.map { PageWords.members($0.fields) })),
+            "commonLabels": .object(common(alerts.map { NotificationWords.members($0.labels) })),
+            "commonAnnotations": .object(
+                common(alerts.map { NotificationWords.members($0.fields) })),
             "externalURL": .text(message.externalURL),
             "version": "4",
             "groupKey": .text("{}:{alertname=\"\(name)\"}"),
@@ -36,12 +39,12 @@ enum WebhookBody {
         ]
     }
 
-    private static func tree(_ alert: PageAlert) -> JSONTree {
-        let labels = PageWords.members(alert.labels)
+    private static func tree(_ alert: NotificationAlert) -> JSONTree {
+        let labels = NotificationWords.members(alert.labels)
         return [
             "status": .text(status(alert.isFiring)),
             "labels": .object(labels),
-            "annotations": .object(PageWords.members(alert.fields)),
+            "annotations": .object(NotificationWords.members(alert.fields)),
             "startsAt": .text(RFC3339.string(alert.startsAt)),
             "endsAt": .text(alert.isFiring ? noEnd : RFC3339.string(alert.ended)),
             "generatorURL": .text(alert.generatorURL),
@@ -71,6 +74,6 @@ enum WebhookBody {
             add(value.utf8)
             add([0xFF])
         }
-        return PageDraft.hexadecimal(hash)
+        return NotificationPayload.hexadecimal(hash)
     }
 }

@@ -4,25 +4,26 @@ import RollcallCore
 /// Source: N6, N7, N9.
 enum WebhookPush {
     /// The body. It stays the same over retries, but for what is left of the push's life.
-    static func bytes(_ push: PushDraft, _ texts: NudgeTexts) -> [UInt8] {
+    static func bytes(_ push: PushPayload, _ texts: NudgeTexts) -> [UInt8] {
         let type = "responder.\(push.kind.word)"
         let data: [JSONTree.Member]
         switch push.kind {
         case .nudge: data = nudge(push, texts)
         case .wake: data = wake(push)
         }
-        return PageWords.bytes([
+        return NotificationWords.bytes([
             "type": .text(type), "timestamp": .text(RFC3339.string(push.decidedAt)),
             "data": .object(data),
         ])
     }
 
-    private static func nudge(_ push: PushDraft, _ texts: NudgeTexts) -> [JSONTree.Member] {
+    private static func nudge(_ push: PushPayload, _ texts: NudgeTexts) -> [JSONTree.Member] {
         let text = texts.filled(
             push.facts, responderID: push.responderID, platform: push.platform)
         let location = push.facts.lastLocationAt
         let tree: JSONTree = [
-            "nudge_id": .text(push.id), "responder_id": .text(PageWords.text(push.responderID)),
+            "nudge_id": .text(push.id),
+            "responder_id": .text(NotificationWords.text(push.responderID)),
             "title": .text(text.title), "body": .text(text.body),
             "sound": push.isSilent ? "silent" : "default", "priority": "high",
             "ttl_seconds": .integer(push.secondsToLive), "collapse_id": "reconnect",
@@ -34,10 +35,11 @@ enum WebhookPush {
         return tree.members
     }
 
-    private static func wake(_ push: PushDraft) -> [JSONTree.Member] {
+    private static func wake(_ push: PushPayload) -> [JSONTree.Member] {
         let isApple = push.platform == .ios
         var tree: JSONTree = [
-            "wake_id": .text(push.id), "responder_id": .text(PageWords.text(push.responderID)),
+            "wake_id": .text(push.id),
+            "responder_id": .text(NotificationWords.text(push.responderID)),
             "silent": true, "priority": isApple ? "normal" : "high",
         ]
         // "If you're sending a background notification, specify 5": Apple refuses others.
@@ -48,7 +50,7 @@ enum WebhookPush {
         ]).members
     }
 
-    private static func circles(_ push: PushDraft) -> JSONTree {
-        .list(push.circles.map { .text(PageWords.text($0)) })
+    private static func circles(_ push: PushPayload) -> JSONTree {
+        .list(push.circles.map { .text(NotificationWords.text($0)) })
     }
 }

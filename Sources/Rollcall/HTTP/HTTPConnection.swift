@@ -260,8 +260,8 @@ final class HTTPConnection: @unchecked Sendable {
         case expired(HTTPReply, isWrite: Bool)
     }
 
-    /// Judges the deadlines. `isFull` says that all connections are in use, `isAwaited` that somebody
-    /// has been waiting for one.
+    /// Evaluates the deadlines. `isFull` says that all connections are in use, `isAwaited` that
+    /// somebody has been waiting for one.
     func overdue(
         at now: HTTPInstant, limits: HTTPLimits, isFull: Bool, isAwaited: Bool
     ) -> Overdue {
@@ -270,10 +270,10 @@ final class HTTPConnection: @unchecked Sendable {
             let deadline: Duration
             switch $0.phase {
             case .header:
-                deadline = isAwaited ? limits.crowdedDeadline : limits.headerDeadline
+                deadline = isAwaited ? limits.atCapacityDeadline : limits.headerDeadline
             case .body:
                 let isSlow = $0.received < limits.bodyPaceMin * Int(age.components.seconds)
-                deadline = isAwaited && isSlow ? limits.crowdedDeadline : limits.bodyDeadline
+                deadline = isAwaited && isSlow ? limits.atCapacityDeadline : limits.bodyDeadline
             case .responding: deadline = limits.responseDeadline
             case .discarding, .lingering: deadline = limits.lingerDeadline
             case .handling: return .nothing
@@ -302,7 +302,7 @@ final class HTTPConnection: @unchecked Sendable {
     }
 
     /// Notes that this connection gives way; false if its first head has come meanwhile.
-    func giveWay() -> Bool {
+    func makeRoom() -> Bool {
         shared.withLock {
             guard $0.isNewcomer else { return false }
             $0.isCut = true
@@ -336,10 +336,10 @@ final class HTTPConnection: @unchecked Sendable {
 private func peerNetwork(_ descriptor: Int32) -> UInt64 {
     var storage = sockaddr_storage()
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    let told = withUnsafeMutablePointer(to: &storage) {
+    let result = withUnsafeMutablePointer(to: &storage) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &size) }
     }
-    guard told == 0 else { return 0 }
+    guard result == 0 else { return 0 }
     return withUnsafeBytes(of: storage) { HTTPConnection.network(of: $0) }
 }
 
@@ -361,8 +361,8 @@ extension HTTPConnection {
 func tcpInfo(_ descriptor: Int32) -> tcp_info? {
     var info = tcp_info()
     var size = socklen_t(MemoryLayout<tcp_info>.size)
-    let told = getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size)
-    return told == 0 ? info : nil
+    let result = getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size)
+    return result == 0 ? info : nil
 }
 
 /// The margin after a request's end within which bytes count as part of it; see

@@ -12,7 +12,7 @@ import Synchronization
 final class HTTPDeadlines: @unchecked Sendable {
     /// Whether more wait for a connection than will get one of those who say nothing, since the
     /// sweep before the last.
-    let isCrowded = Atomic(false)
+    let isAtCapacity = Atomic(false)
 
     private let limits: HTTPLimits
     /// Is told, now and then, how many connections are all in use.
@@ -25,7 +25,7 @@ final class HTTPDeadlines: @unchecked Sendable {
 
     private struct State {
         var connections: [ObjectIdentifier: HTTPConnection] = [:]
-        var figures = HTTPFigures()
+        var stats = HTTPStats()
         /// The listening socket; -1 once it is closed.
         var listener: Int32 = -1
         /// Whether more waited at the last sweep than would get a connection.
@@ -33,7 +33,7 @@ final class HTTPDeadlines: @unchecked Sendable {
         /// Whether somebody waited for a connection at the last sweep.
         var isAwaited = false
         /// The instant at which it was last told that all connections are in use.
-        var toldFull: HTTPInstant?
+        var loggedFull: HTTPInstant?
     }
 
     /// Deadlines of a server with these limits; nothing runs before `start`. `full` is told how many
@@ -44,12 +44,12 @@ final class HTTPDeadlines: @unchecked Sendable {
     }
 
     /// The counts so far.
-    var figures: HTTPFigures {
+    var stats: HTTPStats {
         state.withLock {
-            var figures = $0.figures
-            figures.connectionsOpen = $0.connections.count
-            figures.connectionsMax = limits.connectionsMax
-            return figures
+            var stats = $0.stats
+            stats.connectionsOpen = $0.connections.count
+            stats.connectionsMax = limits.connectionsMax
+            return stats
         }
     }
 
@@ -68,7 +68,7 @@ final class HTTPDeadlines: @unchecked Sendable {
     func watch(listener: Int32) { state.withLock { $0.listener = listener } }
 
     /// Counts a write that found no room for its body.
-    func countRefusedWrite() { state.withLock { $0.figures.writesRefused += 1 } }
+    func countRefusedWrite() { state.withLock { $0.stats.writesRefused += 1 } }
 
     /// Starts the watchdog.
     /// - Throws: `HTTPServerError.watchdog` if the system gives no pipe or no thread.
@@ -103,7 +103,7 @@ final class HTTPDeadlines: @unchecked Sendable {
     private var sweepPeriod: Duration {
         let deadlines = [
             limits.headerDeadline, limits.bodyDeadline, limits.responseDeadline,
-            limits.parkedDeadline, limits.lingerDeadline, limits.crowdedDeadline,
+            limits.parkedDeadline, limits.lingerDeadline, limits.atCapacityDeadline,
         ]
         let shortest = deadlines.min() ?? .seconds(4)
         return max(.milliseconds(10), min(.seconds(1), shortest / 4))
@@ -122,7 +122,7 @@ final class HTTPDeadlines: @unchecked Sendable {
             if count > 0 { return }
             let now = HTTPInstant.now
             // Whoever waits for a connection need not wait for the next sweep.
-            pause = letNewcomersIn(now) ? min(period, crowdPause) : period
+            pause = letNewcomersIn(now) ? min(period, capacityPause) : period
             // The clock is coarse: a wait of one period may look a little shorter.
             guard swept.duration(to: now) + clockCoarseness >= period else { continue }
             swept = now
@@ -150,9 +150,10 @@ final class HTTPDeadlines: @unchecked Sendable {
                     $0.age >= limits.newcomerGrace && !hasUnread($0.connection.descriptor)
                 }.sorted { $0.age > $1.age }
                 for (_, connection) in oldest.prefix(newcomers.count - limits.newcomersMax)
-                where connection.giveWay() && shutdown(connection.descriptor, Int32(SHUT_RDWR)) == 0
+                where connection.makeRoom()
+                    && shutdown(connection.descriptor, Int32(SHUT_RDWR)) == 0
                 {
-                    state.figures.newcomersCut += 1
+                    state.stats.newcomersCut += 1
                 }
             }
             return count >= limits.connectionsMax
@@ -168,14 +169,14 @@ final class HTTPDeadlines: @unchecked Sendable {
             let waiting = isFull ? waitingCount(state.listener) : 0
             let isTight =
                 waiting > 0 && waiting > state.connections.values.count { $0.isSilent(at: now) }
-            isCrowded.store(isTight && state.isTight, ordering: .relaxed)
+            isAtCapacity.store(isTight && state.isTight, ordering: .relaxed)
             state.isTight = isTight
             // A crowd of one moment is none.
             let isAwaited = waiting > 0 && state.isAwaited
             state.isAwaited = waiting > 0
             let isFullNews =
-                isAwaited && (state.toldFull.map { $0.duration(to: now) >= fullEvery } ?? true)
-            if isFullNews { state.toldFull = now }
+                isAwaited && (state.loggedFull.map { $0.duration(to: now) >= fullEvery } ?? true)
+            if isFullNews { state.loggedFull = now }
             var expired: [HTTPReply] = []
             for connection in state.connections.values {
                 switch connection.overdue(
@@ -184,17 +185,17 @@ final class HTTPDeadlines: @unchecked Sendable {
                 case .nothing: break
                 case .expired(let reply, let isWrite):
                     expired.append(reply)
-                    if isWrite { state.figures.writesRefused += 1 }
+                    if isWrite { state.stats.writesRefused += 1 }
                 case .cut(let phase):
                     if case .responding = phase { forgetOutput(connection.descriptor) }
                     // shutdown, not close: libmicrohttpd owns the descriptor, sees the end of the
                     // stream and closes it.
                     if shutdown(connection.descriptor, Int32(SHUT_RDWR)) == 0 {
-                        state.figures.count(cut: phase)
+                        state.stats.count(cut: phase)
                     }
                 }
             }
-            state.figures.parkedExpired += expired.count
+            state.stats.parkedExpired += expired.count
             return (expired, isFullNews)
         }
         if isFullNews { full(limits.connectionsMax) }
@@ -208,7 +209,7 @@ final class HTTPDeadlines: @unchecked Sendable {
         headers: [("Retry-After", "1")])
 }
 
-extension HTTPFigures {
+extension HTTPStats {
     fileprivate mutating func count(cut phase: HTTPConnection.Phase) {
         switch phase {
         case .header: headersCut += 1
@@ -230,7 +231,7 @@ private func hasUnread(_ descriptor: Int32) -> Bool {
 private let clockCoarseness = Duration.milliseconds(10)
 
 /// Between looks at who says nothing, while all connections are in use.
-private let crowdPause = Duration.milliseconds(100)
+private let capacityPause = Duration.milliseconds(100)
 
 /// Between two words about all connections being in use.
 private let fullEvery = Duration.seconds(60)

@@ -81,7 +81,7 @@ struct HTTPHead {
         }
     }
 
-    /// Reads and judges the head of the request that is arriving on the connection. To be called
+    /// Reads and evaluates the head of the request that is arriving on the connection. To be called
     /// in the first call of the access handler, when the head stands in the read buffer.
     init(
         of connection: OpaquePointer, url: UnsafePointer<CChar>, method: UnsafePointer<CChar>,
@@ -92,7 +92,7 @@ struct HTTPHead {
             method: isHead ? "GET" : String(cString: method), path: String(cString: url))
         request.isHead = isHead
         withUnsafeMutablePointer(to: &self) { rollcall_each_field(connection, readField, $0) }
-        judge(url: url, method: method, version: version)
+        authorise(url: url, method: method, version: version)
         takeAuthority()
         // A bare CR or LF among the last two line ends leaves the head a byte short, and the
         // bytes behind it may be NULs by chance.
@@ -105,7 +105,7 @@ struct HTTPHead {
     /// Whether bytes follow the head.
     var hasBody: Bool { hasTransferEncoding || (contentLength ?? 0) > 0 }
 
-    private mutating func judge(
+    private mutating func authorise(
         url: UnsafePointer<CChar>, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>
     ) {
         // "A recipient that receives a message with a major version number that it implements and

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The limits that the HTTP edge grants. Each limit ends in a status code or in a count of
-/// `HTTPFigures`.
+/// `HTTPStats`.
 package struct HTTPLimits: Sendable {
     /// Body of one request, bytes; beyond it 413.
     package var bodyBytesMax = 8 << 20
@@ -35,7 +35,7 @@ package struct HTTPLimits: Sendable {
     package var bodyDeadline = Duration.seconds(30)
     /// Instead of `headerDeadline`, and of `bodyDeadline` for a body that comes more slowly than
     /// `bodyPaceMin`, while somebody waits for a connection.
-    package var crowdedDeadline = Duration.seconds(5)
+    package var atCapacityDeadline = Duration.seconds(5)
     /// Bytes a second.
     package var bodyPaceMin = 1 << 10
     /// From the answer to its last byte in the kernel.
@@ -65,7 +65,7 @@ package struct HTTPLimits: Sendable {
 }
 
 /// The counts of the HTTP edge since its start.
-package struct HTTPFigures: Sendable, Equatable {
+package struct HTTPStats: Sendable, Equatable {
     /// Connections open now.
     package var connectionsOpen = 0
     /// Connections that may be open at once.

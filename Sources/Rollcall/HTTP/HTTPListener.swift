@@ -62,8 +62,8 @@ package struct HTTPListener {
             throw failure(socket, after: "listen", at: address)
         }
         var named = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let told = withSocketAddress(&storage) { getsockname(socket, $0, &named) }
-        guard told == 0 else { throw failure(socket, after: "getsockname", at: address) }
+        let result = withSocketAddress(&storage) { getsockname(socket, $0, &named) }
+        guard result == 0 else { throw failure(socket, after: "getsockname", at: address) }
         port = number(of: storage)
     }
 

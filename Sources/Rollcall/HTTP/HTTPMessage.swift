@@ -1,7 +1,8 @@
 /// One HTTP request as the routes see it.
 ///
 /// Only the header fields that Rollcall uses are read, since every one copied is paid for on each
-/// request. Nothing here has been judged beyond its framing: strings are as the client sent them.
+/// request. Nothing here has been evaluated beyond its framing: strings are as the client sent
+/// them.
 package struct HTTPRequest: Sendable {
     /// The method as sent, in the client's case; `HEAD` is given as `GET`, see `isHead`.
     package var method: String

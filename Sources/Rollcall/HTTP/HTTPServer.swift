@@ -32,11 +32,13 @@ package final class HTTPServer: @unchecked Sendable {
     /// Serves from now on.
     ///
     /// - `listener`: is the server's from now on.
-    /// - `early`: judges a request by its head, before any of its body is read.
+    /// - `early`: evaluates a request by its head, before any of its body is read.
     /// - `refused`: is told of requests that were answered without asking either.
-    /// - `full`: is told on the watchdog's thread, once a minute at most, how many connections are all
+    /// - `full`: is told on the watchdog's thread, once a minute at most, how many connections are
+    ///   all
     ///   in use while somebody waits for one.
-    /// - `handler`: takes whole requests, and those whose body nobody reads by their head. Like `early`
+    /// - `handler`: takes whole requests, and those whose body nobody reads by their head. Like
+    ///   `early`
     ///   it runs on libmicrohttpd's only thread, and every other connection waits meanwhile.
     /// - Throws: `HTTPServerError` if the watchdog or libmicrohttpd does not start; the listener is
     ///   closed then.
@@ -83,7 +85,7 @@ package final class HTTPServer: @unchecked Sendable {
     deinit { stop() }
 
     /// The counts so far.
-    package var figures: HTTPFigures { traffic.deadlines.figures }
+    package var stats: HTTPStats { traffic.deadlines.stats }
 
     /// Stops accepting; open connections are served on.
     package func quiesce() {
@@ -110,16 +112,16 @@ package final class HTTPServer: @unchecked Sendable {
         }
         guard let daemon = owned.daemon else { return }
         traffic.isStopping.store(true, ordering: .sequentiallyConsistent)
-        let isQuiet = waitUntilQuiet()
+        let isIdle = waitUntilIdle()
         traffic.deadlines.stop()
         // MHD_stop_daemon aborts the process while a connection is suspended. That cannot be by
         // now; if it is, a leaked thread does less harm on the way out.
-        guard isQuiet else { return }
+        guard isIdle else { return }
         MHD_stop_daemon(daemon)
         owned.context.release()
     }
 
-    private func waitUntilQuiet() -> Bool {
+    private func waitUntilIdle() -> Bool {
         let start = HTTPInstant.now
         while traffic.pending.load(ordering: .sequentiallyConsistent) != 0 {
             guard start.duration(to: .now) < stopGrace else { return false }

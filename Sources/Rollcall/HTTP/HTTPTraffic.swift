@@ -2,13 +2,13 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// The work of libmicrohttpd's callbacks on requests: judge the head, gather the body, hand it to
-/// the handler, park it, send the answer.
+/// The work of libmicrohttpd's callbacks on requests: evaluate the head, gather the body, hand it
+/// to the handler, park it, send the answer.
 ///
 /// `@unchecked Sendable` is true because the only mutable state outside of atomics and locks,
 /// `bodiesBytes` and `lastAnswer`, is touched by libmicrohttpd's one thread only.
 final class HTTPTraffic: @unchecked Sendable {
-    /// Judges a request by its head; an answer refuses it.
+    /// Evaluates a request by its head; an answer refuses it.
     typealias Early = @Sendable (HTTPRequest) -> HTTPResponse?
     /// Takes a whole request; answers at once, later, or on another thread.
     typealias Handler = @Sendable (HTTPRequest, HTTPReply) -> Void
@@ -71,10 +71,10 @@ final class HTTPTraffic: @unchecked Sendable {
         guard case .reading = connection.course else { return }
         guard let count = connection.head?.request.body.count else { return }
         if count + bytes.count > limits.bodyBytesMax {
-            linger(connection, after: told(tooLarge, connection.head?.request))
+            linger(connection, after: counted(tooLarge, connection.head?.request))
         } else if bodiesBytes + bytes.count > limits.bodiesBytesMax {
             deadlines.countRefusedWrite()
-            linger(connection, after: told(unavailable, connection.head?.request))
+            linger(connection, after: counted(unavailable, connection.head?.request))
         } else {
             bodiesBytes += bytes.count
             connection.head?.request.body.append(contentsOf: bytes)
@@ -93,7 +93,7 @@ final class HTTPTraffic: @unchecked Sendable {
         let reply = connection.replyAhead(
             isWrite: request.method != "GET", isHead: request.isHead)
         if isStopping.load(ordering: .sequentiallyConsistent) {
-            return reply.answer(told(stopping, request))
+            return reply.answer(counted(stopping, request))
         }
         handler(request, reply)
     }
@@ -119,7 +119,7 @@ final class HTTPTraffic: @unchecked Sendable {
             pending.add(1, ordering: .sequentiallyConsistent)
             connection.isPending = true
             if isStopping.load(ordering: .sequentiallyConsistent) {
-                return queue(told(stopping, request), on: connection, handle: handle)
+                return queue(counted(stopping, request), on: connection, handle: handle)
             }
             handler(
                 request, connection.reply(isWrite: request.method != "GET", isHead: request.isHead))
@@ -145,16 +145,16 @@ final class HTTPTraffic: @unchecked Sendable {
     // MARK: Refusals
 
     private func refusal(of head: HTTPHead) -> HTTPResponse? {
-        if head.roomBytes > limits.headBytesMax { return told(tooLong, head.request) }
-        if let fault = head.fault { return told(fault.response, head.request) }
+        if head.roomBytes > limits.headBytesMax { return counted(tooLong, head.request) }
+        if let fault = head.fault { return counted(fault.response, head.request) }
         if let length = head.contentLength, length > UInt64(limits.bodyBytesMax) {
-            return told(tooLarge, head.request)
+            return counted(tooLarge, head.request)
         }
-        if isStopping.load(ordering: .relaxed) { return told(stopping, head.request) }
+        if isStopping.load(ordering: .relaxed) { return counted(stopping, head.request) }
         return early(head.request)
     }
 
-    private func told(_ response: HTTPResponse, _ request: HTTPRequest?) -> HTTPResponse {
+    private func counted(_ response: HTTPResponse, _ request: HTTPRequest?) -> HTTPResponse {
         if let request { refused(request, response.status) }
         return response
     }
@@ -245,7 +245,7 @@ final class HTTPTraffic: @unchecked Sendable {
     ) -> MHD_Result {
         connection.enter(.responding)
         var response = response
-        let isLast = connection.isLast || deadlines.isCrowded.load(ordering: .relaxed)
+        let isLast = connection.isLast || deadlines.isAtCapacity.load(ordering: .relaxed)
         if isLast, !response.headers.contains(where: { $0.0 == "Connection" }) {
             response.headers.append(("Connection", "close"))
         }

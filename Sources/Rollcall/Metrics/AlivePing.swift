@@ -38,8 +38,8 @@ package final class AlivePing: @unchecked Sendable {
     /// Milliseconds of sleep without anything to do.
     private static let idleWait: Int64 = 3_600_000
 
-    private let board: VitalsBoard
-    private let edge: EdgeFigures
+    private let board: HealthBoard
+    private let edge: EdgeStats
     private let log: Logger
     private let clock: @Sendable () -> Int64
     private let mailbox = Mailbox<Message>()
@@ -47,12 +47,12 @@ package final class AlivePing: @unchecked Sendable {
     private var settings = AlivePingSettings()
     private var nextAt = Int64.max
     /// The text that the log was told last.
-    private var told: String?
+    private var logged: String?
     private var caller: HTTPCaller?
 
-    /// A ping that judges by what is on `board`, to be started. `clock` is the machine's.
+    /// A ping that evaluates by what is on `board`, to be started. `clock` is the machine's.
     package init(
-        board: VitalsBoard, edge: EdgeFigures, log: Logger,
+        board: HealthBoard, edge: EdgeStats, log: Logger,
         clock: @escaping @Sendable () -> Int64 = { ClockReading.now().elapsed }
     ) {
         self.board = board
@@ -98,31 +98,31 @@ package final class AlivePing: @unchecked Sendable {
         let now = clock()
         guard let url = settings.url, now >= nextAt else { return }
         nextAt = now + settings.every.count
-        guard let vitals = board.vitals else { return withhold("it has not begun to watch") }
-        if let fault = vitals.fault(at: now) { return withhold(fault.rawValue) }
+        guard let health = board.health else { return withhold("it has not begun to watch") }
+        if let fault = health.fault(at: now) { return withhold(fault.rawValue) }
         if let trouble = ping(url) {
             edge.pinged(.failed)
-            tell(trouble) {
+            writeLog(trouble) {
                 log.warning("the alive ping failed", metadata: ["error": "\(trouble)"])
             }
         } else {
             edge.pinged(.sent)
-            if told != nil { log.info("the alive ping is sent again") }
-            told = nil
+            if logged != nil { log.info("the alive ping is sent again") }
+            logged = nil
         }
     }
 
     private func withhold(_ reason: String) {
         edge.pinged(.withheld)
-        tell(reason) {
+        writeLog(reason) {
             log.warning("the alive ping is withheld", metadata: ["reason": "\(reason)"])
         }
     }
 
     /// Says each trouble once, until it is another one or over.
-    private func tell(_ trouble: String, _ line: () -> Void) {
-        if told != trouble { line() }
-        told = trouble
+    private func writeLog(_ trouble: String, _ line: () -> Void) {
+        if logged != trouble { line() }
+        logged = trouble
     }
 
     /// Sends a ping, and returns why it did not work; nil if it did.

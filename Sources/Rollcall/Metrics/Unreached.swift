@@ -36,7 +36,7 @@ package struct Unreached: Equatable, Sendable {
     /// know; what was taken after `committed` does not count.
     init(_ engine: Engine, _ outbox: Outbox, _ alarms: [StoreAlarm], by committed: Timestamp) {
         let receivers = engine.policy.receivers
-        let now = engine.watch.wallNow
+        let now = engine.clock.wallNow
         engine.alerts.forEach { key, alert in
             guard alert.state == .firing, now - alert.startsAt >= Self.after,
                 !outbox.isTaken(alert, by: committed),
@@ -50,8 +50,8 @@ package struct Unreached: Equatable, Sendable {
                 receivers.areMoreThanLogs(for: labels)
                 ? receivers.filter { $0.kind == .log }.map(\.name) : []
             guard now - alarm.startsAt >= Self.after,
-                alarm.told.allSatisfy({ logs.contains($0.receiver) }),
-                alarm.silence(in: engine, now: engine.watch.now) == nil
+                alarm.notified.allSatisfy({ logs.contains($0.receiver) }),
+                alarm.silence(in: engine, now: engine.clock.now) == nil
             else { continue }
             note(labels, receivers, since: alarm.startsAt, nil)
         }

@@ -89,7 +89,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
         let all = allCases.flatMap { asset in
             Array("\(asset.rawValue) \(asset.bytes.count)\n".utf8) + asset.bytes
         }
-        return PageDraft.hexadecimal(
+        return NotificationPayload.hexadecimal(
             SHA256.digest(of: all).prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }()
 }

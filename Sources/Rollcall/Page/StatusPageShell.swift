@@ -7,27 +7,27 @@ struct StatusPageShell {
     let root: String
 
     /// The document. Nothing that anybody sent stands in it, so there is nothing to escape.
-    func bytes(_ view: KeeperView) -> [UInt8] {
+    func bytes(_ view: StateView) -> [UInt8] {
         let engine = view.engine
-        let watch = engine.watch
+        let clock = engine.clock
         let assets = root + Resource.asset.path(StatusPageAsset.version, "").dropFirst()
         let preloads = StatusPageAsset.allCases.filter { $0 != .style && $0 != .main }.map {
             "<link rel=\"modulepreload\" href=\"\(assets)\($0.rawValue)\">"
         }
         let sight =
-            watch.onset.map {
-                "Not watching since \(RFC3339.string(watch.wall($0))). "
+            clock.onset.map {
+                "Not watching since \(RFC3339.string(clock.wall($0))). "
                     + "Statuses are the last known ones."
             } ?? "Watching."
         let unreached = view.store.unreached.sentence.map { "<p><strong>\($0)</strong></p>" } ?? ""
         let rows =
             Status.allCases.map {
-                row("\($0.word)", engine.tally.byStatus[Int($0.rawValue)])
-            } + [row("not expected", engine.tally.notExpected.reduce(0, +))]
+                row("\($0.word)", engine.aggregates.byStatus[Int($0.rawValue)])
+            } + [row("not expected", engine.aggregates.notExpected.reduce(0, +))]
         return filled([
             "root": root.isEmpty ? "./" : root, "assets": assets,
             "preloads": preloads.joined(separator: "\n"), "sight": "\(unreached)<p>\(sight)</p>",
-            "rows": rows.joined(separator: "\n"), "as_of": RFC3339.string(watch.wallNow),
+            "rows": rows.joined(separator: "\n"), "as_of": RFC3339.string(clock.wallNow),
             "version": BuildInformation.version,
         ])
     }

@@ -5,7 +5,7 @@ package struct Configuration: Equatable, Sendable {
     /// The address to listen at, `host:port`; port 0 picks a free one.
     package var listenAddress = "127.0.0.1:10112"
     /// The rules for who may come in, and where else.
-    package var doors = DoorSettings()
+    package var accessPolicy = AccessSettings()
     /// The database.
     package var storagePath = "./rollcall.db"
     /// Bytes of the store at most: older history goes sooner (J7).

@@ -50,7 +50,7 @@ package struct NudgeTexts: Equatable, Sendable {
                 case .responderID: String(decoding: responderID, as: UTF8.self)
                 }
             }
-            return PageWords.clipped(Self.plain(filled), bytesMax: bytesMax)
+            return NotificationWords.clipped(Self.plain(filled), bytesMax: bytesMax)
         }
         return (
             fill(text.title ?? fallback.title ?? own.title, Self.titleBytesMax),

@@ -40,7 +40,7 @@ package struct PushSink: Equatable, Sendable {
     }
 
     /// Returns what of the way to it differs from that to `old`; a new place if there was none.
-    func change(from old: PushSink?) -> WayChange {
+    func change(from old: PushSink?) -> EndpointChange {
         guard let old, old.kind == kind, old.authorities == authorities, old.url == url
         else { return .place }
         return old.signingKeys == signingKeys && old.bearer == bearer ? .same : .secret

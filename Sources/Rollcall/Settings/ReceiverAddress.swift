@@ -28,7 +28,7 @@ package struct ReceiverAddress: Equatable, Sendable {
 
     /// Returns what of the way to the URL number `target` differs from that in `old`; a new place
     /// if there was none.
-    func change(from old: ReceiverAddress?, target: Int) -> WayChange {
+    func change(from old: ReceiverAddress?, target: Int) -> EndpointChange {
         guard let old, old.kind == kind, old.authorities == authorities,
             old.urls.indices.contains(target), old.urls[target] == urls[target]
         else { return .place }

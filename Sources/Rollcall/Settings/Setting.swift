@@ -27,7 +27,7 @@ package struct Setting: Sendable {
     /// The name in the file: `storage.path`.
     package let key: String
     /// The meaning of it, in a few words.
-    package let meaning: String
+    package let summary: String
     package let effect: Effect
     let replay: Replay
     /// The name's parts: the sections, and its own name in the last of them.
@@ -40,7 +40,7 @@ package struct Setting: Sendable {
 
     private let reading: Reading
     private let shown: @Sendable (Configuration) -> SettingValue
-    private let told: @Sendable (Configuration) -> SettingValue?
+    private let named: @Sendable (Configuration) -> SettingValue?
     private let copying: @Sendable (_ from: Configuration, _ to: inout Configuration) -> Void
 
     /// Reads a setting, and perhaps others that belong to it, of a section.
@@ -50,13 +50,13 @@ package struct Setting: Sendable {
     /// A setting of the value at `path`.
     init<Value>(
         _ key: String, _ kind: SettingKind<Value>,
-        _ path: any WritableKeyPath<Configuration, Value> & Sendable, _ meaning: String,
+        _ path: any WritableKeyPath<Configuration, Value> & Sendable, _ summary: String,
         _ effect: Effect = .reload, replay: Replay = .unknown
     ) {
         let parts = key.split(separator: ".").map(String.init)
         let name = parts.last ?? ""
         self.key = key
-        self.meaning = meaning
+        self.summary = summary
         self.effect = effect
         self.replay = replay
         self.parts = parts
@@ -64,24 +64,24 @@ package struct Setting: Sendable {
             try kind.read(&tree, name, &configuration[keyPath: path])
         }
         shown = { kind.shown($0[keyPath: path]) }
-        told = { kind.replayed($0[keyPath: path]) }
+        named = { kind.replayed($0[keyPath: path]) }
         copying = { $1[keyPath: path] = $0[keyPath: path] }
     }
 
     /// A setting whose value is kept in several places, with a reader of its own, if it has not been
     /// read with another one.
     init(
-        _ key: String, _ meaning: String, replay: Replay = .unknown,
+        _ key: String, _ summary: String, replay: Replay = .unknown,
         shown: @escaping @Sendable (Configuration) -> SettingValue, read: @escaping Reading
     ) {
         self.key = key
-        self.meaning = meaning
+        self.summary = summary
         self.replay = replay
         self.shown = shown
         effect = .reload
         parts = key.split(separator: ".").map(String.init)
         reading = read
-        told = shown
+        named = shown
         copying = { _, _ in }
     }
 
@@ -90,7 +90,7 @@ package struct Setting: Sendable {
 
     /// The value as it stands in a `policy` line; nil if it does not.
     func replayed(_ configuration: Configuration) -> SettingValue? {
-        replay == .unknown ? nil : told(configuration)
+        replay == .unknown ? nil : named(configuration)
     }
 
     /// Takes this setting, and nothing else, over from another configuration.

@@ -12,15 +12,15 @@ extension Setting {
             "web.listen_address", .listener, \.listenAddress,
             "IPv4:port or [IPv6]:port; port 0 picks a free one", .start),
         Setting(
-            "web.metrics_listen_address", .listenerOrNone, \.doors.metricsListenAddress,
+            "web.metrics_listen_address", .listenerOrNone, \.accessPolicy.metricsListenAddress,
             "a listener of its own for /metrics and health", .start),
         Setting(
-            "web.external_url", .externalURL, \.doors.externalURL,
+            "web.external_url", .externalURL, \.accessPolicy.externalURL,
             "where people reach it from outside, behind a proxy"),
         Setting(
-            "web.tokens", .tokens, \.doors.access,
+            "web.tokens", .tokens, \.accessPolicy.access,
             "{name, scopes: [ingest, read, admin], token_file}"
-        ).hiding("tokens") { $0.doors.access },
+        ).hiding("tokens") { $0.accessPolicy.access },
     ]
 
     private static let storage = [
@@ -194,9 +194,9 @@ extension Setting {
         Setting(
             "receivers", "who is told; without any, the log", shown: ReceiverField.list,
             read: { (top, configuration) throws(ConfigurationError) in
-                let told = try ReceiverSettings(&top)
-                configuration.policy.receivers = told.receivers
-                configuration.receivers = told.addresses
+                let named = try ReceiverSettings(&top)
+                configuration.policy.receivers = named.receivers
+                configuration.receivers = named.addresses
             }
         ).listing(ReceiverField.entries).hiding("addresses and secrets") { $0.receivers },
         Setting(
@@ -236,7 +236,7 @@ extension Setting {
             "nudges at most, 1/s to 600/s; who is late waits", replay: .tried),
         Setting(
             "nudges.company",
-            .word(NudgeRules.Company.allCases.map { ("\($0.word)", $0) }), \.policy.nudges.company,
+            .word(NudgeRules.Peers.allCases.map { ("\($0.word)", $0) }), \.policy.nudges.peers,
             "or circle: who has no circles has no company", replay: .tried),
         // Where it is, and its secrets, nobody journals; that it wants tokens decides.
         Setting(

@@ -1,7 +1,7 @@
 /// The report of `rollcall check` on a file.
 package struct SettingsCheck: Sendable {
-    /// The weaknesses of the settings.
-    package let weaknesses: [Weakness]
+    /// The configuration warnings of the settings.
+    package let configurationWarnings: [ConfigurationWarning]
     /// The whole text. The file may be a stranger's: a terminal cannot obey anything in it.
     package let text: String
     /// The report as a JSON document.
@@ -12,11 +12,11 @@ package struct SettingsCheck: Sendable {
     ///
     /// Throws `InputFileError` if it cannot be read or is wrong, as `serve` would.
     package init(path: String, environment: [String: String]) throws(InputFileError) {
-        // What only --insecure lets through is told as a weakness.
+        // What only --insecure lets through is told as a configuration warning.
         let source = SettingsSource(path: path, flags: [:], isInsecure: true, environment: [:])
         let configuration = try source.read()
-        weaknesses = configuration.weaknesses
-        var lines = configuration.meaning
+        configurationWarnings = configuration.configurationWarnings
+        var lines = configuration.summary
         let winners = Setting.all.filter { setting in
             environment[SettingSources.variable(setting.key)]?.isEmpty == false
         }
@@ -24,17 +24,19 @@ package struct SettingsCheck: Sendable {
             "\(SettingSources.variable(setting.key)) is set here and would win over \(setting.key)."
         }
         lines += configuration.warnings.map { "warning: \($0)" }
-        lines += weaknesses.map { "weak: \($0)" }
+        lines += configurationWarnings.map { "weak: \($0)" }
         text = lines.map { ConsoleText.safe($0) + "\n" }.joined()
         let tree: JSONTree = [
-            "meaning": .list(configuration.meaning.map { .text($0) }),
+            "meaning": .list(configuration.summary.map { .text($0) }),
             "variables": .list(
                 winners.map {
                     ["variable": .text(SettingSources.variable($0.key)), "setting": .text($0.key)]
                 }),
             "warnings": .list(configuration.warnings.map { .text("\($0)") }),
             "weak": .list(
-                weaknesses.map { ["setting": .text($0.key), "reason": .text($0.reason)] }),
+                configurationWarnings.map {
+                    ["setting": .text($0.key), "reason": .text($0.reason)]
+                }),
         ]
         json = tree.printed
     }

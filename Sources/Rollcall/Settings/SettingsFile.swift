@@ -28,7 +28,7 @@ package enum SettingsFile {
             let name = parts.last ?? ""
             var line = indent(sections.count) + name + ": " + setting.value(configuration)
             line += String(repeating: " ", count: max(2, column - line.count)) + "# "
-            text += line + (setting.effect == .start ? "* " : "") + setting.meaning + "\n"
+            text += line + (setting.effect == .start ? "* " : "") + setting.summary + "\n"
         }
         return text
     }

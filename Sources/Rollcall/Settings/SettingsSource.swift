@@ -66,8 +66,8 @@ package struct SettingsSource: Sendable {
         }
         do throws(ConfigurationError) {
             var configuration = try Configuration(yaml: text, sources: &sources)
-            configuration.doors.isInsecure = isInsecure
-            try configuration.doors.check(listenAddress: configuration.listenAddress)
+            configuration.accessPolicy.isInsecure = isInsecure
+            try configuration.accessPolicy.check(listenAddress: configuration.listenAddress)
             configuration.warnings = sources.warnings + openFile(sources) + warnings(of: sources)
             return configuration
         } catch {

@@ -9,7 +9,7 @@ struct GapRow {
     var number: Int64 { row[.number] }
     /// The person's number + 1.
     var responder: Int64 { row[.responder] }
-    var tally: GapTally { GapTally(raw: row[.tally]) }
+    var aggregates: GapAggregates { GapAggregates(raw: row[.aggregates]) }
     /// In SQLite's memory.
     var region: UnsafeRawBufferPointer { row.bytes(.region) }
     var openedAt: Timestamp { row[.openedMs] }

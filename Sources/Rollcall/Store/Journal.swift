@@ -1,8 +1,8 @@
 import RollcallCore
 
-/// The keeper's store: an append-only journal, its turns, what they decided, and checkpoints.
+/// The state writer's store: an append-only journal, its turns, what they decided, and checkpoints.
 ///
-/// The keeper is its only writer, from one thread. It knows nothing of the engine: bodies are
+/// The state writer is its only writer, from one thread. It knows nothing of the engine: bodies are
 /// bytes. Every write stands between `begin()` and `commit()`:
 ///
 ///     idle ── begin ──► open ── append, appendDecision, set … ──► open ── write(turn:), commit ──► idle
@@ -27,7 +27,7 @@ package final class Journal {
     package private(set) var lastRow: Int64
     /// The last id given to a decision, 0 for none; the next is greater.
     package private(set) var lastDecision: Int64
-    /// For those who write their own tables in the keeper's transaction; see `writing(_:)`.
+    /// For those who write their own tables in the state writer's transaction; see `writing(_:)`.
     let connection: SQLiteConnection
 
     let lock: StoreLock
@@ -335,7 +335,7 @@ package final class Journal {
         }
         defer { lock.endMoving() }
         // TRUNCATE "blocks (calls the busy-handler callback) until all readers are reading from the
-        // database file only", and no reader holds the keeper up.
+        // database file only", and no reader holds the state writer up.
         connection.setBusyTimeout(milliseconds: 0)
         defer { connection.setBusyTimeout(milliseconds: JournalSchema.busyWaitMilliseconds) }
         do { return try connection.checkpointWAL(mode) } catch { throw noting(error) }

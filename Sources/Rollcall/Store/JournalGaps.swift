@@ -5,7 +5,7 @@ import RollcallCore
 ///     bits  0…7   the suspicion        bits 16…23  the platform
 ///     bits  8…15  the verdict + 1      bit  24     too much was blind
 ///     0 without one                    bits 25…62  watched milliseconds, 0 while open
-struct GapTally {
+struct GapAggregates {
     private static let lengthMax: Int64 = 1 << 38 - 1
 
     let raw: Int64
@@ -95,7 +95,7 @@ extension Journal {
             let isOpen = report.closedAt == .distantPast
             put.bind(report.number, as: .number)
             put.bind(responder, as: .responder)
-            put.bind(GapTally(report).raw, as: .tally)
+            put.bind(GapAggregates(report).raw, as: .aggregates)
             try put.bind(copying: report.facts.region, as: .region)
             put.bind(report.openedAt, as: .openedMs)
             put.bind(isOpen ? 0 : max(1, report.closedAt.milliseconds), as: .closedMs)
@@ -135,8 +135,8 @@ extension Journal {
             var looked: Int64 = 0
             while try select.next(), select[.firstTurn] <= turn.number {
                 moved = select[.number]
-                let isJudged = GapTally(raw: select[.tally]).verdict != nil
-                let isOver = isJudged && select[.turn] <= turn.number
+                let isEvaluated = GapAggregates(raw: select[.aggregates]).verdict != nil
+                let isOver = isEvaluated && select[.turn] <= turn.number
                 if isOver { old.append((moved, select[.responder])) }
                 looked += 1
                 isLeft = looked == limit

@@ -1,10 +1,10 @@
-/// One journaled event, as the keeper wrote it (J1). Only the keeper can read its body.
+/// One journaled event, as the state writer wrote it (J1). Only the state writer can read its body.
 package struct JournalRow {
-    /// The keeper's own number, rising with every event, and the row's id in the table.
+    /// The state writer's own number, rising with every event, and the row's id in the table.
     package var id: Int64
-    /// The keeper's code for the kind of event.
+    /// The state writer's code for the kind of event.
     package var kind: UInt8
-    /// The keeper's number for the responder, 0 for none.
+    /// The state writer's number for the responder, 0 for none.
     package var responder: Int64
     /// The id of the same responder's row before this one, 0 for none (J7).
     package var previous: Int64
@@ -14,13 +14,13 @@ package struct JournalRow {
 
 /// A turn's decision about somebody or something, for timelines and for J3's comparison.
 package struct DecisionRow {
-    /// The keeper's own number, rising with every decision.
+    /// The state writer's own number, rising with every decision.
     package var id: Int64
     /// The turn that decided it.
     package var turn: Int64
-    /// The keeper's code for the kind of decision.
+    /// The state writer's code for the kind of decision.
     package var kind: UInt8
-    /// The keeper's number for the responder, 0 for none.
+    /// The state writer's number for the responder, 0 for none.
     package var responder: Int64
     /// The id of the same responder's decision before this one, 0 for none.
     package var previous: Int64
@@ -30,7 +30,7 @@ package struct DecisionRow {
     package var body: UnsafeRawBufferPointer
 }
 
-/// The one row that every transaction of the keeper holds (J2).
+/// The one row that every transaction of the state writer holds (J2).
 package struct Turn: Equatable, Sendable {
     /// The turn's number, rising.
     package var number: Int64

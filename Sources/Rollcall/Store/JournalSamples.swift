@@ -13,9 +13,9 @@ package struct FleetSample: Equatable, Sendable {
 
     /// The counts of `engine` at its now.
     init(_ engine: Engine) {
-        at = engine.watch.wallNow
-        byStatus = engine.tally.byStatus
-        notExpected = engine.tally.notExpected.reduce(0, +)
+        at = engine.clock.wallNow
+        byStatus = engine.aggregates.byStatus
+        notExpected = engine.aggregates.notExpected.reduce(0, +)
     }
 
     /// Minutes since 1970-01-01, UTC: one row each.
@@ -35,8 +35,8 @@ package struct FleetSampler: Sendable {
 
     /// The sample that belongs to the turn that `engine` has closed; nil if none is due.
     package mutating func sample(_ engine: Engine) -> FleetSample? {
-        guard !engine.watch.isBlind else { return nil }
-        let now = FleetSample.minute(engine.watch.wallNow)
+        guard !engine.clock.isBlind else { return nil }
+        let now = FleetSample.minute(engine.clock.wallNow)
         guard now != minute else { return nil }
         minute = now
         return FleetSample(engine)

@@ -139,8 +139,8 @@ enum JournalSchema {
         """
 
     private static let sinceVersion3: [SQL] = [
-        // One row a gap that counts; 0 for a time that is not yet. `tally` is a `GapTally`: what is
-        // counted by, in one number, since each column more makes counting millions slower.
+        // One row a gap that counts; 0 for a time that is not yet. `tally` is a `GapAggregates`:
+        // what is counted by, in one number, since each column more makes counting millions slower.
         // `first_turn` is the turn in which it began to count, `turn` that of its newest decision:
         // as long as the row is there, so is that decision, and an erasure finds it by walking.
         """
@@ -214,7 +214,7 @@ enum JournalSchema {
 
 extension JournalSchema {
     /// The time that opening waits for an outsider (D-11), and a transaction later on. The second
-    /// is short because the keeper's lateness is (L8).
+    /// is short because the state writer's lateness is (L8).
     static let openingWaitMilliseconds: Int32 = 5000
     /// The time that a transaction waits for another's lock; see ``openingWaitMilliseconds``.
     static let busyWaitMilliseconds: Int32 = 100

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// Every statement that the keeper uses more than once, prepared once.
+/// Every statement that the state writer uses more than once, prepared once.
 final class JournalStatements {
     /// The transaction.
     let begin, commit, rollback: Statement
@@ -159,13 +159,13 @@ final class JournalStatements {
         putGap = try prepare(
             """
             INSERT \(into: .gaps)
-            ON CONFLICT(number) DO UPDATE \(set: .gaps, .tally, .closedMs, .turn, .body)
+            ON CONFLICT(number) DO UPDATE \(set: .gaps, .aggregates, .closedMs, .turn, .body)
             WHERE responder = excluded.responder
             """)
         lastGap = try prepare("\(select: .gaps) ORDER BY number DESC")
         gapsAfter = try prepare(
             """
-            \(select: .gaps, .number, .firstTurn, .turn, .tally, .responder)
+            \(select: .gaps, .number, .firstTurn, .turn, .aggregates, .responder)
             WHERE number > :number ORDER BY number
             """)
         deleteGap = try prepare(

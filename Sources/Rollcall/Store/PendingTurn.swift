@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// A row of the journal as the keeper holds it until it is committed.
+/// A row of the journal as the state writer holds it until it is committed.
 package struct PendingRow {
     package var id: Int64
     package var kind: UInt8
@@ -42,8 +42,8 @@ package struct PendingTurn {
     /// decisions are taken.
     package mutating func close(number: Int64, _ engine: Engine) {
         turn = Turn(
-            number: number, nowMilliseconds: engine.watch.now.milliseconds,
-            wallMilliseconds: engine.watch.wallNow.milliseconds,
+            number: number, nowMilliseconds: engine.clock.now.milliseconds,
+            wallMilliseconds: engine.clock.wallNow.milliseconds,
             firstRow: rows.first?.id ?? engine.nextRow,
             lastRow: rows.last?.id ?? engine.nextRow - 1, engineVersion: Engine.version)
         for index in erasures.indices {

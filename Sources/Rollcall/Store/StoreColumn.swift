@@ -11,7 +11,7 @@ enum StoreColumn: UInt8, CaseIterable {
     case notice, target, leftMembers, attempts, sinceMs, nextMs, untilMs, decidedMs, finishedMs
     case outcome, attempt, beganMs, tookMs, status, error
     case token, ticket, facts
-    case tally, region, openedMs, closedMs, firstTurn
+    case aggregates, region, openedMs, closedMs, firstTurn
     case day, platform, contactMs, locationMs
     case minute, online, degraded, unknown, offline, notExpected
     /// No columns, but the bounds of what a statement looks at.
@@ -19,7 +19,11 @@ enum StoreColumn: UInt8, CaseIterable {
 
     /// The name in SQL.
     var name: String {
-        "\(self)".reduce(into: "") { $0 += $1.isUppercase ? "_\($1.lowercased())" : "\($1)" }
+        // A word of older versions.
+        if self == .aggregates { return "tally" }
+        return "\(self)".reduce(into: "") {
+            $0 += $1.isUppercase ? "_\($1.lowercased())" : "\($1)"
+        }
     }
 
     private static let named = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
@@ -75,7 +79,7 @@ extension RowChecksum.Table {
             ]
         case .gaps:
             [
-                .number, .responder, .tally, .region, .openedMs, .closedMs, .firstTurn, .turn,
+                .number, .responder, .aggregates, .region, .openedMs, .closedMs, .firstTurn, .turn,
                 .body,
             ]
         case .dark: [.day, .responder, .platform, .contactMs, .locationMs, .region]

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The lock between whoever copies a store's file and whoever writes that file: which the keeper does
-/// only when it moves the log into it. It is a byte of the lock file that nothing stands in; several
-/// may copy at once, and the system gives it up however a process ends.
+/// The lock between whoever copies a store's file and whoever writes that file: which the state
+/// writer does only when it moves the log into it. It is a byte of the lock file that nothing
+/// stands in; several may copy at once, and the system gives it up however a process ends.
 ///
 /// While it is held the file stands still and the log only grows, so that the file and what the log
 /// holds by then are a whole store, without a connection of SQLite's and without a transaction.

@@ -12,7 +12,7 @@ package struct StateLoss: Equatable, Sendable {
     package var evidence: String
     /// The files that were put aside, by their new names.
     package var kept: [String] = []
-    /// True until the fleet has been watched again for a while (see `Keeper.tendLoss`).
+    /// True until the fleet has been watched again for a while (see `StateWriter.tendLoss`).
     package var isOpen = true
 }
 
@@ -63,7 +63,7 @@ enum StoreQuarantine {
     ///
     /// Throws `StoreError.file` if the system refuses a call; what was moved by then is in its new
     /// place.
-    static func putAside(_ path: String, at wall: Timestamp) throws(StoreError) -> [String] {
+    static func quarantine(_ path: String, at wall: Timestamp) throws(StoreError) -> [String] {
         let directory = try StoreDirectory(storePath: path)
         let name = freeName(path, at: wall)
         var moved: [String] = []

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The messages that wait for the keeper: many threads put in, one takes everything out.
+/// The messages that wait for the state writer: many threads put in, one takes everything out.
 ///
 /// `@unchecked Sendable` is true because everything but the constant handles is touched under the
 /// mutex only.
@@ -26,7 +26,7 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Puts a message in. Wakes the keeper only if it may be asleep: a wake costs 20 µs.
+    /// Puts a message in. Wakes the state writer only if it may be asleep: a wake costs 20 µs.
     func put(_ message: Message) {
         pthread_mutex_lock(mutex)
         let wasEmpty = messages.isEmpty

@@ -24,7 +24,7 @@ enum StandardStreams {
 /// or terminal; and where the system opens none (a socket, a pipe of another user's), it is asked for
 /// room first, under the lock.
 final class LogStream: Sendable {
-    private enum Way: Equatable {
+    private enum Mode: Equatable {
         case file, reopened, asked
     }
 
@@ -44,7 +44,7 @@ final class LogStream: Sendable {
     static let standardError = LogStream(STDERR_FILENO)
 
     private let descriptor: CInt
-    private let way: Way
+    private let mode: Mode
     private let state = Mutex(State())
 
     /// A stream to what `descriptor` is open on, which stays its owner's.
@@ -53,17 +53,17 @@ final class LogStream: Sendable {
         let kind = fstat(descriptor, &status) == 0 ? status.st_mode & S_IFMT : S_IFREG
         if kind == S_IFREG {
             self.descriptor = descriptor
-            way = .file
+            mode = .file
             return
         }
         let flags = O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY
         let ours = open("/proc/self/fd/\(descriptor)", flags)
         self.descriptor = ours >= 0 ? ours : descriptor
-        way = ours >= 0 ? .reopened : .asked
+        mode = ours >= 0 ? .reopened : .asked
     }
 
     deinit {
-        if way == .reopened { close(descriptor) }
+        if mode == .reopened { close(descriptor) }
     }
 
     /// Lines that were lost, whole or in part, since the process began.
@@ -71,10 +71,10 @@ final class LogStream: Sendable {
 
     /// Writes a line, which ends with a line break. Before the first one after some were lost comes
     /// what `told` says of their number.
-    func write(_ line: [UInt8], told: (_ linesLost: Int) -> [UInt8]) {
+    func write(_ line: [UInt8], reported: (_ linesLost: Int) -> [UInt8]) {
         state.withLock { state in
             let lost = state.linesLost
-            let bytes = (state.isTorn ? [0x0A] : []) + (lost > 0 ? told(lost) : []) + line
+            let bytes = (state.isTorn ? [0x0A] : []) + (lost > 0 ? reported(lost) : []) + line
             let count = put(bytes)
             let isWhole = count == bytes.count
             if !isWhole { state.linesLostEver += 1 }
@@ -86,7 +86,7 @@ final class LogStream: Sendable {
 
     /// Writes the bytes, and returns how many of them were taken.
     private func put(_ bytes: [UInt8]) -> Int {
-        switch way {
+        switch mode {
         case .file, .reopened: return max(0, Glibc.write(descriptor, bytes, bytes.count))
         case .asked:
             var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)

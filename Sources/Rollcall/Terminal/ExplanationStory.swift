@@ -43,7 +43,7 @@ struct ExplanationStory {
             return status(event)
         case "gap": return self.gap(event, place, &gap)
         case "blind": return blind(event, place)
-        case "told": return told(event)
+        case "told": return reported(event)
         case "server": return server(event)
         case "nudge":
             return NudgeStory(event: event, style: style, sentAt: sent(before: place)).nudge
@@ -101,11 +101,11 @@ struct ExplanationStory {
             if before == suspected { return "The gap counts. Still suspected: \(suspected)." }
             return "The gap counts. " + wording.suspicion(cause, before: before)
         case "closed":
-            let isJudged = events[place...].contains {
+            let isEvaluated = events[place...].contains {
                 $0["kind"]?.text == "gap" && $0["state"]?.text == "verdict"
             }
             return closed(
-                evidence, at: event["at"]?.instant, isJudged: isJudged, &progress)
+                evidence, at: event["at"]?.instant, isEvaluated: isEvaluated, &progress)
         case "verdict":
             return wording.outcome(
                 event["verdict"]?.text ?? GapListing.missing, suspected: suspected)
@@ -116,15 +116,16 @@ struct ExplanationStory {
     }
 
     private func closed(
-        _ evidence: JSONTree, at closed: Timestamp?, isJudged: Bool, _ progress: inout GapProgress
+        _ evidence: JSONTree, at closed: Timestamp?, isEvaluated: Bool,
+        _ progress: inout GapProgress
     ) -> String {
-        let length = evidence["length_ms"]?.whole.map { watched in
-            " after \(Self.lasted(Milliseconds(watched), evidence["opened_at"]?.instant, closed))"
+        let length = evidence["length_ms"]?.whole.map { observed in
+            " after \(Self.lasted(Milliseconds(observed), evidence["opened_at"]?.instant, closed))"
         }
         var text = "The gap ends\(length ?? "")."
         if progress.isMereLateness {
             text += " It never reached OFFLINE: mere lateness, which does not count."
-        } else if !isJudged {
+        } else if !isEvaluated {
             text += " What it was is told two minutes after the return."
         }
         let blind = Milliseconds(evidence["blind_ms"]?.whole ?? 0)
@@ -138,12 +139,12 @@ struct ExplanationStory {
     /// Returns how long something lasted that we watched; by the clock too, if that is not the same
     /// (D7).
     private static func lasted(
-        _ watched: Milliseconds, _ opened: Timestamp?, _ closed: Timestamp?
+        _ observed: Milliseconds, _ opened: Timestamp?, _ closed: Timestamp?
     ) -> String {
-        guard let opened, let closed, abs((closed - opened).count - watched.count) > 1000 else {
-            return ConsoleStyle.span(watched)
+        guard let opened, let closed, abs((closed - opened).count - observed.count) > 1000 else {
+            return ConsoleStyle.span(observed)
         }
-        return "\(ConsoleStyle.span(watched)) that we watched "
+        return "\(ConsoleStyle.span(observed)) that we watched "
             + "(\(ConsoleStyle.span(max(Milliseconds(0), closed - opened))) by the clock)"
     }
 
@@ -178,7 +179,7 @@ struct ExplanationStory {
 
     // MARK: - What your server said
 
-    private func told(_ event: JSONTree) -> String {
+    private func reported(_ event: JSONTree) -> String {
         var parts: [String] = []
         if let word = event["duty_state"]?.shown { parts.append("duty \(word)") }
         if let word = event["region"]?.shown { parts.append("region \(word)") }
@@ -202,8 +203,10 @@ struct ExplanationStory {
 
     /// `, as of 04:00:05`, if it was told of another time than it came.
     private func asOf(_ event: JSONTree) -> String {
-        guard let told = event["told_at"]?.instant, told != event["at"]?.instant else { return "" }
-        return ", as of \(style.time(told, beside: event["at"]?.instant ?? told))"
+        guard let reported = event["told_at"]?.instant, reported != event["at"]?.instant else {
+            return ""
+        }
+        return ", as of \(style.time(reported, beside: event["at"]?.instant ?? reported))"
     }
 }
 

@@ -62,10 +62,10 @@ struct GapCounts {
     private func table(
         _ by: [String], _ rows: [JSONTree], _ all: Int64, _ style: ConsoleStyle
     ) -> [String] {
-        let figures = ["gaps", "share", "open", "median", "longest", "blind"]
+        let stats = ["gaps", "share", "open", "median", "longest", "blind"]
         let columns =
             by.map { ConsoleTable.Column($0, least: 8) }
-            + figures.map { ConsoleTable.Column($0, isRight: true) }
+            + stats.map { ConsoleTable.Column($0, isRight: true) }
         let cells = rows.map { row in
             let seconds = row["seconds"]
             return by.map { row[$0]?.shown ?? GapListing.missing } + [
@@ -88,8 +88,8 @@ struct GapCounts {
 
     /// Returns what the gaps of a row turned out to be, most first.
     private func verdicts(_ row: JSONTree, _ by: [String]) -> String? {
-        guard !by.contains("verdict"), let told = row["verdicts"] else { return nil }
-        let counts = told.members.compactMap { member in
+        guard !by.contains("verdict"), let reported = row["verdicts"] else { return nil }
+        let counts = reported.members.compactMap { member in
             member.value.whole.map { (ConsoleText.safe(member.name), $0) }
         }.sorted { $0.1 == $1.1 ? $0.0 < $1.0 : $0.1 > $1.1 }
         var parts = counts.map { "\($0.0) \($0.1)" }

@@ -89,12 +89,12 @@ package struct ProgressLine {
         let total = total.map { max($0, 0) } ?? 0
         if total > 0 { parts.append("\(min(100, Int(Double(done) / Double(total) * 100))) %") }
         let scale = Self.scale(max(done, total), unit)
-        let whole = total > 0 ? " of \(figure(total, scale))" : ""
-        parts.append("\(figure(done, scale))\(whole) \(scale.name)")
+        let whole = total > 0 ? " of \(amount(total, scale))" : ""
+        parts.append("\(amount(done, scale))\(whole) \(scale.name)")
         if span.count >= 1000, done > 0 {
             let perSecond = Double(done) / Double(span.count) * 1000
             let rate = Self.scale(Int64(perSecond), unit)
-            parts.append("\(figure(Int64(perSecond), rate)) \(rate.name)/s")
+            parts.append("\(amount(Int64(perSecond), rate)) \(rate.name)/s")
             if total > done {
                 let left = Double(total - done) / perSecond
                 let milliseconds = Int64(min(left.rounded(.up), 1e9)) * 1000
@@ -117,7 +117,7 @@ package struct ProgressLine {
     }
 
     /// One digit behind the point for what is scaled.
-    private static func figure(_ count: Int64, _ scale: Scale) -> String {
+    private static func amount(_ count: Int64, _ scale: Scale) -> String {
         guard scale.size > 1 else { return "\(count)" }
         let tenths = count / (scale.size / 10)
         return "\(tenths / 10).\(tenths % 10)"

@@ -61,7 +61,7 @@ package struct SilenceQuestion: Sendable {
         switch kind {
         case .begin(let body):
             let answer = try server.send(.post, Resource.silences.path, body).body
-            return isJSON ? answer.printed : Self.told(answer, style)
+            return isJSON ? answer.printed : Self.described(answer, style)
         case .list:
             let answer = try server.ask(Resource.silences.path)
             return isJSON ? answer.printed : Self.table(answer, style)
@@ -71,7 +71,7 @@ package struct SilenceQuestion: Sendable {
         }
     }
 
-    private static func told(_ answer: JSONTree, _ style: ConsoleStyle) -> String {
+    private static func described(_ answer: JSONTree, _ style: ConsoleStyle) -> String {
         let silence = answer["silence"]
         let number = silence?["id"]?.whole.map { "\($0)" } ?? GapListing.missing
         let matchers = Self.matchers(silence).joined(separator: " and ")

@@ -9,7 +9,7 @@ struct StatusPage {
     let status: JSONTree
     let regions: [JSONTree]
     let silent: [JSONTree]
-    let hasMoreSilent: Bool
+    let hasMoreOffline: Bool
     let alerts: [JSONTree]
     /// People who are ONLINE and of whom nobody knows whether they can be reached.
     let unsure: Int
@@ -50,19 +50,20 @@ struct StatusPage {
 
     /// Sources whose clocks are off, or whose times lag: a sentence each, as the server tells it.
     private var clocks: [String] {
-        let told = (status["clocks"]?.elements ?? []).compactMap { $0["text"]?.shown }
-        var lines = told.prefix(limit).flatMap { ConsoleText.wrapped("\($0).", style.columns) }
-        if told.count > limit { lines.append("and \(told.count - limit) more") }
+        let notified = (status["clocks"]?.elements ?? []).compactMap { $0["text"]?.shown }
+        var lines = notified.prefix(limit).flatMap { ConsoleText.wrapped("\($0).", style.columns) }
+        if notified.count > limit { lines.append("and \(notified.count - limit) more") }
         return lines
     }
 
     /// The lines that come before everything else: nobody knows of what must be known (D1).
     private var unreached: [String] {
-        guard let told = status["nobody_reached"], told != .null else { return [] }
-        let alerts = GapListing.count(Int(clamping: told["alerts"]?.whole ?? 0), "critical alert")
-        let since = told["since"]?.instant.map { ", firing since \(ago($0))" } ?? ""
+        guard let notified = status["nobody_reached"], notified != .null else { return [] }
+        let alerts = GapListing.count(
+            Int(clamping: notified["alerts"]?.whole ?? 0), "critical alert")
+        let since = notified["since"]?.instant.map { ", firing since \(ago($0))" } ?? ""
         let why =
-            told["reason"]?.text == "no_receiver"
+            notified["reason"]?.text == "no_receiver"
             ? "no receiver is set for \(alerts)" : "no receiver has taken \(alerts)"
         return ConsoleText.wrapped("NOBODY HAS BEEN REACHED: \(why)\(since).", style.columns)
             .map { style.loud($0) }
@@ -130,9 +131,9 @@ struct StatusPage {
     /// A row of the fleet where no table fits: `north: 21 expected, 14 ONLINE, 6 OFFLINE`.
     private func sentence(_ row: [String]) -> [String] {
         let words = ["expected"] + Self.counts + ["not expected"]
-        let figures = zip(row.dropFirst(), words).filter { $0 != "0" || $1 == "expected" }
+        let stats = zip(row.dropFirst(), words).filter { $0 != "0" || $1 == "expected" }
             .map { "\($0) \($1)" }
-        let text = figures.isEmpty ? "" : ": \(figures.joined(separator: ", "))"
+        let text = stats.isEmpty ? "" : ": \(stats.joined(separator: ", "))"
         return ConsoleText.wrapped((row.first ?? "") + text, style.columns - 2).enumerated().map {
             ($0 == 0 ? "" : "  ") + $1
         }
@@ -153,14 +154,14 @@ struct StatusPage {
 
     private var people: [String] {
         // The number is the engine's, as on the page: the list is read a moment later.
-        let told = status["responders"]?["OFFLINE"]?.whole
-        let offline = told.map { Int(clamping: $0) } ?? silent.count
+        let notified = status["responders"]?["OFFLINE"]?.whole
+        let offline = notified.map { Int(clamping: $0) } ?? silent.count
         guard offline > 0 else { return [nobody] }
         guard !silent.isEmpty else { return ["\(offline) OFFLINE, and no gap is open for them."] }
         var lines = [style.bold("\(offline) silent, the newest first")]
         lines += suspected(offline)
         for gap in silent { lines += person(gap) }
-        if hasMoreSilent {
+        if hasMoreOffline {
             let rest = offline - silent.count
             let count = rest > 0 ? "\(rest) " : ""
             lines += ConsoleText.wrapped(
@@ -205,19 +206,20 @@ struct StatusPage {
     // MARK: - Alerts
 
     private var alertPart: [String] {
-        let told = alerts.filter { $0["alertname"]?.text != "Watchdog" }
-        let firing = told.filter { $0["state"]?.text == "firing" }
-        let pending = told.filter { $0["state"]?.text != "firing" }
+        let notified = alerts.filter { $0["alertname"]?.text != "Watchdog" }
+        let firing = notified.filter { $0["state"]?.text == "firing" }
+        let pending = notified.filter { $0["state"]?.text != "firing" }
         let silences = status["alerts"]?["silences"]?.whole ?? 0
         let muted =
             silences > 0
             ? " \(GapListing.count(Int(clamping: silences), "silence")) in force." : ""
-        guard !told.isEmpty else { return ["No alert is firing or pending.\(muted)"] }
+        guard !notified.isEmpty else { return ["No alert is firing or pending.\(muted)"] }
         let head = "Alerts: \(firing.count) firing, \(pending.count) pending.\(muted)"
         var lines = ConsoleText.wrapped(head, style.columns).map { style.bold($0) }
-        let shown = told.enumerated().sorted { Self.isWorse($0, $1) }.map(\.element).prefix(limit)
+        let shown = notified.enumerated().sorted { Self.isWorse($0, $1) }.map(\.element).prefix(
+            limit)
         for alert in shown { lines += self.alert(alert) }
-        if told.count > shown.count { lines.append("and \(told.count - shown.count) more") }
+        if notified.count > shown.count { lines.append("and \(notified.count - shown.count) more") }
         return lines
     }
 
@@ -245,24 +247,24 @@ struct StatusPage {
         let since = alert[isFiring ? "starts_at" : "active_at"]?.instant.map { " since \(ago($0))" }
         let title = "\(isFiring ? "FIRING" : "pending") \(name)\(severity)\(since ?? "")"
         var text = alert["annotations"]?["summary"]?.shown.map { "\($0). " } ?? ""
-        if isFiring { text += told(alert) }
+        if isFiring { text += notified(alert) }
         let head = ConsoleText.wrapped(title, style.columns).map { isFiring ? style.loud($0) : $0 }
         return head + ConsoleText.wrapped(text, style.columns - 2).map { "  " + $0 }
     }
 
     /// Returns who was told, who has not taken it, and who is not to be told and why.
-    private func told(_ alert: JSONTree) -> String {
+    private func notified(_ alert: JSONTree) -> String {
         // Alerts that are told from memory only say who took them.
         let receivers = (alert["receivers"] ?? alert["told"])?.elements ?? []
         func isTaken(_ one: JSONTree) -> Bool { one["state"].map { $0.text == "taken" } ?? true }
         let taken = receivers.filter(isTaken)
-        let told = taken.map { one in
+        let notified = taken.map { one in
             let at = (one["taken_at"] ?? one["at"])?.instant
             let storm = one["storm"]?.whole.map { ", by storm \($0)" } ?? ""
             return Self.name(one) + (at.map { " \(ago($0))" } ?? "") + storm
         }
         let untold = receivers.filter { !isTaken($0) }.map { one in
-            "\(Self.name(one)) (\(way(one)))"
+            "\(Self.name(one)) (\(progress(one)))"
         }
         let muted = (alert["muted"]?.elements ?? []).map { mute in
             let name = mute["receiver"]?.shown ?? GapListing.missing
@@ -279,7 +281,9 @@ struct StatusPage {
             one["receiver"]?.text.map { logs.contains($0) } ?? false
         }
         let head = isLogOnly ? "Only the log was told" : "Told"
-        var parts = [told.isEmpty ? "Nobody was told" : "\(head): \(told.joined(separator: ", "))"]
+        var parts = [
+            notified.isEmpty ? "Nobody was told" : "\(head): \(notified.joined(separator: ", "))"
+        ]
         if !untold.isEmpty { parts.append("NOT REACHED: \(untold.joined(separator: ", "))") }
         if receivers.isEmpty, muted.isEmpty { parts.append("no receiver is set for it") }
         if !muted.isEmpty { parts.append("not told: \(muted.joined(separator: ", "))") }
@@ -300,7 +304,7 @@ struct StatusPage {
     }
 
     /// Returns the state of a message that nobody took, and of its attempts.
-    private func way(_ one: JSONTree) -> String {
+    private func progress(_ one: JSONTree) -> String {
         let state = one["state"]?.shown ?? GapListing.missing
         var parts = [state]
         if let storm = one["storm"]?.whole { parts.append("by storm \(storm)") }

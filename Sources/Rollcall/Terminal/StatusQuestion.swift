@@ -45,7 +45,7 @@ package struct StatusQuestion: Sendable {
         }
         return StatusPage(
             status: status, regions: regions.items, silent: gaps.items,
-            hasMoreSilent: !gaps.isWhole, alerts: alerts["alerts"]?.elements ?? [],
+            hasMoreOffline: !gaps.isWhole, alerts: alerts["alerts"]?.elements ?? [],
             unsure: unsure["responders"]?.elements.count ?? 0,
             hasMoreUnsure: unsure["next"] != nil, limit: limit, style: style
         ).text

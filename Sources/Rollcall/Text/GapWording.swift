@@ -133,7 +133,7 @@ struct GapWording {
     /// Says that a part of the gap was not seen, and what follows (D5); nil if that is too short to
     /// be told.
     static func blind(_ span: Milliseconds, isLeftOut: Bool) -> String? {
-        guard span >= BlindReason.toldFrom else { return nil }
+        guard span >= BlindReason.reportedFrom else { return nil }
         let text = "For \(ConsoleStyle.span(span)) of it we were not watching"
         return isLeftOut
             ? "\(text): it counts against nobody." : "\(text): too little to leave it out."

@@ -5,8 +5,8 @@ import RollcallCore
 /// Calls other servers, one request at a time, and keeps their connections for the next.
 ///
 /// A call blocks its thread until the answer is whole or its time is over. So a caller belongs to
-/// one thread at a time, never to the keeper's nor to libmicrohttpd's, and is not Sendable. It
-/// follows no redirect and uses no proxy, also none of the environment's: who answers is who was
+/// one thread at a time, never to the state writer's nor to libmicrohttpd's, and is not Sendable.
+/// It follows no redirect and uses no proxy, also none of the environment's: who answers is who was
 /// asked, at an address that `ConnectedAddress` lets pass.
 package final class HTTPCaller {
     /// Bytes of an answer's head at most.

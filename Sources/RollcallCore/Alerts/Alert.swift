@@ -13,7 +13,7 @@ package struct AlertKey: Hashable, Sendable {
 /// An alert that is pending or firing. Source: A1.
 package struct Alert: Equatable, Sendable {
     /// A receiver that was told of it.
-    package struct Told: Equatable, Sendable {
+    package struct NotifiedReceiver: Equatable, Sendable {
         package var receiver: [UInt8] = []
         /// The instant at which the receiver was last told of it.
         package internal(set) var at = RunningTime.distantPast
@@ -36,7 +36,7 @@ package struct Alert: Equatable, Sendable {
 
     /// `pending` or `firing`.
     package internal(set) var state = AlertState.pending
-    /// Since when it is true without a break, by the clock that it is judged in.
+    /// Since when it is true without a break, by the clock that it is evaluated in.
     var since: Int64 = 0
     /// Since when a firing one is false; nil while it is true.
     var falseSince: Int64?
@@ -45,7 +45,7 @@ package struct Alert: Equatable, Sendable {
     /// Wall time at which it fired.
     package internal(set) var startsAt = Timestamp.distantPast
     /// The numbers of the last time that it was true.
-    package internal(set) var figures = AlertFigures()
+    package internal(set) var stats = AlertStats()
 
     // MARK: Once it fires
 
@@ -57,31 +57,33 @@ package struct Alert: Equatable, Sendable {
     package internal(set) var annotations: [Label] = []
     /// The facts that its text states.
     package internal(set) var facts = AlertFacts()
-    package internal(set) var told: [Told] = []
+    package internal(set) var notified: [NotifiedReceiver] = []
     package internal(set) var muted: [Muted] = []
 
     /// Returns how a receiver was told last; nil if it was not.
-    func told(_ receiver: [UInt8]) -> Told? { told.first { $0.receiver == receiver } }
+    func notified(_ receiver: [UInt8]) -> NotifiedReceiver? {
+        notified.first { $0.receiver == receiver }
+    }
 
     /// Notes that a receiver is told now, singly or by a storm; as `fallback` says if it was not before
     /// and no matcher names it.
-    mutating func tell(
+    mutating func notify(
         _ receiver: [UInt8], at now: RunningTime, _ fallback: Fallback? = nil, storm: Int64 = 0
     ) {
         muted.removeAll { $0.receiver == receiver }
-        if let place = told.firstIndex(where: { $0.receiver == receiver }) {
-            (told[place].at, told[place].storm) = (now, storm)
+        if let place = notified.firstIndex(where: { $0.receiver == receiver }) {
+            (notified[place].at, notified[place].storm) = (now, storm)
         } else {
-            told.append(
-                Told(
+            notified.append(
+                NotifiedReceiver(
                     receiver: receiver, at: now, openSince: now, fallback: fallback, storm: storm))
         }
     }
 
     /// Notes that a receiver is told by a storm, or by 0 singly, without being told anything now.
     mutating func move(_ receiver: [UInt8], toStorm storm: Int64) {
-        guard let place = told.firstIndex(where: { $0.receiver == receiver }) else { return }
-        told[place].storm = storm
+        guard let place = notified.firstIndex(where: { $0.receiver == receiver }) else { return }
+        notified[place].storm = storm
     }
 
     /// Notes why a receiver is not told; false if that was so before.
@@ -96,7 +98,7 @@ package struct Alert: Equatable, Sendable {
 }
 
 /// The numbers behind an alert. Source: A2 to A4.
-package struct AlertFigures: Equatable, Sendable {
+package struct AlertStats: Equatable, Sendable {
     /// OFFLINE people, flapping people, people without contact, or missing sources.
     package var count = 0
     /// Of so many: active people, or declared sources.
@@ -118,7 +120,7 @@ package struct AlertReport: Equatable, Sendable {
     /// `distantPast` if it never fired.
     package var startsAt: Timestamp
     /// The numbers of the last time that it was true.
-    package var figures: AlertFigures
+    package var stats: AlertStats
     /// The firing; 0 if it never fired.
     package var incident: Int64
     /// Of one that fires.
@@ -132,7 +134,7 @@ package struct AlertReport: Equatable, Sendable {
         severity = alert.severity
         activeAt = alert.activeAt
         startsAt = alert.startsAt
-        figures = alert.figures
+        stats = alert.stats
         incident = alert.incident
         let fires = alert.state == .firing
         labels = fires ? alert.labels : []
@@ -159,7 +161,7 @@ package struct AlertReport: Equatable, Sendable {
         archive.code(&severity)
         archive.code(&activeAt)
         archive.code(&startsAt)
-        figures.code(&archive)
+        stats.code(&archive)
         archive.code(&incident)
         archive.code(&labels, empty: Label([], [])) { $1.code(&$0) }
         archive.code(&annotations, empty: Label([], [])) { $1.code(&$0) }
@@ -167,7 +169,7 @@ package struct AlertReport: Equatable, Sendable {
     }
 }
 
-extension AlertFigures {
+extension AlertStats {
     mutating func code(_ archive: inout Archive) {
         archive.code(&count)
         archive.code(&total)
@@ -181,15 +183,15 @@ extension Alert {
         archive.code(&falseSince, empty: 0) { $0.code(&$1) }
         archive.code(&activeAt)
         archive.code(&startsAt)
-        figures.code(&archive)
+        stats.code(&archive)
         archive.code(&incident)
         archive.code(&severity)
         archive.code(&labels, empty: Label([], [])) { $1.code(&$0) }
         archive.code(&annotations, empty: Label([], [])) { $1.code(&$0) }
         facts.code(&archive)
-        archive.code(&told, empty: Told()) { archive, told in
-            archive.code(&told.receiver)
-            archive.code(&told.at)
+        archive.code(&notified, empty: NotifiedReceiver()) { archive, notified in
+            archive.code(&notified.receiver)
+            archive.code(&notified.at)
         }
         archive.code(&muted, empty: Muted()) { archive, muted in
             archive.code(&muted.receiver)

@@ -7,32 +7,32 @@ extension AlertBoard {
     ) {
         // The watchdog goes only to those who name it (A5).
         guard key.name != .watchdog, var alert = entries[key]?.alert,
-            let told = alert.placeTold(receiver)
+            let notified = alert.placeNotified(receiver)
         else { return }
-        dropTrigger(alert.told[told].trigger, of: key)
-        alert.told[told].trigger = notice
+        dropTrigger(alert.notified[notified].trigger, of: key)
+        alert.notified[notified].trigger = notice
         untaken[notice, default: []].insert(key)
         let hasFallback = receivers.contains { $0.name == receiver && !$0.fallback.isEmpty }
         guard hasFallback else { return note(key, alert) }
-        note(key, alert, repeatAt: alert.nextTelling(receivers))
+        note(key, alert, repeatAt: alert.nextNotification(receivers))
     }
 
     /// The message of a notice was taken: nobody else need be given what it told of.
     mutating func take(_ notice: Int64, _ receivers: [Receiver], now: RunningTime) {
         for key in untaken.removeValue(forKey: notice) ?? [] {
             guard var alert = entries[key]?.alert,
-                let told = alert.told.firstIndex(where: { $0.trigger == notice })
+                let notified = alert.notified.firstIndex(where: { $0.trigger == notice })
             else { continue }
-            alert.told[told].trigger = 0
+            alert.notified[notified].trigger = 0
             let hasFallback = receivers.contains {
-                $0.name == alert.told[told].receiver && !$0.fallback.isEmpty
+                $0.name == alert.notified[notified].receiver && !$0.fallback.isEmpty
             }
             guard hasFallback else {
                 note(key, alert)
                 continue
             }
             alert.dropStaleMutes(receivers, now: now)
-            note(key, alert, repeatAt: alert.nextTelling(receivers))
+            note(key, alert, repeatAt: alert.nextNotification(receivers))
         }
     }
 
@@ -44,11 +44,13 @@ extension AlertBoard {
         let keys = (untaken[notice] ?? []).sorted(by: AlertKey.areInOrder)
         return keys.compactMap { key in
             guard var alert = entries[key]?.alert,
-                let told = alert.told.firstIndex(where: { $0.trigger == notice && $0.storm == 0 })
+                let notified = alert.notified.firstIndex(where: {
+                    $0.trigger == notice && $0.storm == 0
+                })
             else { return nil }
             dropTrigger(notice, of: key)
-            alert.told.remove(at: told)
-            note(key, alert, repeatAt: alert.nextTelling(receivers))
+            alert.notified.remove(at: notified)
+            note(key, alert, repeatAt: alert.nextNotification(receivers))
             return (key, alert.incident)
         }
     }
@@ -58,17 +60,17 @@ extension AlertBoard {
         guard !untaken.isEmpty else { return }
         for key in Set(untaken.values.joined()) {
             guard var alert = entries[key]?.alert else { continue }
-            for told in alert.told.indices where alert.told[told].trigger != 0 {
-                alert.told[told].openSince = now
+            for notified in alert.notified.indices where alert.notified[notified].trigger != 0 {
+                alert.notified[notified].openSince = now
             }
             alert.dropStaleMutes(receivers, now: now)
-            note(key, alert, repeatAt: alert.nextTelling(receivers))
+            note(key, alert, repeatAt: alert.nextNotification(receivers))
         }
     }
 
     /// An alert is over: nobody takes its triggers any more.
     mutating func dropTriggers(of key: AlertKey, _ alert: Alert) {
-        for told in alert.told { dropTrigger(told.trigger, of: key) }
+        for notified in alert.notified { dropTrigger(notified.trigger, of: key) }
     }
 
     /// The alert is told to nobody by this notice any more.
@@ -82,8 +84,8 @@ extension AlertBoard {
     var triggersFound: [Int64: Set<AlertKey>] {
         var found: [Int64: Set<AlertKey>] = [:]
         for (key, entry) in entries {
-            for told in entry.alert.told where told.trigger != 0 {
-                found[told.trigger, default: []].insert(key)
+            for notified in entry.alert.notified where notified.trigger != 0 {
+                found[notified.trigger, default: []].insert(key)
             }
         }
         return found
@@ -102,11 +104,13 @@ extension Alert {
         var due: RunningTime { since + receiver.fallbackAfter }
     }
 
-    func placeTold(_ receiver: [UInt8]) -> Int? { told.firstIndex { $0.receiver == receiver } }
+    func placeNotified(_ receiver: [UInt8]) -> Int? {
+        notified.firstIndex { $0.receiver == receiver }
+    }
 
     /// Why a receiver was told whom no matcher names; nil if one does.
     package func fallback(of receiver: [UInt8]) -> Fallback? {
-        placeTold(receiver).flatMap { told[$0].fallback }
+        placeNotified(receiver).flatMap { notified[$0].fallback }
     }
 
     /// The triggers that are to be given away if they are not taken: to each fallback, in the order of the
@@ -115,10 +119,10 @@ extension Alert {
         let waiting = receivers.filter { !$0.fallback.isEmpty && isOpen($0, receivers) }
         guard !waiting.isEmpty else { return [] }
         return receivers.enumerated().compactMap { place, fallback in
-            guard !fallback.wants(labels), placeTold(fallback.name) == nil else { return nil }
+            guard !fallback.wants(labels), placeNotified(fallback.name) == nil else { return nil }
             return waiting.filter { $0.fallback == fallback.name }
                 .compactMap { receiver in
-                    told(receiver.name).map {
+                    notified(receiver.name).map {
                         OpenTrigger(
                             receiver: receiver, fallback: fallback, place: place,
                             since: $0.openSince)
@@ -142,25 +146,26 @@ extension Alert {
     /// True if a receiver has neither taken what it was told first nor given it away, and was not told in
     /// another's place: there is no way from one fallback to the next.
     private func isOpen(_ receiver: Receiver, _ receivers: [Receiver]) -> Bool {
-        guard receiver.wants(labels), let told = told(receiver.name) else { return false }
-        return told.trigger != 0 && told.fallback == nil && !hasGiven(receiver.name, receivers)
+        guard receiver.wants(labels), let notified = notified(receiver.name) else { return false }
+        return notified.trigger != 0 && notified.fallback == nil
+            && !hasGiven(receiver.name, receivers)
     }
 
     /// True if somebody has it from `receiver` already whom the settings still know.
     private func hasGiven(_ receiver: [UInt8], _ receivers: [Receiver]) -> Bool {
-        told.contains { told in
-            told.fallback?.receiver == receiver
-                && receivers.contains { $0.name == told.receiver }
+        notified.contains { notified in
+            notified.fallback?.receiver == receiver
+                && receivers.contains { $0.name == notified.receiver }
         }
     }
 
     /// When time alone makes somebody be told of one that fires: again, or in the place of another.
-    func nextTelling(_ receivers: [Receiver]) -> RunningTime {
+    func nextNotification(_ receivers: [Receiver]) -> RunningTime {
         var next = RunningTime.distantFuture
         for receiver in receivers where receiver.wants(labels) {
             // A storm repeats itself.
-            guard let told = told(receiver.name), told.storm == 0 else { continue }
-            next = min(next, told.at + receiver.repeatInterval)
+            guard let notified = notified(receiver.name), notified.storm == 0 else { continue }
+            next = min(next, notified.at + receiver.repeatInterval)
         }
         for trigger in openTriggers(receivers)
         where !muted.contains(where: { $0.receiver == trigger.fallback.name }) {
@@ -174,7 +179,7 @@ extension Alert {
 struct TriggerMark {
     /// Of the alert, by its key, and of the receiver in what it was told.
     var alert = 0
-    var told = 0
+    var notified = 0
     var trigger: Int64 = 0
     var openSince = RunningTime.distantPast
     var fallback: Fallback?
@@ -183,12 +188,12 @@ struct TriggerMark {
     static func all(_ alerts: [(key: AlertKey, alert: Alert)]) -> [TriggerMark] {
         var marks: [TriggerMark] = []
         for (place, entry) in alerts.enumerated() {
-            for (number, told) in entry.alert.told.enumerated()
-            where told.trigger != 0 || told.fallback != nil {
+            for (number, notified) in entry.alert.notified.enumerated()
+            where notified.trigger != 0 || notified.fallback != nil {
                 marks.append(
                     TriggerMark(
-                        alert: place, told: number, trigger: told.trigger,
-                        openSince: told.openSince, fallback: told.fallback))
+                        alert: place, notified: number, trigger: notified.trigger,
+                        openSince: notified.openSince, fallback: notified.fallback))
             }
         }
         return marks
@@ -196,18 +201,20 @@ struct TriggerMark {
 
     /// Takes it over into `alerts`; false if there is no such alert, or receiver.
     func put(into alerts: inout [(key: AlertKey, alert: Alert)]) -> Bool {
-        guard alerts.indices.contains(alert), alerts[alert].alert.told.indices.contains(told) else {
+        guard alerts.indices.contains(alert),
+            alerts[alert].alert.notified.indices.contains(notified)
+        else {
             return false
         }
-        alerts[alert].alert.told[told].trigger = trigger
-        alerts[alert].alert.told[told].openSince = openSince
-        alerts[alert].alert.told[told].fallback = fallback
+        alerts[alert].alert.notified[notified].trigger = trigger
+        alerts[alert].alert.notified[notified].openSince = openSince
+        alerts[alert].alert.notified[notified].fallback = fallback
         return true
     }
 
     mutating func code(_ archive: inout Archive) {
         archive.code(&alert)
-        archive.code(&told)
+        archive.code(&notified)
         archive.code(&trigger)
         archive.code(&openSince)
         archive.code(&fallback, empty: Fallback()) { $1.code(&$0) }

@@ -12,8 +12,9 @@ package struct AlertBoard: Sendable {
     /// Keys by their numbers.
     var keys: [UInt32: AlertKey] = [:]
     private var nextSerial: UInt32 = 1
-    /// The instants at which an alert that is judged in watched time may fire or end by time alone.
-    private var timers = DeadlineQueue<WatchedTime>()
+    /// The instants at which an alert that is evaluated in observed time may fire or end by time
+    /// alone.
+    private var timers = DeadlineQueue<ObservedTime>()
     /// Regions of which some number changed, each once, and a mark for each of them.
     private var dirtyRegions: [UInt32] = []
     private var isDirty: [Bool] = []
@@ -22,7 +23,7 @@ package struct AlertBoard: Sendable {
     /// True to look at everything.
     var isAllDirty = false
     /// Those of `entries` that are about the watch itself: few, and looked at each instant.
-    private(set) var ofTheWatch: Set<AlertKey> = []
+    private(set) var aboutRollcall: Set<AlertKey> = []
     /// Those that somebody should be told of and was not.
     var muted: Set<AlertKey> = []
     /// Alerts by the notices by which a receiver was told first that is not known to have taken it.
@@ -32,7 +33,7 @@ package struct AlertBoard: Sendable {
     var repeats = DeadlineQueue<RunningTime>()
     /// True once a batch, a fact or a roster came: before, nobody can be missed (F29).
     var hasInput = false
-    /// True if the judging of this instant changed anything, told or not.
+    /// True if the evaluation of this instant changed anything, told or not.
     private(set) var hasChanged = false
 
     /// Those that are pending or firing, in no order.
@@ -69,7 +70,8 @@ package struct AlertBoard: Sendable {
         dirtyRegions.append(region)
     }
 
-    /// A region's number leads to it no longer: what there is about it is judged once more by name.
+    /// A region's number leads to it no longer: what there is about it is evaluated once more by
+    /// name.
     mutating func noteGone(_ region: [UInt8]) {
         for name in AlertName.ofRegions {
             let key = AlertKey(name: name, subject: .region(region))
@@ -86,12 +88,12 @@ package struct AlertBoard: Sendable {
 
     /// True if something changed that alerts are judged by, or a timer expired.
     @inline(__always)
-    func isDue(_ now: WatchedTime) -> Bool {
+    func isDue(_ now: ObservedTime) -> Bool {
         isAllDirty || !dirtyRegions.isEmpty || !dirtyKeys.isEmpty || nextTimer <= now
     }
 
-    /// A judging begins.
-    mutating func beginJudging() { hasChanged = false }
+    /// A evaluation begins.
+    mutating func beginEvaluation() { hasChanged = false }
 
     /// Takes what is to be looked at.
     mutating func takeDirty() -> (regions: [UInt32], keys: Set<AlertKey>, isAll: Bool) {
@@ -104,24 +106,24 @@ package struct AlertBoard: Sendable {
         return (dirtyRegions, dirtyKeys, isAllDirty)
     }
 
-    // MARK: - Judging
+    // MARK: - Evaluation
 
-    /// Judges one alert: whether it is true now, and by which numbers. Returns its new state if it
-    /// changed. `now` is by the clock that it is judged in (F9).
-    mutating func judge(
-        _ key: AlertKey, _ isTrue: Bool, _ figures: AlertFigures, _ rule: AlertRules.Rule,
+    /// Evaluates one alert: whether it is true now, and by which numbers. Returns its new state if
+    /// it changed. `now` is by the clock that it is evaluated in (F9).
+    mutating func evaluate(
+        _ key: AlertKey, _ isTrue: Bool, _ stats: AlertStats, _ rule: AlertRules.Rule,
         now: Int64, wall: Timestamp
     ) -> Alert? {
         guard let known = entries[key] else {
             guard isTrue, rule.isEnabled else { return nil }
-            var alert = Alert(since: now, activeAt: wall, figures: figures)
+            var alert = Alert(since: now, activeAt: wall, stats: stats)
             if rule.pendingFor.count <= 0 { alert.fire(wall) }
             keep(key, alert, rule)
             return alert
         }
         var alert = known.alert
         if isTrue && rule.isEnabled {
-            alert.figures = figures
+            alert.stats = stats
             alert.falseSince = nil
             let isDue = alert.state == .pending && now - alert.since >= rule.pendingFor.count
             if isDue { alert.fire(wall) }
@@ -145,10 +147,10 @@ package struct AlertBoard: Sendable {
             hasChanged = true
             if known == nil { insert(key, alert) } else { entries[key]?.alert = alert }
         }
-        guard !key.name.isOfTheWatch, let due = alert.due(rule),
+        guard !key.name.isAboutRollcall, let due = alert.due(rule),
             known?.alert.due(rule) != due, let serial = entries[key]?.serial
         else { return }
-        timers.push(.init(at: WatchedTime(milliseconds: due), number: serial))
+        timers.push(.init(at: ObservedTime(milliseconds: due), number: serial))
     }
 
     /// Keeps what is known of one that fires.
@@ -156,11 +158,11 @@ package struct AlertBoard: Sendable {
 
     // MARK: - Timers
 
-    /// The earliest instant at which a timer may expire, in watched time.
-    var nextTimer: WatchedTime { timers.first?.at ?? .distantFuture }
+    /// The earliest instant at which a timer may expire, in observed time.
+    var nextTimer: ObservedTime { timers.first?.at ?? .distantFuture }
 
     /// Takes the keys whose timers expired.
-    mutating func takeExpired(_ now: WatchedTime) -> [AlertKey] {
+    mutating func takeExpired(_ now: ObservedTime) -> [AlertKey] {
         var expired: [AlertKey] = []
         while let first = timers.first, first.at <= now {
             _ = timers.popFirst()
@@ -169,11 +171,11 @@ package struct AlertBoard: Sendable {
         return expired
     }
 
-    /// Returns the earliest instant at which an alert that is judged in running time may fire or
+    /// Returns the earliest instant at which an alert that is evaluated in running time may fire or
     /// end by time alone.
     func nextRunningTimer(_ rules: AlertRules) -> RunningTime {
         var next = RunningTime.distantFuture
-        for key in ofTheWatch {
+        for key in aboutRollcall {
             guard let due = entries[key]?.alert.due(rules[key.name]) else { continue }
             next = min(next, RunningTime(milliseconds: due))
         }
@@ -183,20 +185,20 @@ package struct AlertBoard: Sendable {
     /// Timers are as the rules say now.
     mutating func armAgain(_ rules: AlertRules) {
         timers.removeAll()
-        for (key, entry) in entries where !key.name.isOfTheWatch {
+        for (key, entry) in entries where !key.name.isAboutRollcall {
             guard let due = entry.alert.due(rules[key.name]) else { continue }
-            timers.push(.init(at: WatchedTime(milliseconds: due), number: entry.serial))
+            timers.push(.init(at: ObservedTime(milliseconds: due), number: entry.serial))
         }
     }
 
     /// After a long blindness the timers of pending alerts start anew (B5).
-    mutating func startPendingAnew(_ now: WatchedTime, _ rules: AlertRules) {
+    mutating func startPendingAnew(_ now: ObservedTime, _ rules: AlertRules) {
         change { $0.state == .pending ? $0.since = now.milliseconds : () }
         armAgain(rules)
     }
 
-    /// Watched time was set back (B1).
-    mutating func clampInstants(to now: WatchedTime, _ rules: AlertRules) {
+    /// Observed time was set back (B1).
+    mutating func clampInstants(to now: ObservedTime, _ rules: AlertRules) {
         change { alert in
             alert.since = min(alert.since, now.milliseconds)
             alert.falseSince = alert.falseSince.map { min($0, now.milliseconds) }
@@ -205,7 +207,7 @@ package struct AlertBoard: Sendable {
     }
 
     private mutating func change(_ body: (inout Alert) -> Void) {
-        for key in entries.keys where !key.name.isOfTheWatch {
+        for key in entries.keys where !key.name.isAboutRollcall {
             if var entry = entries[key] {
                 body(&entry.alert)
                 entries[key] = entry
@@ -220,7 +222,7 @@ package struct AlertBoard: Sendable {
         entries = other.entries
         keys = other.keys
         nextSerial = max(nextSerial, other.nextSerial)
-        ofTheWatch = other.ofTheWatch
+        aboutRollcall = other.aboutRollcall
         muted = other.muted
         repeats = other.repeats
         untaken = other.untaken
@@ -237,7 +239,7 @@ package struct AlertBoard: Sendable {
     mutating func put(_ report: AlertReport, since now: Int64) {
         if let known = entries[report.key] { remove(report.key, known.serial) }
         guard report.state == .pending || report.state == .firing else { return }
-        var alert = Alert(since: now, activeAt: report.activeAt, figures: report.figures)
+        var alert = Alert(since: now, activeAt: report.activeAt, stats: report.stats)
         alert.state = report.state
         alert.startsAt = report.startsAt
         alert.incident = report.incident
@@ -249,11 +251,11 @@ package struct AlertBoard: Sendable {
     }
 
     /// A receiver was told of a firing, singly or by a storm; as `fallback` says if no matcher names it.
-    mutating func tell(
+    mutating func notify(
         _ receiver: [UInt8], of key: AlertKey, at now: RunningTime, _ fallback: Fallback? = nil,
         storm: Int64 = 0
     ) {
-        entries[key]?.alert.tell(receiver, at: now, fallback, storm: storm)
+        entries[key]?.alert.notify(receiver, at: now, fallback, storm: storm)
     }
 
     /// A receiver is told of a firing by a storm, or by 0 singly, without being told anything now.
@@ -265,7 +267,7 @@ package struct AlertBoard: Sendable {
         if !untaken.isEmpty, let alert = entries[key]?.alert { dropTriggers(of: key, alert) }
         entries[key] = nil
         keys[serial] = nil
-        if key.name.isOfTheWatch { ofTheWatch.remove(key) }
+        if key.name.isAboutRollcall { aboutRollcall.remove(key) }
         if !muted.isEmpty { muted.remove(key) }
         tidyRepeats()
     }
@@ -274,7 +276,7 @@ package struct AlertBoard: Sendable {
         keys[nextSerial] = key
         entries[key] = Entry(alert: alert, serial: nextSerial)
         nextSerial &+= 1
-        if key.name.isOfTheWatch { ofTheWatch.insert(key) }
+        if key.name.isAboutRollcall { aboutRollcall.insert(key) }
     }
 
     mutating func code(_ archive: inout Archive) {
@@ -292,8 +294,8 @@ package struct AlertBoard: Sendable {
         for (key, alert) in list {
             insert(key, alert)
             if !alert.muted.isEmpty { muted.insert(key) }
-            for told in alert.told where told.trigger != 0 {
-                untaken[told.trigger, default: []].insert(key)
+            for notified in alert.notified where notified.trigger != 0 {
+                untaken[notified.trigger, default: []].insert(key)
             }
         }
         isAllDirty = true

@@ -23,7 +23,7 @@ package struct AlertRules: Equatable, Sendable {
     package var highOfflineRate = Rule(pendingFor: 60, keepFiringFor: 0, severity: .warning)
     /// More than this share of the active, in ten-thousandths.
     package var offlineAbove: Int64 = 1000
-    /// True to judge each region by itself.
+    /// True to evaluate each region by itself.
     package var isOfflineByRegion = false
     /// Fewer active, or fewer OFFLINE, are no rate.
     package var offlineMinActive = 1

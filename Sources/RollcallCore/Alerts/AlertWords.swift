@@ -1,4 +1,4 @@
-/// The alerts, by their names. The raw values are stored, and those of what is judged follow the
+/// The alerts, by their names. The raw values are stored, and those of what is evaluated follow the
 /// alphabet (F1). Source: Contract/Alerts.
 package enum AlertName: UInt8, CaseIterable, Sendable {
     case highOfflineRate = 0
@@ -36,9 +36,9 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// True if it is about the feed or ourselves: judged in running time, and also while blind (B4,
-    /// F9).
-    var isOfTheWatch: Bool {
+    /// True if it is about the feed or ourselves: evaluated in running time, and also while blind
+    /// (B4, F9).
+    var isAboutRollcall: Bool {
         switch self {
         case .highOfflineRate, .noOnlineResponders, .responderFlapping: false
         case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
@@ -48,7 +48,7 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     }
 
     /// True if a replay prints it (F5).
-    package var isReplayed: Bool { !isOfTheWatch || self == .telemetryFeedDown }
+    package var isReplayed: Bool { !isAboutRollcall || self == .telemetryFeedDown }
 }
 
 /// The state of an alert.

@@ -5,21 +5,21 @@ struct Flapping: Equatable, Sendable {
     package static let changesMax = 100
 
     /// The newest changes, oldest first.
-    var changes: [WatchedTime] = []
+    var changes: [ObservedTime] = []
     /// True from `flappingChanges` on until below `flappingClearBelow`.
     var isFlapping = false
     /// The entry in the queue of timers that counts.
-    var armed = WatchedTime.distantPast
+    var armed = ObservedTime.distantPast
 
     /// Notes a change and lets go of those that no longer count.
-    mutating func change(at now: WatchedTime, _ rules: AlertRules) {
+    mutating func change(at now: ObservedTime, _ rules: AlertRules) {
         changes.append(now)
         if changes.count > Self.changesMax { changes.removeFirst() }
-        judge(now, rules)
+        evaluate(now, rules)
     }
 
-    /// Judges by the changes within the window.
-    mutating func judge(_ now: WatchedTime, _ rules: AlertRules) {
+    /// Evaluates by the changes within the window.
+    mutating func evaluate(_ now: ObservedTime, _ rules: AlertRules) {
         changes.removeAll { now - $0 >= rules.flappingWindow }
         isFlapping =
             changes.count >= rules.flappingChanges
@@ -28,12 +28,12 @@ struct Flapping: Equatable, Sendable {
 
     /// Returns the earliest instant at which time alone ends the flapping, or leaves nothing to
     /// remember.
-    func due(_ rules: AlertRules) -> WatchedTime {
+    func due(_ rules: AlertRules) -> ObservedTime {
         guard let oldest = changes.first else { return .distantPast }
         return oldest + rules.flappingWindow
     }
 
-    mutating func clampInstants(to now: WatchedTime) {
+    mutating func clampInstants(to now: ObservedTime) {
         for index in changes.indices { changes[index] = min(changes[index], now) }
     }
 

@@ -1,4 +1,4 @@
-/// A message to one receiver about alerts of one name, decided in one judging. Source: A8, A9.
+/// A message to one receiver about alerts of one name, decided in one evaluation. Source: A8, A9.
 package struct Notice: Equatable, Sendable {
     /// The kinds of news in a message. The raw values are stored.
     package enum Kind: UInt8, CaseIterable, Sendable {
@@ -135,7 +135,7 @@ package struct AlertFacts: Equatable, Sendable {
         }
     }
 
-    package var figures = AlertFigures()
+    package var stats = AlertStats()
     /// The limit that is passed: ten-thousandths of a rate, or changes. 0 where there is none.
     package var limit: Int64 = 0
     /// `for`, or the window of changes.
@@ -157,7 +157,7 @@ package struct AlertFacts: Equatable, Sendable {
     package init() {}
 
     mutating func code(_ archive: inout Archive) {
-        figures.code(&archive)
+        stats.code(&archive)
         archive.code(&limit)
         archive.code(&span)
         archive.code(&causes, empty: Cause()) { archive, cause in

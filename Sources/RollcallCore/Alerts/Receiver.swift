@@ -20,7 +20,7 @@ package enum ReceiverKind: UInt8, CaseIterable, Sendable {
 
     /// True if one message carries all that fires of a name, as an Alertmanager's would: its repeats do
     /// so once an interval.
-    package var isToldWholeGroups: Bool {
+    package var isNotifiedOfWholeGroups: Bool {
         switch self {
         case .webhook, .slack: true
         case .alertmanager, .pagerduty, .log: false

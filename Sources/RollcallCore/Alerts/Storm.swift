@@ -1,7 +1,7 @@
-/// The parts of a storm desk: lanes, single alerts that wait, and storms. Source: D11.
-extension StormDesk {
+/// The parts of a state of storms: queues, single alerts that wait, and storms. Source: D11.
+extension StormState {
     /// The queue in which alerts wait together: one name for one receiver.
-    struct Lane: Hashable, Sendable {
+    struct Queue: Hashable, Sendable {
         var receiver: [UInt8] = []
         var name = AlertName.highOfflineRate
     }
@@ -21,7 +21,7 @@ extension StormDesk {
 
     /// Many firings of one name that one receiver is told of by one message.
     struct Storm: Equatable, Sendable {
-        var lane = Lane()
+        var queue = Queue()
         /// Its number: a firing's, rising in a store.
         var episode: Int64 = 0
         var startsAt = Timestamp.distantPast
@@ -36,19 +36,19 @@ extension StormDesk {
         var lastJoin = RunningTime.distantPast
         /// The instant at which it was told last, and taken if it was, and the number of its
         /// members then; 0 before.
-        var toldAt = RunningTime.distantPast
-        var toldCount = 0
+        var notifiedAt = RunningTime.distantPast
+        var notifiedCount = 0
         /// The numbers of its messages that are on their way.
         var notices: [Int64] = []
         /// The number of its first message, as long as it is not known to be taken; else 0.
         var trigger: Int64 = 0
 
         /// True if it has grown so much that it is told again.
-        var isDoubled: Bool { members.count >= 2 * toldCount }
+        var isDoubled: Bool { members.count >= 2 * notifiedCount }
     }
 }
 
-extension StormDesk.Lane {
+extension StormState.Queue {
     static func areInOrder(_ a: Self, _ b: Self) -> Bool {
         a.receiver == b.receiver
             ? a.name.rawValue < b.name.rawValue : a.receiver.lexicographicallyPrecedes(b.receiver)
@@ -60,7 +60,7 @@ extension StormDesk.Lane {
     }
 }
 
-extension StormDesk.Single {
+extension StormState.Single {
     static func code(_ all: inout [Int64: Self], _ archive: inout Archive) {
         var incidents = all.keys.sorted()
         archive.code(&incidents, empty: 0) { archive, incident in
@@ -73,18 +73,18 @@ extension StormDesk.Single {
     }
 }
 
-extension StormDesk.Storm {
+extension StormState.Storm {
     mutating func code(_ archive: inout Archive) {
-        lane.code(&archive)
+        queue.code(&archive)
         archive.code(&episode)
         archive.code(&startsAt)
         archive.code(&severity)
-        StormDesk.Single.code(&members, &archive)
+        StormState.Single.code(&members, &archive)
         archive.code(&joined)
         archive.code(&isJoinable)
         archive.code(&lastJoin)
-        archive.code(&toldAt)
-        archive.code(&toldCount)
+        archive.code(&notifiedAt)
+        archive.code(&notifiedCount)
         archive.code(&notices)
         archive.code(&trigger)
     }

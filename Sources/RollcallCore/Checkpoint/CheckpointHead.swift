@@ -30,7 +30,7 @@ struct CheckpointHead {
     mutating func code(_ archive: inout Archive) {
         if archive.isReading { dropNames() }
         archive.codePart { engine.policy.code(&$0) }
-        archive.codePart { engine.watch.code(&$0) }
+        archive.codePart { engine.clock.code(&$0) }
         archive.codePart { engine.feed.code(&$0) }
         archive.codePart { engine.writes.code(&$0) }
         archive.codePart { engine.declaredWorse.code(&$0) }
@@ -56,7 +56,7 @@ struct CheckpointHead {
         archive.codePart { archive in archive.code(&engine.nextGap) }
         if archive.isReading && archive.version < 4 { return }
         archive.codePart { engine.alerts.code(&$0) }
-        archive.codePart { engine.desk.code(&$0) }
+        archive.codePart { engine.notifications.code(&$0) }
         if archive.version >= 5 { archive.codePart { engine.nudges.code(&$0) } }
         // The board's timers are as the rules say.
         guard archive.isReading else { return }
@@ -97,7 +97,7 @@ struct CheckpointHead {
         archive.code(&engine.pushTokens, empty: []) { $0.code(&$1) }
         var hashes: [UInt64] = []
         archive.code(&hashes, empty: 0) { $0.code(&$1) }
-        for hash in hashes { engine.erasures.note(hash, row: 0, now: engine.watch.now) }
+        for hash in hashes { engine.erasures.note(hash, row: 0, now: engine.clock.now) }
     }
 }
 

@@ -1,15 +1,15 @@
 /// The form in which people and what belongs to them are written. A field's place, once written,
 /// stays.
 extension Responder {
-    private static let noPole: UInt8 = 255
+    private static let noLastExtreme: UInt8 = 255
     /// In the order in which their times are written.
     private static let facts: [FactSet] = [
         .duty, .dutyByBackend, .region, .circles, .sharing, .platform, .versions, .battery,
         .telemetry,
     ]
 
-    /// `aside` is what of the facts' times stands beside the person.
-    mutating func code(_ archive: inout Archive, _ aside: inout FactTable?) {
+    /// `overflow` is what of the facts' times stands beside the person.
+    mutating func code(_ archive: inout Archive, _ overflow: inout FactTable?) {
         archive.code(&duty)
         archive.code(&isDutyByBackend)
         archive.code(&sharing)
@@ -25,7 +25,7 @@ extension Responder {
         archive.code(&region)
         archive.code(&circles)
         telemetry.code(&archive)
-        codeFactTimes(&archive, &aside)
+        codeFactTimes(&archive, &overflow)
         archive.code(&status)
         archive.code(&factor)
         archive.code(&since)
@@ -52,22 +52,22 @@ extension Responder {
         archive.code(&emptyQueueAt)
         archive.code(&emptyQueueSequence)
         if archive.isReading && archive.version < 4 { return }
-        var pole = pole?.rawValue ?? Self.noPole
-        archive.code(&pole)
-        self.pole = Status(rawValue: pole)
+        var lastExtreme = lastExtreme?.rawValue ?? Self.noLastExtreme
+        archive.code(&lastExtreme)
+        self.lastExtreme = Status(rawValue: lastExtreme)
         archive.code(&isFlapping)
         if archive.isReading && archive.version < 5 { return }
         archive.code(&isStale)
     }
 
     /// All instants, then who told them, but for the duty state by the backend's.
-    private mutating func codeFactTimes(_ archive: inout Archive, _ aside: inout FactTable?) {
-        var table = factTimes.table(aside)
+    private mutating func codeFactTimes(_ archive: inout Archive, _ overflow: inout FactTable?) {
+        var table = factTimes.table(overflow)
         for fact in Self.facts { archive.code(&table[fact.place].at) }
         for fact in Self.facts where fact != .dutyByBackend {
             archive.code(&table[fact.place].sequence)
         }
-        if archive.isReading { factTimes = FactTimes(table, &aside) }
+        if archive.isReading { factTimes = FactTimes(table, &overflow) }
     }
 }
 

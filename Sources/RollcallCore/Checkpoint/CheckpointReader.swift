@@ -49,9 +49,9 @@ private struct PeopleBlock: Sendable {
             var person = Responder()
             guard archive.codeID(of: &person) else { return nil }
             var beside = PersonExtras()
-            person.code(&archive, &beside.factAside)
+            person.code(&archive, &beside.factOverflow)
             let hasMore = beside.code(&archive)
-            if hasMore || beside.factAside != nil { extras.append((people.count, beside)) }
+            if hasMore || beside.factOverflow != nil { extras.append((people.count, beside)) }
             if archive.isDamaged { return nil }
             people.append(person)
         }
@@ -113,7 +113,7 @@ package struct CheckpointReader {
             var person = Responder()
             isDamaged = !archive.codeID(of: &person)
             var extras = PersonTables(engine).extras(engine.roster.count)
-            person.code(&archive, &extras.factAside)
+            person.code(&archive, &extras.factOverflow)
             isDamaged =
                 isDamaged || archive.isDamaged || !engine.restore(&person, slice.span, extras)
         }
@@ -163,9 +163,9 @@ extension Engine {
         arm(person, roster.count)
         let number = roster.enrol(bytes, id, as: person)
         if !id.isEmpty {
-            tally.add(person, now: watch.watchedNow)
+            aggregates.add(person, now: clock.observedNow)
             useNames(person)
-            joinCrowds(person, number)
+            joinGroups(person, number)
         }
         if let extras { restore(extras, of: person, number) }
         return true
@@ -177,7 +177,7 @@ extension Engine {
         pauses.put(extras.pausedUntil, at: number)
         adopted.put(extras.adoption, at: number)
         retired.put(extras.retiredAt, at: number)
-        factAsides.put(extras.factAside, at: number)
+        factOverflows.put(extras.factOverflow, at: number)
         transitionIDs.put(extras.transitionIDs, at: number)
         pushTokens.put(extras.pushToken, at: number)
         if let gap = extras.gap { keep(gap, of: number) }

@@ -3,7 +3,7 @@ struct PersonExtras: Sendable {
     var ledger: SequenceLedger?
     var pausedUntil: Timestamp?
     var adoption: Adoption?
-    var retiredAt: WatchedTime?
+    var retiredAt: ObservedTime?
     var transitionIDs: [UInt64]?
     var pushToken: [UInt8]?
     var gap: Gap?
@@ -13,7 +13,7 @@ struct PersonExtras: Sendable {
     var nudges: NudgeState?
     var wokenAt: RunningTime?
     /// Written with the person.
-    var factAside: FactTable?
+    var factOverflow: FactTable?
 
     /// The values that are there, a bit each.
     private var flags: UInt16 {
@@ -58,7 +58,7 @@ struct PersonTables: Sendable {
     private let ledgers: SideTable<SequenceLedger>
     private let pauses: SideTable<Timestamp>
     private let adopted: SideTable<Adoption>
-    private let retired: SideTable<WatchedTime>
+    private let retired: SideTable<ObservedTime>
     private let transitionIDs: SideTable<[UInt64]>
     private let pushTokens: SideTable<[UInt8]>
     private let gaps: SideTable<Gap>
@@ -67,7 +67,7 @@ struct PersonTables: Sendable {
     private let flaps: SideTable<Flapping>
     private let nudgeStates: SideTable<NudgeState>
     private let woken: SideTable<RunningTime>
-    private let factAsides: SideTable<FactTable>
+    private let factOverflows: SideTable<FactTable>
 
     init(_ engine: Engine) {
         ledgers = engine.ledgers
@@ -82,7 +82,7 @@ struct PersonTables: Sendable {
         flaps = engine.flaps
         nudgeStates = engine.nudgeStates
         woken = engine.woken
-        factAsides = engine.factAsides
+        factOverflows = engine.factOverflows
     }
 
     /// Returns the values that stand beside one person.
@@ -92,7 +92,8 @@ struct PersonTables: Sendable {
             retiredAt: retired[number], transitionIDs: transitionIDs[number],
             pushToken: pushTokens[number], gap: gaps[number], queueDepths: queueDepths[number],
             uncovered: uncovered[number], flapping: flaps[number],
-            nudges: nudgeStates[number], wokenAt: woken[number], factAside: factAsides[number])
+            nudges: nudgeStates[number], wokenAt: woken[number], factOverflow: factOverflows[number]
+        )
     }
 }
 
@@ -159,7 +160,7 @@ struct PeopleSlice {
     mutating func append(_ person: Responder, _ id: ArraySlice<UInt8>, _ extras: PersonExtras) {
         var (person, extras) = (person, extras)
         archive.append(id)
-        person.code(&archive, &extras.factAside)
+        person.code(&archive, &extras.factOverflow)
         extras.code(&archive)
     }
 
@@ -214,7 +215,7 @@ extension PeopleSlice {
             var person = Responder()
             var extras = PersonExtras()
             archive.code(&id)
-            person.code(&archive, &extras.factAside)
+            person.code(&archive, &extras.factOverflow)
             extras.code(&archive)
             if archive.isDamaged { return nil }
             if people.contains(number), !id.isEmpty {

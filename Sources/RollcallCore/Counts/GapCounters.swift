@@ -9,9 +9,9 @@ package struct GapCounters: Equatable, Sendable {
     /// By cause × platform.
     private var gaps = [Int](repeating: 0, count: GapCause.allCases.count * platforms)
     /// By suspicion × verdict × platform.
-    private var judged = [Int](
+    private var evaluated = [Int](
         repeating: 0, count: GapCause.allCases.count * verdicts * platforms)
-    /// Watched time from opening to end, by verdict.
+    /// Observed time from opening to end, by verdict.
     private var lengths = [Histogram](
         repeating: Histogram(bounds: Histogram.gapBounds), count: verdicts)
     /// Gaps of which too much had been blind when they reached OFFLINE.
@@ -30,7 +30,7 @@ package struct GapCounters: Equatable, Sendable {
     package func verdicts(
         _ suspected: GapCause, _ verdict: GapVerdict, _ platform: Platform
     ) -> Int {
-        judged[Self.index(suspected, verdict, platform)]
+        evaluated[Self.index(suspected, verdict, platform)]
     }
 
     /// Lengths of the gaps with this verdict.
@@ -51,21 +51,21 @@ package struct GapCounters: Equatable, Sendable {
     }
 
     /// A gap has its verdict.
-    mutating func judge(_ report: GapReport) {
+    mutating func evaluate(_ report: GapReport) {
         guard let verdict = report.verdict else { return }
         guard !report.isLeftOut else { return verdictsBlind += 1 }
-        judged[Self.index(report.suspected, verdict, report.facts.platform)] += 1
+        evaluated[Self.index(report.suspected, verdict, report.facts.platform)] += 1
         lengths[Int(verdict.rawValue)].observe(report.length.count)
     }
 
     mutating func code(_ archive: inout Archive) {
         archive.code(&gaps)
-        archive.code(&judged)
+        archive.code(&evaluated)
         for index in lengths.indices { lengths[index].code(&archive) }
         archive.code(&gapsBlind)
         archive.code(&verdictsBlind)
         let empty = GapCounters()
-        if gaps.count != empty.gaps.count || judged.count != empty.judged.count {
+        if gaps.count != empty.gaps.count || evaluated.count != empty.evaluated.count {
             archive.refuse()
             self = empty
         }

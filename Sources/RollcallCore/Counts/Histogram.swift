@@ -66,14 +66,14 @@ package struct LocationAges: Sendable {
     private var sum: Int64 = 0
 
     /// Counts a location in.
-    mutating func add(_ location: WatchedTime, now: WatchedTime) { change(location, by: 1, now) }
+    mutating func add(_ location: ObservedTime, now: ObservedTime) { change(location, by: 1, now) }
 
     /// Counts a location out.
-    mutating func remove(_ location: WatchedTime, now: WatchedTime) {
+    mutating func remove(_ location: ObservedTime, now: ObservedTime) {
         change(location, by: -1, now)
     }
 
-    private mutating func change(_ location: WatchedTime, by step: Int, _ now: WatchedTime) {
+    private mutating func change(_ location: ObservedTime, by step: Int, _ now: ObservedTime) {
         advance(now)
         count += step
         sum &+= location.milliseconds &* Int64(step)
@@ -85,8 +85,8 @@ package struct LocationAges: Sendable {
         }
     }
 
-    /// Moves the ring on to `now`. It never moves back: watched time does, by little.
-    private mutating func advance(_ now: WatchedTime) {
+    /// Moves the ring on to `now`. It never moves back: observed time does, by little.
+    private mutating func advance(_ now: ObservedTime) {
         let newFloor = Self.second(now) - Self.ringSeconds + 1
         guard newFloor > floor else { return }
         if floor != .min {
@@ -104,7 +104,7 @@ package struct LocationAges: Sendable {
     /// Locations by age at `now`, cumulated along `boundsSeconds`, their number and the sum of
     /// ages in milliseconds. Exact to the second.
     package func distribution(
-        now: WatchedTime
+        now: ObservedTime
     ) -> (cumulated: [Int], count: Int, sumMilliseconds: Int64) {
         var cumulated: [Int] = []
         var total = 0
@@ -122,7 +122,7 @@ package struct LocationAges: Sendable {
         return (cumulated, count, max(0, sum))
     }
 
-    private static func second(_ time: WatchedTime) -> Int64 {
+    private static func second(_ time: ObservedTime) -> Int64 {
         let value = time.milliseconds
         return value >= 0 ? value / 1000 : (value - 999) / 1000
     }

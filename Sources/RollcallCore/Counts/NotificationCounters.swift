@@ -1,14 +1,14 @@
 /// The counts of messages by receiver and by the end they came to; they go on over restarts (V2).
 package struct NotificationCounters: Equatable, Sendable {
     /// A receiver that did not take something, and its fallback.
-    private struct Way: Hashable {
+    private struct Endpoint: Hashable {
         var receiver: [UInt8] = []
         var fallback: [UInt8] = []
     }
 
     private var counts: [[UInt8]: [Int]] = [:]
     /// Alerts that were given to a fallback.
-    private var given: [Way: Int] = [:]
+    private var given: [Endpoint: Int] = [:]
 
     /// Returns the number of messages to a receiver that came to an end.
     package func count(_ receiver: [UInt8], _ outcome: NoticeOutcome) -> Int {
@@ -22,11 +22,11 @@ package struct NotificationCounters: Equatable, Sendable {
 
     /// Returns the number of alerts that `receiver` had not taken and `fallback` was given.
     package func given(from receiver: [UInt8], to fallback: [UInt8]) -> Int {
-        given[Way(receiver: receiver, fallback: fallback)] ?? 0
+        given[Endpoint(receiver: receiver, fallback: fallback)] ?? 0
     }
 
     mutating func noteGiven(from receiver: [UInt8], to fallback: [UInt8]) {
-        given[Way(receiver: receiver, fallback: fallback), default: 0] += 1
+        given[Endpoint(receiver: receiver, fallback: fallback), default: 0] += 1
     }
 
     /// Receivers that the settings know no longer are not shown, and need not be kept.
@@ -45,14 +45,14 @@ package struct NotificationCounters: Equatable, Sendable {
             a.key.receiver == b.key.receiver
                 ? a.key.fallback.lexicographicallyPrecedes(b.key.fallback)
                 : a.key.receiver.lexicographicallyPrecedes(b.key.receiver)
-        }.map { (way: $0.key, count: $0.value) }
-        archive.code(&list, empty: (way: Way(), count: 0)) { archive, entry in
-            archive.code(&entry.way.receiver)
-            archive.code(&entry.way.fallback)
+        }.map { (endpoint: $0.key, count: $0.value) }
+        archive.code(&list, empty: (endpoint: Endpoint(), count: 0)) { archive, entry in
+            archive.code(&entry.endpoint.receiver)
+            archive.code(&entry.endpoint.fallback)
             archive.code(&entry.count)
         }
         guard archive.isReading, !archive.isDamaged else { return }
-        given = Dictionary(list.map { ($0.way, $0.count) }) { first, _ in first }
+        given = Dictionary(list.map { ($0.endpoint, $0.count) }) { first, _ in first }
     }
 
     mutating func code(_ archive: inout Archive) {

@@ -10,7 +10,7 @@ package struct AlertText {
     private let member: NoticeMember
     private let facts: AlertFacts
     /// The numbers that causes and people belong to, if those are not the numbers of now (D7).
-    private let first: AlertFigures?
+    private let first: AlertStats?
     /// Of one that stands for many (D11).
     private let storm: StormFacts?
     private let name: (Int) -> [UInt8]?
@@ -24,14 +24,14 @@ package struct AlertText {
     /// what is said of those that the member stands for, nil if it is one alert; `error` is what the
     /// receiver that a fallback stands for answered last.
     package init(
-        _ member: NoticeMember, fired: AlertFigures? = nil, storm: StormFacts? = nil,
+        _ member: NoticeMember, fired: AlertStats? = nil, storm: StormFacts? = nil,
         error: String? = nil,
         name: @escaping (Int) -> [UInt8]?
     ) {
         self.member = member
         self.storm = storm
         facts = member.facts
-        first = fired == member.facts.figures ? nil : fired
+        first = fired == member.facts.stats ? nil : fired
         self.name = name
         fallback = member.endsAt > .distantPast ? nil : member.fallback?.words(error)
     }
@@ -71,7 +71,7 @@ package struct AlertText {
 
     private var headline: String {
         if let storm { return headline(storm) }
-        let (count, total) = (facts.figures.count, facts.figures.total)
+        let (count, total) = (facts.stats.count, facts.stats.total)
         switch member.name {
         case .highOfflineRate: return "\(place): \(count) of \(total) offline\(causes)"
         case .noOnlineResponders:
@@ -96,10 +96,10 @@ package struct AlertText {
     }
 
     /// By the numbers of now: what it fired for may have become the other thing (D7).
-    private var isUnstaffed: Bool { facts.figures.total == 0 }
+    private var isUnstaffed: Bool { facts.stats.total == 0 }
 
     private func headline(_ storm: StormFacts) -> String {
-        let (count, total) = (facts.figures.count, facts.figures.total)
+        let (count, total) = (facts.stats.count, facts.stats.total)
         let isFeed = member.name == .telemetryFeedDown
         let thing = isFeed ? "backend" : "region"
         let places = "\(storm.count) \(thing)\(storm.count == 1 ? "" : "s")"
@@ -123,7 +123,7 @@ package struct AlertText {
         }
         let source = member.labels.value(of: Array("source".utf8))
         if !source.isEmpty { return "Backend \(Self.short(source)) stopped beating" }
-        let all = facts.figures.total
+        let all = facts.stats.total
         let backends = all == 1 ? "The only backend" : "All \(all) backends"
         return "\(backends) stopped beating: the watch is blind"
     }
@@ -149,7 +149,7 @@ package struct AlertText {
 
     /// ` and 118 others`, where more causes may be than are named: so the numbers add up.
     private var others: String {
-        let count = (first ?? facts.figures).count - facts.causes.reduce(0) { $0 + $1.count }
+        let count = (first ?? facts.stats).count - facts.causes.reduce(0) { $0 + $1.count }
         guard facts.causes.count == AlertFacts.causesMax, count > 0 else { return "" }
         return count == 1 ? " and 1 other" : " and \(count) others"
     }
@@ -168,7 +168,7 @@ package struct AlertText {
         if isOver { return ended }
         var sentences = [storm.map(passed) ?? passed]
         if !people.isEmpty {
-            let rest = (first ?? facts.figures).count - people.count
+            let rest = (first ?? facts.stats).count - people.count
             let more = rest > 0 ? " and \(rest) more" : ""
             let when = first == nil ? "" : " when it fired"
             sentences.append("Responders\(when): \(people.joined(separator: ", "))\(more).")
@@ -194,7 +194,7 @@ package struct AlertText {
 
     private var now: String {
         if storm != nil { return "" }
-        let (count, total) = (facts.figures.count, facts.figures.total)
+        let (count, total) = (facts.stats.count, facts.stats.total)
         switch member.name {
         case .highOfflineRate:
             return "\(count) of \(total) active responders are OFFLINE now (\(percent))."
@@ -226,11 +226,11 @@ package struct AlertText {
         if name == .telemetryFeedDown {
             return Self.short(member.labels.value(of: Array("source".utf8)))
         }
-        return "\(place) \(facts.figures.count) of \(facts.figures.total)\(causes)"
+        return "\(place) \(facts.stats.count) of \(facts.stats.total)\(causes)"
     }
 
     private var passed: String {
-        let (count, total) = (facts.figures.count, facts.figures.total)
+        let (count, total) = (facts.stats.count, facts.stats.total)
         switch member.name {
         case .highOfflineRate:
             return "\(count) of \(total) active responders are OFFLINE (\(percent)), more than "
@@ -271,9 +271,9 @@ package struct AlertText {
     }
 
     private var feedPassed: String {
-        if !facts.sources.isEmpty, facts.sources.count < facts.figures.total {
+        if !facts.sources.isEmpty, facts.sources.count < facts.stats.total {
             let names = facts.sources.prefix(8).map { Self.short($0) }.joined(separator: ", ")
-            let (count, total) = (facts.figures.count, facts.figures.total)
+            let (count, total) = (facts.stats.count, facts.stats.total)
             let verb = count == 1 ? "does" : "do"
             return "\(count) of \(total) backends \(verb) not beat: \(names)."
         }
@@ -286,7 +286,7 @@ package struct AlertText {
     }
 
     private var percent: String {
-        let (count, total) = (Int64(facts.figures.count), Int64(facts.figures.total))
+        let (count, total) = (Int64(facts.stats.count), Int64(facts.stats.total))
         return total == 0 ? "0 %" : "\(Self.decimal(count * 1000 / total, 10)) %"
     }
 
@@ -297,10 +297,10 @@ package struct AlertText {
             if !value.isEmpty { list.append(Label(name, Array(value.utf8))) }
         }
         if let storm { add("alerts", "\(storm.count)") }
-        let isOfPeople = !member.name.isOfTheWatch
+        let isOfPeople = !member.name.isAboutRollcall
         if isOfPeople || member.name == .telemetryFeedDown {
-            add("count", "\(facts.figures.count)")
-            add("total", "\(facts.figures.total)")
+            add("count", "\(facts.stats.count)")
+            add("total", "\(facts.stats.total)")
         }
         if storm != nil { return list }
         switch member.name {

@@ -67,7 +67,7 @@ struct Outage: Equatable, Sendable {
 
     /// The next probe comes at `soonest`, if not sooner; unless it `opens`, only after what was asked
     /// for.
-    mutating func hasten(
+    mutating func retrySoon(
         to soonest: RunningTime, opens: Bool, isUrgent: Bool = false, _ times: OutboxTimes
     ) {
         hastenedTo = min(restsUntil(isUrgent, times), soonest)
@@ -77,7 +77,7 @@ struct Outage: Equatable, Sendable {
     /// Ends the outage, for what is at another place may be well: it is tried at `soonest`, if not
     /// sooner.
     mutating func moved(soonest: RunningTime, isUrgent: Bool = false, _ times: OutboxTimes) {
-        hasten(to: soonest, opens: true, isUrgent: isUrgent, times)
+        retrySoon(to: soonest, opens: true, isUrgent: isUrgent, times)
         failures = 0
     }
 }

@@ -1,12 +1,12 @@
 /// The messages on their way to receivers: which is sent next, when, and what becomes of it.
 ///
-/// A value without clock, threads and rows: the keeper tells it what was decided, what was tried
-/// and what time it is, writes down what it changes, and sends only what is written.
+/// A value without clock, threads and rows: the state writer tells it what was decided, what was
+/// tried and what time it is, writes down what it changes, and sends only what is written.
 ///
 /// Source: A9. What it does on each message stands at `OutboxMessage.State`.
 package struct Outbox: Equatable, Sendable {
     /// Messages that wait, at most. Beyond it repeats are given up first, then ends, then the rest,
-    /// the oldest of the fullest lane first; each is a dead letter.
+    /// the oldest of the fullest queue first; each is a dead letter.
     package static let messagesMax = 10_000
 
     /// The most other alerts that a message tells to fire beside its own: more are counted.
@@ -20,11 +20,11 @@ package struct Outbox: Equatable, Sendable {
     /// The receivers that the settings know.
     package private(set) var receivers: [Receiver] = []
     /// In their order.
-    private(set) var lanes: [OutboxLane] = []
+    private(set) var queues: [OutboxQueue] = []
     /// Ends that nobody was told of yet.
     private var ends: [NoticeEnd] = []
-    /// Lanes that are no more, and what is to be stored of them.
-    private var lanesGone: [LaneKey] = []
+    /// Queues that are no more, and what is to be stored of them.
+    private var queuesGone: [QueueKey] = []
     private var changesLeft = OutboxChanges()
     /// The storms that something may tell of, or that somebody knows.
     private var storms: Set<Int64> = []
@@ -42,7 +42,7 @@ package struct Outbox: Equatable, Sendable {
         latest = now
         for message in messages where message.state != .over {
             note(message.notice)
-            lanes[lane(message.lane)].restore(message, now: now, times)
+            queues[queue(message.queue)].restore(message, now: now, times)
         }
     }
 
@@ -54,12 +54,12 @@ package struct Outbox: Equatable, Sendable {
         self.receivers = receivers
         for receiver in receivers {
             for target in 0..<max(1, receiver.targets) {
-                let place = lane(LaneKey(receiver: receiver.name, target: target))
-                lanes[place].follow(receiver, times)
+                let place = queue(QueueKey(receiver: receiver.name, target: target))
+                queues[place].follow(receiver, times)
             }
         }
-        for place in lanes.indices where kind(of: lanes[place].key) == nil {
-            lanes[place].follow(nil, times)
+        for place in queues.indices where kind(of: queues[place].key) == nil {
+            queues[place].follow(nil, times)
         }
     }
 
@@ -69,15 +69,15 @@ package struct Outbox: Equatable, Sendable {
         note(notice)
         let receiver = receivers.first { $0.name == notice.receiver }
         for target in 0..<max(1, receiver?.targets ?? 1) {
-            let place = lane(LaneKey(receiver: notice.receiver, target: target))
-            lanes[place].admit(
+            let place = queue(QueueKey(receiver: notice.receiver, target: target))
+            queues[place].admit(
                 OutboxMessage(notice, target: target, decidedAt: wall, now: now), times)
         }
     }
 
     /// A firing is over, whoever is told of that: who was not reached yet is not told of it later.
     package mutating func end(incident: Int64) {
-        for place in lanes.indices { lanes[place].end(incident) }
+        for place in queues.indices { queues[place].end(incident) }
     }
 
     /// Of all storms only `alive` are not over: who was not reached is not told later, and what is known
@@ -96,17 +96,17 @@ package struct Outbox: Equatable, Sendable {
     /// A receiver is told of a firing together with others: what waits to tell it singly is taken
     /// back. What was tried may have arrived, and is known to (D11).
     package mutating func withdraw(incident: Int64, from receiver: [UInt8]) {
-        for place in lanes.indices where lanes[place].key.receiver == receiver {
-            lanes[place].withdraw(incident)
+        for place in queues.indices where queues[place].key.receiver == receiver {
+            queues[place].withdraw(incident)
         }
     }
 
     /// Settings were read again, and say so much of the ways to addresses. Returns how many messages
     /// are tried sooner because of that (N-09). To be stored like all that changes.
-    package mutating func hasten(_ changes: WayChanges, now: RunningTime) -> Int {
+    package mutating func retrySoon(_ changes: EndpointChanges, now: RunningTime) -> Int {
         latest = max(latest, now)
-        return lanes.indices.reduce(0) {
-            $0 + lanes[$1].hasten(changes.of(lanes[$1].key), now: now, times)
+        return queues.indices.reduce(0) {
+            $0 + queues[$1].retrySoon(changes.of(queues[$1].key), now: now, times)
         }
     }
 
@@ -119,10 +119,10 @@ package struct Outbox: Equatable, Sendable {
     private mutating func dueAtAll() -> RunningTime {
         if !ends.isEmpty || waitingCount > messagesMax { return .distantPast }
         var due = RunningTime.distantFuture
-        for place in lanes.indices {
-            due = min(due, lanes[place].due(times))
-            if lanes[place].busy == nil, hasRefresh(lanes[place]) {
-                due = min(due, lanes[place].nextRefresh)
+        for place in queues.indices {
+            due = min(due, queues[place].due(times))
+            if queues[place].busy == nil, hasRefresh(queues[place]) {
+                due = min(due, queues[place].nextRefresh)
             }
         }
         return due
@@ -131,40 +131,40 @@ package struct Outbox: Equatable, Sendable {
     /// Ends what has nothing more to do, and hands over all ends that nobody was told of.
     package mutating func settle(now: RunningTime, wall: Timestamp) -> [NoticeEnd] {
         latest = max(latest, now)
-        for place in lanes.indices {
-            lanes[place].settle(now: now, wall: wall, times, ends: &ends)
+        for place in queues.indices {
+            queues[place].settle(now: now, wall: wall, times, ends: &ends)
         }
         while waitingCount > messagesMax, let end = giveUpOne(now: now, wall: wall) {
             ends.append(end)
         }
-        for place in lanes.indices where lanes[place].isOver {
-            changesLeft.add(lanes[place].changes.take())
+        for place in queues.indices where queues[place].isOver {
+            changesLeft.add(queues[place].changes.take())
         }
-        lanesGone += lanes.filter(\.isOver).map(\.key)
-        lanes.removeAll { $0.isOver }
+        queuesGone += queues.filter(\.isOver).map(\.key)
+        queues.removeAll { $0.isOver }
         defer { ends = [] }
         return ends
     }
 
     private mutating func giveUpOne(now: RunningTime, wall: Timestamp) -> NoticeEnd? {
-        let fullest = lanes.indices.max { lanes[$0].waitingCount < lanes[$1].waitingCount }
-        return fullest.flatMap { lanes[$0].giveUpOne(now: now, wall: wall, times) }
+        let fullest = queues.indices.max { queues[$0].waitingCount < queues[$1].waitingCount }
+        return fullest.flatMap { queues[$0].giveUpOne(now: now, wall: wall, times) }
     }
 
-    /// Begins the next attempt of each lane that is free. To be stored before it is sent.
+    /// Begins the next attempt of each queue that is free. To be stored before it is sent.
     package mutating func begin(now: RunningTime) -> [OutboxSending] {
         latest = max(latest, now)
         var sendings: [OutboxSending] = []
-        for place in lanes.indices {
-            let key = lanes[place].key
-            if let message = lanes[place].begin(now: now, times) {
-                let (context, count) = context(of: message, in: lanes[place])
+        for place in queues.indices {
+            let key = queues[place].key
+            if let message = queues[place].begin(now: now, times) {
+                let (context, count) = context(of: message, in: queues[place])
                 sendings.append(
                     OutboxSending(
-                        lane: key,
+                        queue: key,
                         content: .message(message, context: context, contextCount: count)))
             } else if let refresh = refresh(place, now: now) {
-                sendings.append(OutboxSending(lane: key, content: refresh))
+                sendings.append(OutboxSending(queue: key, content: refresh))
             }
         }
         return sendings
@@ -173,48 +173,49 @@ package struct Outbox: Equatable, Sendable {
     /// Returns what else of the same name the receiver knows to fire, and how many there are: chats
     /// and webhooks are told all of a name at once, as an Alertmanager would.
     private func context(
-        of message: OutboxMessage, in lane: OutboxLane
+        of message: OutboxMessage, in queue: OutboxQueue
     ) -> (members: [NoticeMember], count: Int) {
-        guard lane.kind.isToldWholeGroups, let name = message.notice.members.first?.name else {
+        guard queue.kind.isNotifiedOfWholeGroups, let name = message.notice.members.first?.name
+        else {
             return ([], 0)
         }
         let own = message.notice.members.map(\.incident)
-        return lane.known.known(name, but: own, count: Self.contextMax)
+        return queue.known.known(name, but: own, count: Self.contextMax)
     }
 
     // MARK: - Refreshes
 
-    private func hasRefresh(_ lane: OutboxLane) -> Bool {
-        guard lane.kind == .alertmanager, !lane.isGone else { return false }
-        return !lane.ended.isEmpty
-            || lanes.contains { $0.key.receiver == lane.key.receiver && !$0.known.isEmpty }
+    private func hasRefresh(_ queue: OutboxQueue) -> Bool {
+        guard queue.kind == .alertmanager, !queue.isGone else { return false }
+        return !queue.ended.isEmpty
+            || queues.contains { $0.key.receiver == queue.key.receiver && !$0.known.isEmpty }
     }
 
     /// Every Alertmanager of a receiver is told what any of them knows: one that is new, or has
     /// forgotten, learns it so.
     private mutating func refresh(_ place: Int, now: RunningTime) -> OutboxSending.Content? {
-        let lane = lanes[place]
-        guard lane.busy == nil, hasRefresh(lane), lane.nextRefresh <= now else { return nil }
+        let queue = queues[place]
+        guard queue.busy == nil, hasRefresh(queue), queue.nextRefresh <= now else { return nil }
         // What is on its way to it goes first.
-        let open = lane.waiting.incidents
+        let open = queue.waiting.incidents
         var firing: [Int64: NoticeMember] = [:]
-        for other in lanes where other.key.receiver == lane.key.receiver {
+        for other in queues where other.key.receiver == queue.key.receiver {
             other.known.forEachKnown { member in
                 if !open.contains(member.incident) { firing[member.incident] = member }
             }
         }
         let members = firing.sorted { $0.key < $1.key }.map(\.value)
         let labels = Set(members.map(\.labels.fingerprint))
-        let ended = lane.ended.filter { $0.value.until > now && !labels.contains($0.key) }
+        let ended = queue.ended.filter { $0.value.until > now && !labels.contains($0.key) }
             .map(\.value.member).filter { !open.contains($0.incident) }
             .sorted { $0.incident < $1.incident }
-        lanes[place].beginRefresh(now: now, times, isEmpty: members.isEmpty && ended.isEmpty)
-        return lanes[place].busy == nil ? nil : .refresh(firing: members, ended: ended)
+        queues[place].beginRefresh(now: now, times, isEmpty: members.isEmpty && ended.isEmpty)
+        return queues[place].busy == nil ? nil : .refresh(firing: members, ended: ended)
     }
 
     /// A refresh came to its end.
-    package mutating func refreshed(_ key: LaneKey) {
-        if let place = lanes.firstIndex(where: { $0.key == key }) { lanes[place].endRefresh() }
+    package mutating func refreshed(_ key: QueueKey) {
+        if let place = queues.firstIndex(where: { $0.key == key }) { queues[place].endRefresh() }
     }
 
     // MARK: - What came of it
@@ -224,17 +225,17 @@ package struct Outbox: Equatable, Sendable {
     ///
     /// The end of a message is handed over by `settle` too, which belongs to the same turn.
     package mutating func end(
-        _ notice: Int64, in key: LaneKey, _ verdict: OutboxVerdict, error: String? = nil,
+        _ notice: Int64, in key: QueueKey, _ verdict: OutboxVerdict, error: String? = nil,
         retryAfter: Milliseconds? = nil,
         now: RunningTime, wall: Timestamp
     ) -> AttemptEnd {
         latest = max(latest, now)
-        guard let place = lanes.firstIndex(where: { $0.key == key }) else { return .unknown }
-        let attempts = lanes[place].waiting[notice]?.attempts ?? 0
+        guard let place = queues.firstIndex(where: { $0.key == key }) else { return .unknown }
+        let attempts = queues[place].waiting[notice]?.attempts ?? 0
         // Spread over everything that tells two attempts apart.
         var seed = OutboxTimes.mixed(store ^ UInt64(bitPattern: notice))
         seed = OutboxTimes.mixed(seed ^ UInt64(key.target) << 32 ^ UInt64(attempts))
-        let end = lanes[place].end(
+        let end = queues[place].end(
             notice, verdict, error, retryAfter: retryAfter, seed: seed, now: now, wall: wall, times)
         if case .finished(let end) = end { ends.append(end) }
         return end
@@ -242,21 +243,21 @@ package struct Outbox: Equatable, Sendable {
 
     /// True if something is to be stored.
     package var hasChanges: Bool {
-        !changesLeft.isEmpty || lanes.contains { !$0.changes.isEmpty }
+        !changesLeft.isEmpty || queues.contains { !$0.changes.isEmpty }
     }
 
     /// Takes what is to be stored.
     package mutating func takeChanges() -> OutboxChanges {
         var changes = OutboxChanges()
         swap(&changes, &changesLeft)
-        for place in lanes.indices { changes.add(lanes[place].changes.take()) }
+        for place in queues.indices { changes.add(queues[place].changes.take()) }
         return changes
     }
 
     /// Takes the addresses that nothing will be sent to any more.
-    package mutating func takeLanesGone() -> [LaneKey] {
-        defer { lanesGone = [] }
-        return lanesGone
+    package mutating func takeQueuesGone() -> [QueueKey] {
+        defer { queuesGone = [] }
+        return queuesGone
     }
 
     // MARK: - Answers
@@ -264,39 +265,39 @@ package struct Outbox: Equatable, Sendable {
     /// Messages that wait or are being sent, by receiver.
     package var pending: [[UInt8]: Int] {
         var counts: [[UInt8]: Int] = [:]
-        for lane in lanes where !lane.isGone || !lane.waiting.isEmpty {
-            counts[lane.key.receiver, default: 0] += lane.waiting.count
+        for queue in queues where !queue.isGone || !queue.waiting.isEmpty {
+            counts[queue.key.receiver, default: 0] += queue.waiting.count
         }
         return counts
     }
 
     /// True as long as something of a notice is to be sent.
     package func isOpen(_ notice: Int64) -> Bool {
-        lanes.contains { $0.waiting[notice] != nil }
+        queues.contains { $0.waiting[notice] != nil }
     }
 
     /// True while something is being sent.
-    package var isSending: Bool { lanes.contains { $0.busy != nil } }
+    package var isSending: Bool { queues.contains { $0.busy != nil } }
 
     /// Returns when the oldest message about something critical that waits was decided; nil if none
     /// does.
     package mutating func oldestCritical() -> RunningTime? {
-        lanes.indices.compactMap { lanes[$0].oldestCritical() }.min()
+        queues.indices.compactMap { queues[$0].oldestCritical() }.min()
     }
 
-    private var waitingCount: Int { lanes.reduce(0) { $0 + $1.waitingCount } }
+    private var waitingCount: Int { queues.reduce(0) { $0 + $1.waitingCount } }
 
-    private func kind(of key: LaneKey) -> ReceiverKind? {
+    private func kind(of key: QueueKey) -> ReceiverKind? {
         receivers.first { $0.name == key.receiver && key.target < max(1, $0.targets) }?.kind
     }
 
-    /// The place of a lane; it is made if it is not there.
-    private mutating func lane(_ key: LaneKey) -> Int {
-        let place = lanes.firstIndex { $0.key >= key } ?? lanes.count
-        if place < lanes.count, lanes[place].key == key { return place }
+    /// The place of a queue; it is made if it is not there.
+    private mutating func queue(_ key: QueueKey) -> Int {
+        let place = queues.firstIndex { $0.key >= key } ?? queues.count
+        if place < queues.count, queues[place].key == key { return place }
         let kind = kind(of: key)
         // Of one that the settings do not know nobody knows that it is only a log.
-        lanes.insert(OutboxLane(key, kind ?? .webhook, isGone: kind == nil), at: place)
+        queues.insert(OutboxQueue(key, kind ?? .webhook, isGone: kind == nil), at: place)
         return place
     }
 }

@@ -1,4 +1,4 @@
-/// The order in which the messages of a lane come next, and come to their end: ranks only, the
+/// The order in which the messages of a queue come next, and come to their end: ranks only, the
 /// messages are in `OutboxOpen`.
 ///
 /// What is critical goes first, then what was tried least recently. While the address does not

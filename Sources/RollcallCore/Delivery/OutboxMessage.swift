@@ -8,9 +8,9 @@ package struct OutboxMessage: Equatable, Sendable {
     ///                ▲                          ▲ │
     ///                └── later failed ── refused ◄┘ 4xx
     ///
-    /// Settings that are read again hasten what is refused, and at another URL what is waiting too.
-    /// From waiting and refused it also comes to its end when its time is over, when nothing of it
-    /// is left to be told, and when the receiver is gone.
+    /// Settings that are read again retry soon what is refused, and at another URL what is waiting
+    /// too. From waiting and refused it also comes to its end when its time is over, when nothing
+    /// of it is left to be told, and when the receiver is gone.
     package enum State: UInt8, CaseIterable, Sendable {
         /// To be sent at `next`.
         case waiting = 0
@@ -93,8 +93,8 @@ package struct OutboxMessage: Equatable, Sendable {
     /// The notice's number.
     package var number: Int64 { notice.number }
 
-    /// The lane that it goes through.
-    package var lane: LaneKey { LaneKey(receiver: notice.receiver, target: target) }
+    /// The queue that it goes through.
+    package var queue: QueueKey { QueueKey(receiver: notice.receiver, target: target) }
 
     /// True if it tells that something fires.
     var isTrigger: Bool { notice.kind != .resolved }
@@ -159,7 +159,7 @@ package struct OutboxMessage: Equatable, Sendable {
 }
 
 /// One address of one receiver: its messages go one after the other.
-package struct LaneKey: Hashable, Comparable, Sendable {
+package struct QueueKey: Hashable, Comparable, Sendable {
     package let receiver: [UInt8]
     /// The place among the receiver's addresses, from 0.
     package let target: Int
@@ -170,7 +170,7 @@ package struct LaneKey: Hashable, Comparable, Sendable {
         self.target = target
     }
 
-    package static func < (a: LaneKey, b: LaneKey) -> Bool {
+    package static func < (a: QueueKey, b: QueueKey) -> Bool {
         a.receiver == b.receiver
             ? a.target < b.target : a.receiver.lexicographicallyPrecedes(b.receiver)
     }

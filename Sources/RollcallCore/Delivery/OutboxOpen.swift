@@ -1,5 +1,5 @@
-/// The messages of a lane that are not finished: found by their number, by the firing that they tell
-/// of, and by those that they must not overtake.
+/// The messages of a queue that are not finished: found by their number, by the firing that they
+/// tell of, and by those that they must not overtake.
 struct OutboxOpen: Equatable, Sendable {
     private var messages: [Int64: OutboxMessage] = [:]
     /// Numbers that share an order, rising.

@@ -52,7 +52,7 @@ package struct OutboxTimes: Equatable, Sendable {
     }
 
     /// The first instant for what a reload calls for, if the last attempt was over at `triedAt`.
-    func soonest(_ change: WayChange, now: RunningTime, triedAt: RunningTime) -> RunningTime {
+    func soonest(_ change: EndpointChange, now: RunningTime, triedAt: RunningTime) -> RunningTime {
         max(now, triedAt + (change == .same ? unchangedAfter : changedAfter))
     }
 

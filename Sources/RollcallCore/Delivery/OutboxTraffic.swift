@@ -10,7 +10,7 @@ package struct OutboxSending: Equatable, Sendable {
         case refresh(firing: [NoticeMember], ended: [NoticeMember])
     }
 
-    package let lane: LaneKey
+    package let queue: QueueKey
     package let content: Content
 
     /// The number of the attempt at a message; 0 of a refresh.

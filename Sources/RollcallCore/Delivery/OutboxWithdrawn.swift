@@ -1,11 +1,11 @@
-/// Firings that messages of a lane do not tell of any more, because they are over (A9) or told together
-/// with others (D11).
+/// Firings that messages of a queue do not tell of any more, because they are over (A9) or told
+/// together with others (D11).
 struct OutboxWithdrawn: Equatable, Sendable {
     /// Those that no attempt has told of, with the message that would have and is not finished yet:
     /// nothing is to be told of their ends either.
     private var unheard: [Int64: Int64] = [:]
     /// Those that the message on its way tells of, unless it fails.
-    private var onItsWay: [Int64] = []
+    private var inFlight: [Int64] = []
 
     /// True if the receiver cannot have heard of a firing.
     func isUnheard(_ incident: Int64) -> Bool { unheard[incident] != nil }
@@ -22,14 +22,14 @@ struct OutboxWithdrawn: Equatable, Sendable {
             unheard[incident] = last.number
         }
         if isOver { return messages }
-        if messages.contains(where: { $0.state == .sending }) { onItsWay.append(incident) }
+        if messages.contains(where: { $0.state == .sending }) { inFlight.append(incident) }
         return messages.filter { $0.state != .sending }
     }
 
     /// Takes what is withdrawn once the attempt that is under way has failed.
-    mutating func takeOnItsWay() -> [Int64] {
-        defer { onItsWay = [] }
-        return onItsWay
+    mutating func takeInFlight() -> [Int64] {
+        defer { inFlight = [] }
+        return inFlight
     }
 
     /// A message is finished.

@@ -2,7 +2,7 @@
 ///
 /// A value without clock, threads and rows, like the outbox, and its opposite in one thing: what
 /// may have gone out is never sent again, since one missed nudge is better than a double one (N7).
-/// The keeper writes down what it changes, and sends only what is written.
+/// The state writer writes down what it changes, and sends only what is written.
 ///
 /// Every end is handed over by `settle`, in the turn in which its row is written.
 package struct PushBox: Equatable, Sendable {
@@ -15,7 +15,7 @@ package struct PushBox: Equatable, Sendable {
     /// Receipts in one call to Expo: "IDs must contain no more than 300 ids" is its answer beyond.
     package static let expoReceiptsMax = 300
     /// Calls to a webhook at once, of one kind: each carries one push.
-    package static let webhookLanes = 4
+    package static let webhookQueues = 4
 
     /// The store's number: what jitter is made of.
     package let store: UInt64
@@ -31,10 +31,10 @@ package struct PushBox: Equatable, Sendable {
     /// The pushes that are over, with their outcomes, and not handed over yet.
     private var ending: [PushMessage] = []
     /// The pushes under way, by number.
-    private var busy: [PushLane: [Int64]] = [:]
+    private var busy: [PushQueue: [Int64]] = [:]
     /// The changes of the way to the sink since they left, of those under way.
-    private var changesMeanwhile: [PushLane: WayChange] = [:]
-    private var probe: PushLane?
+    private var changesMeanwhile: [PushQueue: EndpointChange] = [:]
+    private var probe: PushQueue?
     /// The effect of the sink on attempts.
     private var outage = Outage()
     /// Until then a push from before a start waits, maybe because the sink wanted that.
@@ -79,15 +79,15 @@ package struct PushBox: Equatable, Sendable {
         tickets.forgetFailures()
     }
 
-    /// Settings were read again, and say so much of the way to the sink: what certainly was not sent
-    /// is tried sooner (N-09). Returns how many pushes that hastens.
-    @discardableResult package mutating func hasten(
-        _ change: WayChange, now: RunningTime
+    /// Settings were read again, and say so much of the way to the sink: what certainly was not
+    /// sent is tried sooner (N-09). Returns how many pushes that retries soon.
+    @discardableResult package mutating func retrySoon(
+        _ change: EndpointChange, now: RunningTime
     ) -> Int {
         dueKnown = nil
         // They may have left by the way from before.
-        for lane in busy.keys where lane.load != .receipts {
-            changesMeanwhile[lane] = max(changesMeanwhile[lane] ?? change, change)
+        for queue in busy.keys where queue.load != .receipts {
+            changesMeanwhile[queue] = max(changesMeanwhile[queue] ?? change, change)
         }
         let (times, paused) = (times.attempts, pausedUntil)
         var soonest = times.soonest(change, now: now, triedAt: outage.triedAt)
@@ -97,7 +97,7 @@ package struct PushBox: Equatable, Sendable {
             tickets.forgetFailures()
         } else {
             // What the sink asked for, or may have before a start, still holds.
-            outage.hasten(to: soonest, opens: false, times)
+            outage.retrySoon(to: soonest, opens: false, times)
             soonest = max(soonest, outage.closedUntil, restoredUntil)
         }
         var count = 0
@@ -123,7 +123,7 @@ package struct PushBox: Equatable, Sendable {
     /// Returns the instant at which `settle` or `begin` next has something to do.
     package mutating func due() -> RunningTime {
         if let dueKnown { return dueKnown }
-        var due = tickets.due(isFree: lane(.receipts) != nil, times.attempts)
+        var due = tickets.due(isFree: queue(.receipts) != nil, times.attempts)
         let tickets = tickets.waiting.count
         if !ending.isEmpty || waitingCount > waitingMax || tickets > ticketsMax
             || (sink != .expo && tickets > 0)
@@ -131,7 +131,7 @@ package struct PushBox: Equatable, Sendable {
             due = .distantPast
         }
         let paused = pausedUntil
-        let isFree = PushKind.allCases.map { lane(.pushes($0)) != nil }
+        let isFree = PushKind.allCases.map { queue(.pushes($0)) != nil }
         for place in open.indices where open[place].state == .waiting {
             due = min(due, sink == .none ? .distantPast : open[place].until)
             if isFree[Int(open[place].kind.rawValue)] {
@@ -206,34 +206,34 @@ package struct PushBox: Equatable, Sendable {
         var sendings: [PushSending] = []
         // A wake is worth nothing a minute later.
         for kind in [PushKind.wake, .nudge] {
-            while let lane = lane(.pushes(kind)) {
+            while let queue = queue(.pushes(kind)) {
                 let messages = claim(kind, now: now, isWanted)
                 if messages.isEmpty { break }
-                busy[lane] = messages.map(\.number)
-                probe = outage.isAway ? lane : nil
-                sendings.append(PushSending(lane: lane, sink: sink, messages: messages))
+                busy[queue] = messages.map(\.number)
+                probe = outage.isAway ? queue : nil
+                sendings.append(PushSending(queue: queue, sink: sink, messages: messages))
             }
         }
-        if let lane = lane(.receipts) {
+        if let queue = queue(.receipts) {
             let messages = tickets.begin(now: now, times.attempts)
             guard !messages.isEmpty else { return sendings }
-            busy[lane] = messages.map(\.number)
-            sendings.append(PushSending(lane: lane, sink: sink, messages: messages))
+            busy[queue] = messages.map(\.number)
+            sendings.append(PushSending(queue: queue, sink: sink, messages: messages))
         }
         return sendings
     }
 
-    /// A lane that nothing is under way in; nil without one. Expo takes many in a call, and few
+    /// A queue that nothing is under way in; nil without one. Expo takes many in a call, and few
     /// calls at once; a sink that is away is tried by one.
-    private func lane(_ load: PushLane.Load) -> PushLane? {
+    private func queue(_ load: PushQueue.Load) -> PushQueue? {
         if load != .receipts, outage.isAway, isSending { return nil }
         let count: Int
         switch (sink, load) {
         case (.none, _), (.webhook, .receipts): count = 0
-        case (.webhook, .pushes): count = Self.webhookLanes
+        case (.webhook, .pushes): count = Self.webhookQueues
         case (.expo, _): count = 1
         }
-        return (0..<count).lazy.map { PushLane(load, place: $0) }.first { busy[$0] == nil }
+        return (0..<count).lazy.map { PushQueue(load, place: $0) }.first { busy[$0] == nil }
     }
 
     /// The next pushes of one call: what was never tried, then what was tried least recently.
@@ -275,11 +275,11 @@ package struct PushBox: Equatable, Sendable {
     // MARK: - What came of it
 
     /// Notes what a call came to. Whatever it does not tell of is not known.
-    package mutating func end(_ lane: PushLane, _ attempts: [PushAttempt], now: RunningTime) {
-        guard let numbers = busy.removeValue(forKey: lane) else { return }
+    package mutating func end(_ queue: PushQueue, _ attempts: [PushAttempt], now: RunningTime) {
+        guard let numbers = busy.removeValue(forKey: queue) else { return }
         dueKnown = nil
-        var told: [Int64: PushAttempt] = [:]
-        for attempt in attempts { told[attempt.number] = attempt }
+        var notified: [Int64: PushAttempt] = [:]
+        for attempt in attempts { notified[attempt.number] = attempt }
         let isTaken = attempts.contains { $0.verdict.isTaken }
         // Of a sink that takes others it is the push that is not taken.
         let isWell = isTaken || !outage.isAway
@@ -287,7 +287,7 @@ package struct PushBox: Equatable, Sendable {
         var wish: Milliseconds?
         for number in numbers {
             guard let place = open.firstIndex(where: { $0.number == number }) else { continue }
-            let attempt = told[number] ?? PushAttempt(number, .unknown)
+            let attempt = notified[number] ?? PushAttempt(number, .unknown)
             open[place].token = attempt.token
             switch attempt.verdict {
             case .delivered: finish(place, .delivered)
@@ -305,13 +305,13 @@ package struct PushBox: Equatable, Sendable {
         if isTaken {
             outage.answered(now: now, wish: wish)
         } else {
-            let isProbe = probe == lane || !outage.isAway
+            let isProbe = probe == queue || !outage.isAway
             let seed = Self.jitter(store, numbers.first ?? 0, UInt64(outage.failures + 1))
             outage.failed(now: now, wish: wish, seed: isProbe ? seed : nil)
             // Nobody knows what it does with a push: each would be lost for a while.
             if isUnknown { outage.close(times.attempts) }
         }
-        if let change = changesMeanwhile.removeValue(forKey: lane) { hasten(change, now: now) }
+        if let change = changesMeanwhile.removeValue(forKey: queue) { retrySoon(change, now: now) }
     }
 
     private static func jitter(_ store: UInt64, _ number: Int64, _ salt: UInt64) -> UInt64 {
@@ -350,15 +350,15 @@ package struct PushBox: Equatable, Sendable {
     /// Notes what the question for receipts came to, in the order of the tickets; nil if it could
     /// not be asked, or was not answered as it should: it does no harm to ask again.
     package mutating func take(
-        _ receipts: [ReceiptVerdict]?, in lane: PushLane, retryAfter: Milliseconds? = nil,
+        _ receipts: [ReceiptVerdict]?, in queue: PushQueue, retryAfter: Milliseconds? = nil,
         now: RunningTime
     ) {
-        guard busy.removeValue(forKey: lane) != nil else { return }
+        guard busy.removeValue(forKey: queue) != nil else { return }
         dueKnown = nil
         let seed = Self.jitter(store, 0, UInt64(bitPattern: now.milliseconds))
         let wish = times.attempts.heeded(retryAfter)
-        let told = tickets.take(receipts, now: now, wish: wish, seed: seed)
-        for (message, receipt) in told ?? [] {
+        let notified = tickets.take(receipts, now: now, wish: wish, seed: seed)
+        for (message, receipt) in notified ?? [] {
             switch receipt {
             case .delivered: end(message, .delivered)
             case .unregistered: end(message, .unregistered)

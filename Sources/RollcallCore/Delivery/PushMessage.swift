@@ -165,8 +165,8 @@ package struct PushTimes: Equatable, Sendable {
     package init() {}
 }
 
-/// The load of one courier at a time: pushes of one kind, or the question for receipts.
-package struct PushLane: Hashable, Sendable {
+/// The load of one delivery worker at a time: pushes of one kind, or the question for receipts.
+package struct PushQueue: Hashable, Sendable {
     /// The kinds of load.
     package enum Load: Hashable, Sendable {
         case pushes(PushKind)
@@ -174,10 +174,10 @@ package struct PushLane: Hashable, Sendable {
     }
 
     package let load: Load
-    /// The place among the couriers with the same load, from 0.
+    /// The place among the delivery workers with the same load, from 0.
     package let place: Int
 
-    /// The lane of a courier.
+    /// The queue of a delivery worker.
     package init(_ load: Load, place: Int) {
         self.load = load
         self.place = place
@@ -186,13 +186,13 @@ package struct PushLane: Hashable, Sendable {
 
 /// The pushes to be sent or asked for in one call, once they are stored.
 package struct PushSending: Equatable, Sendable {
-    package let lane: PushLane
+    package let queue: PushQueue
     /// To whom it goes.
     package let sink: NudgeRules.Sink
     package let messages: [PushMessage]
 
     /// The number of attempts that begin with it.
-    package var claims: Int { lane.load == .receipts ? 0 : messages.count }
+    package var claims: Int { queue.load == .receipts ? 0 : messages.count }
 }
 
 /// The result of one attempt to send a push.

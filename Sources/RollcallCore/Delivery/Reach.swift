@@ -91,7 +91,7 @@ extension Reach.State {
     }
 }
 
-extension OutboxLane {
+extension OutboxQueue {
     /// Returns how far the news of a firing has come here, as far as it was decided at `since` at the
     /// earliest; nil if nothing is known of it.
     func reach(of incident: Int64, since: Timestamp, _ times: OutboxTimes) -> Reach? {
@@ -115,13 +115,13 @@ extension Outbox {
     /// that are not done with it; of a storm only what was decided at `since` at the earliest: what was
     /// written before told of no later member (D11).
     package func reach(of incident: Int64, since: Timestamp = .distantPast) -> [Reach] {
-        lanes.compactMap { $0.reach(of: incident, since: since, times) }
+        queues.compactMap { $0.reach(of: incident, since: since, times) }
     }
 
     /// Returns the last error on the way of such news to a receiver; nil if there was none, or
     /// another process tried it.
     package func lastError(of incident: Int64, to receiver: [UInt8]) -> String? {
-        let own = lanes.filter { $0.key.receiver == receiver }
+        let own = queues.filter { $0.key.receiver == receiver }
         return own.lazy.compactMap { $0.reach(of: incident, since: .distantPast, times)?.lastError }
             .first
             ?? own.lazy.compactMap(\.lastError).first
@@ -131,14 +131,14 @@ extension Outbox {
     /// line of our own log is nobody, unless nobody else is set for it (D1).
     package func isTaken(_ alert: borrowing Alert, by instant: Timestamp = .distantFuture) -> Bool {
         let isLogEnough = !receivers.areMoreThanLogs(for: alert.labels)
-        let incidents = [alert.incident] + alert.told.map(\.storm).filter { $0 != 0 }
+        let incidents = [alert.incident] + alert.notified.map(\.storm).filter { $0 != 0 }
         return incidents.contains { isTaken($0, by: instant, isLogEnough: isLogEnough) }
     }
 
     private func isTaken(_ incident: Int64, by instant: Timestamp, isLogEnough: Bool) -> Bool {
-        lanes.contains { lane in
-            if lane.kind == .log, !isLogEnough { return false }
-            return lane.known.messages(of: incident).contains {
+        queues.contains { queue in
+            if queue.kind == .log, !isLogEnough { return false }
+            return queue.known.messages(of: incident).contains {
                 $0.outcome == .delivered && $0.finishedAt <= instant
             }
         }

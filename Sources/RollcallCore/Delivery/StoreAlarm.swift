@@ -2,9 +2,9 @@
 /// that nothing can be stored, and RollcallStateLost, because what was stored is gone. Told from
 /// memory. Source: A5.
 ///
-/// A value like the outbox: the keeper tells it when commits fail and work, sends what it gives out
-/// and tells it what came of that. What it must know after a restart is one mark, which the keeper
-/// leaves where a full disk takes it.
+/// A value like the outbox: the state writer tells it when commits fail and work, sends what it
+/// gives out and tells it what came of that. What it must know after a restart is one mark, which
+/// the state writer leaves where a full disk takes it.
 package struct StoreAlarm: Equatable, Sendable {
     /// Where it stands.
     ///
@@ -56,7 +56,7 @@ package struct StoreAlarm: Equatable, Sendable {
 
     /// What is to be sent to one address.
     package struct Sending: Equatable, Sendable {
-        package let lane: LaneKey
+        package let queue: QueueKey
         package let subject: Subject
         package let kind: Notice.Kind
         /// What tells it from other messages of the alarm, the same over retries.
@@ -67,10 +67,10 @@ package struct StoreAlarm: Equatable, Sendable {
     }
 
     /// What one address knows.
-    private struct Lane: Equatable, Sendable {
+    private struct Queue: Equatable, Sendable {
         var kind: ReceiverKind
         /// When it took the message that it fires; nil before.
-        var toldAt: Timestamp?
+        var notifiedAt: Timestamp?
         /// Something may have arrived.
         var isUnsure = false
         /// It took the message that it is over.
@@ -83,21 +83,21 @@ package struct StoreAlarm: Equatable, Sendable {
         /// It refused the last message.
         var isRefused = false
         /// What became of the way there while something was under way.
-        var changeMeanwhile: WayChange?
+        var changeMeanwhile: EndpointChange?
         /// Messages that it took.
         var taken = 0
 
-        mutating func hasten(_ change: WayChange, now: RunningTime, _ times: OutboxTimes) {
+        mutating func retrySoon(_ change: EndpointChange, now: RunningTime, _ times: OutboxTimes) {
             if busy != nil { changeMeanwhile = max(changeMeanwhile ?? change, change) }
             guard outage.isAway, isRefused || change == .place else { return }
             let soonest = times.soonest(change, now: now, triedAt: outage.triedAt)
-            outage.hasten(to: soonest, opens: true, times)
+            outage.retrySoon(to: soonest, opens: true, times)
         }
 
         /// What is new is told at once.
         mutating func hurry(now: RunningTime, _ times: OutboxTimes) {
             next = now
-            outage.hasten(to: now, opens: true, times)
+            outage.retrySoon(to: now, opens: true, times)
         }
     }
 
@@ -114,7 +114,7 @@ package struct StoreAlarm: Equatable, Sendable {
     /// True if the mark is left, or was tried to be.
     package private(set) var isMarked = false
     private let times: OutboxTimes
-    private var lanes: [LaneKey: Lane] = [:]
+    private var queues: [QueueKey: Queue] = [:]
 
     /// An alarm at a start, when a commit has just worked. With a mark of the time at which it
     /// fired, the last process could not say that it is over: nobody knows who was told, so
@@ -130,8 +130,8 @@ package struct StoreAlarm: Equatable, Sendable {
         endsAt = max(markedAt, wall)
         state = .ending(since: now)
         isMarked = true
-        lanes = Self.addresses(receivers, .failing).mapValues {
-            Lane(kind: $0.kind, isUnsure: true, next: now)
+        queues = Self.addresses(receivers, .failing).mapValues {
+            Queue(kind: $0.kind, isUnsure: true, next: now)
         }
     }
 
@@ -165,14 +165,14 @@ package struct StoreAlarm: Equatable, Sendable {
     /// A commit worked.
     package mutating func worked(now: RunningTime, wall: Timestamp) {
         switch state {
-        case .failing where lanes.isEmpty: state = .fine
+        case .failing where queues.isEmpty: state = .fine
         // It did not fire again, so there is no other end to tell of.
         case .failing where isKnownToBeOver: state = .ending(since: now)
         case .failing, .firing:
             endsAt = wall
             state = .ending(since: now)
-            for key in lanes.keys where lanes[key]?.busy == nil {
-                lanes[key]?.hurry(now: now, times)
+            for key in queues.keys where queues[key]?.busy == nil {
+                queues[key]?.hurry(now: now, times)
             }
         case .fine, .ending: break
         }
@@ -186,14 +186,15 @@ package struct StoreAlarm: Equatable, Sendable {
         // For who does not know yet that it was over, it never was.
         if isKnownToBeOver { startsAt = wall }
         // Whoever is told again that it is over would wait for that.
-        for (key, lane) in lanes where lane.isEnded && lane.busy == nil && !lane.outage.isAway {
-            lanes[key]?.next = now
+        for (key, queue) in queues where queue.isEnded && queue.busy == nil && !queue.outage.isAway
+        {
+            queues[key]?.next = now
         }
         return true
     }
 
     /// Nobody thinks that it still fires; some may be told the end again.
-    private var isKnownToBeOver: Bool { lanes.values.allSatisfy(\.isEnded) }
+    private var isKnownToBeOver: Bool { queues.values.allSatisfy(\.isEnded) }
 
     /// What the mark should be, if it is not: the time at which it fired, or none.
     package var markDue: Mark? {
@@ -214,9 +215,9 @@ package struct StoreAlarm: Equatable, Sendable {
     /// The mark was left or taken away, or could not be: either way the alarm goes on.
     package mutating func marked(_ mark: Mark) { isMarked = mark != .cleared }
 
-    /// Settings were read again, and say so much of the ways to addresses: as `Outbox.hasten`.
-    package mutating func hasten(_ changes: WayChanges, now: RunningTime) {
-        for key in lanes.keys { lanes[key]?.hasten(changes.of(key), now: now, times) }
+    /// Settings were read again, and say so much of the ways to addresses: as `Outbox.retrySoon`.
+    package mutating func retrySoon(_ changes: EndpointChanges, now: RunningTime) {
+        for key in queues.keys { queues[key]?.retrySoon(changes.of(key), now: now, times) }
     }
 
     // MARK: - What is sent
@@ -227,106 +228,108 @@ package struct StoreAlarm: Equatable, Sendable {
         receivers: [Receiver], isMuted: Bool, now: RunningTime
     ) -> [Sending] {
         let wanted = Self.addresses(receivers, subject)
-        for (key, lane) in lanes where wanted[key] == nil && lane.busy == nil { lanes[key] = nil }
+        for (key, queue) in queues where wanted[key] == nil && queue.busy == nil {
+            queues[key] = nil
+        }
         var sendings: [Sending] = []
         switch state {
         case .fine, .failing: break
         case .firing:
             guard !isMuted, isMarked else { break }
             for (key, receiver) in wanted {
-                var lane = lanes[key] ?? Lane(kind: receiver.kind, next: now)
-                if lane.busy == nil, ready(lane) <= now {
-                    let kind = lane.toldAt == nil ? Notice.Kind.fired : .repeated
-                    lane.busy = kind
-                    lane.isEnded = false
-                    sendings.append(sending(key, lane, kind))
+                var queue = queues[key] ?? Queue(kind: receiver.kind, next: now)
+                if queue.busy == nil, ready(queue) <= now {
+                    let kind = queue.notifiedAt == nil ? Notice.Kind.fired : .repeated
+                    queue.busy = kind
+                    queue.isEnded = false
+                    sendings.append(sending(key, queue, kind))
                 }
-                lanes[key] = lane
+                queues[key] = queue
             }
         case .ending(let since):
-            for key in lanes.keys { finish(key, wanted[key], since, now) }
-            for (key, lane) in lanes where lane.busy == nil && ready(lane) <= now {
-                lanes[key]?.busy = .resolved
-                sendings.append(sending(key, lane, .resolved))
+            for key in queues.keys { finish(key, wanted[key], since, now) }
+            for (key, queue) in queues where queue.busy == nil && ready(queue) <= now {
+                queues[key]?.busy = .resolved
+                sendings.append(sending(key, queue, .resolved))
             }
-            if lanes.isEmpty { state = .fine }
+            if queues.isEmpty { state = .fine }
         }
-        return sendings.sorted { $0.lane < $1.lane }
+        return sendings.sorted { $0.queue < $1.queue }
     }
 
     /// Forgets an address that need not be told of the end, or has been for long enough.
     private mutating func finish(
-        _ key: LaneKey, _ receiver: Receiver?, _ since: RunningTime, _ now: RunningTime
+        _ key: QueueKey, _ receiver: Receiver?, _ since: RunningTime, _ now: RunningTime
     ) {
-        guard let lane = lanes[key], lane.busy == nil else { return }
+        guard let queue = queues[key], queue.busy == nil else { return }
         // An Alertmanager is told again for a while, in case that it forgets (A8).
         let timeout = receiver?.resolveTimeout ?? Milliseconds(0)
-        let patience = lane.isEnded ? max(times.refreshEndedFor, timeout) : times.resolveFor
-        let isAlertmanager = lane.kind == .alertmanager
+        let patience = queue.isEnded ? max(times.refreshEndedFor, timeout) : times.resolveFor
+        let isAlertmanager = queue.kind == .alertmanager
         let isOver =
-            now - since >= patience || (lane.isEnded && !isAlertmanager)
-            || (!lane.isEnded && lane.toldAt == nil && !lane.isUnsure)
+            now - since >= patience || (queue.isEnded && !isAlertmanager)
+            || (!queue.isEnded && queue.notifiedAt == nil && !queue.isUnsure)
             || receiver.map { !$0.sendsResolved && !isAlertmanager } ?? true
-        if isOver { lanes[key] = nil }
+        if isOver { queues[key] = nil }
     }
 
     /// Notes what an attempt came to.
     package mutating func end(
-        _ key: LaneKey, _ verdict: OutboxVerdict, mayHaveArrived: Bool,
+        _ key: QueueKey, _ verdict: OutboxVerdict, mayHaveArrived: Bool,
         retryAfter: Milliseconds? = nil, now: RunningTime, wall: Timestamp
     ) {
-        guard var lane = lanes[key], let kind = lane.busy else { return }
-        lane.busy = nil
-        lane.isRefused = verdict == .refused
+        guard var queue = queues[key], let kind = queue.busy else { return }
+        queue.busy = nil
+        queue.isRefused = verdict == .refused
         if verdict == .delivered {
-            lane.outage.answered(now: now)
-            lane.taken += 1
+            queue.outage.answered(now: now)
+            queue.taken += 1
             if kind == .resolved {
-                lane.isEnded = true
-                (lane.toldAt, lane.isUnsure) = (nil, false)
-            } else if lane.toldAt == nil {
-                lane.toldAt = wall
+                queue.isEnded = true
+                (queue.notifiedAt, queue.isUnsure) = (nil, false)
+            } else if queue.notifiedAt == nil {
+                queue.notifiedAt = wall
             }
-            let isAlertmanager = lane.kind == .alertmanager
-            lane.next = now + (isAlertmanager ? times.refreshEvery : subject.repeatEvery)
+            let isAlertmanager = queue.kind == .alertmanager
+            queue.next = now + (isAlertmanager ? times.refreshEvery : subject.repeatEvery)
         } else {
-            let seed = UInt64(bitPattern: startsAt.milliseconds) ^ UInt64(lane.outage.failures + 1)
-            lane.outage.failed(
+            let seed = UInt64(bitPattern: startsAt.milliseconds) ^ UInt64(queue.outage.failures + 1)
+            queue.outage.failed(
                 now: now,
                 wish: verdict == .refused ? times.refusedEvery : times.heeded(retryAfter),
                 seed: seed ^ UInt64(key.target) << 32)
-            if verdict == .failed { lane.isUnsure = lane.isUnsure || mayHaveArrived }
+            if verdict == .failed { queue.isUnsure = queue.isUnsure || mayHaveArrived }
         }
-        if let change = lane.changeMeanwhile { lane.hasten(change, now: now, times) }
-        lane.changeMeanwhile = nil
+        if let change = queue.changeMeanwhile { queue.retrySoon(change, now: now, times) }
+        queue.changeMeanwhile = nil
         // What came meanwhile is told at once, in its order.
-        if case .ending = state, kind != .resolved { lane.hurry(now: now, times) }
-        if state == .firing, kind == .resolved { lane.hurry(now: now, times) }
-        lanes[key] = lane
+        if case .ending = state, kind != .resolved { queue.hurry(now: now, times) }
+        if state == .firing, kind == .resolved { queue.hurry(now: now, times) }
+        queues[key] = queue
     }
 
-    private func sending(_ key: LaneKey, _ lane: Lane, _ kind: Notice.Kind) -> Sending {
+    private func sending(_ key: QueueKey, _ queue: Queue, _ kind: Notice.Kind) -> Sending {
         var member = subject.member
         member.startsAt = startsAt
         if kind == .resolved { member.endsAt = max(endsAt, startsAt) }
         return Sending(
-            lane: key, subject: subject, kind: kind,
-            id: "\(subject.word)-\(firedAt.milliseconds)-\(kind.word)-\(lane.taken)",
+            queue: key, subject: subject, kind: kind,
+            id: "\(subject.word)-\(firedAt.milliseconds)-\(kind.word)-\(queue.taken)",
             member: member,
-            attempt: lane.outage.failures + 1)
+            attempt: queue.outage.failures + 1)
     }
 
-    private func ready(_ lane: Lane) -> RunningTime {
-        max(lane.next, lane.outage.pausedUntil(isUrgent: subject.isUrgent, times))
+    private func ready(_ queue: Queue) -> RunningTime {
+        max(queue.next, queue.outage.pausedUntil(isUrgent: subject.isUrgent, times))
     }
 
     // MARK: - What it says
 
     /// The silence that mutes it at `now`. `engine` is of the last commit: its silences do not end
-    /// by themselves as long as nothing is judged.
+    /// by themselves as long as nothing is evaluated.
     package func silence(in engine: Engine, now: RunningTime) -> Silence? {
         let labels = subject.member.labels
-        return engine.desk.silences.first { $0.ends > now && $0.matchers.fit(labels) }
+        return engine.notifications.silences.first { $0.ends > now && $0.matchers.fit(labels) }
     }
 
     /// How the alert stands; nil if it does not.
@@ -339,25 +342,25 @@ package struct StoreAlarm: Equatable, Sendable {
     }
 
     /// Who took the message that it fires, and when; by name.
-    package var told: [(receiver: [UInt8], at: Timestamp)] {
-        lanes.sorted { $0.key < $1.key }.compactMap { key, lane in
-            lane.toldAt.map { (key.receiver, $0) }
+    package var notified: [(receiver: [UInt8], at: Timestamp)] {
+        queues.sorted { $0.key < $1.key }.compactMap { key, queue in
+            queue.notifiedAt.map { (key.receiver, $0) }
         }
     }
 
     /// How far its news has come, by address.
     package var reaches: [Reach] {
-        lanes.sorted { $0.key < $1.key }.map { key, lane in
+        queues.sorted { $0.key < $1.key }.map { key, queue in
             var reach = Reach(
                 receiver: key.receiver, target: key.target, state: .waiting, decidedAt: startsAt)
-            reach.attempts = lane.outage.failures + lane.taken
-            reach.takenAt = lane.toldAt
-            if lane.toldAt != nil {
+            reach.attempts = queue.outage.failures + queue.taken
+            reach.takenAt = queue.notifiedAt
+            if queue.notifiedAt != nil {
                 reach.state = .taken
             } else {
-                let isTried = reach.attempts > 0 || lane.busy != nil
-                reach.state = lane.isRefused ? .refused : isTried ? .trying : .waiting
-                if lane.busy == nil { reach.nextAttemptAt = ready(lane) }
+                let isTried = reach.attempts > 0 || queue.busy != nil
+                reach.state = queue.isRefused ? .refused : isTried ? .trying : .waiting
+                if queue.busy == nil { reach.nextAttemptAt = ready(queue) }
             }
             return reach
         }
@@ -368,18 +371,18 @@ package struct StoreAlarm: Equatable, Sendable {
         by silence: Silence?, of receivers: [Receiver]
     ) -> [(receiver: [UInt8], silence: Int64)] {
         guard let silence, state == .firing else { return [] }
-        let known = Set(told.map(\.receiver))
+        let known = Set(notified.map(\.receiver))
         return receivers.filter { $0.wants(subject.member.labels) && !known.contains($0.name) }
             .map { ($0.name, silence.number) }
     }
 
     private static func addresses(
         _ receivers: [Receiver], _ subject: Subject
-    ) -> [LaneKey: Receiver] {
-        var addresses: [LaneKey: Receiver] = [:]
+    ) -> [QueueKey: Receiver] {
+        var addresses: [QueueKey: Receiver] = [:]
         for receiver in receivers where receiver.wants(subject.member.labels) {
             for target in 0..<max(1, receiver.targets) {
-                addresses[LaneKey(receiver: receiver.name, target: target)] = receiver
+                addresses[QueueKey(receiver: receiver.name, target: target)] = receiver
             }
         }
         return addresses

@@ -1,7 +1,7 @@
 /// The facts that an alert which fires states: numbers, limits, causes, people. Source: A2 to A5.
 extension Engine {
     /// The facts found out about the people of one alert.
-    private struct Crowd {
+    private struct GroupCount {
         var causes = [Int](repeating: 0, count: GapCause.allCases.count)
         /// Numbers by the people's ids, so many at most.
         var people: [Int] = []
@@ -11,18 +11,18 @@ extension Engine {
     ///
     /// In the order of `keys`.
     func facts(of keys: [AlertKey]) -> [AlertFacts] {
-        var crowds = keys.map { _ in Crowd() }
-        if keys.contains(where: { !$0.name.isOfTheWatch }) { gather(keys, &crowds) }
-        return zip(keys, crowds).map { facts($0, $1) }
+        var groups = keys.map { _ in GroupCount() }
+        if keys.contains(where: { !$0.name.isAboutRollcall }) { gather(keys, &groups) }
+        return zip(keys, groups).map { facts($0, $1) }
     }
 
-    private func gather(_ keys: [AlertKey], _ crowds: inout [Crowd]) {
+    private func gather(_ keys: [AlertKey], _ groups: inout [GroupCount]) {
         // By region, so that a million people do not look up names: the place of the first alert of a
         // region, and behind each the place of the next one; -1 where there is none.
         var first = [Int32](repeating: -1, count: regions.names.count)
         var next = [Int32](repeating: -1, count: keys.count)
         var ofAll: [Int] = []
-        for (place, key) in keys.enumerated() where !key.name.isOfTheWatch {
+        for (place, key) in keys.enumerated() where !key.name.isAboutRollcall {
             guard case .region(let name) = key.subject else {
                 ofAll.append(place)
                 continue
@@ -34,17 +34,17 @@ extension Engine {
         for number in 0..<roster.count {
             let person = roster[number]
             guard person.isActive, person.status != .online || person.isFlapping else { continue }
-            for place in ofAll { note(number, person, keys[place], &crowds[place]) }
+            for place in ofAll { note(number, person, keys[place], &groups[place]) }
             var place = Int(first[Int(person.region)])
             while place >= 0 {
-                note(number, person, keys[place], &crowds[place])
+                note(number, person, keys[place], &groups[place])
                 place = Int(next[place])
             }
         }
     }
 
     private func note(
-        _ number: Int, _ person: Responder, _ key: AlertKey, _ crowd: inout Crowd
+        _ number: Int, _ person: Responder, _ key: AlertKey, _ group: inout GroupCount
     ) {
         let isMeant: Bool
         switch key.name {
@@ -54,24 +54,24 @@ extension Engine {
         }
         guard isMeant else { return }
         if let gap = gaps[number], person.hasGap {
-            crowd.causes[Int(gap.report.suspected.rawValue)] += 1
+            group.causes[Int(gap.report.suspected.rawValue)] += 1
         }
         let most = policy.alerts.namesMax
         guard most > 0 else { return }
-        let place = crowd.people.firstIndex { roster.precedes(number, $0) } ?? crowd.people.count
+        let place = group.people.firstIndex { roster.precedes(number, $0) } ?? group.people.count
         guard place < most else { return }
-        crowd.people.insert(number, at: place)
-        if crowd.people.count > most { crowd.people.removeLast() }
+        group.people.insert(number, at: place)
+        if group.people.count > most { group.people.removeLast() }
     }
 
-    private func facts(_ key: AlertKey, _ crowd: Crowd) -> AlertFacts {
+    private func facts(_ key: AlertKey, _ group: GroupCount) -> AlertFacts {
         let rules = policy.alerts
         var facts = AlertFacts()
-        facts.figures = alerts[key]?.figures ?? AlertFigures()
+        facts.stats = alerts[key]?.stats ?? AlertStats()
         facts.span = rules[key.name].pendingFor
-        facts.people = crowd.people
+        facts.people = group.people
         facts.causes = GapCause.allCases.map {
-            AlertFacts.Cause(cause: $0, count: crowd.causes[Int($0.rawValue)])
+            AlertFacts.Cause(cause: $0, count: group.causes[Int($0.rawValue)])
         }.filter { $0.count > 0 }
         // Stable: ties stay in the order in which causes are tried.
         facts.causes.sort { $0.count > $1.count }
@@ -81,12 +81,12 @@ extension Engine {
         case .responderFlapping:
             facts.limit = Int64(rules.flappingChanges)
             facts.span = rules.flappingWindow
-        case .noOnlineResponders: facts.isUnstaffed = facts.figures.total == 0
+        case .noOnlineResponders: facts.isUnstaffed = facts.stats.total == 0
         case .telemetryFeedDown:
             facts.sources = feed.sources.filter { $0.downSince != nil }.map(\.name)
         default: break
         }
-        if !key.name.isOfTheWatch || key.name == .telemetryFeedDown {
+        if !key.name.isAboutRollcall || key.name == .telemetryFeedDown {
             facts.lastBatchAt = lastBatchIfLongAgo
         }
         return facts
@@ -94,7 +94,7 @@ extension Engine {
 
     /// Since when nobody sent a batch, if that is long for a fleet like this (F12).
     private var lastBatchIfLongAgo: Timestamp? {
-        guard let last = counters.lastBatchAt, watch.wallNow - last >= policy.onDuty.offlineAfter
+        guard let last = counters.lastBatchAt, clock.wallNow - last >= policy.onDuty.offlineAfter
         else { return nil }
         return last
     }

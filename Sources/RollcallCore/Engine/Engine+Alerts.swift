@@ -1,33 +1,34 @@
-/// Judges the alerts. Source: Contract/Alerts, F27 to F29.
+/// Evaluates the alerts. Source: Contract/Alerts, F27 to F29.
 extension Engine {
     // MARK: - Once an instant
 
-    /// Judges what may have changed, once an instant (L12), then tells whoever must be told; while
-    /// blind only what is about the watch itself (B4, F9).
+    /// Evaluates what may have changed, once an instant (L12), then tells whoever must be told;
+    /// while blind only what is about the watch itself (B4, F9).
     mutating func settleAlerts() {
-        alerts.beginJudging()
-        if !watch.isBlind { settleFlapping() }
-        let judgesPeople = !watch.isBlind && alerts.isDue(watch.watchedNow)
+        alerts.beginEvaluation()
+        if !clock.isBlind { settleFlapping() }
+        let evaluatesPeople = !clock.isBlind && alerts.isDue(clock.observedNow)
         // Most instants change nothing that somebody is told of.
         guard
-            judgesPeople || judgesWatch || desk.isDue || alerts.nextRepeat() <= watch.now
-                || nextStorm <= watch.now
+            evaluatesPeople || evaluatesRollcall || notifications.isDue
+                || alerts.nextRepeat() <= clock.now
+                || nextStorm <= clock.now
         else { return }
         var changes = AlertChanges()
-        if judgesPeople { judgePeople(&changes) }
+        if evaluatesPeople { evaluatePeople(&changes) }
         // Last by name as well.
-        if judgesWatch { judgeWatch(&changes) }
+        if evaluatesRollcall { evaluateRollcall(&changes) }
         describe(&changes)
-        for report in changes.reports { decisions.append(.alert(at: watch.wallNow, report)) }
+        for report in changes.reports { decisions.append(.alert(at: clock.wallNow, report)) }
         settleNotices(fired: changes.fired.map { changes.reports[$0].key }, changes.ended)
     }
 
-    /// The earliest instant at which time alone changes an alert that is judged in running time.
+    /// The earliest instant at which time alone changes an alert that is evaluated in running time.
     var nextRunningAlert: RunningTime {
-        alerts.ofTheWatch.isEmpty ? .distantFuture : alerts.nextRunningTimer(policy.alerts)
+        alerts.aboutRollcall.isEmpty ? .distantFuture : alerts.nextRunningTimer(policy.alerts)
     }
 
-    /// The changes of one judging.
+    /// The changes of one evaluation.
     private struct AlertChanges {
         var reports: [AlertReport] = []
         /// Places of those that fire now.
@@ -35,19 +36,19 @@ extension Engine {
         var ended: [EndedAlert] = []
     }
 
-    private mutating func judge(
-        _ key: AlertKey, _ isTrue: Bool, _ figures: AlertFigures, now: Int64,
+    private mutating func evaluate(
+        _ key: AlertKey, _ isTrue: Bool, _ stats: AlertStats, now: Int64,
         _ changes: inout AlertChanges
     ) {
         let rule = policy.alerts[key.name]
         guard
-            var alert = alerts.judge(
-                key, isTrue, figures, rule, now: now, wall: watch.wallNow)
+            var alert = alerts.evaluate(
+                key, isTrue, stats, rule, now: now, wall: clock.wallNow)
         else { return }
         switch alert.state {
         case .firing:
             // From now on they stay as they are, whatever the settings say (A1).
-            alert.incident = desk.takeIncident()
+            alert.incident = notifications.takeIncident()
             alert.severity = severity(key, rule)
             alert.labels = labels(key, rule, alert.severity)
             alert.annotations = rule.annotations
@@ -102,20 +103,20 @@ extension Engine {
     // MARK: - The watch itself
 
     /// True if there is something to be said of the watch itself, or was.
-    private var judgesWatch: Bool {
-        feed.isAnyMissing || watch.open[Int(BlindReason.overload.rawValue)] != nil
-            || stall.isSuspected || desk.wantsWatchdog || !alerts.ofTheWatch.isEmpty
+    private var evaluatesRollcall: Bool {
+        feed.isAnyMissing || clock.open[Int(BlindReason.overload.rawValue)] != nil
+            || stall.isSuspected || notifications.wantsWatchdog || !alerts.aboutRollcall.isEmpty
     }
 
     /// One alert a missing source, one if all are, one if a feed without sources is suspected
     /// (F11); one if writes are refused (B1); and the watchdog, if somebody asked for it (A5).
-    private mutating func judgeWatch(_ changes: inout AlertChanges) {
-        let isOverloaded = watch.open[Int(BlindReason.overload.rawValue)] != nil
-        let now = watch.now.milliseconds
+    private mutating func evaluateRollcall(_ changes: inout AlertChanges) {
+        let isOverloaded = clock.open[Int(BlindReason.overload.rawValue)] != nil
+        let now = clock.now.milliseconds
         let missing = feed.sources.filter { $0.downSince != nil }
-        let figures = AlertFigures(count: missing.count, total: feed.sources.count)
+        let stats = AlertStats(count: missing.count, total: feed.sources.count)
         var keys: [AlertKey: Bool] = [:]
-        for key in alerts.ofTheWatch { keys[key] = false }
+        for key in alerts.aboutRollcall { keys[key] = false }
         func isTrue(_ name: AlertName, _ subject: AlertSubject) {
             keys[AlertKey(name: name, subject: subject)] = true
         }
@@ -123,11 +124,11 @@ extension Engine {
         if feed.isAllMissing { isTrue(.telemetryFeedDown, .all) }
         if stall.isSuspected { isTrue(.telemetryFeedDown, .suspected) }
         if isOverloaded { isTrue(.rollcallOverloaded, .all) }
-        if desk.wantsWatchdog { isTrue(.watchdog, .all) }
+        if notifications.wantsWatchdog { isTrue(.watchdog, .all) }
         for key in keys.keys.sorted(by: AlertKey.areInOrder) {
             let isOfFeed = key.name == .telemetryFeedDown
-            judge(
-                key, keys[key] ?? false, isOfFeed ? figures : AlertFigures(count: 1, total: 1),
+            evaluate(
+                key, keys[key] ?? false, isOfFeed ? stats : AlertStats(count: 1, total: 1),
                 now: now, &changes)
         }
     }
@@ -136,18 +137,20 @@ extension Engine {
     mutating func followReceivers() {
         let labels = labels(
             AlertKey(name: .watchdog, subject: .all), policy.alerts[.watchdog], .none)
-        desk.wantsWatchdog = policy.receivers.contains { $0.wants(labels) }
-        desk.isAllDirty = true
+        notifications.wantsWatchdog = policy.receivers.contains { $0.wants(labels) }
+        notifications.isAllDirty = true
     }
 
     // MARK: - People
 
-    private mutating func judgePeople(_ changes: inout AlertChanges) {
+    private mutating func evaluatePeople(_ changes: inout AlertChanges) {
         let dirty = alerts.takeDirty()
-        var keys = alerts.takeExpired(watch.watchedNow) + dirty.keys
+        var keys = alerts.takeExpired(clock.observedNow) + dirty.keys
         let fleet = AlertKey(name: .highOfflineRate, subject: .all)
         let offline = Int(Status.offline.rawValue)
-        if alerts[fleet] != nil || isHighOffline(tally.byStatus[offline], active: tally.active) {
+        if alerts[fleet] != nil
+            || isHighOffline(aggregates.byStatus[offline], active: aggregates.active)
+        {
             keys.append(fleet)
         }
         for region in dirty.isAll ? Array(0..<UInt32(regions.names.count)) : dirty.regions {
@@ -155,7 +158,7 @@ extension Engine {
         }
         if dirty.isAll {
             alerts.forEach { key, _ in
-                if !key.name.isOfTheWatch { keys.append(key) }
+                if !key.name.isAboutRollcall { keys.append(key) }
             }
             for region in policy.coverageRegions where !region.isEmpty {
                 keys += AlertName.ofRegions.map { AlertKey(name: $0, subject: .region(region)) }
@@ -163,7 +166,7 @@ extension Engine {
         }
         keys.sort(by: AlertKey.areInOrder)
         for (place, key) in keys.enumerated() where place == 0 || key != keys[place - 1] {
-            judgePeople(key, &changes)
+            evaluatePeople(key, &changes)
         }
     }
 
@@ -176,19 +179,20 @@ extension Engine {
                 switch alert {
                 case .highOfflineRate:
                     isHighOffline(
-                        tally.count(.offline, in: region), active: tally.active(in: region))
-                case .noOnlineResponders: tally.count(.online, in: region) == 0
-                default: tally.flapping(in: region) > 0
+                        aggregates.count(.offline, in: region),
+                        active: aggregates.active(in: region))
+                case .noOnlineResponders: aggregates.count(.online, in: region) == 0
+                default: aggregates.flapping(in: region) > 0
                 }
             let key = AlertKey(name: alert, subject: .region(name))
             if mayBegin || alerts[key] != nil { keys.append(key) }
         }
     }
 
-    private mutating func judgePeople(_ key: AlertKey, _ changes: inout AlertChanges) {
-        let now = watch.watchedNow.milliseconds
-        let (isTrue, figures) = condition(key)
-        judge(key, isTrue, figures, now: now, &changes)
+    private mutating func evaluatePeople(_ key: AlertKey, _ changes: inout AlertChanges) {
+        let now = clock.observedNow.milliseconds
+        let (isTrue, stats) = condition(key)
+        evaluate(key, isTrue, stats, now: now, &changes)
     }
 
     /// True if too many of these are OFFLINE.
@@ -198,7 +202,7 @@ extension Engine {
     }
 
     /// Whether an alert about people is true now, and its numbers.
-    func condition(_ key: AlertKey) -> (Bool, AlertFigures) {
+    func condition(_ key: AlertKey) -> (Bool, AlertStats) {
         let counts = counts(key.subject)
         let active = counts.reduce(0, +)
         let offline = counts[Int(Status.offline.rawValue)]
@@ -208,28 +212,28 @@ extension Engine {
             return (
                 isRegion == policy.alerts.isOfflineByRegion
                     && isHighOffline(offline, active: active),
-                AlertFigures(count: offline, total: active)
+                AlertStats(count: offline, total: active)
             )
         case .noOnlineResponders: return noOnline(key.subject, counts)
         case .responderFlapping:
-            let flapping = number(of: key.subject).map { tally.flapping(in: $0) } ?? 0
-            return (flapping > 0, AlertFigures(count: flapping, total: active))
-        default: return (false, AlertFigures())
+            let flapping = number(of: key.subject).map { aggregates.flapping(in: $0) } ?? 0
+            return (flapping > 0, AlertStats(count: flapping, total: active))
+        default: return (false, AlertStats())
         }
     }
 
     /// Unreachable, or unstaffed where somebody always must be (A4, F29).
-    private func noOnline(_ subject: AlertSubject, _ counts: [Int]) -> (Bool, AlertFigures) {
+    private func noOnline(_ subject: AlertSubject, _ counts: [Int]) -> (Bool, AlertStats) {
         let active = counts.reduce(0, +)
         guard active > 0 else {
             let isCovered = policy.coverageRegions.contains(subject.name)
-            return (isCovered && alerts.hasInput, AlertFigures())
+            return (isCovered && alerts.hasInput, AlertStats())
         }
-        let unheard = number(of: subject).map { tally.unheard(in: $0) } ?? 0
+        let unheard = number(of: subject).map { aggregates.unheard(in: $0) } ?? 0
         let silent =
             counts[Int(Status.degraded.rawValue)] + counts[Int(Status.offline.rawValue)] + unheard
         let isUnreachable = counts[Int(Status.online.rawValue)] == 0 && silent > 0
-        return (isUnreachable, AlertFigures(count: silent, total: active))
+        return (isUnreachable, AlertStats(count: silent, total: active))
     }
 
     private func number(of subject: AlertSubject) -> UInt32? {
@@ -238,30 +242,30 @@ extension Engine {
 
     /// Active people by status.
     private func counts(_ subject: AlertSubject) -> [Int] {
-        guard case .region = subject else { return tally.byStatus }
-        return number(of: subject).map { tally.counts(in: $0) } ?? [0, 0, 0, 0]
+        guard case .region = subject else { return aggregates.byStatus }
+        return number(of: subject).map { aggregates.counts(in: $0) } ?? [0, 0, 0, 0]
     }
 
     // MARK: - Flapping
 
     /// Counts a change between ONLINE and OFFLINE, whatever was in between (A3, F28).
-    mutating func followPole(
+    mutating func followLastExtreme(
         _ person: inout Responder, _ number: Int, from: Status, _ origin: Origin
     ) {
         guard person.status == .online || person.status == .offline else { return }
-        let isChange = person.pole.map { $0 != person.status } ?? false
-        person.pole = person.status
+        let isChange = person.lastExtreme.map { $0 != person.status } ?? false
+        person.lastExtreme = person.status
         guard isChange, origin == .contact || origin == .deadline,
             !(from == .unknown && person.status == .offline)
         else { return }
         var flapping = flaps[number] ?? Flapping()
-        flapping.change(at: watch.watchedNow, policy.alerts)
+        flapping.change(at: clock.observedNow, policy.alerts)
         keepFlapping(flapping, &person, number)
     }
 
     /// Whoever is no longer expected flaps no longer (F22).
     mutating func clearFlapping(_ person: inout Responder, _ number: Int) {
-        person.pole = nil
+        person.lastExtreme = nil
         person.isFlapping = false
         flaps[number] = nil
     }
@@ -277,17 +281,17 @@ extension Engine {
     }
 
     private mutating func armFlapping(
-        _ flapping: inout Flapping, _ number: Int, at due: WatchedTime
+        _ flapping: inout Flapping, _ number: Int, at due: ObservedTime
     ) {
         guard flapping.armed != due else { return }
         flapping.armed = due
         flapTimers.push(.init(at: due, number: UInt32(number)))
     }
 
-    /// The rules changed, or watched time was set back (B1): everybody who changed lately is judged
-    /// when the instant closes, or when we can see again (L12, F8).
-    mutating func judgeFlappingAnew() {
-        let now = watch.watchedNow
+    /// The rules changed, or observed time was set back (B1): everybody who changed lately is
+    /// evaluated when the instant closes, or when we can see again (L12, F8).
+    mutating func evaluateFlappingAnew() {
+        let now = clock.observedNow
         var numbers: [Int] = []
         flaps.forEach { number, _ in numbers.append(number) }
         for number in numbers {
@@ -300,19 +304,19 @@ extension Engine {
 
     /// Lets changes go that are older than the window.
     private mutating func settleFlapping() {
-        let now = watch.watchedNow
+        let now = clock.observedNow
         while let first = flapTimers.first, first.at <= now {
             _ = flapTimers.popFirst()
             let number = Int(first.number)
             guard var flapping = flaps[number], flapping.armed == first.at else { continue }
-            flapping.judge(now, policy.alerts)
+            flapping.evaluate(now, policy.alerts)
             edit(number) { engine, person in engine.keepFlapping(flapping, &person, number) }
         }
     }
 
     /// Other rules hold from now on.
     mutating func changeAlertRules() {
-        judgeFlappingAnew()
+        evaluateFlappingAnew()
         alerts.armAgain(policy.alerts)
         alerts.isAllDirty = true
     }

@@ -18,9 +18,9 @@ package enum Reachable: CaseIterable, Sendable {
 extension Engine {
     /// False while blind and, after it, until contact or OFFLINE (L11).
     package func isConfirmed(_ person: Responder) -> Bool {
-        if watch.isBlind { return false }
-        return person.status == .offline || person.contactFolded > watch.lastBlindEnd
-            || watch.lastBlindEnd == .distantPast
+        if clock.isBlind { return false }
+        return person.status == .offline || person.contactFolded > clock.lastBlindEnd
+            || clock.lastBlindEnd == .distantPast
     }
 
     /// Yes only when ONLINE, confirmed, and heard within the offline threshold by the wall clock;
@@ -30,7 +30,7 @@ extension Engine {
         guard isConfirmed(person) else { return .unknown }
         switch person.status {
         case .online:
-            let age = watch.wallNow - person.lastContactAt
+            let age = clock.wallNow - person.lastContactAt
             return age <= policy.thresholds(person).offline ? .yes : .unknown
         case .offline: return .no
         case .degraded, .unknown: return .unknown
@@ -42,6 +42,6 @@ extension Engine {
 
     /// True if a person's phone ever told something of itself.
     package func hasTelemetry(_ number: Int) -> Bool {
-        factAsides.time(.telemetry, roster[number].factTimes, number).at > .distantPast
+        factOverflows.time(.telemetry, roster[number].factTimes, number).at > .distantPast
     }
 }

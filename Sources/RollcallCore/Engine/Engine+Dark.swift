@@ -14,7 +14,7 @@ extension Engine {
     /// A person may have changed: what was dark is booked under what they were (C4).
     mutating func followDark(from before: Responder, _ person: inout Responder, _ number: Int) {
         guard before.isActive || person.isActive else { return }
-        let now = watch.watchedNow
+        let now = clock.observedNow
         if before.isActive && person.isActive && isAsDark(before, person) {
             person.isDark = person.darkFrom <= now
             guard person.isDark, now - person.darkFrom >= Self.darkBookedEvery else { return }
@@ -36,22 +36,22 @@ extension Engine {
 
     /// A person is erased: their dark time stays in the sums, which know nobody.
     mutating func keepDark(of person: Responder) {
-        let length = watch.watchedNow - person.darkFrom
+        let length = clock.observedNow - person.darkFrom
         if person.isDark { counters.dark.add(.contact, DarkKey(person), length) }
     }
 
     /// The thresholds changed under a person: what was dark under the old ones is booked.
     mutating func changeDark(_ person: inout Responder, _ number: Int) {
-        let now = watch.watchedNow
+        let now = clock.observedNow
         if person.darkFrom < now { book(.contact, person, number, from: person.darkFrom, to: now) }
         startDark(&person)
     }
 
-    /// Watched time that an active person is dark and that is not booked yet: it goes on, and no row
-    /// of the store holds it (C4, D7).
+    /// Observed time that an active person is dark and that is not booked yet: it goes on, and no
+    /// row of the store holds it (C4, D7).
     package func darkSoFar(_ person: Responder) -> Milliseconds {
         guard person.isActive else { return Milliseconds(0) }
-        return max(Milliseconds(0), watch.watchedNow - person.darkFrom)
+        return max(Milliseconds(0), clock.observedNow - person.darkFrom)
     }
 
     /// True if nothing changed that decides since when somebody is dark, and for whom it counts.
@@ -63,7 +63,7 @@ extension Engine {
     /// From the instant on at which the last contact is older than the degraded threshold, or from
     /// now on if it is already.
     func startDark(_ person: inout Responder) {
-        let now = watch.watchedNow
+        let now = clock.observedNow
         let start =
             max(person.lastContact, person.activeSince) + policy.thresholds(person).degraded
         person.darkFrom = max(start, now)
@@ -76,25 +76,25 @@ extension Engine {
         let key = DarkKey(region: region, platform: platform)
         switch kind {
         case .contact:
-            let now = darkAsOf ?? watch.watchedNow
+            let now = darkAsOf ?? clock.observedNow
             return max(counters.dark.shown[key] ?? 0, contactDark(key, at: now))
         case .location: return counters.dark.location[key] ?? 0
         }
     }
 
-    private func contactDark(_ key: DarkKey, at now: WatchedTime) -> Int64 {
-        (counters.dark.contact[key] ?? 0) + tally.darkMilliseconds(key, now: now)
+    private func contactDark(_ key: DarkKey, at now: ObservedTime) -> Int64 {
+        (counters.dark.contact[key] ?? 0) + aggregates.darkMilliseconds(key, now: now)
     }
 
-    /// Watched time will be set back from `now`: what was shown until then stays (B1).
-    mutating func keepDarkShown(at now: WatchedTime) {
-        for key in tally.darkKeys { counters.dark.keep(key, shown: contactDark(key, at: now)) }
+    /// Observed time will be set back from `now`: what was shown until then stays (B1).
+    mutating func keepDarkShown(at now: ObservedTime) {
+        for key in aggregates.darkKeys { counters.dark.keep(key, shown: contactDark(key, at: now)) }
     }
 
     // MARK: - Location
 
     /// A location of a person who is active, before it becomes their newest (C4).
-    mutating func cover(_ person: Responder, _ number: Int, _ instant: WatchedTime) {
+    mutating func cover(_ person: Responder, _ number: Int, _ instant: ObservedTime) {
         let degraded = policy.thresholds(person).degraded
         let until = locatedUntil(person, number, degraded)
         if person.isActive, instant > until { leave(person, number, from: until, to: instant) }
@@ -107,7 +107,7 @@ extension Engine {
     /// Up to where locations cover the person's active time, or it is accounted for otherwise.
     private func locatedUntil(
         _ person: Responder, _ number: Int, _ degraded: Milliseconds
-    ) -> WatchedTime {
+    ) -> ObservedTime {
         let until = max(person.lastLocation + degraded, person.activeSince)
         return max(until, uncovered[number]?.until ?? .distantPast)
     }
@@ -118,12 +118,12 @@ extension Engine {
     ) {
         guard isMeasuring else { return }
         let until = locatedUntil(person, number, policy.thresholds(before).degraded)
-        let now = watch.watchedNow
+        let now = clock.observedNow
         if until < now { leave(person, number, from: until, to: now) }
     }
 
     private mutating func leave(
-        _ person: Responder, _ number: Int, from start: WatchedTime, to end: WatchedTime
+        _ person: Responder, _ number: Int, from start: ObservedTime, to end: ObservedTime
     ) {
         var entry = uncovered[number] ?? Uncovered()
         if entry.holes.isEmpty { schedule(&entry, number) }
@@ -134,8 +134,8 @@ extension Engine {
     }
 
     private mutating func schedule(_ entry: inout Uncovered, _ number: Int) {
-        entry.due = watch.now + Self.coveredWithin
-        calmUntil = .distantPast
+        entry.due = clock.now + Self.coveredWithin
+        idleUntil = .distantPast
         holes.push(.init(at: entry.due, number: UInt32(number)))
     }
 
@@ -145,7 +145,7 @@ extension Engine {
     /// Books the holes that nothing has filled for two minutes. Those of a gap wait for its verdict.
     mutating func settleHoles() {
         var due: [Int] = []
-        while let first = holes.first, first.at <= watch.now, holes.popFirst() != nil {
+        while let first = holes.first, first.at <= clock.now, holes.popFirst() != nil {
             let number = Int(first.number)
             if uncovered[number]?.due == first.at, !roster[number].hasGap { due.append(number) }
         }
@@ -176,13 +176,13 @@ extension Engine {
     // MARK: - Booking
 
     private mutating func book(
-        _ kind: DarkKind, _ person: Responder, _ number: Int, from start: WatchedTime,
-        to end: WatchedTime
+        _ kind: DarkKind, _ person: Responder, _ number: Int, from start: ObservedTime,
+        to end: ObservedTime
     ) {
         counters.dark.add(kind, DarkKey(person), end - start)
         var start = start
         while start < end {
-            let wall = watch.wall(watch.wasRunning(at: start)).milliseconds
+            let wall = clock.wall(clock.wasRunning(at: start)).milliseconds
             let day = wall.flooredDivision(by: Self.dayMilliseconds)
             let rest = (day + 1) * Self.dayMilliseconds - wall
             let next = min(end, start + Milliseconds(rest))

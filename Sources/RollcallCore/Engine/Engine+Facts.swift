@@ -8,10 +8,10 @@ extension Engine {
     mutating func foldFacts(
         _ item: Item, _ list: ItemList, _ index: Int, _ number: Int, _ receipt: inout Receipt
     ) {
-        let oldest = watch.wallNow - Self.agedAfter
-        let told = toldAt(of: item) ?? watch.wallNow
-        if told < oldest { receipt.note(aged: index) }
-        let instant = watch.told(max(told, oldest))
+        let oldest = clock.wallNow - Self.agedAfter
+        let reported = reportedAt(of: item) ?? clock.wallNow
+        if reported < oldest { receipt.note(aged: index) }
+        let instant = clock.reported(max(reported, oldest))
         receipt.accepted += 1
         edit(number) { engine, person in
             if item.kind == .rosterEntry {
@@ -28,7 +28,7 @@ extension Engine {
 
     /// Contact received after a retirement brings the person back (F17).
     mutating func returnRetired(
-        _ person: inout Responder, _ number: Int, _ instant: WatchedTime
+        _ person: inout Responder, _ number: Int, _ instant: ObservedTime
     ) {
         guard person.isRetired, let at = retired[number], instant > at else { return }
         person.isRetired = false
@@ -49,36 +49,36 @@ extension Engine {
     /// that the backend knows.
     mutating func applyFacts(
         _ item: Item, _ bytes: [UInt8], _ person: inout Responder, _ number: Int,
-        _ instant: WatchedTime, sequence: Int64?
+        _ instant: ObservedTime, sequence: Int64?
     ) {
         let time = FactTime(at: instant, by: sequence)
         let news =
-            person.factTimes.hasAside
-            ? person.factTimes.news(time, factAsides[number]) : person.factTimes.news(time)
-        var told: FactSet = []
+            person.factTimes.hasOverflow
+            ? person.factTimes.news(time, factOverflows[number]) : person.factTimes.news(time)
+        var reported: FactSet = []
         if let duty = item.duty {
-            let last = factAsides.time(.duty, person.factTimes, number)
-            let byBackend = factAsides.time(.dutyByBackend, person.factTimes, number)
-            told = Self.apply(
+            let last = factOverflows.time(.duty, person.factTimes, number)
+            let byBackend = factOverflows.time(.dutyByBackend, person.factTimes, number)
+            reported = Self.apply(
                 duty, time, isByBackend: sequence == nil, to: &person, last, byBackend.at)
         }
         func isNews(_ fact: FactSet) -> Bool {
             guard news.contains(fact) else { return false }
-            told.insert(fact)
+            reported.insert(fact)
             return true
         }
         if item.sharing != nil || item.pausedUntil != nil, isNews(.sharing) {
             applySharing(item, &person, number)
         }
         if let range = item.region, news.contains(.region) {
-            note(.region, &told, if: regions.give(bytes, range, to: &person.region))
+            note(.region, &reported, if: regions.give(bytes, range, to: &person.region))
         }
         if let range = item.circles, news.contains(.circles) {
             let isTaken =
                 circles.isName(person.circles, bytes.span, range)
                 || hasRoom(forCircles: bytes, range)
                     && circles.give(bytes, range, to: &person.circles)
-            note(.circles, &told, if: isTaken)
+            note(.circles, &reported, if: isTaken)
         }
         if let platform = item.platform, isNews(.platform) {
             person.platform = platform
@@ -91,7 +91,7 @@ extension Engine {
             if let range = item.appVersion {
                 isTaken = versions.give(bytes, range, to: &person.appVersion) && isTaken
             }
-            note(.versions, &told, if: isTaken)
+            note(.versions, &reported, if: isTaken)
         }
         if let battery = item.battery, isNews(.battery) {
             person.battery = battery
@@ -108,17 +108,17 @@ extension Engine {
             takeToken(Array(bytes[range.indices]), person, number)
         }
         if let sound = item.nudgeSound { person.nudgeSound = sound }
-        if !person.factTimes.tell(told, time) {
-            var aside = factAsides[number]
-            person.factTimes.tell(told, time, &aside)
-            factAsides[number] = aside
+        if !person.factTimes.report(reported, time) {
+            var overflow = factOverflows[number]
+            person.factTimes.report(reported, time, &overflow)
+            factOverflows[number] = overflow
         }
     }
 
     /// Notes that a fact was told, or that there was no room for its name: then it is as if it had
     /// not been.
-    private mutating func note(_ fact: FactSet, _ told: inout FactSet, if isTaken: Bool) {
-        if isTaken { told.insert(fact) } else { namesRefused.insert(fact) }
+    private mutating func note(_ fact: FactSet, _ reported: inout FactSet, if isTaken: Bool) {
+        if isTaken { reported.insert(fact) } else { namesRefused.insert(fact) }
     }
 
     /// A person counts for the names that they have.
@@ -144,16 +144,16 @@ extension Engine {
     /// have the whole engine copied with every batch.
     private static func apply(
         _ duty: DutyState, _ time: FactTime, isByBackend: Bool, to person: inout Responder,
-        _ last: FactTime, _ byBackendAt: WatchedTime
+        _ last: FactTime, _ byBackendAt: ObservedTime
     ) -> FactSet {
-        let wasTold = last.at > .distantPast
+        let wasReported = last.at > .distantPast
         if isByBackend && time.at < byBackendAt { return [] }
         // Kept even if it does not count: blindness noticed later may bring it closer (B1).
         let kept: FactSet = isByBackend ? .dutyByBackend : []
         if !isByBackend, time.at - byBackendAt < Self.dutyPrecedence { return kept }
-        if isByBackend && !person.isDutyByBackend && wasTold {
+        if isByBackend && !person.isDutyByBackend && wasReported {
             guard last.at - time.at < Self.dutyPrecedence else { return kept }
-        } else if isByBackend == person.isDutyByBackend || !wasTold {
+        } else if isByBackend == person.isDutyByBackend || !wasReported {
             guard time.isNews(after: last) else { return kept }
         }
         if person.duty == .offDuty && duty.isOn { person.isForgotten = false }
@@ -165,7 +165,7 @@ extension Engine {
     /// Sharing and the end of a pause (F23).
     private mutating func applySharing(_ item: Item, _ person: inout Responder, _ number: Int) {
         if let until = item.pausedUntil, item.sharing != .active {
-            person.sharing = until > watch.wallNow ? .paused : .active
+            person.sharing = until > clock.wallNow ? .paused : .active
             pauses[number] = person.sharing == .paused ? until : nil
             if person.sharing == .paused {
                 pauseQueue.push(.init(at: until, number: UInt32(number)))

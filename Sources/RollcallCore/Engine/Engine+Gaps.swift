@@ -6,13 +6,13 @@ extension Engine {
     /// From the return to the verdict, by running time (F26).
     private static let verdictAfter = Milliseconds.seconds(120)
 
-    /// A status changed, and was told: opens a gap or judges the one that is open (F24, F25).
+    /// A status changed, and was told: opens a gap or evaluates the one that is open (F24, F25).
     mutating func followGap(
         _ person: inout Responder, _ number: Int, from: Status, _ origin: Origin
     ) {
         let status = person.status
         if person.hasGap, let gap = gaps[number], gap.due == nil {
-            if status == .offline { judgeOffline(gap, person, number) }
+            if status == .offline { evaluateOffline(gap, person, number) }
             return
         }
         let isLate = from == .online && status != .online
@@ -26,37 +26,37 @@ extension Engine {
         // A new gap first delivers the old one's verdict (F26).
         if person.hasGap { deliverVerdict(number) }
         person.hasGap = true
-        let now = watch.watchedNow
+        let now = clock.observedNow
         var gap = Gap()
         gap.openedAt = now
-        gap.silentSince =
-            person.isHeard ? person.contactFolded : watch.wasRunning(at: person.activeSince)
+        gap.gapSince =
+            person.isHeard ? person.contactFolded : clock.wasRunning(at: person.activeSince)
         gap.region = person.region
         holdForGaps(person.region)
         gap.openings = massGaps.open(number, in: person.region, now: now)
         gap.serial = massGaps.openings
-        gap.report.openedAt = watch.wallNow
+        gap.report.openedAt = clock.wallNow
         gap.report.facts.region = regions[person.region]
-        var company = company(of: gap, person)
-        let isMass = MassGaps.isMass(gap.openings, of: company.active)
+        var peers = peers(of: gap, person)
+        let isMass = MassGaps.isMass(gap.openings, of: peers.active)
         let isNew = massGaps.isNew(gap.region, now: now)
-        judge(&gap, person, number, isMass: isMass, company)
+        evaluate(&gap, person, number, isMass: isMass, peers)
         gap.report.firstSuspected = gap.report.suspected
         if person.status == .offline { count(&gap) }
         keep(gap, of: number)
-        tell(gap, number, .open)
+        emit(gap, number, .open)
         guard isMass else { return }
         let alone = massGaps.takeAlone(gap.region).filter { other in
             // Whoever opened another gap since then, elsewhere, fell silent there.
             other != number && gaps[other]?.region == gap.region
         }
         // Whoever forms a group counts those before them.
-        company.areCounted = isNew
-        for other in Set(alone).sorted(by: roster.precedes) { judgeAgain(other, company) }
+        peers.areCounted = isNew
+        for other in Set(alone).sorted(by: roster.precedes) { evaluateAgain(other, peers) }
     }
 
     /// Among whom somebody fell silent.
-    private struct Company {
+    private struct Peers {
         /// The region's active people.
         var active: Int
         /// The fleet's.
@@ -66,50 +66,50 @@ extension Engine {
     }
 
     /// Among whom an active person fell silent who is not counted while they change.
-    private func company(of gap: Gap, _ person: Responder) -> Company {
+    private func peers(of gap: Gap, _ person: Responder) -> Peers {
         let region = region(of: gap)
         let own = person.region == region ? 1 : 0
-        let others = region.map { tally.active(in: $0) } ?? 0
-        return Company(active: others + own, fleet: tally.active + 1)
+        let others = region.map { aggregates.active(in: $0) } ?? 0
+        return Peers(active: others + own, fleet: aggregates.active + 1)
     }
 
     /// The suspicion is looked at again at OFFLINE; from then on the gap counts (C1).
-    private mutating func judgeOffline(_ gap: Gap, _ person: Responder, _ number: Int) {
+    private mutating func evaluateOffline(_ gap: Gap, _ person: Responder, _ number: Int) {
         var gap = gap
-        let company = company(of: gap, person)
-        let isMass = MassGaps.isMass(gap.openings, of: company.active)
-        judge(&gap, person, number, isMass: isMass, company)
+        let peers = peers(of: gap, person)
+        let isMass = MassGaps.isMass(gap.openings, of: peers.active)
+        evaluate(&gap, person, number, isMass: isMass, peers)
         count(&gap)
         keep(gap, of: number)
-        tell(gap, number, .judged)
+        emit(gap, number, .evaluated)
     }
 
     /// Somebody who fell silent before: a mass makes them its own (F25).
-    private mutating func judgeAgain(_ number: Int, _ company: Company) {
+    private mutating func evaluateAgain(_ number: Int, _ peers: Peers) {
         guard let gap = gaps[number], gap.due == nil, gap.report.facts.group == nil else { return }
-        var judged = gap
-        judge(&judged, roster[number], number, isMass: true, company)
-        if judged.report.suspected == .massGap {
-            keep(judged, of: number)
-            if gap.report.suspected != .massGap { tell(judged, number, .judged) }
+        var evaluated = gap
+        evaluate(&evaluated, roster[number], number, isMass: true, peers)
+        if evaluated.report.suspected == .massGap {
+            keep(evaluated, of: number)
+            if gap.report.suspected != .massGap { emit(evaluated, number, .evaluated) }
         } else {
             // An earlier cause stays: only what changes the suspicion is looked at here (F25).
             var gap = gap
-            gap.report.facts.group = judged.report.facts.group
+            gap.report.facts.group = evaluated.report.facts.group
             gaps[number] = gap
         }
     }
 
     /// The feed is suspected: what opened since its last batch is put down to it (B3, F25).
     mutating func settleStall() {
-        guard nextStall <= watch.now else { return }
+        guard nextStall <= clock.now else { return }
         stall.begin(group: massGaps.takeGroup())
         var silent: [Int] = []
         gaps.forEach { number, gap in
             if gap.due == nil, gap.serial > stall.openings { silent.append(number) }
         }
-        let company = Company(active: tally.active, fleet: tally.active)
-        for number in silent.sorted(by: roster.precedes) { judgeAgain(number, company) }
+        let peers = Peers(active: aggregates.active, fleet: aggregates.active)
+        for number in silent.sorted(by: roster.precedes) { evaluateAgain(number, peers) }
     }
 
     /// The instant at which the feed is to be suspected if no batch comes (B3).
@@ -128,15 +128,15 @@ extension Engine {
 
     /// Keeps what somebody's gap is now, and counts it if it is open; nil is none.
     mutating func keep(_ gap: Gap?, of number: Int) {
-        tally.openGaps.change(from: gaps[number], to: gap)
+        aggregates.openGaps.change(from: gaps[number], to: gap)
         gaps[number] = gap
     }
 
     // MARK: - Suspicion
 
     /// Takes the facts as they are and suspects the first cause that holds on them (C1).
-    private mutating func judge(
-        _ gap: inout Gap, _ person: Responder, _ number: Int, isMass: Bool, _ company: Company
+    private mutating func evaluate(
+        _ gap: inout Gap, _ person: Responder, _ number: Int, isMass: Bool, _ peers: Peers
     ) {
         var facts = GapFacts()
         facts.lastContactAt = person.lastContactAt
@@ -148,26 +148,26 @@ extension Engine {
         facts.region = gap.report.facts.region
         facts.group = gap.report.facts.group
         if facts.group == nil, isMass || stall.isSuspected {
-            facts.group = joinGroup(gap, company)
+            facts.group = joinGroup(gap, peers)
         }
         gap.report.facts = facts
         gap.report.suspected = Self.cause(facts)
     }
 
-    private mutating func joinGroup(_ gap: Gap, _ company: Company) -> GapGroup {
+    private mutating func joinGroup(_ gap: Gap, _ peers: Peers) -> GapGroup {
         var group = GapGroup()
         if stall.isSuspected {
             group.isFeed = true
             group.id = stall.group
             group.members = stall.join()
-            group.active = company.fleet
+            group.active = peers.fleet
         } else {
             let region = region(of: gap) ?? .max
             holdForGaps(region)
             (group.id, group.members) = massGaps.join(
-                region, openings: gap.openings, isCounted: company.areCounted,
-                now: watch.watchedNow)
-            group.active = company.active
+                region, openings: gap.openings, isCounted: peers.areCounted,
+                now: clock.observedNow)
+            group.active = peers.active
         }
         return group
     }
@@ -191,9 +191,9 @@ extension Engine {
         guard !gap.isCounted else { return }
         gap.report.number = nextGap
         nextGap += 1
-        gap.report.offlineAt = watch.wallNow
-        gap.report.blind = watch.blind(since: gap.silentSince)
-        gap.report.silent = watch.now - gap.silentSince
+        gap.report.offlineAt = clock.wallNow
+        gap.report.blind = clock.blind(since: gap.gapSince)
+        gap.report.silent = clock.now - gap.gapSince
         counters.gaps.count(gap.report)
     }
 
@@ -203,18 +203,18 @@ extension Engine {
     /// what it was (F24, F26). `previous` is the last contact before, `taken` what each install had
     /// taken before; nil if this contact brought no updates.
     mutating func closeGap(
-        _ person: inout Responder, _ number: Int, previous: WatchedTime, at instant: WatchedTime,
+        _ person: inout Responder, _ number: Int, previous: ObservedTime, at instant: ObservedTime,
         taken: [Int64]?
     ) {
         guard var gap = gaps[number], gap.due == nil else { return }
         gap.insideFrom = previous
         gap.returnedAt = instant
         gap.expected = policy.profile(person.duty).expected.scaled(by: person.factor)
-        gap.due = watch.now + Self.verdictAfter
+        gap.due = clock.now + Self.verdictAfter
         gap.heights = taken ?? heights(person, number)
         end(&gap)
-        gap.report.seen.at = watch.wallNow
-        tell(gap, number, .closed)
+        gap.report.seen.at = clock.wallNow
+        emit(gap, number, .closed)
         if gap.isCounted, let due = gap.due {
             keep(gap, of: number)
             verdicts.push(.init(at: due, number: UInt32(number)))
@@ -231,22 +231,22 @@ extension Engine {
         end(&gap)
         keep(nil, of: number)
         person.hasGap = false
-        tell(gap, number, .closed)
-        if gap.isCounted { tell(gap, number, .verdict, .dutyEnded) }
+        emit(gap, number, .closed)
+        if gap.isCounted { emit(gap, number, .verdict, .dutyEnded) }
         releaseHoles(number)
     }
 
     private mutating func end(_ gap: inout Gap) {
-        gap.report.closedAt = watch.wallNow
-        gap.report.length = watch.watchedNow - gap.openedAt
-        gap.report.blind = watch.blind(since: gap.silentSince)
-        gap.report.silent = watch.now - gap.silentSince
+        gap.report.closedAt = clock.wallNow
+        gap.report.length = clock.observedNow - gap.openedAt
+        gap.report.blind = clock.blind(since: gap.gapSince)
+        gap.report.silent = clock.now - gap.gapSince
     }
 
     /// The news of a batch that bear on a verdict.
     struct GapNews {
         /// Locations, fresh and by a believable clock.
-        var captured: [(instant: WatchedTime, wall: Timestamp)] = []
+        var captured: [(instant: ObservedTime, wall: Timestamp)] = []
         /// Sequences that were taken, each with its install's place among the person's.
         var taken: [(sequence: Int64, install: Int)] = []
         var isReinstalled = false
@@ -269,7 +269,7 @@ extension Engine {
     /// Delivers the verdicts that are due, by responder id (F5).
     mutating func settleVerdicts() {
         var due: [Int] = []
-        while let first = verdicts.first, first.at <= watch.now {
+        while let first = verdicts.first, first.at <= clock.now {
             _ = verdicts.popFirst()
             if gaps[Int(first.number)]?.due == first.at { due.append(Int(first.number)) }
         }
@@ -283,18 +283,18 @@ extension Engine {
     private mutating func deliverVerdict(_ number: Int) {
         guard let gap = gaps[number] else { return }
         keep(nil, of: number)
-        tell(gap, number, .verdict, gap.verdict)
+        emit(gap, number, .verdict, gap.verdict)
         bookHoles(number)
     }
 
-    private mutating func tell(
+    private mutating func emit(
         _ gap: Gap, _ number: Int, _ state: GapState, _ verdict: GapVerdict? = nil
     ) {
         var report = gap.report
         report.state = state
         report.verdict = verdict
-        if verdict != nil { counters.gaps.judge(report) }
-        decisions.append(.gap(at: watch.wallNow, number: number, report))
+        if verdict != nil { counters.gaps.evaluate(report) }
+        decisions.append(.gap(at: clock.wallNow, number: number, report))
     }
 }
 

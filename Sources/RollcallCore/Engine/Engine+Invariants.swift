@@ -5,13 +5,13 @@ extension Engine {
     package func brokenInvariants() -> [String] {
         var broken: [String] = []
         for number in 0..<roster.count { examine(number, &broken) }
-        examineTally(&broken)
+        examineAggregates(&broken)
         examineNudges(&broken)
         examineNames(&broken)
         examineBounds(&broken)
         // Other receivers are looked at when the instant closes.
-        if !desk.isAllDirty { broken += alerts.brokenInvariants(policy.receivers) }
-        if !desk.isAllDirty, !desk.storms.isDirty { broken += brokenStorms() }
+        if !notifications.isAllDirty { broken += alerts.brokenInvariants(policy.receivers) }
+        if !notifications.isAllDirty, !notifications.storms.isDirty { broken += brokenStorms() }
         return broken
     }
 
@@ -21,12 +21,13 @@ extension Engine {
         func expect(_ holds: Bool, _ what: String) {
             if !holds { broken.append("\(name): \(what)") }
         }
-        let now = watch.watchedNow
+        let now = clock.observedNow
         expect(
             person.idCount == 0 || person.isActive == (person.notExpected == nil),
             "active is what L1 says")
         expect(
-            person.factTimes.hasAside == (factAsides[number] != nil), "facts aside are known of")
+            person.factTimes.hasOverflow == (factOverflows[number] != nil),
+            "facts aside are known of")
         expect(person.lastContact <= now, "last contact is not in the future")
         expect(person.activeSince <= now, "active since is not in the future")
         expect(person.lastLocation <= now, "last location is not in the future")
@@ -34,15 +35,15 @@ extension Engine {
             person.degradedDeadline <= person.offlineDeadline || !person.isActive
                 || person.status != .online, "DEGRADED comes before OFFLINE")
         guard person.isActive else { return }
-        expect(dues[number] <= due(person), "the deadline is noted")
-        expect(dues.isWatched(number), "what is noted is looked at in time")
+        expect(deadlines[number] <= due(person), "the deadline is noted")
+        expect(deadlines.isObserved(number), "what is noted is looked at in time")
     }
 
     /// Counts kept as people change equal counts made anew (INV-24).
-    private func examineTally(_ broken: inout [String]) {
-        var anew = Tally()
+    private func examineAggregates(_ broken: inout [String]) {
+        var anew = Aggregates()
         for number in 0..<roster.count where roster[number].idCount > 0 {
-            anew.add(roster[number], now: watch.watchedNow)
+            anew.add(roster[number], now: clock.observedNow)
         }
         func same(_ a: [Int], _ b: [Int], _ what: String) {
             // A region that everybody left keeps its zeros.
@@ -50,23 +51,24 @@ extension Engine {
             let pad = { (list: [Int]) in list + [Int](repeating: 0, count: count - list.count) }
             if pad(a) != pad(b) { broken.append("\(what): \(a) kept, \(b) counted") }
         }
-        same(tally.byStatus, anew.byStatus, "people by status")
-        same(tally.byRegion, anew.byRegion, "people by region")
-        same(tally.notExpected, anew.notExpected, "people not expected")
+        same(aggregates.byStatus, anew.byStatus, "people by status")
+        same(aggregates.byRegion, anew.byRegion, "people by region")
+        same(aggregates.notExpected, anew.notExpected, "people not expected")
         let regions = 0..<UInt32(regions.names.count)
         same(
-            regions.map { tally.notExpected(in: $0) }, regions.map { anew.notExpected(in: $0) },
+            regions.map { aggregates.notExpected(in: $0) },
+            regions.map { anew.notExpected(in: $0) },
             "people not expected by region")
         var open = OpenGaps()
         gaps.forEach { open.change(from: nil, to: $1) }
-        if open != tally.openGaps { broken.append("open gaps by cause") }
-        for (field, (a, b)) in zip(tally.telemetry, anew.telemetry).enumerated() {
+        if open != aggregates.openGaps { broken.append("open gaps by cause") }
+        for (field, (a, b)) in zip(aggregates.telemetry, anew.telemetry).enumerated() {
             same(a, b, "telemetry \(Telemetry.fields[field].name)")
         }
     }
 
-    /// Crowds kept as people change equal crowds made anew; what is remembered of nudges fits those
-    /// whom it is about (N1, N3, N10).
+    /// Group counts kept as people change equal crowds made anew; what is remembered of nudges fits
+    /// those whom it is about (N1, N3, N10).
     private func examineNudges(_ broken: inout [String]) {
         var regionCounts: [UInt32: Int] = [:]
         var circleCounts: [UInt32: Int] = [:]
@@ -77,7 +79,7 @@ extension Engine {
                 if !holds { broken.append("\(name): \(what)") }
             }
             expect(
-                !person.isStale || staleFrom(person) <= watch.watchedNow,
+                !person.isStale || staleFrom(person) <= clock.observedNow,
                 "who is held to be stale is due")
             expect(nudgeStates[number] == nil || person.hasNudges, "nudges are known of")
             let state = nudgeStates[number] ?? NudgeState()
@@ -85,21 +87,21 @@ extension Engine {
             expect(row == (state.isInRow ? 1 : 0), "who waits stands in the row once")
             let own = circleNumbers(of: person.circles)
             for circle in own {
-                let members = crowds.members(of: circle)
+                let members = groupCounts.members(of: circle)
                 expect(members.count { $0 == UInt32(number) } == 1, "a circle knows its members")
             }
             guard person.isActive else { continue }
             regionCounts[person.region, default: 0] += 1
             for circle in own { circleCounts[circle, default: 0] += 1 }
         }
-        for (region, count) in regionCounts where crowds.active(inRegion: region) != count {
+        for (region, count) in regionCounts where groupCounts.active(inRegion: region) != count {
             broken.append("region \(region): \(count) active")
         }
-        for (circle, count) in circleCounts where crowds.active(inCircle: circle) != count {
+        for (circle, count) in circleCounts where groupCounts.active(inCircle: circle) != count {
             broken.append("circle \(circle): \(count) active")
         }
-        if crowds.activeInRegions != regionCounts.values.reduce(0, +)
-            || crowds.activeInCircles != circleCounts.values.reduce(0, +)
+        if groupCounts.activeInRegions != regionCounts.values.reduce(0, +)
+            || groupCounts.activeInCircles != circleCounts.values.reduce(0, +)
         {
             broken.append("crowds of nobody")
         }
@@ -139,11 +141,11 @@ extension Engine {
         }
         expect(feed.sources.count <= Feed.sourcesMax, "sources")
         expect(feed.skews.sources.count <= Feed.sourcesMax, "clocks of sources")
-        expect(watch.windows.count <= Watch.windowsMax, "blind windows")
-        let windows = zip(watch.windows, watch.windows.dropFirst())
+        expect(clock.windows.count <= ObservationClock.windowsMax, "blind windows")
+        let windows = zip(clock.windows, clock.windows.dropFirst())
         expect(windows.allSatisfy { $0.end < $1.start }, "blind windows ascend, apart")
-        expect(watch.graces.count <= Watch.gracesMax, "graces in 30 min")
-        expect(watch.watchedNow.milliseconds <= watch.now.milliseconds, "watched time runs behind")
+        expect(clock.graces.count <= ObservationClock.gracesMax, "graces in 30 min")
+        expect(clock.observedNow.milliseconds <= clock.now.milliseconds, "watched time runs behind")
         expect(counters.delay.count <= counters.updates[0], "delays are of accepted updates")
     }
 }

@@ -45,7 +45,7 @@ extension Engine {
         let range = item.responderID.indices
         if let number = roster.number(of: bytes, range) { return number }
         let isErased = erasures.holds(
-            bytes, range, now: watch.now, retention: policy.retention)
+            bytes, range, now: clock.now, retention: policy.retention)
         if isErased && item.kind != .responder {
             receipt.rejected.append((index, .erased))
             return nil
@@ -58,7 +58,7 @@ extension Engine {
         let number = roster.enrol(bytes, range)
         roster[number].region = regions.known(Self.defaultRegion) ?? 0
         useNames(roster[number])
-        tally.add(roster[number], now: watch.watchedNow)
+        aggregates.add(roster[number], now: clock.observedNow)
         return number
     }
 
@@ -77,21 +77,21 @@ extension Engine {
         _ item: Item, _ list: ItemList, _ number: Int, _ receipt: inout Receipt
     ) {
         counters.batches += 1
-        counters.lastBatchAt = watch.wallNow
-        let told = arrival(of: item)
-        let isQuiet = isQuiet(item, list.bytes.span, number, told.instant)
+        counters.lastBatchAt = clock.wallNow
+        let reported = arrival(of: item)
+        let takesFastPath = takesFastPath(item, list.bytes.span, number, reported.instant)
         var person = roster[number]
-        if isQuiet {
-            return foldQuietly(item, list, &person, number, told, &receipt)
+        if takesFastPath {
+            return foldQuietly(item, list, &person, number, reported, &receipt)
         }
-        let now = watch.watchedNow
+        let now = clock.observedNow
         let before = person
-        tally.remove(person, now: now)
+        aggregates.remove(person, now: now)
         defer {
             followDark(from: before, &person, number)
             followNudges(from: before, &person, number)
             alerts.follow(from: before, to: person)
-            tally.add(person, now: now)
+            aggregates.add(person, now: now)
             arm(person, number)
             roster[number] = person
         }
@@ -99,7 +99,7 @@ extension Engine {
         let heights = person.hasGap ? heights(person, number) : nil
         let resets = counters.installsReset
         var news = GapNews()
-        guard let sequence = take(item, list, &person, number, told, &news, &receipt) else {
+        guard let sequence = take(item, list, &person, number, reported, &news, &receipt) else {
             // Nothing moves (F13): an anonymous install does not even get a name.
             if item.installID != nil {
                 person = before
@@ -107,17 +107,17 @@ extension Engine {
             }
             return
         }
-        returnRetired(&person, number, told.instant)
+        returnRetired(&person, number, reported.instant)
         person.isForgotten = false
         let old = policy.thresholds(person)
-        applyFacts(item, list.bytes, &person, number, told.instant, sequence: sequence)
+        applyFacts(item, list.bytes, &person, number, reported.instant, sequence: sequence)
         if person.duty == .none { person.duty = .onDuty }
         settleFacts(&person, number, old: old)
-        noteDepth(item, &person, number, told.instant, sequence)
-        contact(&person, number, told.instant, at: told.received, taken: heights)
+        noteDepth(item, &person, number, reported.instant, sequence)
+        contact(&person, number, reported.instant, at: reported.received, taken: heights)
         guard person.hasGap else { return }
         news.isReinstalled = counters.installsReset > resets
-        if factAsides.time(.telemetry, person.factTimes, number).at == told.instant,
+        if factOverflows.time(.telemetry, person.factTimes, number).at == reported.instant,
             person.telemetry == item.telemetry
         {
             news.telemetry = item.telemetry
@@ -125,23 +125,23 @@ extension Engine {
         learn(news, number)
     }
 
-    /// Returns the instant at which the backend heard the phone, by the wall and in watched time.
-    func arrival(of item: Item) -> (received: Timestamp, instant: WatchedTime) {
-        let received = min(toldAt(of: item) ?? watch.wallNow, watch.wallNow)
-        return (received, watch.told(received))
+    /// Returns the instant at which the backend heard the phone, by the wall and in observed time.
+    func arrival(of item: Item) -> (received: Timestamp, instant: ObservedTime) {
+        let received = min(reportedAt(of: item) ?? clock.wallNow, clock.wallNow)
+        return (received, clock.reported(received))
     }
 
     /// The time that an item tells, by our clock (D10); nil if it tells none.
-    func toldAt(of item: Item) -> Timestamp? { item.toldAt.map { $0 + correction } }
+    func reportedAt(of item: Item) -> Timestamp? { item.reportedAt.map { $0 + correction } }
 
     /// Takes the updates of a batch; its highest sequence, or nil if it is a repeated one.
     mutating func take(
         _ item: Item, _ list: ItemList, _ person: inout Responder, _ number: Int,
-        _ told: (received: Timestamp, instant: WatchedTime), _ news: inout GapNews,
+        _ reported: (received: Timestamp, instant: ObservedTime), _ news: inout GapNews,
         _ receipt: inout Receipt
     ) -> Int64? {
-        let taken = take(item, list, &person, number, told.received, &news, &receipt)
-        if taken.isOld, !provesContact(item, person, told.instant) {
+        let taken = take(item, list, &person, number, reported.received, &news, &receipt)
+        if taken.isOld, !provesContact(item, person, reported.instant) {
             receipt.duplicates += 1
             return nil
         }
@@ -151,7 +151,7 @@ extension Engine {
 
     /// Remembers the queue's depth for the trend (F25).
     mutating func noteDepth(
-        _ item: Item, _ person: inout Responder, _ number: Int, _ instant: WatchedTime,
+        _ item: Item, _ person: inout Responder, _ number: Int, _ instant: ObservedTime,
         _ sequence: Int64
     ) {
         guard let depth = item.telemetry?.queueDepth, depth != Telemetry.queueDepthUnknown else {
@@ -178,8 +178,9 @@ extension Engine {
     }
 
     /// A batch of which nothing is new proves contact only by a later `received_at` (I4, F13).
-    private func provesContact(_ item: Item, _ person: Responder, _ instant: WatchedTime) -> Bool {
-        guard let toldAt = toldAt(of: item), toldAt - watch.wallNow <= Self.skewMax else {
+    private func provesContact(_ item: Item, _ person: Responder, _ instant: ObservedTime) -> Bool {
+        guard let reportedAt = reportedAt(of: item), reportedAt - clock.wallNow <= Self.skewMax
+        else {
             return false
         }
         return instant > person.lastContact
@@ -206,7 +207,7 @@ extension Engine {
             if reportsUpdates {
                 decisions.append(
                     .update(
-                        at: watch.wallNow, number: number, sequence: update.sequence,
+                        at: clock.wallNow, number: number, sequence: update.sequence,
                         outcome: outcome))
             }
             guard outcome == .accepted else {
@@ -231,7 +232,7 @@ extension Engine {
     private mutating func isNews(
         late update: Update, _ item: Item, _ number: Int, _ received: Timestamp
     ) -> Bool {
-        guard item.toldAt == nil, let captured = update.capturedAt,
+        guard item.reportedAt == nil, let captured = update.capturedAt,
             captured - received <= Self.skewMax
         else { return false }
         return ledgers.change(number, { $0.isNews(late: captured) }) ?? false
@@ -248,7 +249,7 @@ extension Engine {
             counters.skewedUpdates += 1
             captured = received
         }
-        let instant = watch.told(captured)
+        let instant = clock.reported(captured)
         if person.hasGap, !isClamped, !update.isCached { news.captured.append((instant, captured)) }
         if isMeasuring { measure(captured, isClamped, instant, item, person, number, received) }
         person.lastLocation = max(person.lastLocation, instant)
@@ -257,7 +258,7 @@ extension Engine {
 
     /// Measures how late a location is, how far from the one before it, and what it covers.
     private mutating func measure(
-        _ captured: Timestamp, _ isClamped: Bool, _ instant: WatchedTime, _ item: Item,
+        _ captured: Timestamp, _ isClamped: Bool, _ instant: ObservedTime, _ item: Item,
         _ person: Responder, _ number: Int, _ received: Timestamp
     ) {
         let duty = item.duty ?? (person.duty == .none ? .onDuty : person.duty)

@@ -10,15 +10,15 @@ extension Engine {
         let old = person.status
         let from = believed ?? old
         person.status = status
-        person.since = watch.wallNow
+        person.since = clock.wallNow
         // A server's word for worse is no contact.
         if status < min(old, .unknown) { person.isHeard = true }
-        if status == .offline { person.offlineSince = watch.watchedNow }
+        if status == .offline { person.offlineSince = clock.observedNow }
         counters.transitions[Int(from.rawValue) * 4 + Int(status.rawValue)] += 1
         decisions.append(
-            .status(at: watch.wallNow, number: number, from: from, to: status, origin: origin))
+            .status(at: clock.wallNow, number: number, from: from, to: status, origin: origin))
         followGap(&person, number, from: old, origin)
-        followPole(&person, number, from: old, origin)
+        followLastExtreme(&person, number, from: old, origin)
     }
 
     /// Makes active who is expected and was not, and the reverse (L1, L2).
@@ -27,21 +27,21 @@ extension Engine {
     ) {
         let isExpected = person.notExpected == nil
         guard isExpected != person.isActive else { return }
-        let now = watch.watchedNow
+        let now = clock.observedNow
         if isExpected {
             person.isActive = true
             person.isHeard = false
             person.status = .unknown
             person.activeSince = now
-            tell(number, from: nil, to: .unknown, origin)
-            person.since = watch.wallNow
+            emit(number, from: nil, to: .unknown, origin)
+            person.since = clock.wallNow
             let limits = setDeadlines(&person)
             if person.wasHeard, now - person.lastContact <= limits.degraded {
                 change(&person, number, to: .online, .contact)
             }
         } else {
-            tell(number, from: person.status, to: nil, origin)
-            person.since = watch.wallNow
+            emit(number, from: person.status, to: nil, origin)
+            person.since = clock.wallNow
             person.isActive = false
             adopted[number] = nil
             clearFlapping(&person, number)
@@ -49,9 +49,9 @@ extension Engine {
         }
     }
 
-    private mutating func tell(_ number: Int, from: Status?, to: Status?, _ origin: Origin) {
+    private mutating func emit(_ number: Int, from: Status?, to: Status?, _ origin: Origin) {
         decisions.append(
-            .status(at: watch.wallNow, number: number, from: from, to: to, origin: origin))
+            .status(at: clock.wallNow, number: number, from: from, to: to, origin: origin))
     }
 
     // MARK: - Contact
@@ -59,7 +59,7 @@ extension Engine {
     /// A contact told for `instant`: what it is worth follows from its own age, deadlines from the
     /// newest one (L3, F18). `taken` is what each install had taken before it (F26).
     mutating func contact(
-        _ person: inout Responder, _ number: Int, _ instant: WatchedTime, at wall: Timestamp,
+        _ person: inout Responder, _ number: Int, _ instant: ObservedTime, at wall: Timestamp,
         _ origin: Origin = .contact, from believed: Status? = nil, taken: [Int64]? = nil
     ) {
         let previous = person.lastContact
@@ -69,10 +69,10 @@ extension Engine {
     }
 
     private mutating func hear(
-        _ person: inout Responder, _ number: Int, _ instant: WatchedTime, at wall: Timestamp,
+        _ person: inout Responder, _ number: Int, _ instant: ObservedTime, at wall: Timestamp,
         _ origin: Origin, from believed: Status?
     ) {
-        person.contactFolded = watch.now
+        person.contactFolded = clock.now
         let isNewest = instant >= person.lastContact
         if isNewest {
             person.factor = policy.factor(person)
@@ -85,7 +85,7 @@ extension Engine {
         let adoption = adopted[number]
         let best = adoption?.best(instant) ?? .online
         if adoption != nil, best == .online { adopted[number] = nil }
-        let age = watch.watchedNow - instant
+        let age = clock.observedNow - instant
         let worth = max(
             best, age <= limits.degraded ? .online : age <= limits.offline ? .degraded : .offline)
         guard worth < person.status else { return }
@@ -98,7 +98,7 @@ extension Engine {
     /// The latest of last contact, becoming active and the last grace: where deadlines count from
     /// (F18). Inlined like what follows where a person is an argument: a call copies them.
     @inline(__always)
-    private func base(_ person: Responder) -> WatchedTime {
+    private func base(_ person: Responder) -> ObservedTime {
         max(person.lastContact, person.activeSince, person.grace)
     }
 
@@ -121,7 +121,7 @@ extension Engine {
         old: (degraded: Milliseconds, offline: Milliseconds), _ origin: Origin
     ) {
         let new = policy.thresholds(person)
-        let now = watch.watchedNow
+        let now = clock.observedNow
         let base = base(person)
         if new.degraded < old.degraded {
             person.degradedDeadline = min(person.degradedDeadline, now + new.degraded)
@@ -153,7 +153,7 @@ extension Engine {
 
     /// Returns the earliest instant at which time alone changes something about a person.
     @inline(__always)
-    func due(_ person: Responder) -> WatchedTime {
+    func due(_ person: Responder) -> ObservedTime {
         guard person.isActive else { return .distantFuture }
         let dark = person.isDark ? person.darkFrom + Self.darkBookedEvery : person.darkFrom
         let stale = person.isStale ? .distantFuture : staleFrom(person)
@@ -161,32 +161,32 @@ extension Engine {
     }
 
     /// Returns the instant at which somebody who is OFFLINE is forgotten (L10).
-    private func forgotten(_ person: Responder) -> WatchedTime {
+    private func forgotten(_ person: Responder) -> ObservedTime {
         person.offlineSince + policy.forgetAfter
     }
 
     /// Notes when the person next falls due.
     @inline(__always)
     mutating func arm(_ person: Responder, _ number: Int) {
-        if dues.set(number, due(person)) { calmUntil = .distantPast }
+        if deadlines.set(number, due(person)) { idleUntil = .distantPast }
     }
 
     /// The earliest true deadline. What moved on unnoticed is noted on the way.
-    mutating func nextDeadline() -> WatchedTime? {
-        while let first = dues.first() {
+    mutating func nextDeadline() -> ObservedTime? {
+        while let first = deadlines.first() {
             let person = roster[first.number]
             let due = due(person)
             if due <= first.at { return first.at }
-            _ = dues.set(first.number, due)
+            _ = deadlines.set(first.number, due)
         }
         return nil
     }
 
     /// Passes the deadlines that are due: first the late, then the forgotten (F1).
     mutating func settleDeadlines() {
-        let now = watch.watchedNow
-        let (late, lost, moved) = due(now, among: dues.take(until: now))
-        for (number, due) in moved { _ = dues.set(number, due) }
+        let now = clock.observedNow
+        let (late, lost, moved) = due(now, among: deadlines.take(until: now))
+        for (number, due) in moved { _ = deadlines.set(number, due) }
         guard !late.isEmpty || !lost.isEmpty else { return }
         for number in late.sorted(by: roster.precedes) {
             edit(number) { engine, person in engine.passDeadlines(&person, number, now) }
@@ -205,11 +205,11 @@ extension Engine {
     ///
     /// It changes nothing: where `due(_:)` is inlined into what does, the engine is copied for each.
     private func due(
-        _ now: WatchedTime, among numbers: [Int]
-    ) -> (late: [Int], lost: [Int], moved: [(number: Int, due: WatchedTime)]) {
+        _ now: ObservedTime, among numbers: [Int]
+    ) -> (late: [Int], lost: [Int], moved: [(number: Int, due: ObservedTime)]) {
         var late: [Int] = []
         var lost: [Int] = []
-        var moved: [(number: Int, due: WatchedTime)] = []
+        var moved: [(number: Int, due: ObservedTime)] = []
         for number in numbers {
             let due = due(roster[number])
             if due > now {
@@ -225,7 +225,7 @@ extension Engine {
 
     /// A run through DEGRADED to OFFLINE is two transitions (F3).
     private mutating func passDeadlines(
-        _ person: inout Responder, _ number: Int, _ now: WatchedTime
+        _ person: inout Responder, _ number: Int, _ now: ObservedTime
     ) {
         if person.status == .online, person.lateness <= now {
             change(&person, number, to: .degraded, .deadline)
@@ -242,21 +242,21 @@ extension Engine {
         for number in 0..<roster.count {
             var person = roster[number]
             guard person.isActive, person.status != .offline else { continue }
-            person.grace = watch.watchedNow
+            person.grace = clock.observedNow
             setDeadlines(&person)
             arm(person, number)
             roster[number] = person
         }
-        alerts.startPendingAnew(watch.watchedNow, policy.alerts)
+        alerts.startPendingAnew(clock.observedNow, policy.alerts)
     }
 
-    /// Watched time was set back: no instant may lie in the future of it (B1, F9). What was decided
-    /// in between stands.
+    /// Observed time was set back: no instant may lie in the future of it (B1, F9). What was
+    /// decided in between stands.
     mutating func setBack() {
-        let now = watch.watchedNow
+        let now = clock.observedNow
         for number in 0..<roster.count {
             var person = roster[number]
-            tally.remove(person, now: now)
+            aggregates.remove(person, now: now)
             person.clampInstants(to: now)
             if person.isActive {
                 let limits = policy.thresholds(person)
@@ -265,7 +265,7 @@ extension Engine {
                 person.offlineDeadline = min(person.offlineDeadline, now + limits.offline)
             }
             if person.isStale, staleFrom(person) > now { person.isStale = false }
-            tally.add(person, now: now)
+            aggregates.add(person, now: now)
             arm(person, number)
             roster[number] = person
         }
@@ -276,13 +276,13 @@ extension Engine {
             adoption.offlineAt = min(adoption.offlineAt, now)
         }
         retired.changeAll { $0 = min($0, now) }
-        factAsides.changeAll { $0.clampInstants(to: now) }
+        factOverflows.changeAll { $0.clampInstants(to: now) }
         declaredWorse.clampInstants(to: now)
         queueDepths.changeAll { $0.clampInstants(to: now) }
         gaps.changeAll { $0.clampInstants(to: now) }
         uncovered.changeAll { $0.clampInstants(to: now) }
         massGaps.clampInstants(to: now)
-        judgeFlappingAnew()
+        evaluateFlappingAnew()
         alerts.clampInstants(to: now, policy.alerts)
         // Ages are others now, and everything is judged by them once we can see again (F8).
         alerts.isAllDirty = true
@@ -291,7 +291,7 @@ extension Engine {
 
 extension Responder {
     /// Moves every instant that lies after `now` to `now`.
-    fileprivate mutating func clampInstants(to now: WatchedTime) {
+    fileprivate mutating func clampInstants(to now: ObservedTime) {
         lastContact = min(lastContact, now)
         activeSince = min(activeSince, now)
         offlineSince = min(offlineSince, now)

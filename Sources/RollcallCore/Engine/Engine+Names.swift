@@ -15,8 +15,8 @@ extension Engine {
 
     // MARK: - Out of use
 
-    /// Lets go of the names that nobody has any more, once an instant: until then what was judged at
-    /// it may still speak of them. It looks at those alone that somebody left.
+    /// Lets go of the names that nobody has any more, once an instant: until then what was
+    /// evaluated at it may still speak of them. It looks at those alone that somebody left.
     mutating func dropNames() {
         circles.dropIdle()
         versions.dropIdle()
@@ -60,7 +60,7 @@ extension Engine {
 
     /// A region in which people fall silent keeps its number as long as that is remembered (C1).
     mutating func holdForGaps(_ region: UInt32) {
-        for gone in massGaps.clean(watch.watchedNow) where gone != .max { regions.leave(gone) }
+        for gone in massGaps.clean(clock.observedNow) where gone != .max { regions.leave(gone) }
         if region != .max, !massGaps.knows(region) { regions.use(region) }
     }
 

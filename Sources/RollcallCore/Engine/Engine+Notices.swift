@@ -5,38 +5,38 @@ extension Engine {
 
     /// When time alone next makes somebody be told.
     var nextNotice: RunningTime {
-        mutating get { min(desk.nextEnd, alerts.nextRepeat(), nextStorm) }
+        mutating get { min(notifications.nextEnd, alerts.nextRepeat(), nextStorm) }
     }
 
-    /// Tells whoever must be told, once an instant, after the alerts were judged; `fired` and `ended`
-    /// did so at this instant.
+    /// Tells whoever must be told, once an instant, after the alerts were evaluated; `fired` and
+    /// `ended` did so at this instant.
     mutating func settleNotices(fired: [AlertKey], _ ended: [EndedAlert]) {
-        desk.expire(watch)
-        var sorted = keysToTell(fired, ended)
+        notifications.expire(clock)
+        var sorted = keysToNotify(fired, ended)
         let repeats = groupsToRepeat(&sorted)
-        let isStormDue = desk.storms.isDirty || nextStorm <= watch.now
+        let isStormDue = notifications.storms.isDirty || nextStorm <= clock.now
         guard !sorted.isEmpty || !ended.isEmpty || isStormDue else { return }
         let keys = sorted.indices.filter { $0 == 0 || sorted[$0] != sorted[$0 - 1] }
             .map { sorted[$0] }
-        var draft = NoticeDraft(receivers: policy.receivers.count)
-        for (key, alert) in ended { resolve(key, alert, &draft) }
-        beginStorms(keys, &draft.mutes)
+        var builder = NoticeBuilder(receivers: policy.receivers.count)
+        for (key, alert) in ended { resolve(key, alert, &builder) }
+        beginStorms(keys, &builder.mutes)
         for key in keys {
             guard let alert = alerts[key], alert.state == .firing else { continue }
-            tell(key, alert, repeats, &draft)
+            notify(key, alert, repeats, &builder)
         }
-        for telling in stormsToTell() { draft.add(telling) }
-        emit(draft)
-        for (key, storm) in draft.joined { noteTrigger(of: key, in: storm) }
+        for stormNotification in stormsToNotify() { builder.add(stormNotification) }
+        emit(builder)
+        for (key, storm) in builder.joined { noteTrigger(of: key, in: storm) }
     }
 
     /// The alerts of which somebody may have to be told, in order: those that fire now, those that are
     /// due again, and those that were muted if what mutes them may be another thing.
-    private mutating func keysToTell(_ fired: [AlertKey], _ ended: [EndedAlert]) -> [AlertKey] {
-        defer { (desk.isDirty, desk.isAllDirty) = (false, false) }
-        if desk.isAllDirty { return alerts.firing.sorted(by: AlertKey.areInOrder) }
-        var keys = fired + alerts.takeRepeats(watch.now)
-        if desk.isDirty {
+    private mutating func keysToNotify(_ fired: [AlertKey], _ ended: [EndedAlert]) -> [AlertKey] {
+        defer { (notifications.isDirty, notifications.isAllDirty) = (false, false) }
+        if notifications.isAllDirty { return alerts.firing.sorted(by: AlertKey.areInOrder) }
+        var keys = fired + alerts.takeRepeats(clock.now)
+        if notifications.isDirty {
             keys += alerts.muted
         } else if !alerts.muted.isEmpty {
             for key in fired { keys += inhibited(by: key) }
@@ -52,9 +52,9 @@ extension Engine {
         for key in keys {
             guard let alert = alerts[key], alert.state == .firing else { continue }
             for (place, receiver) in policy.receivers.enumerated()
-            where receiver.kind.isToldWholeGroups && receiver.wants(alert.labels) {
-                guard let told = alert.told(receiver.name), told.storm == 0,
-                    watch.now - told.at >= receiver.repeatInterval,
+            where receiver.kind.isNotifiedOfWholeGroups && receiver.wants(alert.labels) {
+                guard let notified = alert.notified(receiver.name), notified.storm == 0,
+                    clock.now - notified.at >= receiver.repeatInterval,
                     muteReason(key, alert.labels) == nil
                 else { continue }
                 groups[key.name, default: []].insert(place)
@@ -74,73 +74,75 @@ extension Engine {
             return alerts.muted.contains(rate) ? [rate] : []
         case (.telemetryFeedDown, .all):
             // There are as many as sources.
-            return alerts.ofTheWatch.filter { alerts.muted.contains($0) }
+            return alerts.aboutRollcall.filter { alerts.muted.contains($0) }
         default: return []
         }
     }
 
     /// What had been told and is over is told to be over, muted or not (A7).
     private mutating func resolve(
-        _ key: AlertKey, _ alert: Alert, _ draft: inout NoticeDraft
+        _ key: AlertKey, _ alert: Alert, _ builder: inout NoticeBuilder
     ) {
-        var told = alert.told
-        if !desk.storms.isEmpty {
+        var notified = alert.notified
+        if !notifications.storms.isEmpty {
             // A storm tells its own end only.
-            told.removeAll {
-                let lane = StormDesk.Lane(receiver: $0.receiver, name: key.name)
-                return !desk.storms.leave(alert.incident, lane, storm: $0.storm)
+            notified.removeAll {
+                let queue = StormState.Queue(receiver: $0.receiver, name: key.name)
+                return !notifications.storms.leave(alert.incident, queue, storm: $0.storm)
             }
         }
         for (place, receiver) in policy.receivers.enumerated()
-        where told.contains(where: { $0.receiver == receiver.name }) {
+        where notified.contains(where: { $0.receiver == receiver.name }) {
             var member = ending(key, alert)
             member.fallback = alert.fallback(of: receiver.name)
             // Nobody watches the incidents of a pager that is only given some (D3).
             let isGiven = member.fallback != nil && receiver.kind == .pagerduty
             guard receiver.sendsResolved || isGiven else { continue }
-            draft.add(member, of: key, .resolved, receiver, place)
+            builder.add(member, of: key, .resolved, receiver, place)
         }
     }
 
     /// Tells the receivers of one alert that fires; those of `repeats` again, with all of its name.
-    private mutating func tell(
+    private mutating func notify(
         _ key: AlertKey, _ alert: Alert, _ repeats: [AlertName: Set<Int>],
-        _ draft: inout NoticeDraft
+        _ builder: inout NoticeBuilder
     ) {
         var alert = alert
         let groups = repeats[key.name] ?? []
         var next = RunningTime.distantFuture
         for (place, receiver) in policy.receivers.enumerated()
         where receiver.wants(alert.labels) {
-            let told = alert.told(receiver.name)
-            let toldAt = told?.at
+            let notified = alert.notified(receiver.name)
+            let notifiedAt = notified?.at
             // The storm is told again.
-            if let told, told.storm != 0 { continue }
-            if let toldAt, watch.now - toldAt < receiver.repeatInterval, !groups.contains(place) {
-                next = min(next, toldAt + receiver.repeatInterval)
+            if let notified, notified.storm != 0 { continue }
+            if let notifiedAt, clock.now - notifiedAt < receiver.repeatInterval,
+                !groups.contains(place)
+            {
+                next = min(next, notifiedAt + receiver.repeatInterval)
                 continue
             }
             if let reason = muteReason(key, alert.labels) {
                 // Nothing is re-sent at a silence's end for a state already told (A7).
-                if toldAt != nil {
-                    alert.tell(receiver.name, at: watch.now)
-                    next = min(next, watch.now + receiver.repeatInterval)
+                if notifiedAt != nil {
+                    alert.notify(receiver.name, at: clock.now)
+                    next = min(next, clock.now + receiver.repeatInterval)
                 } else if alert.mute(receiver.name, reason) {
-                    draft.mutes.append(
+                    builder.mutes.append(
                         Mute(
                             key: key, incident: alert.incident, receiver: receiver.name,
                             reason: reason))
                 }
                 continue
             }
-            if toldAt == nil, join(key, &alert, receiver, nil, &draft) { continue }
-            alert.tell(receiver.name, at: watch.now)
-            next = min(next, watch.now + receiver.repeatInterval)
+            if notifiedAt == nil, join(key, &alert, receiver, nil, &builder) { continue }
+            alert.notify(receiver.name, at: clock.now)
+            next = min(next, clock.now + receiver.repeatInterval)
             var member = member(key, alert, endsAt: .distantPast)
             member.fallback = alert.fallback(of: receiver.name)
-            draft.add(member, of: key, toldAt == nil ? .fired : .repeated, receiver, place)
+            builder.add(member, of: key, notifiedAt == nil ? .fired : .repeated, receiver, place)
         }
-        giveAway(key, &alert, &next, &draft)
+        giveAway(key, &alert, &next, &builder)
         alerts.note(key, alert, repeatAt: next)
     }
 
@@ -148,29 +150,29 @@ extension Engine {
     /// Blindness mutes what is decided; this was.
     private mutating func giveAway(
         _ key: AlertKey, _ alert: inout Alert, _ next: inout RunningTime,
-        _ draft: inout NoticeDraft
+        _ builder: inout NoticeBuilder
     ) {
-        alert.dropStaleMutes(policy.receivers, now: watch.now)
+        alert.dropStaleMutes(policy.receivers, now: clock.now)
         for trigger in alert.openTriggers(policy.receivers) {
             let name = trigger.fallback.name
-            guard trigger.due <= watch.now else {
+            guard trigger.due <= clock.now else {
                 next = min(next, trigger.due)
                 continue
             }
             if let reason = muteReason(key, alert.labels), reason != .blind {
                 guard alert.mute(name, reason) else { continue }
-                draft.mutes.append(
+                builder.mutes.append(
                     Mute(key: key, incident: alert.incident, receiver: name, reason: reason))
                 continue
             }
             let fallback = Fallback(
-                receiver: trigger.receiver.name, after: watch.now - trigger.since)
+                receiver: trigger.receiver.name, after: clock.now - trigger.since)
             counters.notifications.noteGiven(from: trigger.receiver.name, to: name)
-            if join(key, &alert, trigger.fallback, fallback, &draft) { continue }
-            alert.tell(name, at: watch.now, fallback)
+            if join(key, &alert, trigger.fallback, fallback, &builder) { continue }
+            alert.notify(name, at: clock.now, fallback)
             var member = member(key, alert, endsAt: .distantPast)
             member.fallback = fallback
-            draft.add(member, of: key, .fired, trigger.fallback, trigger.place)
+            builder.add(member, of: key, .fired, trigger.fallback, trigger.place)
         }
     }
 
@@ -178,18 +180,18 @@ extension Engine {
     /// to be taken (D11).
     private mutating func join(
         _ key: AlertKey, _ alert: inout Alert, _ receiver: Receiver, _ fallback: Fallback?,
-        _ draft: inout NoticeDraft
+        _ builder: inout NoticeBuilder
     ) -> Bool {
         guard receiver.kind.isForPeople else { return false }
-        let lane = StormDesk.Lane(receiver: receiver.name, name: key.name)
-        guard policy.alerts.storm > 0, let storm = desk.storms.joinable(lane) else {
-            desk.storms.wait(lane, alert.incident, key)
+        let queue = StormState.Queue(receiver: receiver.name, name: key.name)
+        guard policy.alerts.storm > 0, let storm = notifications.storms.joinable(queue) else {
+            notifications.storms.wait(queue, alert.incident, key)
             return false
         }
-        desk.storms.join(storm, alert.incident, key, now: watch.now)
-        alert.tell(receiver.name, at: watch.now, fallback, storm: storm)
-        draft.joined.append((key, storm))
-        draft.mutes.append(
+        notifications.storms.join(storm, alert.incident, key, now: clock.now)
+        alert.notify(receiver.name, at: clock.now, fallback, storm: storm)
+        builder.joined.append((key, storm))
+        builder.mutes.append(
             Mute(
                 key: key, incident: alert.incident, receiver: receiver.name, reason: .storm(storm)))
         return true
@@ -198,14 +200,14 @@ extension Engine {
     /// Why nobody is told of an alert now: an alert that says more, a silence, blindness.
     func muteReason(_ key: AlertKey, _ labels: [Label]) -> MuteReason? {
         if let by = inhibitor(of: key) { return .inhibited(by: by) }
-        if let silence = desk.silence(of: labels) { return .silence(silence.number) }
-        return watch.isBlind && !key.name.isOfTheWatch ? .blind : nil
+        if let silence = notifications.silence(of: labels) { return .silence(silence.number) }
+        return clock.isBlind && !key.name.isAboutRollcall ? .blind : nil
     }
 
     /// True if nobody is to be told of an alert that fires, by whoever silenced it or because
     /// another one says more; blindness is no wish of anybody's.
     package func isMuted(_ key: AlertKey, _ alert: borrowing Alert) -> Bool {
-        inhibitor(of: key) != nil || desk.silence(of: alert.labels) != nil
+        inhibitor(of: key) != nil || notifications.silence(of: alert.labels) != nil
     }
 
     /// The alert that says more than this one (A6, F11).
@@ -229,9 +231,9 @@ extension Engine {
         member.startsAt = alert.startsAt
         member.endsAt = endsAt
         member.facts = alert.facts
-        if member.facts.figures != alert.figures {
+        if member.facts.stats != alert.stats {
             // The numbers and the causes in one sentence are of one instant (D7).
-            member.facts.figures = alert.figures
+            member.facts.stats = alert.stats
             member.facts.causes = []
             member.facts.people = []
         }
@@ -240,20 +242,20 @@ extension Engine {
 
     /// One that is over, with what holds at its end (D7).
     private func ending(_ key: AlertKey, _ alert: Alert) -> NoticeMember {
-        var member = member(key, alert, endsAt: watch.wallNow)
-        guard !key.name.isOfTheWatch else { return member }
-        member.facts.figures = condition(key).1
+        var member = member(key, alert, endsAt: clock.wallNow)
+        guard !key.name.isAboutRollcall else { return member }
+        member.facts.stats = condition(key).1
         member.facts.causes = []
         member.facts.people = []
         return member
     }
 
-    /// Decides the notices of a draft: what is over before what begins, by name (A8).
-    private mutating func emit(_ draft: NoticeDraft) {
-        for mute in draft.mutes { decisions.append(.mute(at: watch.wallNow, mute)) }
-        let fired = draft.groups.contains { $0.kind == .fired }
-        let absence = fired ? desk.takeAbsence() : nil
-        for group in draft.groups.sorted(by: NoticeDraft.Group.areInOrder) {
+    /// Decides the notices of a builder: what is over before what begins, by name (A8).
+    private mutating func emit(_ builder: NoticeBuilder) {
+        for mute in builder.mutes { decisions.append(.mute(at: clock.wallNow, mute)) }
+        let fired = builder.groups.contains { $0.kind == .fired }
+        let absence = fired ? notifications.takeAbsence() : nil
+        for group in builder.groups.sorted(by: NoticeBuilder.Group.areInOrder) {
             let size = group.receiver.kind == .pagerduty ? 1 : Notice.membersMax
             for start in stride(from: 0, to: group.members.count, by: size) {
                 var members = Array(
@@ -265,10 +267,11 @@ extension Engine {
                     }
                 }
                 var notice = Notice(
-                    number: desk.takeNotice(), receiver: group.receiver.name, kind: group.kind,
+                    number: notifications.takeNotice(), receiver: group.receiver.name,
+                    kind: group.kind,
                     members: members)
                 notice.storm = group.storm?.facts
-                decisions.append(.notice(at: watch.wallNow, notice))
+                decisions.append(.notice(at: clock.wallNow, notice))
                 follow(notice, group)
                 guard group.kind == .fired, group.storm == nil else { continue }
                 for key in group.keys[start..<start + members.count] {
@@ -280,37 +283,37 @@ extension Engine {
     }
 
     /// What becomes of a notice about something that fires is followed where people read it (D11).
-    private mutating func follow(_ notice: Notice, _ group: NoticeDraft.Group) {
+    private mutating func follow(_ notice: Notice, _ group: NoticeBuilder.Group) {
         guard notice.kind != .resolved, group.receiver.kind.isForPeople else { return }
         let addresses = group.receiver.addresses
         if let storm = group.storm {
-            desk.storms.tell(
+            notifications.storms.notify(
                 storm.episode, by: notice.number, storm.severity, addresses: addresses,
-                now: watch.now)
+                now: clock.now)
             noteTriggers(of: storm.episode)
         } else {
-            let lane = StormDesk.Lane(receiver: group.receiver.name, name: group.name)
-            desk.storms.send(
-                notice.number, lane, notice.members.map(\.incident), addresses: addresses)
+            let queue = StormState.Queue(receiver: group.receiver.name, name: group.name)
+            notifications.storms.send(
+                notice.number, queue, notice.members.map(\.incident), addresses: addresses)
         }
     }
 
     /// Nobody is known to have taken the first message of a storm: it is the trigger of every member that
     /// has it (D3, D11).
     mutating func noteTrigger(of key: AlertKey, in storm: Int64) {
-        guard let storm = desk.storms.storms.first(where: { $0.episode == storm }),
+        guard let storm = notifications.storms.storms.first(where: { $0.episode == storm }),
             storm.trigger != 0
         else { return }
-        alerts.noteTrigger(storm.trigger, of: key, to: storm.lane.receiver, policy.receivers)
+        alerts.noteTrigger(storm.trigger, of: key, to: storm.queue.receiver, policy.receivers)
     }
 
     /// The same of all that are in it when it begins.
     mutating func noteTriggers(of storm: Int64) {
-        guard let storm = desk.storms.storms.first(where: { $0.episode == storm }),
+        guard let storm = notifications.storms.storms.first(where: { $0.episode == storm }),
             storm.trigger != 0
         else { return }
         for key in storm.members.values.map(\.key).sorted(by: AlertKey.areInOrder) {
-            alerts.noteTrigger(storm.trigger, of: key, to: storm.lane.receiver, policy.receivers)
+            alerts.noteTrigger(storm.trigger, of: key, to: storm.queue.receiver, policy.receivers)
         }
     }
 
@@ -319,9 +322,9 @@ extension Engine {
     mutating func change(_ change: SilenceChange, _ receipt: inout Receipt) {
         switch change {
         case .begin(let silence):
-            (receipt.silence, receipt.silenceFault) = desk.begin(silence, watch)
+            (receipt.silence, receipt.silenceFault) = notifications.begin(silence, clock)
         case .end(let number):
-            let isKnown = desk.end(number, watch)
+            let isKnown = notifications.end(number, clock)
             receipt.silence = isKnown ? number : nil
             receipt.silenceFault = isKnown ? nil : .unknown
         }
@@ -331,17 +334,17 @@ extension Engine {
     /// A test alert to one receiver, whatever its matchers say (A11).
     mutating func drill(_ receiver: [UInt8], _ receipt: inout Receipt) {
         guard policy.receivers.contains(where: { $0.name == receiver }) else { return }
-        let number = desk.takeNotice()
+        let number = notifications.takeNotice()
         var member = NoticeMember()
         member.name = .rollcallDrill
         // Firings count upwards from 1: no drill has the key of one.
         member.incident = -number
         member.labels = labels(
             AlertKey(name: .rollcallDrill, subject: .all), policy.alerts[.rollcallDrill], .info)
-        member.startsAt = watch.wallNow
-        desk.drill(member, number, receiver)
+        member.startsAt = clock.wallNow
+        notifications.drill(member, number, receiver)
         let notice = Notice(number: number, receiver: receiver, kind: .fired, members: [member])
-        decisions.append(.notice(at: watch.wallNow, notice))
+        decisions.append(.notice(at: clock.wallNow, notice))
         receipt.drill = number
         receipt.accepted = 1
     }
@@ -350,30 +353,30 @@ extension Engine {
     mutating func end(_ end: NoticeEnd) {
         counters.notifications.note(end)
         // One address is enough: its receiver knows.
-        if end.outcome == .delivered { alerts.take(end.notice, policy.receivers, now: watch.now) }
-        for key in desk.storms.end(end, now: watch.now) {
+        if end.outcome == .delivered { alerts.take(end.notice, policy.receivers, now: clock.now) }
+        for key in notifications.storms.end(end, now: clock.now) {
             // It had left before the storm began: it keeps its own key, repeats and end (D11).
             guard var alert = alerts[key] else { continue }
             alert.move(end.receiver, toStorm: 0)
             // It is taken, whatever becomes of the storm's own message (D3).
-            if let place = alert.placeTold(end.receiver) {
-                alerts.dropTrigger(alert.told[place].trigger, of: key)
-                alert.told[place].trigger = 0
+            if let place = alert.placeNotified(end.receiver) {
+                alerts.dropTrigger(alert.notified[place].trigger, of: key)
+                alert.notified[place].trigger = 0
             }
-            alert.dropStaleMutes(policy.receivers, now: watch.now)
-            alerts.note(key, alert, repeatAt: alert.nextTelling(policy.receivers))
+            alert.dropStaleMutes(policy.receivers, now: clock.now)
+            alerts.note(key, alert, repeatAt: alert.nextNotification(policy.receivers))
         }
         if end.outcome == .removed { untell(end) }
-        guard let drill = desk.takeDrill(end.notice), end.outcome == .delivered,
+        guard let drill = notifications.takeDrill(end.notice), end.outcome == .delivered,
             let receiver = policy.receivers.first(where: { $0.name == drill.receiver }),
             receiver.sendsResolved || receiver.kind == .pagerduty
         else { return }
         var member = drill.member
-        member.endsAt = watch.wallNow
+        member.endsAt = clock.wallNow
         let notice = Notice(
-            number: desk.takeNotice(), receiver: drill.receiver, kind: .resolved,
+            number: notifications.takeNotice(), receiver: drill.receiver, kind: .resolved,
             members: [member])
-        decisions.append(.notice(at: watch.wallNow, notice))
+        decisions.append(.notice(at: clock.wallNow, notice))
     }
 
     /// A receiver left the settings before it took a trigger: if it comes back it is told anew.
@@ -382,9 +385,9 @@ extension Engine {
         // Another of its addresses has it still.
         if let receiver, end.target >= receiver.addresses { return }
         for (key, incident) in alerts.untell(end.notice, policy.receivers) {
-            let lane = StormDesk.Lane(receiver: end.receiver, name: key.name)
-            _ = desk.storms.leave(incident, lane, storm: 0)
+            let queue = StormState.Queue(receiver: end.receiver, name: key.name)
+            _ = notifications.storms.leave(incident, queue, storm: 0)
         }
-        if receiver != nil { desk.isAllDirty = true }
+        if receiver != nil { notifications.isAllDirty = true }
     }
 }

@@ -5,7 +5,7 @@ package struct NudgeAnswer: Equatable, Sendable {
     /// Everything that speaks against it now, in the order of F32; empty for those who are nudged,
     /// or whose location is young, or was never known.
     package var reasons: [NudgeReason] = []
-    /// Watched time that the location is old; nil if there never was one.
+    /// Observed time that the location is old; nil if there never was one.
     package var stale: Milliseconds?
     /// The age from which on they are nudged.
     package var limit = Milliseconds(0)
@@ -39,12 +39,12 @@ extension Engine {
         answer.stale = answer.facts.stale
         guard person.isActive, policy.nudges.mode != .disabled else { return answer }
         let since = staleFrom(person)
-        answer.isStale = since <= watch.watchedNow
+        answer.isStale = since <= clock.observedNow
         let free = throttledUntil(throttle)
         if answer.isStale {
-            if !hasCompany(person) { answer.reasons.append(.solo) }
+            if !hasActivePeer(person) { answer.reasons.append(.solo) }
             if lacksToken(number) { answer.reasons.append(.noToken) }
-            if free > watch.wallNow { answer.reasons.append(.throttled) }
+            if free > clock.wallNow { answer.reasons.append(.throttled) }
             if state.isInRow { answer.reasons.append(.rate) }
             if isBlindToNudges(person) { answer.reasons.append(.blind) }
         }
@@ -52,8 +52,8 @@ extension Engine {
         guard !answer.reasons.contains(.solo), !answer.reasons.contains(.noToken) else {
             return answer
         }
-        let seen = max(since, seesAgainFrom(person), watch.watchedNow)
-        answer.earliest = max(watch.wallNow + (seen - watch.watchedNow), free)
+        let seen = max(since, seesAgainFrom(person), clock.observedNow)
+        answer.earliest = max(clock.wallNow + (seen - clock.observedNow), free)
         return answer
     }
 }

@@ -2,14 +2,14 @@
 /// F34.
 ///
 /// Nobody is searched for: a location that grows old is a deadline like any other, and what held a
-/// nudge back makes its people judged again when it changes.
+/// nudge back makes its people evaluated again when it changes.
 extension Engine {
     // MARK: - Staleness
 
     /// The instant from which a person's location is too old (F31); `distantFuture` for those who
     /// are no candidates (N1).
     @inline(__always)
-    func staleFrom(_ person: Responder) -> WatchedTime {
+    func staleFrom(_ person: Responder) -> ObservedTime {
         guard person.isActive, person.lastLocation > .distantPast,
             policy.nudges.mode != .disabled
         else { return .distantFuture }
@@ -18,18 +18,18 @@ extension Engine {
     }
 
     /// A person may have changed: the switch is armed by newer locations, and whoever is due is
-    /// judged when the instant closes.
+    /// evaluated when the instant closes.
     mutating func followNudges(from before: Responder, _ person: inout Responder, _ number: Int) {
-        followCrowds(from: before, person, number)
+        followGroups(from: before, person, number)
         if person.hasNudges { noteNews(from: before, person, number) }
-        if staleFrom(person) <= watch.watchedNow {
+        if staleFrom(person) <= clock.observedNow {
             // What holds a nudge back may have changed with anything else.
             if !person.isStale || before.isActive != person.isActive
                 || before.circles != person.circles || before.region != person.region
                 || before.lastLocation != person.lastLocation || before.duty != person.duty
                 || before.factor != person.factor
             {
-                nudges.toJudge.append(UInt32(number))
+                nudges.toEvaluate.append(UInt32(number))
             }
             person.isStale = true
         } else if person.isStale || person.hasNudges && isNews(from: before, person) {
@@ -40,7 +40,7 @@ extension Engine {
     }
 
     /// Returns true if somebody is no longer expected, or was located anew: who is due no longer
-    /// because watched time was set back is held until then.
+    /// because observed time was set back is held until then.
     private func isNews(from before: Responder, _ person: Responder) -> Bool {
         !person.isActive || person.lastLocation > before.lastLocation
     }
@@ -72,50 +72,50 @@ extension Engine {
         guard policy.nudges.mode != .disabled else { return next }
         if let throttle = nudges.throttles.first {
             next = min(
-                next, RunningTime(milliseconds: throttle.at.milliseconds) - watch.wallOffset)
+                next, RunningTime(milliseconds: throttle.at.milliseconds) - clock.wallOffset)
         }
-        if !watch.isBlind, let grace = nudges.graces.first {
-            next = min(next, watch.running(grace.at))
+        if !clock.isBlind, let grace = nudges.graces.first {
+            next = min(next, clock.running(grace.at))
         }
         if nudges.row.isEmpty { return next }
-        return min(next, nudges.nextTurn(policy.nudges, watch.now))
+        return min(next, nudges.nextTurn(policy.nudges, clock.now))
     }
 
-    /// Judges everybody for whom something changed, by their ids (F1).
+    /// Evaluates everybody for whom something changed, by their ids (F1).
     mutating func settleNudges() {
         settleFollowed()
         guard policy.nudges.mode != .disabled else {
-            nudges.toJudge = []
+            nudges.toEvaluate = []
             return
         }
         takeTimers()
-        guard !nudges.toJudge.isEmpty || !nudges.row.isEmpty else { return }
+        guard !nudges.toEvaluate.isEmpty || !nudges.row.isEmpty else { return }
         var waiting: [UInt32] = []
-        let judged = Set(nudges.toJudge).sorted { roster.precedes(Int($0), Int($1)) }
-        nudges.toJudge = []
-        var room = nudges.room(policy.nudges, watch.now)
-        for number in judged {
+        let evaluated = Set(nudges.toEvaluate).sorted { roster.precedes(Int($0), Int($1)) }
+        nudges.toEvaluate = []
+        var room = nudges.room(policy.nudges, clock.now)
+        for number in evaluated {
             // Whoever waits and comes before them goes before them.
             while room > 0, let first = nudges.row.last, roster.precedes(Int(first), Int(number)) {
                 takeFirstOfRow(&room, &waiting)
             }
-            judge(Int(number), &room, &waiting)
+            evaluate(Int(number), &room, &waiting)
         }
         while room > 0, !nudges.row.isEmpty { takeFirstOfRow(&room, &waiting) }
         enterRow(waiting)
     }
 
     private mutating func takeTimers() {
-        while let first = nudges.throttles.first, first.at <= watch.wallNow {
+        while let first = nudges.throttles.first, first.at <= clock.wallNow {
             _ = nudges.throttles.popFirst()
             guard nudgeStates[Int(first.number)]?.waitsUntil == first.at else { continue }
             nudgeStates[Int(first.number)]?.waitsUntil = nil
-            nudges.toJudge.append(first.number)
+            nudges.toEvaluate.append(first.number)
         }
-        while !watch.isBlind, let first = nudges.graces.first, first.at <= watch.watchedNow {
+        while !clock.isBlind, let first = nudges.graces.first, first.at <= clock.observedNow {
             _ = nudges.graces.popFirst()
             if nudgeStates[Int(first.number)]?.reason == .blind {
-                nudges.toJudge.append(first.number)
+                nudges.toEvaluate.append(first.number)
             }
         }
     }
@@ -123,7 +123,7 @@ extension Engine {
     private mutating func takeFirstOfRow(_ room: inout Int, _ waiting: inout [UInt32]) {
         guard let first = nudges.row.popLast() else { return }
         nudgeStates[Int(first)]?.isInRow = false
-        if nudgeStates[Int(first)]?.reason == .rate { judge(Int(first), &room, &waiting) }
+        if nudgeStates[Int(first)]?.reason == .rate { evaluate(Int(first), &room, &waiting) }
     }
 
     private mutating func enterRow(_ waiting: [UInt32]) {
@@ -138,15 +138,15 @@ extension Engine {
 
     // MARK: - One person
 
-    private mutating func judge(_ number: Int, _ room: inout Int, _ waiting: inout [UInt32]) {
+    private mutating func evaluate(_ number: Int, _ room: inout Int, _ waiting: inout [UInt32]) {
         let person = roster[number]
         // Whoever is due no longer was let go when that changed.
-        guard person.isStale, staleFrom(person) <= watch.watchedNow else { return }
+        guard person.isStale, staleFrom(person) <= clock.observedNow else { return }
         let rules = policy.nudges
         var state = nudgeStates[number] ?? NudgeState()
         let throttle = state.throttle(in: rules.mode)
         let free = throttledUntil(throttle)
-        let isThrottled = free > watch.wallNow
+        let isThrottled = free > clock.wallNow
         // It fired, and fires again after the interval; until then nothing is due (F31).
         if isThrottled && throttle.isSpent {
             wait(&state, number, until: free)
@@ -166,7 +166,7 @@ extension Engine {
             return keep(state, number)
         }
         room -= 1
-        nudges.sends.append(watch.now)
+        nudges.sends.append(clock.now)
         send(&state, person, number)
         keep(state, number)
     }
@@ -193,7 +193,7 @@ extension Engine {
         _ person: Responder, _ number: Int, isThrottled: Bool, room: Int
     ) -> NudgeReason? {
         if isBlindToNudges(person) { return .blind }
-        if !hasCompany(person) { return .solo }
+        if !hasActivePeer(person) { return .solo }
         if lacksToken(number) { return .noToken }
         if isThrottled { return .throttled }
         return room > 0 ? nil : .rate
@@ -201,10 +201,10 @@ extension Engine {
 
     /// True while blind, and for one offline threshold after an episode of 15 s or more (F31).
     func isBlindToNudges(_ person: Responder) -> Bool {
-        watch.isBlind || watch.watchedNow < seesAgainFrom(person)
+        clock.isBlind || clock.observedNow < seesAgainFrom(person)
     }
 
-    func seesAgainFrom(_ person: Responder) -> WatchedTime {
+    func seesAgainFrom(_ person: Responder) -> ObservedTime {
         nudges.sawAgainAt == .distantPast
             ? .distantPast : nudges.sawAgainAt + policy.thresholds(person).offline
     }
@@ -214,19 +214,19 @@ extension Engine {
         policy.nudges.sink == .expo && pushTokens[number] == nil
     }
 
-    /// Judged again when we see again, and once the time after that is over.
+    /// Evaluated again when we see again, and once the time after that is over.
     private mutating func holdBlind(
         _ state: inout NudgeState, _ person: Responder, _ number: Int
     ) {
         if !state.isInBlind { nudges.blind.append(UInt32(number)) }
         state.isInBlind = true
-        if !watch.isBlind {
+        if !clock.isBlind {
             nudges.graces.push(.init(at: seesAgainFrom(person), number: UInt32(number)))
         }
     }
 
     private mutating func send(_ state: inout NudgeState, _ person: Responder, _ number: Int) {
-        let sent = NudgeState.Throttle(sentAt: watch.wallNow, isArmed: false)
+        let sent = NudgeState.Throttle(sentAt: clock.wallNow, isArmed: false)
         let push = nudges.takeNumber()
         state.reason = nil
         if policy.nudges.mode == .live {
@@ -234,8 +234,8 @@ extension Engine {
             // What followed the one before is known by now, unless the interval is very short.
             if state.followed != 0 { follow(&state, number, seen(state)) }
             state.followed = push
-            state.followedFrom = watch.watchedNow
-            state.followedUntil = watch.now + NudgeDesk.followedFor
+            state.followedFrom = clock.observedNow
+            state.followedUntil = clock.now + NudgingState.followedFor
             state.hasContact = false
             state.platform = person.platform
             nudges.followed.push(.init(at: state.followedUntil, number: UInt32(number)))
@@ -255,7 +255,7 @@ extension Engine {
         report.facts = nudgeFacts(person, number)
         body(&report)
         counters.nudges.note(report)
-        decisions.append(.nudge(at: watch.wallNow, number: number, report))
+        decisions.append(.nudge(at: clock.wallNow, number: number, report))
     }
 
     /// Returns what is known of somebody who is to be nudged.
@@ -263,7 +263,7 @@ extension Engine {
         var facts = NudgeFacts()
         facts.platform = person.platform
         facts.lastLocationAt = person.lastLocationAt
-        facts.stale = watch.watchedNow - max(person.lastLocation, person.activeSince)
+        facts.stale = clock.observedNow - max(person.lastLocation, person.activeSince)
         if person.telemetry.isPermissionDenied {
             facts.cause = .permissionDenied
         } else if person.telemetry.areServicesOff {
@@ -285,7 +285,7 @@ extension Engine {
         // By number; `sortRow` puts them in order once all are back.
         if state.isInRow { nudges.row.append(entry) }
         if state.isInBlind { nudges.blind.append(entry) }
-        if state.reason == .blind, !watch.isBlind {
+        if state.reason == .blind, !clock.isBlind {
             nudges.graces.push(.init(at: seesAgainFrom(person), number: entry))
         }
         if let until = state.waitsUntil { nudges.throttles.push(.init(at: until, number: entry)) }
@@ -298,7 +298,7 @@ extension Engine {
 
     private mutating func settleFollowed() {
         var due: [DeadlineQueue<RunningTime>.Entry] = []
-        while let first = nudges.followed.first, first.at <= watch.now {
+        while let first = nudges.followed.first, first.at <= clock.now {
             _ = nudges.followed.popFirst()
             due.append(first)
         }
@@ -320,8 +320,8 @@ extension Engine {
     /// Returns what followed a nudge, as far as it was seen.
     private func seen(_ state: NudgeState) -> NudgeOutcome {
         if state.hasContact { return .contact }
-        let began = state.followedUntil - NudgeDesk.followedFor
-        return watch.blind(since: began).count > 0 ? .unseen : .silent
+        let began = state.followedUntil - NudgingState.followedFor
+        return clock.blind(since: began).count > 0 ? .unseen : .silent
     }
 
     private mutating func follow(
@@ -333,25 +333,25 @@ extension Engine {
         report.facts.platform = state.platform
         state.followed = 0
         counters.nudges.note(report)
-        decisions.append(.nudge(at: watch.wallNow, number: number, report))
+        decisions.append(.nudge(at: clock.wallNow, number: number, report))
     }
 
     // MARK: - What changes everything
 
     /// We can see again, after an episode of `length`.
     mutating func seeAgain(after length: Milliseconds) {
-        if length >= Watch.graceFrom { nudges.sawAgainAt = watch.watchedNow }
+        if length >= ObservationClock.graceFrom { nudges.sawAgainAt = clock.observedNow }
         // Whoever is due still is held, now until a time that is known.
         for number in nudges.blind {
             nudgeStates[Int(number)]?.isInBlind = false
-            if nudgeStates[Int(number)]?.reason == .blind { nudges.toJudge.append(number) }
+            if nudgeStates[Int(number)]?.reason == .blind { nudges.toEvaluate.append(number) }
         }
         nudges.blind = []
     }
 
     /// Nudges are frozen for an interval (N2).
     mutating func freezeNudges() {
-        nudges.freeze(until: watch.wallNow + policy.nudges.minInterval)
+        nudges.freeze(until: clock.wallNow + policy.nudges.minInterval)
     }
 
     // MARK: - Pushes that came to their end
@@ -369,7 +369,7 @@ extension Engine {
             state.deadToken = end.token
             engine.nudgeStates[end.person] = state
             person.hasNudges = true
-            if person.isStale { engine.nudges.toJudge.append(UInt32(end.person)) }
+            if person.isStale { engine.nudges.toEvaluate.append(UInt32(end.person)) }
         }
     }
 
@@ -381,6 +381,6 @@ extension Engine {
             nudgeStates[number]?.deadToken = 0
         }
         pushTokens[number] = token
-        if person.isStale { nudges.toJudge.append(UInt32(number)) }
+        if person.isStale { nudges.toEvaluate.append(UInt32(number)) }
     }
 }

@@ -18,8 +18,8 @@ extension Engine {
         }
         receipt.accepted += 1
         counters.serverTransitions[Int(from.rawValue) * 4 + Int(to.rawValue)] += 1
-        let toldAt = min(toldAt(of: item) ?? watch.wallNow, watch.wallNow)
-        let instant = watch.told(toldAt)
+        let reportedAt = min(reportedAt(of: item) ?? clock.wallNow, clock.wallNow)
+        let instant = clock.reported(reportedAt)
         edit(number) { engine, person in
             let isNew = person.lastRow == 0
             if isNew { person.duty = .onDuty }
@@ -30,7 +30,7 @@ extension Engine {
             }
             engine.reconcile(&person, number)
             if to == .online && adopts {
-                engine.contact(&person, number, instant, at: toldAt, .server, from: from)
+                engine.contact(&person, number, instant, at: reportedAt, .server, from: from)
             } else if to == .degraded || to == .offline {
                 engine.foldWorse(&person, number, from: from, to: to, instant, isNew: isNew)
             }
@@ -43,7 +43,7 @@ extension Engine {
 
     private mutating func foldWorse(
         _ person: inout Responder, _ number: Int, from: Status, to: Status,
-        _ instant: WatchedTime, isNew: Bool
+        _ instant: ObservedTime, isNew: Bool
     ) {
         // Nothing is known of who is UNKNOWN, so `from` is believed first, and DEGRADED is worse than
         // the ONLINE that the server saw (L7).
@@ -51,12 +51,12 @@ extension Engine {
         guard person.isActive, instant > person.lastContact,
             isNew || instant >= person.activeSince, to > (wasOnline ? .online : person.status)
         else { return }
-        let now = watch.watchedNow
+        let now = clock.observedNow
         if person.wasHeard, now - person.lastContact <= policy.thresholds(person).degraded {
             declaredWorse.add(number, now: now)
         }
-        let isMass = declaredWorse.isMass(active: tally.active + 1, now: now)
-        guard policy.serverTransitions == .adopt, !watch.isBlind, !isMass else { return }
+        let isMass = declaredWorse.isMass(active: aggregates.active + 1, now: now)
+        guard policy.serverTransitions == .adopt, !clock.isBlind, !isMass else { return }
         var adoption = adopted[number] ?? Adoption()
         adoption.note(to, instant)
         adopted[number] = adoption

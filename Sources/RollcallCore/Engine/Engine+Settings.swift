@@ -9,7 +9,7 @@ extension Engine {
         // A refused one is journaled as a mere sign of life, so it must leave nothing behind.
         let before = rosters
         defer { if receipt.rows.isEmpty, receipt.retired == nil { rosters = before } }
-        rosters.expire(now: watch.now)
+        rosters.expire(now: clock.now)
         var earlier = NumberSet()
         if !terms.id.isEmpty {
             if let ended = rosters.ended(terms.id) {
@@ -21,12 +21,12 @@ extension Engine {
             if terms.hasMore {
                 foldItems(list, &receipt)
                 return rosters.add(
-                    receipt.rows.lazy.map(\.responder), to: terms.id, now: watch.now)
+                    receipt.rows.lazy.map(\.responder), to: terms.id, now: clock.now)
             }
             earlier = rosters.named(terms.id) ?? earlier
         }
         let leaving = leaving(list, earlier)
-        let active = tally.active
+        let active = aggregates.active
         let retiring = leaving.count { roster[$0].isActive }
         if !terms.allowsShrink, retiring * 2 > active, retiring > Self.retiredFreely {
             receipt.rosterFault = .shrinks(active: active, retiring: retiring)
@@ -39,7 +39,7 @@ extension Engine {
         receipt.retired = leaving.count
         alerts.heard()
         if !terms.id.isEmpty {
-            rosters.complete(terms.id, lastPart: hash(list), now: watch.now)
+            rosters.complete(terms.id, lastPart: hash(list), now: clock.now)
         }
     }
 
@@ -70,7 +70,7 @@ extension Engine {
     }
 
     private mutating func retire(_ leaving: [Int]) {
-        let now = watch.watchedNow
+        let now = clock.observedNow
         for number in leaving.sorted(by: roster.precedes) {
             edit(number) { engine, person in
                 person.isRetired = true
@@ -84,15 +84,15 @@ extension Engine {
     mutating func erase(_ who: ErasedPerson, _ receipt: inout Receipt) {
         receipt.accepted += 1
         let (known, hash) = who.found(in: roster)
-        erasures.expire(now: watch.now, retention: policy.retention)
+        erasures.expire(now: clock.now, retention: policy.retention)
         // Of somebody who is there again it is another one, whatever a shorter retention let go of.
         if known != nil { erasures.forget(hash) }
-        receipt.erasure = erasures.note(hash, row: nextRow - 1, now: watch.now)
+        receipt.erasure = erasures.note(hash, row: nextRow - 1, now: clock.now)
         guard let number = known else { return }
         keepDark(of: roster[number])
-        tally.remove(roster[number], now: watch.watchedNow)
+        aggregates.remove(roster[number], now: clock.observedNow)
         alerts.follow(from: roster[number], to: Responder())
-        leaveCrowds(roster[number], number)
+        leaveGroups(roster[number], number)
         leaveNames(roster[number])
         dropNames(of: number)
         roster.erase(number)
@@ -100,7 +100,7 @@ extension Engine {
         pauses[number] = nil
         adopted[number] = nil
         retired[number] = nil
-        factAsides[number] = nil
+        factOverflows[number] = nil
         transitionIDs[number] = nil
         declaredWorse.forget(number)
         pushTokens[number] = nil
@@ -142,7 +142,7 @@ extension Engine {
         for number in 0..<roster.count where roster[number].isStale {
             // By an offline threshold too, which may be another, some are held (F31).
             if isOther || nudgeStates[number]?.reason == .blind {
-                nudges.toJudge.append(UInt32(number))
+                nudges.toEvaluate.append(UInt32(number))
             }
         }
     }

@@ -6,11 +6,13 @@ extension Engine {
     /// The alerts and who was told of them, at one turn.
     package struct AlertLedger: Sendable {
         fileprivate let alerts: AlertBoard
-        fileprivate let desk: NoticeDesk
+        fileprivate let notifications: NotificationState
     }
 
     /// The ledger now.
-    package var alertLedger: AlertLedger { AlertLedger(alerts: alerts, desk: desk) }
+    package var alertLedger: AlertLedger {
+        AlertLedger(alerts: alerts, notifications: notifications)
+    }
 
     /// Goes on from `ledger` and what was stored since, in its order, instead of what was decided
     /// again: a page that went out keeps its key and its start, and nobody is told twice.
@@ -21,30 +23,30 @@ extension Engine {
         _ ledger: AlertLedger, stored: [Decision], taken: Set<Int64> = []
     ) {
         alerts.takeEntries(of: ledger.alerts)
-        desk.goOn(from: ledger.desk)
+        notifications.goOn(from: ledger.notifications)
         var firing: [Int64: AlertKey] = [:]
         alerts.forEach { firing[$1.incident] = $0 }
         for decision in stored {
             switch decision {
             // Of one without its region's name nobody knows what it was about.
             case .alert(_, let report) where report.key.subject != .region([]):
-                let isOfTheWatch = report.key.name.isOfTheWatch
-                let now = isOfTheWatch ? watch.now.milliseconds : watch.watchedNow.milliseconds
+                let isAboutRollcall = report.key.name.isAboutRollcall
+                let now = isAboutRollcall ? clock.now.milliseconds : clock.observedNow.milliseconds
                 alerts.put(report, since: now)
                 firing[report.incident] = report.state == .firing ? report.key : nil
-                desk.note(storedNotice: 0, incident: report.incident)
+                notifications.note(storedNotice: 0, incident: report.incident)
             case .notice(_, let notice):
-                desk.note(storedNotice: notice.number, incident: 0)
+                notifications.note(storedNotice: notice.number, incident: 0)
                 if notice.storm != nil, let member = notice.members.first {
-                    desk.note(storedNotice: 0, incident: member.incident)
-                    desk.storms.put(notice, member, now: watch.now)
+                    notifications.note(storedNotice: 0, incident: member.incident)
+                    notifications.storms.put(notice, member, now: clock.now)
                     noteTriggers(of: member.incident)
                     continue
                 }
                 guard notice.kind != .resolved else { continue }
                 for member in notice.members {
                     guard let key = firing[member.incident] else { continue }
-                    alerts.tell(notice.receiver, of: key, at: watch.now, member.fallback)
+                    alerts.notify(notice.receiver, of: key, at: clock.now, member.fallback)
                     guard notice.kind == .fired else { continue }
                     alerts.noteTrigger(
                         notice.number, of: key, to: notice.receiver, policy.receivers)
@@ -53,19 +55,19 @@ extension Engine {
                 guard case .storm(let storm) = mute.reason, let key = firing[mute.incident] else {
                     continue
                 }
-                desk.storms.put(mute, storm, now: watch.now, wall: watch.wallNow)
-                alerts.tell(mute.receiver, of: key, at: watch.now, storm: storm)
+                notifications.storms.put(mute, storm, now: clock.now, wall: clock.wallNow)
+                alerts.notify(mute.receiver, of: key, at: clock.now, storm: storm)
                 noteTrigger(of: key, in: storm)
             default: break
             }
         }
         for notice in taken.sorted() {
-            alerts.take(notice, policy.receivers, now: watch.now)
-            desk.storms.take(notice)
+            alerts.take(notice, policy.receivers, now: clock.now)
+            notifications.storms.take(notice)
         }
         restoreStorms()
         alerts.armAgain(policy.alerts)
         alerts.isAllDirty = true
-        desk.isAllDirty = true
+        notifications.isAllDirty = true
     }
 }

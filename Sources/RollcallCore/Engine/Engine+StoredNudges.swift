@@ -43,7 +43,7 @@ extension Engine {
             default: break
             }
         }
-        judgeAllAgain()
+        evaluateAllAgain()
     }
 
     private func isKnown(_ number: Int) -> Bool {
@@ -51,7 +51,7 @@ extension Engine {
     }
 
     /// The running instant of a wall time.
-    private func wasRunning(_ time: Timestamp) -> RunningTime { watch.now - (watch.wallNow - time) }
+    private func wasRunning(_ time: Timestamp) -> RunningTime { clock.now - (clock.wallNow - time) }
 
     /// Puts what was known of somebody in the place of what was decided again.
     private mutating func goBack(_ number: Int, to then: NudgeState) {
@@ -95,8 +95,8 @@ extension Engine {
             } else {
                 state.live = throttle
                 state.followed = report.number
-                state.followedFrom = watch.told(at)
-                state.followedUntil = wasRunning(at) + NudgeDesk.followedFor
+                state.followedFrom = clock.reported(at)
+                state.followedUntil = wasRunning(at) + NudgingState.followedFor
                 state.hasContact = person.lastContact > state.followedFrom
                 state.platform = report.facts.platform
             }
@@ -105,14 +105,14 @@ extension Engine {
         roster[number].hasNudges = true
     }
 
-    /// Whoever is due is judged at the next instant, and what followed is waited for.
-    private mutating func judgeAllAgain() {
+    /// Whoever is due is evaluated at the next instant, and what followed is waited for.
+    private mutating func evaluateAllAgain() {
         nudgeStates.forEach { number, state in
             guard state.followed != 0 else { return }
             nudges.followed.push(.init(at: state.followedUntil, number: UInt32(number)))
         }
         for number in 0..<roster.count where roster[number].isStale {
-            nudges.toJudge.append(UInt32(number))
+            nudges.toEvaluate.append(UInt32(number))
         }
     }
 }

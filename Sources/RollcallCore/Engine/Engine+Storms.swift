@@ -3,19 +3,20 @@ extension Engine {
     /// The earliest instant at which time alone makes a storm be told again.
     var nextStorm: RunningTime {
         var next = RunningTime.distantFuture
-        for storm in desk.storms.storms where storm.notices.isEmpty && storm.toldCount > 0 {
-            guard let receiver = receiver(of: storm.lane)?.receiver else { continue }
-            next = min(next, storm.toldAt + receiver.repeatInterval)
+        for storm in notifications.storms.storms
+        where storm.notices.isEmpty && storm.notifiedCount > 0 {
+            guard let receiver = receiver(of: storm.queue)?.receiver else { continue }
+            next = min(next, storm.notifiedAt + receiver.repeatInterval)
         }
         return next
     }
 
     /// The numbers of the storms that are not over.
-    package var storms: Set<Int64> { Set(desk.storms.storms.map(\.episode)) }
+    package var storms: Set<Int64> { Set(notifications.storms.storms.map(\.episode)) }
 
-    /// A lane's receiver and its place in the settings; nil if they do not know it.
-    private func receiver(of lane: StormDesk.Lane) -> (receiver: Receiver, place: Int)? {
-        policy.receivers.firstIndex { $0.name == lane.receiver }
+    /// A queue's receiver and its place in the settings; nil if they do not know it.
+    private func receiver(of queue: StormState.Queue) -> (receiver: Receiver, place: Int)? {
+        policy.receivers.firstIndex { $0.name == queue.receiver }
             .map { (policy.receivers[$0], $0) }
     }
 
@@ -25,28 +26,28 @@ extension Engine {
     /// join is seen when they are told.
     mutating func beginStorms(_ keys: [AlertKey], _ mutes: inout [Mute]) {
         let limit = policy.alerts.storm
-        desk.storms.close(now: watch.now, limit: limit)
+        notifications.storms.close(now: clock.now, limit: limit)
         guard limit > 0 else { return }
         var counts = [Int](repeating: 0, count: AlertName.allCases.count)
         for key in keys { counts[Int(key.name.rawValue)] += 1 }
         for receiver in policy.receivers where receiver.kind.isForPeople {
             for name in AlertName.allCases {
-                let lane = StormDesk.Lane(receiver: receiver.name, name: name)
-                var count = desk.storms.waiting(lane)
+                let queue = StormState.Queue(receiver: receiver.name, name: name)
+                var count = notifications.storms.waiting(queue)
                 guard count + counts[Int(name.rawValue)] > limit,
-                    desk.storms.joinable(lane) == nil
+                    notifications.storms.joinable(queue) == nil
                 else { continue }
                 for key in keys where key.name == name && count <= limit {
                     if isNews(key, to: receiver) { count += 1 }
                 }
-                if count > limit { begin(lane, &mutes) }
+                if count > limit { begin(queue, &mutes) }
             }
         }
     }
 
     /// True if a receiver is to be told of an alert for the first time.
     private func isNews(_ key: AlertKey, to receiver: Receiver) -> Bool {
-        guard let alert = alerts[key], alert.state == .firing, alert.told(receiver.name) == nil
+        guard let alert = alerts[key], alert.state == .firing, alert.notified(receiver.name) == nil
         else {
             return false
         }
@@ -55,72 +56,78 @@ extension Engine {
         // Blindness mutes no fallback (D3).
         return (reason == nil || reason == .blind)
             && alert.openTriggers(policy.receivers).contains {
-                $0.fallback.name == receiver.name && $0.due <= watch.now
+                $0.fallback.name == receiver.name && $0.due <= clock.now
             }
     }
 
     /// Begins a storm, which tells of what waits from now on.
-    private mutating func begin(_ lane: StormDesk.Lane, _ mutes: inout [Mute]) {
-        let episode = desk.takeIncident()
-        let waiting = desk.storms.begin(episode, lane, now: watch.now, wall: watch.wallNow)
+    private mutating func begin(_ queue: StormState.Queue, _ mutes: inout [Mute]) {
+        let episode = notifications.takeIncident()
+        let waiting = notifications.storms.begin(
+            episode, queue, now: clock.now, wall: clock.wallNow)
         for (incident, key) in waiting {
             guard var alert = alerts[key] else { continue }
-            alert.move(lane.receiver, toStorm: episode)
-            alerts.note(key, alert, repeatAt: alert.nextTelling(policy.receivers))
+            alert.move(queue.receiver, toStorm: episode)
+            alerts.note(key, alert, repeatAt: alert.nextNotification(policy.receivers))
             mutes.append(
                 Mute(
-                    key: key, incident: incident, receiver: lane.receiver, reason: .storm(episode)))
+                    key: key, incident: incident, receiver: queue.receiver, reason: .storm(episode))
+            )
         }
     }
 
     // MARK: - Telling
 
     /// Returns what there is to be told of storms at this instant.
-    mutating func stormsToTell() -> [StormTelling] {
-        guard desk.storms.isDirty || nextStorm <= watch.now else { return [] }
-        defer { desk.storms.isDirty = false }
-        var tellings: [StormTelling] = []
-        for storm in desk.storms.storms {
-            guard let (receiver, place) = receiver(of: storm.lane) else {
-                if storm.members.isEmpty { desk.storms.remove(storm.episode) }
+    mutating func stormsToNotify() -> [StormNotification] {
+        guard notifications.storms.isDirty || nextStorm <= clock.now else { return [] }
+        defer { notifications.storms.isDirty = false }
+        var stormNotifications: [StormNotification] = []
+        for storm in notifications.storms.storms {
+            guard let (receiver, place) = receiver(of: storm.queue) else {
+                if storm.members.isEmpty { notifications.storms.remove(storm.episode) }
                 continue
             }
             if storm.members.isEmpty {
-                desk.storms.remove(storm.episode)
-                guard storm.toldCount > 0, receiver.sendsResolved || isGivenSome(receiver) else {
+                notifications.storms.remove(storm.episode)
+                guard storm.notifiedCount > 0, receiver.sendsResolved || isGivenSome(receiver)
+                else {
                     continue
                 }
-                tellings.append(ending(storm, receiver, place))
+                stormNotifications.append(ending(storm, receiver, place))
                 continue
             }
-            let isFirst = storm.toldCount == 0
-            let isAgain = storm.isDoubled || storm.toldAt + receiver.repeatInterval <= watch.now
+            let isFirst = storm.notifiedCount == 0
+            let isAgain = storm.isDoubled || storm.notifiedAt + receiver.repeatInterval <= clock.now
             guard isFirst || storm.notices.isEmpty && isAgain else { continue }
-            if let telling = telling(storm, receiver, place, isFirst ? .fired : .repeated) {
-                tellings.append(telling)
+            if let stormNotification = stormNotification(
+                storm, receiver, place, isFirst ? .fired : .repeated)
+            {
+                stormNotifications.append(stormNotification)
             } else {
                 // Nothing is sent again of a state already told (A7).
-                desk.storms.tell(
-                    storm.episode, by: nil, storm.severity, addresses: 0, now: watch.now)
+                notifications.storms.notify(
+                    storm.episode, by: nil, storm.severity, addresses: 0, now: clock.now)
             }
         }
-        return tellings
+        return stormNotifications
     }
 
     /// A storm as it stands; nil if all of it is muted.
-    private func telling(
-        _ storm: StormDesk.Storm, _ receiver: Receiver, _ place: Int, _ kind: Notice.Kind
-    ) -> StormTelling? {
+    private func stormNotification(
+        _ storm: StormState.Storm, _ receiver: Receiver, _ place: Int, _ kind: Notice.Kind
+    ) -> StormNotification? {
         var facts = StormFacts()
-        facts.at = watch.wallNow
-        var figures = AlertFigures()
+        facts.at = clock.wallNow
+        var stats = AlertStats()
         var severity = Severity.none
         var top: [(key: AlertKey, count: Int)] = []
         func isBefore(_ a: (key: AlertKey, count: Int), _ b: (key: AlertKey, count: Int)) -> Bool {
             a.count != b.count ? a.count > b.count : AlertKey.areInOrder(a.key, b.key)
         }
         // Whoever has none of it yet is told all: what was decided is not taken back (A7, D3).
-        let isNews = storm.toldCount == 0 || storm.trigger != 0 && storm.toldAt == .distantPast
+        let isNews =
+            storm.notifiedCount == 0 || storm.trigger != 0 && storm.notifiedAt == .distantPast
         for single in storm.members.values {
             guard let alert = alerts[single.key] else { continue }
             let reason = muteReason(single.key, alert.labels)
@@ -128,10 +135,10 @@ extension Engine {
             let isGiven = reason == .blind && alert.fallback(of: receiver.name) != nil
             guard reason == nil || isNews || isGiven else { continue }
             facts.count += 1
-            figures.count += alert.figures.count
-            figures.total += alert.figures.total
+            stats.count += alert.stats.count
+            stats.total += alert.stats.total
             if alert.severity.rawValue < severity.rawValue { severity = alert.severity }
-            let entry = (key: single.key, count: alert.figures.count)
+            let entry = (key: single.key, count: alert.stats.count)
             if top.count == StormFacts.topMax, let last = top.last, isBefore(last, entry) {
                 continue
             }
@@ -146,24 +153,24 @@ extension Engine {
             (member.annotations, member.facts.people) = ([], [])
             return member
         }
-        var told = storm
-        told.severity = severity
-        var whole = member(told, figures)
+        var notified = storm
+        notified.severity = severity
+        var whole = member(notified, stats)
         // A fallback has all of them for want of somebody else.
         whole.fallback = top.first.flatMap { alerts[$0.key]?.fallback(of: receiver.name) }
-        return StormTelling(
+        return StormNotification(
             episode: storm.episode, severity: severity, member: whole,
             facts: facts, kind: kind, receiver: receiver, place: place)
     }
 
     private func ending(
-        _ storm: StormDesk.Storm, _ receiver: Receiver, _ place: Int
-    ) -> StormTelling {
+        _ storm: StormState.Storm, _ receiver: Receiver, _ place: Int
+    ) -> StormNotification {
         var facts = StormFacts()
-        (facts.count, facts.at) = (storm.joined, watch.wallNow)
-        var member = member(storm, AlertFigures())
-        member.endsAt = watch.wallNow
-        return StormTelling(
+        (facts.count, facts.at) = (storm.joined, clock.wallNow)
+        var member = member(storm, AlertStats())
+        member.endsAt = clock.wallNow
+        return StormNotification(
             episode: storm.episode, severity: storm.severity, member: member, facts: facts,
             kind: .resolved, receiver: receiver, place: place)
     }
@@ -175,20 +182,20 @@ extension Engine {
     }
 
     /// Returns the member that stands for all members.
-    private func member(_ storm: StormDesk.Storm, _ figures: AlertFigures) -> NoticeMember {
-        let rule = policy.alerts[storm.lane.name]
+    private func member(_ storm: StormState.Storm, _ stats: AlertStats) -> NoticeMember {
+        let rule = policy.alerts[storm.queue.name]
         var member = NoticeMember()
-        member.name = storm.lane.name
+        member.name = storm.queue.name
         member.incident = storm.episode
         let number = Label("storm", Array("\(storm.episode)".utf8))
-        let all = AlertKey(name: storm.lane.name, subject: .all)
+        let all = AlertKey(name: storm.queue.name, subject: .all)
         member.labels = ([number] + labels(all, rule, storm.severity)).ordered()
         // Their texts are about one alert.
         member.annotations = rule.annotations.filter {
             $0.name != Label.summary && $0.name != Label.description
         }
         member.startsAt = storm.startsAt
-        member.facts.figures = figures
+        member.facts.stats = stats
         return member
     }
 
@@ -196,19 +203,19 @@ extension Engine {
 
     /// Receivers that people read no longer are told of each alert; what they were told is over.
     mutating func followStorms() {
-        guard !desk.storms.isEmpty else { return }
+        guard !notifications.storms.isEmpty else { return }
         let others = Set(policy.receivers.filter { !$0.kind.isForPeople }.map(\.name))
-        desk.storms.dropSingles(of: others)
-        for storm in desk.storms.storms where others.contains(storm.lane.receiver) {
+        notifications.storms.dropSingles(of: others)
+        for storm in notifications.storms.storms where others.contains(storm.queue.receiver) {
             for single in storm.members.values {
                 guard var alert = alerts[single.key] else { continue }
-                for told in alert.told where told.receiver == storm.lane.receiver {
-                    alerts.dropTrigger(told.trigger, of: single.key)
+                for notified in alert.notified where notified.receiver == storm.queue.receiver {
+                    alerts.dropTrigger(notified.trigger, of: single.key)
                 }
-                alert.told.removeAll { $0.receiver == storm.lane.receiver }
-                alerts.note(single.key, alert, repeatAt: alert.nextTelling(policy.receivers))
+                alert.notified.removeAll { $0.receiver == storm.queue.receiver }
+                alerts.note(single.key, alert, repeatAt: alert.nextNotification(policy.receivers))
             }
-            desk.storms.empty(storm.episode)
+            notifications.storms.empty(storm.episode)
         }
     }
 
@@ -216,31 +223,31 @@ extension Engine {
 
     /// After a checkpoint was read, alerts and storms know each other again.
     mutating func restoreStorms() {
-        guard !desk.storms.isEmpty else { return }
+        guard !notifications.storms.isEmpty else { return }
         var keys: [Int64: AlertKey] = [:]
         alerts.forEach { key, alert in
             if alert.state == .firing { keys[alert.incident] = key }
         }
-        desk.storms.find(keys)
-        for storm in desk.storms.storms {
+        notifications.storms.find(keys)
+        for storm in notifications.storms.storms {
             for single in storm.members.values {
-                alerts.move(storm.lane.receiver, of: single.key, toStorm: storm.episode)
+                alerts.move(storm.queue.receiver, of: single.key, toStorm: storm.episode)
             }
         }
     }
 
     /// Returns, in words, what does not hold of storms.
     func brokenStorms() -> [String] {
-        var fires: [Int64: [Alert.Told]] = [:]
+        var fires: [Int64: [Alert.NotifiedReceiver]] = [:]
         alerts.forEach { _, alert in
-            if alert.state == .firing { fires[alert.incident] = alert.told }
+            if alert.state == .firing { fires[alert.incident] = alert.notified }
         }
-        return desk.storms.brokenInvariants(fires)
+        return notifications.storms.brokenInvariants(fires)
     }
 }
 
 /// The news of a storm for one receiver. Source: D11.
-struct StormTelling {
+struct StormNotification {
     let episode: Int64
     let severity: Severity
     var member: NoticeMember

@@ -35,9 +35,9 @@ extension Engine {
             receipt.wakes.append(WakeAnswer(person: number, reason: reason))
             counters.nudges.note(wake: reason)
             guard reason == nil else { continue }
-            woken[number] = watch.now
+            woken[number] = clock.now
             let push = nudges.takeNumber()
-            decisions.append(.wake(at: watch.wallNow, number: number, push: push))
+            decisions.append(.wake(at: clock.wallNow, number: number, push: push))
         }
     }
 
@@ -49,11 +49,11 @@ extension Engine {
         case nil: break
         }
         if person.lastLocation > .distantPast,
-            watch.watchedNow - person.lastLocation <= Self.freshFor
+            clock.observedNow - person.lastLocation <= Self.freshFor
         {
             return .fresh
         }
-        if let woken = woken[number], watch.now - woken < Self.wokenFor { return .woken }
+        if let woken = woken[number], clock.now - woken < Self.wokenFor { return .woken }
         if person.telemetry.isLowPower { return .lowPower }
         return lacksToken(number) ? .noToken : nil
     }

@@ -21,13 +21,13 @@ package struct Engine: Sendable {
     static let defaultRegion = Array("default".utf8)
 
     package internal(set) var policy: Policy
-    package internal(set) var watch = Watch()
+    package internal(set) var clock = ObservationClock()
     package internal(set) var feed = Feed()
     package internal(set) var roster = Roster()
     package internal(set) var regions = NameTable()
     package internal(set) var circles = NameTable()
     package internal(set) var versions = NameTable(numbersMax: 65_536)
-    package internal(set) var tally = Tally()
+    package internal(set) var aggregates = Aggregates()
     package internal(set) var counters = Counters()
     /// The number that the next journal row gets (J7).
     package var nextRow: Int64 = 1
@@ -41,7 +41,7 @@ package struct Engine: Sendable {
     var darkBookings: [DarkBooking] = []
     /// In a view: the last turn. What ran since is gone if we were stopped meanwhile, and a counter
     /// must not fall.
-    private(set) var darkAsOf: WatchedTime?
+    private(set) var darkAsOf: ObservedTime?
     /// True to decide about updates aloud; for `replay --updates`.
     package var reportsUpdates = false
     /// False where nobody asks how late, how far apart and how old locations are, nor how long nobody
@@ -54,10 +54,10 @@ package struct Engine: Sendable {
     var writes = WriteWindow()
     var isStoreFailing = false
     /// The instants at which people are late, dark, too old or forgotten.
-    var dues = DueTimes()
+    var deadlines = DueTimes()
     var pauseQueue = DeadlineQueue<Timestamp>()
     /// The instants at which changes that may be flapping leave the window.
-    var flapTimers = DeadlineQueue<WatchedTime>()
+    var flapTimers = DeadlineQueue<ObservedTime>()
     /// The instants at which verdicts fall due.
     var verdicts = DeadlineQueue<RunningTime>()
     /// The instants at which uncovered stretches are booked.
@@ -67,8 +67,8 @@ package struct Engine: Sendable {
     var ledgers = SideTable<SequenceLedger>()
     var pauses = SideTable<Timestamp>()
     var adopted = SideTable<Adoption>()
-    var retired = SideTable<WatchedTime>()
-    var factAsides = SideTable<FactTable>()
+    var retired = SideTable<ObservedTime>()
+    var factOverflows = SideTable<FactTable>()
     var transitionIDs = SideTable<[UInt64]>()
     var pushTokens = SideTable<[UInt8]>()
     var gaps = SideTable<Gap>()
@@ -83,10 +83,10 @@ package struct Engine: Sendable {
     var declaredWorse = DeclaredWorse()
     var massGaps = MassGaps()
     package internal(set) var alerts = AlertBoard()
-    package internal(set) var desk = NoticeDesk()
+    package internal(set) var notifications = NotificationState()
     package internal(set) var stall = Stall()
-    package internal(set) var nudges = NudgeDesk()
-    var crowds = CircleCrowds()
+    package internal(set) var nudges = NudgingState()
+    var groupCounts = CircleCounts()
 
     /// Stretches before the instant that is being folded in which we did not run.
     var resumptions: [(reason: BlindReason, since: RunningTime)] = []
@@ -96,7 +96,7 @@ package struct Engine: Sendable {
     /// True while something was folded at the present instant that is not closed yet.
     private(set) var isUnclosed = false
     /// Until when there is a calm; the distant past while there is none, or nobody asked.
-    var calmUntil = RunningTime.distantPast
+    var idleUntil = RunningTime.distantPast
 
     /// Says nothing. An existential has no fixed layout, so a method that changes nothing is given the
     /// engine's address; without one its 1.8 KB were copied for each call, a dozen times a batch.
@@ -114,33 +114,33 @@ package struct Engine: Sendable {
     /// The next instant at which time alone changes something.
     package mutating func nextInstant() -> RunningTime {
         var next = min(feed.nextInstant(heardUntil: heardUntil), writes.nextInstant)
-        next = min(next, nextRunningAlert, nextNotice, nextNudge, watch.nextTelling)
-        guard !watch.isBlind else { return max(next, watch.now) }
+        next = min(next, nextRunningAlert, nextNotice, nextNudge, clock.nextReport)
+        guard !clock.isBlind else { return max(next, clock.now) }
         if let pause = pauseQueue.first {
-            next = min(next, RunningTime(milliseconds: pause.at.milliseconds) - watch.wallOffset)
+            next = min(next, RunningTime(milliseconds: pause.at.milliseconds) - clock.wallOffset)
         }
-        if let deadline = nextDeadline() { next = min(next, watch.running(deadline)) }
+        if let deadline = nextDeadline() { next = min(next, clock.running(deadline)) }
         let timer = min(alerts.nextTimer, flapTimers.first?.at ?? .distantFuture)
-        if timer < .distantFuture { next = min(next, watch.running(timer)) }
+        if timer < .distantFuture { next = min(next, clock.running(timer)) }
         next = min(next, nextVerdict, nextHoles, nextStall)
-        return max(next, watch.now)
+        return max(next, clock.now)
     }
 
     /// The earliest instant at which events may arrive. One whose close decided something takes no
     /// more: what arrives at a deadline itself is in time (F1), and would have come too late.
     package var openInstant: RunningTime {
-        closedAt == watch.now ? watch.now + Milliseconds(1) : watch.now
+        closedAt == clock.now ? clock.now + Milliseconds(1) : clock.now
     }
 
     /// Passes every instant before `instant` at which something falls due.
     mutating func pass(before instant: RunningTime) {
-        calmUntil = .distantPast
-        // What was folded at the present one is judged there, not later (L12).
-        if isUnclosed, watch.now < instant { settle() }
+        idleUntil = .distantPast
+        // What was folded at the present one is evaluated there, not later (L12).
+        if isUnclosed, clock.now < instant { settle() }
         while true {
             let next = nextInstant()
             guard next < instant else { return }
-            watch.now = next
+            clock.now = next
             settle()
         }
     }
@@ -148,7 +148,7 @@ package struct Engine: Sendable {
     /// Passes all instants up to `instant` and closes it.
     package mutating func advance(to instant: RunningTime) {
         pass(before: instant)
-        watch.now = max(watch.now, instant)
+        clock.now = max(clock.now, instant)
         settle()
     }
 
@@ -156,15 +156,15 @@ package struct Engine: Sendable {
     /// differ. For questions.
     package func viewed(at instant: RunningTime) -> Engine {
         var view = self
-        view.darkAsOf = watch.watchedNow
-        view.watch.now = max(watch.now, instant)
+        view.darkAsOf = clock.observedNow
+        view.clock.now = max(clock.now, instant)
         return view
     }
 
     /// Returns the state, blind since `instant` because the store fails. For questions (J6).
     package func unstorable(since instant: RunningTime) -> Engine {
         var view = viewed(at: instant)
-        view.watch.lose(.store, since: instant)
+        view.clock.lose(.store, since: instant)
         return view
     }
 
@@ -172,15 +172,15 @@ package struct Engine: Sendable {
 
     /// Folds one event that arrives at `instant`, not before the last one.
     package mutating func fold(_ event: Event, at instant: RunningTime) -> Receipt {
-        calmUntil = .distantPast
-        let previous = watch.now
+        idleUntil = .distantPast
+        let previous = clock.now
         let instant = hasBegun ? max(instant, previous) : instant
         switch event {
         case .start: resume(.stopped, since: previous, at: instant)
         case .turn(let lateness) where hasBegun && isLate(lateness, previous, instant):
             resume(.suspended, since: previous, at: instant)
             // As at a start, nobody could be heard meanwhile (D6).
-            feed.start(now: watch.now)
+            feed.start(now: clock.now)
         default: arrive(at: instant)
         }
         hasBegun = true
@@ -191,7 +191,7 @@ package struct Engine: Sendable {
     /// Lets `instant` arrive with nothing to fold.
     package mutating func arrive(at instant: RunningTime) {
         if hasBegun { pass(before: instant) }
-        watch.now = hasBegun ? max(watch.now, instant) : instant
+        clock.now = hasBegun ? max(clock.now, instant) : instant
         hasBegun = true
     }
 
@@ -206,16 +206,16 @@ package struct Engine: Sendable {
     private mutating func resume(
         _ reason: BlindReason, since: RunningTime, at instant: RunningTime
     ) {
-        watch.now = instant
+        clock.now = instant
         guard hasBegun else { return }
-        tell(feed.skews.expire(now: instant))
-        watch.lose(reason, since: since)
+        emit(feed.skews.expire(now: instant))
+        clock.lose(reason, since: since)
         stall.didNotRun(instant - since)
-        if instant - since >= Watch.graceFrom {
-            desk.wasAbsent(from: watch.wall(since), to: watch.wallNow)
+        if instant - since >= ObservationClock.graceFrom {
+            notifications.wasAbsent(from: clock.wall(since), to: clock.wallNow)
         }
         // Nothing was sent meanwhile either.
-        alerts.restartTriggers(watch.now, policy.receivers)
+        alerts.restartTriggers(clock.now, policy.receivers)
         resumptions.append((reason, since))
     }
 
@@ -226,7 +226,9 @@ package struct Engine: Sendable {
             wrote(source)
             let batches = counters.batches
             foldItems(list, &receipt)
-            if counters.batches > batches { stall.batch(tally, watch, openings: massGaps.openings) }
+            if counters.batches > batches {
+                stall.batch(aggregates, clock, openings: massGaps.openings)
+            }
         case .roster(let list, let source, let terms):
             wrote(source)
             foldRoster(list, terms, &receipt)
@@ -234,25 +236,25 @@ package struct Engine: Sendable {
             wrote(source)
             erase(person, &receipt)
         case .heartbeat(let source, let every):
-            writes.add(taken: 1, now: watch.now)
-            feed.beat(source, every: every, now: watch.now)
+            writes.add(taken: 1, now: clock.now)
+            feed.beat(source, every: every, now: clock.now)
             if !feed.sources.isEmpty { stall.end() }
             let isKnown = feed.sources.contains { $0.name == source }
             receipt.accepted = isKnown || every.count == 0 ? 1 : 0
         case .skew(let source, let skew):
-            tell([feed.skews.measure(source, skew, now: watch.now)].compactMap(\.self))
+            emit([feed.skews.measure(source, skew, now: clock.now)].compactMap(\.self))
         case .clock(let step):
-            watch.step(step)
-            tell(feed.skews.step(step))
-            if step > NudgeDesk.stepMax { freezeNudges() }
+            clock.step(step)
+            emit(feed.skews.step(step))
+            if step > NudgingState.stepMax { freezeNudges() }
         case .store(let isFailing):
             // As at a start, nobody could be heard meanwhile (D6).
-            if isStoreFailing, !isFailing { feed.start(now: watch.now) }
+            if isStoreFailing, !isFailing { feed.start(now: clock.now) }
             isStoreFailing = isFailing
-        case .refused(let count): writes.add(refused: count, now: watch.now)
+        case .refused(let count): writes.add(refused: count, now: clock.now)
         case .policy(let policy): change(to: policy)
         case .start(let isRestored):
-            feed.start(now: watch.now)
+            feed.start(now: clock.now)
             if isRestored { freezeNudges() }
         case .silence(let change): self.change(change, &receipt)
         case .drill(let receiver): drill(receiver, &receipt)
@@ -269,14 +271,14 @@ package struct Engine: Sendable {
     /// A write is a beat of its source (B2) and counts against the refused ones (B1). The times that it
     /// tells are by its source's clock (D10).
     private mutating func wrote(_ source: [UInt8]) {
-        writes.add(taken: 1, now: watch.now)
-        feed.wrote(source, now: watch.now)
+        writes.add(taken: 1, now: clock.now)
+        feed.wrote(source, now: clock.now)
         correction = feed.skews.correction(of: source)
     }
 
     /// Tells what changed about the clocks of sources.
-    mutating func tell(_ skews: [SkewReport]) {
-        for report in skews { decisions.append(.skew(at: watch.wallNow, report)) }
+    mutating func emit(_ skews: [SkewReport]) {
+        for report in skews { decisions.append(.skew(at: clock.wallNow, report)) }
     }
 
     /// The number of a journal row that is not an item's.
@@ -318,12 +320,12 @@ package struct Engine: Sendable {
         // A number that an alert was judged by is told later, so it must not be a half-way one (L12).
         var isClosed = false
         defer {
-            if isClosed || decisions.count > count || alerts.hasChanged { closedAt = watch.now }
+            if isClosed || decisions.count > count || alerts.hasChanged { closedAt = clock.now }
         }
         isUnclosed = false
         // Sight that was lost or came back decides what arrives later, told or not (D5).
         isClosed = settleBlindness()
-        if !watch.isBlind {
+        if !clock.isBlind {
             settleStall()
             settlePauses()
             settleDeadlines()
@@ -337,7 +339,7 @@ package struct Engine: Sendable {
 
     private mutating func settlePauses() {
         var expired: [Int] = []
-        while let first = pauseQueue.first, first.at <= watch.wallNow {
+        while let first = pauseQueue.first, first.at <= clock.wallNow {
             _ = pauseQueue.popFirst()
             let number = Int(first.number)
             if pauses[number] == first.at {
@@ -360,14 +362,14 @@ package struct Engine: Sendable {
     /// next deadline.
     mutating func edit(_ number: Int, _ body: (inout Engine, inout Responder) -> Void) {
         var person = roster[number]
-        let now = watch.watchedNow
+        let now = clock.observedNow
         let before = person
-        tally.remove(person, now: now)
+        aggregates.remove(person, now: now)
         body(&self, &person)
         followDark(from: before, &person, number)
         followNudges(from: before, &person, number)
         alerts.follow(from: before, to: person)
-        tally.add(person, now: now)
+        aggregates.add(person, now: now)
         arm(person, number)
         roster[number] = person
     }

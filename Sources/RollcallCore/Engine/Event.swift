@@ -29,8 +29,8 @@ package enum Event: Sendable {
     case pushed(PushEnd)
     /// Somebody looks at a circle.
     case wake(WakeCall, source: [UInt8])
-    /// A turn of the keeper. `lateness` is by how much it was late, as the keeper saw it; nil to
-    /// take what is beyond the promised 5 s since the last instant.
+    /// A turn of the state writer. `lateness` is by how much it was late, as the state writer saw
+    /// it; nil to take what is beyond the promised 5 s since the last instant.
     case turn(lateness: Milliseconds?)
     /// We run again; `isRestored` if the store may be older than what was already sent (N2).
     case start(isRestored: Bool = false)
@@ -42,7 +42,7 @@ package enum Event: Sendable {
 package enum Decision: Equatable, Sendable {
     /// A responder's status changed; nil stands for NOT_EXPECTED.
     case status(at: Timestamp, number: Int, from: Status?, to: Status?, origin: Origin)
-    /// A gap opened, was judged, closed, or has its verdict.
+    /// A gap opened, was evaluated, closed, or has its verdict.
     indirect case gap(at: Timestamp, number: Int, GapReport)
     /// An alert became pending, fires, or ended.
     indirect case alert(at: Timestamp, AlertReport)
@@ -58,7 +58,7 @@ package enum Decision: Equatable, Sendable {
     case blind(at: Timestamp, begins: Bool, since: Timestamp, reason: BlindReason)
     /// A change in what is known of a source's clock, or added to its times.
     indirect case skew(at: Timestamp, SkewReport)
-    /// An update was judged.
+    /// An update was evaluated.
     case update(at: Timestamp, number: Int, sequence: Int64, outcome: UpdateOutcome)
 }
 

@@ -18,13 +18,13 @@ package struct Stall: Sendable {
     private(set) var members = 0
 
     /// A batch came, whatever became of it.
-    mutating func batch(_ tally: Tally, _ watch: Watch, openings: Int64) {
+    mutating func batch(_ aggregates: Aggregates, _ clock: ObservationClock, openings: Int64) {
         isSuspected = false
-        lastBatch = watch.now
+        lastBatch = clock.now
         self.openings = openings
-        online = tally.byStatus[Int(Status.online.rawValue)]
-        onDuty = tally.byDuty[Int(DutyState.onDuty.rawValue)]
-        onMission = tally.byDuty[Int(DutyState.onMission.rawValue)]
+        online = aggregates.byStatus[Int(Status.online.rawValue)]
+        onDuty = aggregates.byDuty[Int(DutyState.onDuty.rawValue)]
+        onMission = aggregates.byDuty[Int(DutyState.onMission.rawValue)]
     }
 
     /// Its clock runs only while we run (F11).

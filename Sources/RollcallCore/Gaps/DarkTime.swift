@@ -100,8 +100,8 @@ package struct DarkTotals: Equatable, Sendable {
 /// locations of then (C4). Kept only of people who have some.
 struct Uncovered: Equatable, Sendable {
     struct Hole: Equatable, Sendable {
-        var start: WatchedTime
-        var end: WatchedTime
+        var start: ObservedTime
+        var end: ObservedTime
     }
 
     /// Holes remembered; the oldest is booked before there is one more.
@@ -110,22 +110,22 @@ struct Uncovered: Equatable, Sendable {
     /// In the order in which they were found, apart from each other.
     private(set) var holes: [Hole] = []
     /// Up to here everything is booked or in `holes`.
-    private(set) var until = WatchedTime.distantPast
+    private(set) var until = ObservedTime.distantPast
     /// The instant at which the holes are booked, if no gap makes them wait for its verdict.
     var due = RunningTime.distantFuture
 
     /// Nothing open, and everything accounted for up to `until`.
-    init(until: WatchedTime = .distantPast) { self.until = until }
+    init(until: ObservedTime = .distantPast) { self.until = until }
 
     /// Adds the stretch up to `end`; returns a hole that found no more place.
-    mutating func add(from start: WatchedTime, to end: WatchedTime) -> Hole? {
+    mutating func add(from start: ObservedTime, to end: ObservedTime) -> Hole? {
         until = max(until, end)
         holes.append(Hole(start: start, end: end))
         return holes.count > Self.holesMax ? holes.removeFirst() : nil
     }
 
     /// A location covers a stretch.
-    mutating func cover(from start: WatchedTime, to end: WatchedTime) {
+    mutating func cover(from start: ObservedTime, to end: ObservedTime) {
         var rest: [Hole] = []
         for hole in holes {
             if hole.start < start {
@@ -136,8 +136,8 @@ struct Uncovered: Equatable, Sendable {
         holes = rest
     }
 
-    /// Watched time was set back (B1).
-    mutating func clampInstants(to now: WatchedTime) {
+    /// Observed time was set back (B1).
+    mutating func clampInstants(to now: ObservedTime) {
         until = min(until, now)
         for index in holes.indices {
             holes[index].start = min(holes[index].start, now)

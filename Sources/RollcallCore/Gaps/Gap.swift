@@ -2,10 +2,10 @@
 struct Gap: Equatable, Sendable {
     /// The last report that was told of it.
     var report = GapReport()
-    var openedAt = WatchedTime.distantPast
+    var openedAt = ObservedTime.distantPast
     /// The instant at which the last contact was folded, or the person became active: blindness
     /// after it is carried.
-    var silentSince = RunningTime.distantPast
+    var gapSince = RunningTime.distantPast
     /// Different people of the region who fell silent within 60 s before it, with this one (F25).
     var openings = 0
     /// Its number among all that ever opened.
@@ -16,8 +16,8 @@ struct Gap: Equatable, Sendable {
     var due: RunningTime?
     /// The last contact before the return: what is captured after it, and more than an expected
     /// interval before the return, is inside the gap (F26).
-    var insideFrom = WatchedTime.distantPast
-    var returnedAt = WatchedTime.distantPast
+    var insideFrom = ObservedTime.distantPast
+    var returnedAt = ObservedTime.distantPast
     var expected = Milliseconds(0)
     /// The highest sequence that each install had taken before the return; −1 for none. A new install
     /// moves the places, but then the verdict is that.
@@ -37,7 +37,7 @@ struct Gap: Equatable, Sendable {
     }
 
     /// True if what was captured at `instant` is inside the gap.
-    func isInside(_ instant: WatchedTime) -> Bool {
+    func isInside(_ instant: ObservedTime) -> Bool {
         instant > insideFrom && instant < returnedAt - expected
     }
 
@@ -47,8 +47,8 @@ struct Gap: Equatable, Sendable {
         return sequence > heights[install]
     }
 
-    /// Watched time was set back (B1).
-    mutating func clampInstants(to now: WatchedTime) {
+    /// Observed time was set back (B1).
+    mutating func clampInstants(to now: ObservedTime) {
         openedAt = min(openedAt, now)
         insideFrom = min(insideFrom, now)
         returnedAt = min(returnedAt, now)
@@ -61,7 +61,7 @@ struct Gap: Equatable, Sendable {
             if let read = GapReport(journalBytes: bytes) { report = read } else { archive.refuse() }
         }
         archive.code(&openedAt)
-        archive.code(&silentSince)
+        archive.code(&gapSince)
         archive.code(&openings)
         archive.code(&serial)
         archive.code(&region)

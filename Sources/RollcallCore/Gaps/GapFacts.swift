@@ -1,4 +1,4 @@
-/// The facts known of a phone when its gap was judged: the evidence of a suspicion. Source: C1.
+/// The facts known of a phone when its gap was evaluated: the evidence of a suspicion. Source: C1.
 package struct GapFacts: Equatable, Sendable {
     /// Wall time of the last contact; `distantPast` if there was none.
     package var lastContactAt = Timestamp.distantPast
@@ -25,7 +25,7 @@ package struct GapGroup: Equatable, Sendable {
     package var id: Int64 = 0
     /// True if the whole feed is suspected (B3): then it has no region.
     package var isFeed = false
-    /// The number of people who had fallen silent within 60 s when this was judged.
+    /// The number of people who had fallen silent within 60 s when this was evaluated.
     package var members = 0
     /// The region's active people then; the fleet's if the feed is suspected.
     package var active = 0
@@ -72,7 +72,7 @@ package struct GapReport: Equatable, Sendable {
     package var offlineAt = Timestamp.distantPast
     /// Wall time of the end; `distantPast` while open.
     package var closedAt = Timestamp.distantPast
-    /// Watched time from the opening to the end.
+    /// Observed time from the opening to the end.
     package var length = Milliseconds(0)
     /// The time that we were blind between the last contact and now, or the end. A gap with much of
     /// it is held against nobody: see `isLeftOut`.
@@ -93,7 +93,7 @@ package struct GapReport: Equatable, Sendable {
 
     /// True if at least 5 % of a stretch, and at least 1 s, was blind.
     package static func isLeftOut(blind: Milliseconds, of span: Milliseconds) -> Bool {
-        blind >= BlindReason.toldFrom
+        blind >= BlindReason.reportedFrom
             && blind.count >= span.count / 20 + (span.count % 20 > 0 ? 1 : 0)
     }
 }

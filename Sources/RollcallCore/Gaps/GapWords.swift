@@ -61,7 +61,7 @@ package enum GapVerdict: UInt8, CaseIterable, Sendable {
     case appStopped = 4
     /// The person was no longer expected before they returned. Says nothing about the phone.
     case dutyEnded = 5
-    /// Contact without a single new update, or one without a clock to judge by.
+    /// Contact without a single new update, or one without a clock to evaluate by.
     case unexplained = 6
 
     /// The word in JSON and labels.
@@ -80,7 +80,7 @@ package enum GapVerdict: UInt8, CaseIterable, Sendable {
 
 /// The news that is told of a gap.
 ///
-///     open ──OFFLINE──► judged ──contact──► closed ──two minutes──► verdict
+///     open ──OFFLINE──► evaluated ──contact──► closed ──two minutes──► verdict
 ///       │                  └──not expected──► closed, verdict at once
 ///       └──contact before OFFLINE──► closed: mere lateness
 ///
@@ -89,7 +89,7 @@ package enum GapState: UInt8, CaseIterable, Sendable {
     /// The responder fell out of contact.
     case open = 0
     /// The suspicion was looked at again: at OFFLINE, or because others fell silent too.
-    case judged = 1
+    case evaluated = 1
     /// The responder is back, or no longer expected.
     case closed = 2
     /// The verdict on the gap is there.
@@ -99,7 +99,7 @@ package enum GapState: UInt8, CaseIterable, Sendable {
     package var word: StaticString {
         switch self {
         case .open: "open"
-        case .judged: "judged"
+        case .evaluated: "judged"
         case .closed: "closed"
         case .verdict: "verdict"
         }

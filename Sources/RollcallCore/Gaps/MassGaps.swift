@@ -7,17 +7,18 @@ struct MassGaps: Sendable {
     /// The people of one region who fell silent within the last 60 s, and their group.
     struct Region: Sendable {
         var people = RecentPeople()
-        /// Those of them that belong to no group, oldest first: to be judged again with the next.
+        /// Those of them that belong to no group, oldest first: to be evaluated again with the
+        /// next.
         var alone: [Int] = []
         /// The group that forms at the moment; 0 without one.
         var group: Int64 = 0
         var members = 0
         /// The instant at which somebody joined last: after 60 s the next mass is another group.
-        var joinedAt = WatchedTime.distantPast
+        var joinedAt = ObservedTime.distantPast
         /// The instant at which somebody fell silent last.
-        var openedAt = WatchedTime.distantPast
+        var openedAt = ObservedTime.distantPast
 
-        fileprivate mutating func open(_ number: Int, now: WatchedTime) -> Int {
+        fileprivate mutating func open(_ number: Int, now: ObservedTime) -> Int {
             people.add(number, now: now)
             openedAt = now
             alone.append(number)
@@ -29,17 +30,17 @@ struct MassGaps: Sendable {
             return people.count
         }
 
-        fileprivate func isOver(_ now: WatchedTime) -> Bool {
+        fileprivate func isOver(_ now: ObservedTime) -> Bool {
             group == 0 || now - joinedAt >= RecentPeople.span
         }
 
-        fileprivate mutating func begin(_ group: Int64, members: Int, now: WatchedTime) {
+        fileprivate mutating func begin(_ group: Int64, members: Int, now: ObservedTime) {
             self.group = group
             self.members = members
             joinedAt = now
         }
 
-        fileprivate mutating func join(now: WatchedTime) -> (group: Int64, members: Int) {
+        fileprivate mutating func join(now: ObservedTime) -> (group: Int64, members: Int) {
             members += 1
             joinedAt = now
             return (group, members)
@@ -51,7 +52,7 @@ struct MassGaps: Sendable {
     private var nextGroup: Int64 = 1
     /// Gaps that opened so far, anywhere.
     private(set) var openings: Int64 = 0
-    private var cleanedAt = WatchedTime.distantPast
+    private var cleanedAt = ObservedTime.distantPast
 
     /// True if so many who fell silent are a mass among so many active.
     static func isMass(_ openings: Int, of active: Int) -> Bool {
@@ -66,7 +67,7 @@ struct MassGaps: Sendable {
 
     /// Notes that `number` fell silent in `region`; returns how many different people did within
     /// 60 s.
-    mutating func open(_ number: Int, in region: UInt32, now: WatchedTime) -> Int {
+    mutating func open(_ number: Int, in region: UInt32, now: ObservedTime) -> Int {
         openings += 1
         return regions[region, default: Region()].open(number, now: now)
     }
@@ -74,7 +75,7 @@ struct MassGaps: Sendable {
     /// The group of a mass in `region`, for somebody who belongs to it from now on, and how many
     /// do. Those who fell silent before it formed are counted already.
     mutating func join(
-        _ region: UInt32, openings: Int, isCounted: Bool, now: WatchedTime
+        _ region: UInt32, openings: Int, isCounted: Bool, now: ObservedTime
     ) -> (group: Int64, members: Int) {
         if isCounted, let entry = regions[region] { return (entry.group, entry.members) }
         if regions[region, default: Region()].isOver(now) {
@@ -104,7 +105,7 @@ struct MassGaps: Sendable {
     var regionsHeld: [UInt32] { Array(regions.keys) }
 
     /// True if the next to join in `region` begins a group.
-    func isNew(_ region: UInt32, now: WatchedTime) -> Bool {
+    func isNew(_ region: UInt32, now: ObservedTime) -> Bool {
         regions[region]?.isOver(now) ?? true
     }
 
@@ -120,7 +121,7 @@ struct MassGaps: Sendable {
 
     /// Lets go of regions where nobody fell silent for so long that no blindness noticed later can
     /// bring it within 60 s again: the longest is 2.5 beats of an hour (B1, B2). Returns them.
-    mutating func clean(_ now: WatchedTime) -> [UInt32] {
+    mutating func clean(_ now: ObservedTime) -> [UInt32] {
         guard now - cleanedAt >= Self.keptFor else { return [] }
         cleanedAt = now
         let gone = regions.filter { now - $0.value.openedAt >= Self.keptFor }.map(\.key)
@@ -128,8 +129,8 @@ struct MassGaps: Sendable {
         return gone
     }
 
-    /// Watched time was set back (B1).
-    mutating func clampInstants(to now: WatchedTime) {
+    /// Observed time was set back (B1).
+    mutating func clampInstants(to now: ObservedTime) {
         cleanedAt = min(cleanedAt, now)
         for region in regions.keys.sorted() {
             regions[region]?.people.clampInstants(to: now)

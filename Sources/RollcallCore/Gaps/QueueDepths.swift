@@ -3,7 +3,7 @@
 struct QueueDepths: Sendable {
     struct Entry: Equatable, Sendable {
         /// The instant at which the batch was received.
-        var at: WatchedTime
+        var at: ObservedTime
         /// The highest sequence of the batch, for ties; −1 without updates.
         var sequence: Int64
         var depth: UInt32
@@ -13,7 +13,7 @@ struct QueueDepths: Sendable {
     static let countMax = 3
 
     // In place, not in an array: whoever has a queue has three of them.
-    private var instants = InlineArray<3, WatchedTime>(repeating: .distantPast)
+    private var instants = InlineArray<3, ObservedTime>(repeating: .distantPast)
     private var sequences = InlineArray<3, Int64>(repeating: -1)
     private var depthsKept = InlineArray<3, UInt32>(repeating: 0)
     private var count: UInt8 = 0
@@ -71,8 +71,8 @@ struct QueueDepths: Sendable {
         depths.count == countMax && zip(depths, depths.dropFirst()).allSatisfy { $0 < $1 }
     }
 
-    /// Watched time was set back (B1).
-    mutating func clampInstants(to now: WatchedTime) {
+    /// Observed time was set back (B1).
+    mutating func clampInstants(to now: ObservedTime) {
         for place in 0..<Int(count) { self[place].at = min(self[place].at, now) }
     }
 

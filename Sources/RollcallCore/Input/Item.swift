@@ -22,7 +22,7 @@ package struct Item: Sendable {
     package var responderID = ByteRange.empty
     /// The instant at which the backend heard the phone (`received_at`), or at which the fact
     /// became true (`at`).
-    package var toldAt: Timestamp?
+    package var reportedAt: Timestamp?
     package var duty: DutyState?
     package var region: ByteRange?
     /// The names, each behind its length; see `ItemWriter.circles`.
@@ -95,7 +95,7 @@ package struct ItemList: Sendable {
 /// meaning for ever.
 enum ItemTag: UInt8 {
     case responderID = 1
-    case toldAt = 2
+    case reportedAt = 2
     case duty = 3
     case region = 4
     case circles = 5
@@ -255,7 +255,7 @@ enum ItemReader {
     ) -> Bool {
         let small = UInt8(truncatingIfNeeded: value)
         switch tag {
-        case .toldAt: item.toldAt = Timestamp(milliseconds: Int64(bitPattern: value))
+        case .reportedAt: item.reportedAt = Timestamp(milliseconds: Int64(bitPattern: value))
         case .duty: item.duty = DutyState(rawValue: small)
         case .sharing: item.sharing = Sharing(rawValue: small)
         case .pausedUntil: item.pausedUntil = Timestamp(milliseconds: Int64(bitPattern: value))

@@ -1,7 +1,7 @@
 /// The members of an item's object that mean something to us. Source: I9.
 enum ItemField: UInt8 {
     case responderID = 0
-    case toldAt
+    case reportedAt
     case dutyState
     case region
     case circles
@@ -38,7 +38,7 @@ enum ItemField: UInt8 {
     func name(_ kind: ItemKind) -> String {
         switch self {
         case .responderID: "responder_id"
-        case .toldAt: kind == .batch ? "received_at" : "at"
+        case .reportedAt: kind == .batch ? "received_at" : "at"
         case .dutyState: "duty_state"
         case .region: "region"
         case .circles: "circles"
@@ -76,7 +76,7 @@ enum ItemField: UInt8 {
     func isVital(_ kind: ItemKind) -> Bool {
         switch self {
         case .responderID: true
-        case .toldAt: kind == .batch
+        case .reportedAt: kind == .batch
         case .from, .to: kind == .transition
         default: false
         }
@@ -115,7 +115,7 @@ enum ItemField: UInt8 {
         case "telemetry": .telemetry
         case "duty_state": .dutyState
         case "region": .region
-        case "received_at": .toldAt
+        case "received_at": .reportedAt
         case "platform": .platform
         case "circles": .circles
         case "battery_level": .batteryLevel
@@ -144,7 +144,7 @@ enum ItemField: UInt8 {
         switch name {
         case "from": .from
         case "to": .to
-        case "at": .toldAt
+        case "at": .reportedAt
         case "id": .transitionID
         case "reason": .reason
         default: nil
@@ -161,7 +161,7 @@ enum ItemField: UInt8 {
         case "platform": .platform
         case "push_token": .pushToken
         case "nudge_sound": .nudgeSound
-        case "at": .toldAt
+        case "at": .reportedAt
         default: nil
         }
     }

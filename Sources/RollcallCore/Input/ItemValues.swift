@@ -20,7 +20,7 @@ extension ItemScanner {
         case .installID: try text(field, .installID, Self.nameBytesMax, &cursor, body)
         case .transitionID: try text(field, .transitionID, Self.nameBytesMax, &cursor, body)
         case .pushToken: try text(field, .pushToken, Self.tokenBytesMax, &cursor, body)
-        case .toldAt: try time(field, .toldAt, &cursor, body)
+        case .reportedAt: try time(field, .reportedAt, &cursor, body)
         case .pausedUntil: try time(field, .pausedUntil, &cursor, body)
         case .dutyState: try word(field, .duty, Words.duty, other: nil, &cursor, body)
         case .sharing: try word(field, .sharing, Words.sharing, other: nil, &cursor, body)
@@ -36,9 +36,9 @@ extension ItemScanner {
         case .circles: try circles(&cursor, body)
         case .telemetry: try telemetry(&cursor, body)
         case .permissionStatus, .locationServices, .powerMode, .appState, .queueDepth, .networkType:
-            var told = beside ?? Telemetry()
-            try telemetryMember(field, "/", &told, &cursor, body)
-            beside = told
+            var reported = beside ?? Telemetry()
+            try telemetryMember(field, "/", &reported, &cursor, body)
+            beside = reported
         case .updates, .reason, .privateField: try skip(&cursor, body)
         }
     }
@@ -70,7 +70,7 @@ extension ItemScanner {
         guard let (time, _) = try time(&cursor, body) else {
             return refuse(field, .malformed, SentAt.fault)
         }
-        if field == .toldAt { note(receivedAt: time) }
+        if field == .reportedAt { note(receivedAt: time) }
         write { ItemWriter.time(tag, time, to: &$0) }
     }
 
@@ -116,8 +116,8 @@ extension ItemScanner {
             try skip(&cursor, body)
             return refuse(field, .malformed, "not a string")
         }
-        let told = ShortWord(try cursor.string(body), body)
-        for (word, value) in words where word == told {
+        let reported = ShortWord(try cursor.string(body), body)
+        for (word, value) in words where word == reported {
             return write { ItemWriter.number(tag, UInt64(value), to: &$0) }
         }
         let kind = kind
@@ -199,9 +199,9 @@ extension ItemScanner {
 
     /// Writes what stood inside `telemetry` over what stood beside it.
     mutating func finishTelemetry() {
-        guard var told = beside ?? inside else { return }
-        if beside != nil, let inside { told.take(inside) }
-        write { ItemWriter.telemetry(told, to: &$0) }
+        guard var reported = beside ?? inside else { return }
+        if beside != nil, let inside { reported.take(inside) }
+        write { ItemWriter.telemetry(reported, to: &$0) }
     }
 
     /// Reads a member of the telemetry; `parent` is where it stands, for a problem's pointer.

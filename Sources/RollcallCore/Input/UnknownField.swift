@@ -162,7 +162,7 @@ extension ItemField {
     /// asked.
     fileprivate func isKnown(_ kind: ItemKind) -> Bool {
         switch self {
-        case .responderID, .toldAt: true
+        case .responderID, .reportedAt: true
         case .dutyState, .region, .circles, .sharing, .platform: kind != .transition
         case .osVersion, .appVersion, .installID, .batteryLevel, .telemetry, .updates:
             kind == .batch

@@ -2,13 +2,13 @@
 /// (F20).
 struct Adoption: Equatable, Sendable {
     /// Before every contact, so that nothing is undone that never was.
-    static let never = WatchedTime(milliseconds: WatchedTime.distantPast.milliseconds - 1)
+    static let never = ObservedTime(milliseconds: ObservedTime.distantPast.milliseconds - 1)
 
     var degradedAt = Self.never
     var offlineAt = Self.never
 
     /// Remembers the newest time that each status was declared for.
-    mutating func note(_ status: Status, _ at: WatchedTime) {
+    mutating func note(_ status: Status, _ at: ObservedTime) {
         if status == .offline {
             offlineAt = max(offlineAt, at)
         } else {
@@ -20,7 +20,7 @@ struct Adoption: Equatable, Sendable {
     var worst: Status { best(.distantPast) }
 
     /// The best status that a contact at `instant` may give.
-    func best(_ instant: WatchedTime) -> Status {
+    func best(_ instant: ObservedTime) -> Status {
         instant <= offlineAt ? .offline : instant <= degradedAt ? .degraded : .online
     }
 }

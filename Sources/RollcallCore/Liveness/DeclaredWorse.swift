@@ -5,17 +5,17 @@ struct DeclaredWorse: Sendable {
 
     private var people = RecentPeople()
 
-    mutating func add(_ number: Int, now: WatchedTime) { people.add(number, now: now) }
+    mutating func add(_ number: Int, now: ObservedTime) { people.add(number, now: now) }
 
     /// Takes an erased person out.
     mutating func forget(_ number: Int) { people.remove(number) }
 
-    mutating func isMass(active: Int, now: WatchedTime) -> Bool {
+    mutating func isMass(active: Int, now: ObservedTime) -> Bool {
         people.expire(now)
         return people.count >= Self.countMin && people.count * 2 >= active
     }
 
-    mutating func clampInstants(to now: WatchedTime) { people.clampInstants(to: now) }
+    mutating func clampInstants(to now: ObservedTime) { people.clampInstants(to: now) }
 
     mutating func code(_ archive: inout Archive) { people.code(&archive) }
 }

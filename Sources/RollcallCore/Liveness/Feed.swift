@@ -88,7 +88,7 @@ package struct Feed: Sendable {
 
     /// Notes the sources that are missing at `now`, and lets go of those that nobody misses; beats could
     /// be heard until `heardUntil`.
-    mutating func judge(now: RunningTime, heardUntil: RunningTime) {
+    mutating func evaluate(now: RunningTime, heardUntil: RunningTime) {
         for index in sources.indices
         where sources[index].downSince == nil && sources[index].deadline <= min(now, heardUntil) {
             sources[index].downSince = now

@@ -18,7 +18,7 @@ package struct SourceSkews: Sendable {
         }
 
         /// Moves on to what two minutes agree upon, or one says alone.
-        fileprivate mutating func judge(_ skew: Milliseconds) {
+        fileprivate mutating func evaluate(_ skew: Milliseconds) {
             if correction.count != 0 {
                 state = .corrected
             } else if skew.count.magnitude > SourceSkews.correctedUpTo {
@@ -86,9 +86,9 @@ package struct SourceSkews: Sendable {
         if agrees, before.correction.count == 0 || !Self.areNear(known, before.correction) {
             source.correction = Self.correction(for: known)
         }
-        source.judge(known)
+        source.evaluate(known)
         sources[place] = source
-        return told(source, before)
+        return reported(source, before)
     }
 
     /// Our own wall stepped. What is off by a known span is off by so much more; whose clock was right
@@ -104,8 +104,8 @@ package struct SourceSkews: Sendable {
                 sources[place].correction = Self.correction(
                     for: Milliseconds(before.correction.count &+ step.count))
             }
-            sources[place].judge(sources[place].measured)
-            return told(sources[place], before)
+            sources[place].evaluate(sources[place].measured)
+            return reported(sources[place], before)
         }
     }
 
@@ -134,7 +134,7 @@ package struct SourceSkews: Sendable {
         return sources.count - 1
     }
 
-    private mutating func told(_ source: Source, _ before: Source) -> SkewReport? {
+    private mutating func reported(_ source: Source, _ before: Source) -> SkewReport? {
         noteCorrections()
         let isSame = source.state == before.state && source.correction == before.correction
         return isSame ? nil : source.report

@@ -5,7 +5,7 @@ extension Exposition {
     ) {
         appendStates(engine, alarms)
         family("rollcall_silences_active", .gauge, "Silences in force.")
-        sample(Quantity(engine.desk.silences.count))
+        sample(Quantity(engine.notifications.silences.count))
         family(
             "rollcall_notifications", .counter,
             "Messages that came to their end, by receiver and what became of them.")
@@ -29,10 +29,10 @@ extension Exposition {
         family(
             "rollcall_responders_flapping", .gauge,
             "Responders that change between ONLINE and OFFLINE too often, by region.")
-        var rest = engine.tally.flapping
+        var rest = engine.aggregates.flapping
         for (place, row) in regions.rows.enumerated() {
             let isOther = regions.hasOther && place == regions.rows.count - 1
-            let own = row.number.map { engine.tally.flapping(in: $0) } ?? 0
+            let own = row.number.map { engine.aggregates.flapping(in: $0) } ?? 0
             rest -= own
             sample(["region": .bytes(row.name)], Quantity(isOther ? rest : own))
         }

@@ -13,7 +13,7 @@ extension Exposition {
         _ engine: Engine, isStoreFailing: Bool = false, alarms: [AlertName: AlertState] = [:]
     ) {
         appendMemo(engine)
-        appendWatch(engine, isStoreFailing: isStoreFailing)
+        appendObservation(engine, isStoreFailing: isStoreFailing)
         let regions = RegionLabels(engine)
         appendPeople(engine, regions)
         appendGaps(engine.counters.gaps)
@@ -32,7 +32,7 @@ extension Exposition {
         for status in Status.allCases {
             sample(
                 ["status": .word(status.word)],
-                Quantity(engine.tally.byStatus[Int(status.rawValue)]))
+                Quantity(engine.aggregates.byStatus[Int(status.rawValue)]))
         }
         family(
             "location_update_delay_seconds", .histogram,
@@ -54,15 +54,15 @@ extension Exposition {
 
     // MARK: - The watch
 
-    private mutating func appendWatch(_ engine: Engine, isStoreFailing: Bool) {
-        let watch = engine.watch
+    private mutating func appendObservation(_ engine: Engine, isStoreFailing: Bool) {
+        let clock = engine.clock
         family(
             "rollcall_watching", .gauge,
             "1 while the watch can see; 0 while it is blind.")
-        sample(Quantity(!watch.isBlind && !isStoreFailing))
+        sample(Quantity(!clock.isBlind && !isStoreFailing))
         family("rollcall_blind", .gauge, "1 while the watch is blind for the reason.")
         for reason in BlindReason.allCases {
-            let isOpen = watch.open[Int(reason.rawValue)] != nil
+            let isOpen = clock.open[Int(reason.rawValue)] != nil
             sample(
                 ["reason": .word(reason.word)],
                 Quantity(isOpen || (reason == .store && isStoreFailing)))
@@ -73,7 +73,7 @@ extension Exposition {
         for reason in BlindReason.allCases {
             sample(
                 ["reason": .word(reason.word)],
-                Quantity(Milliseconds(watch.blindMilliseconds(reason))))
+                Quantity(Milliseconds(clock.blindMilliseconds(reason))))
         }
         // 0 and not absent before the first: "time() - x > 300" then also holds for a fleet whose
         // backend never sent anything.
@@ -96,7 +96,7 @@ extension Exposition {
     // MARK: - People
 
     private mutating func appendPeople(_ engine: Engine, _ regions: RegionLabels) {
-        let tally = engine.tally
+        let aggregates = engine.aggregates
         family(
             "rollcall_responders", .gauge,
             "Responders expected to report, by region and status.")
@@ -122,12 +122,13 @@ extension Exposition {
             "Responders not expected to report, by first reason.")
         for reason in NotExpected.allCases {
             sample(
-                ["reason": .word(reason.word)], Quantity(tally.notExpected[Int(reason.rawValue)]))
+                ["reason": .word(reason.word)],
+                Quantity(aggregates.notExpected[Int(reason.rawValue)]))
         }
         family(
             "rollcall_telemetry_responders", .gauge,
             "Responders expected to report, by what the phone last said.")
-        for (field, counts) in zip(Telemetry.fields, tally.telemetry) {
+        for (field, counts) in zip(Telemetry.fields, aggregates.telemetry) {
             for (value, count) in zip(field.values, counts) {
                 sample(["field": .word(field.name), "value": .word(value)], Quantity(count))
             }
@@ -165,7 +166,7 @@ extension Exposition {
         family(
             "rollcall_location_age_seconds", .gaugeHistogram,
             "Watched age of the last location of expected responders.")
-        let ages = engine.tally.ages.distribution(now: engine.watch.watchedNow)
+        let ages = engine.aggregates.ages.distribution(now: engine.clock.observedNow)
         gaugeHistogram(
             bounds: LocationAges.boundsSeconds.map { Quantity($0) },
             cumulated: ages.cumulated, count: ages.count,

@@ -39,9 +39,9 @@ struct RegionLabels {
             }
             number += 1
         }
-        var rest = engine.tally.byStatus
+        var rest = engine.aggregates.byStatus
         for number in numbers.sorted() {
-            let counts = engine.tally.counts(in: number)
+            let counts = engine.aggregates.counts(in: number)
             for index in rest.indices { rest[index] -= counts[index] }
             rows.append((table[number], number, counts))
         }

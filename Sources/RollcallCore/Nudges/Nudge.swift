@@ -63,7 +63,7 @@ package struct NudgeFacts: Equatable, Sendable {
     package var cause = GapCause.unexplained
     package var platform = Platform.unknown
     package var lastLocationAt = Timestamp.distantPast
-    /// Watched time that the location is old, from becoming active if that is later (F31).
+    /// Observed time that the location is old, from becoming active if that is later (F31).
     package var stale = Milliseconds(0)
 
     package init() {}

@@ -37,8 +37,8 @@ package struct NudgeRules: Equatable, Sendable {
         }
     }
 
-    /// The people who count as company (N3). The raw values are stored.
-    package enum Company: UInt8, CaseIterable, Sendable {
+    /// The people who count as active peers (N3). The raw values are stored.
+    package enum Peers: UInt8, CaseIterable, Sendable {
         /// A circle; for those without circles everybody active in their region.
         case circleOrRegion = 0
         /// A circle; those without circles have none.
@@ -99,7 +99,7 @@ package struct NudgeRules: Equatable, Sendable {
     package var timeToLive = Milliseconds.seconds(3600)
     /// Nudges within any 1000 ms at most (N10).
     package var ratePerSecond = 5
-    package var company = Company.circleOrRegion
+    package var peers = Peers.circleOrRegion
 
     package init() {}
 
@@ -110,6 +110,6 @@ package struct NudgeRules: Equatable, Sendable {
         archive.code(&minInterval)
         archive.code(&timeToLive)
         archive.code(&ratePerSecond)
-        archive.code(&company)
+        archive.code(&peers)
     }
 }

@@ -22,14 +22,14 @@ struct NudgeState: Equatable, Sendable {
     var reason: NudgeReason?
     /// True while they stand in the row of those who wait for their turn.
     var isInRow = false
-    /// True while they are to be judged again when we see again.
+    /// True while they are to be evaluated again when we see again.
     var isInBlind = false
     /// The wall's time at which the throttle lets them go, if that is waited for.
     var waitsUntil: Timestamp?
     /// The nudge of which it is not known yet what followed; 0 without one.
     var followed: Int64 = 0
     /// The instant at which it was decided.
-    var followedFrom = WatchedTime.distantPast
+    var followedFrom = ObservedTime.distantPast
     /// Until when what follows is looked at.
     var followedUntil = RunningTime.distantPast
     /// True if there was contact since.
@@ -47,7 +47,7 @@ struct NudgeState: Equatable, Sendable {
     /// The throttle that holds in a mode.
     func throttle(in mode: NudgeRules.Mode) -> Throttle { mode == .live ? live : dryRun }
 
-    mutating func clampInstants(to now: WatchedTime) { followedFrom = min(followedFrom, now) }
+    mutating func clampInstants(to now: ObservedTime) { followedFrom = min(followedFrom, now) }
 
     mutating func code(_ archive: inout Archive) {
         live.code(&archive)

@@ -34,7 +34,7 @@ struct FactTime: Equatable, Sendable {
     /// Marks a sequence of which only the low bits are kept.
     private static let large: UInt32 = 1 << 31
 
-    var at = WatchedTime.distantPast
+    var at = ObservedTime.distantPast
     /// The highest sequence of the batch + 1, or its low bits behind the mark; 0 for what was told
     /// without one.
     ///
@@ -46,14 +46,14 @@ struct FactTime: Equatable, Sendable {
     /// The time of a fact that nobody told.
     init() {}
 
-    init(at: WatchedTime, sequence: UInt32) {
+    init(at: ObservedTime, sequence: UInt32) {
         self.at = at
         self.sequence = sequence
     }
 
     /// The time of a fact that a batch, or the backend, told for an instant; nil and −1 are no
     /// sequence.
-    init(at: WatchedTime, by sequence: Int64?) {
+    init(at: ObservedTime, by sequence: Int64?) {
         self.at = at
         guard let sequence, sequence >= 0 else { return }
         let next = UInt64(bitPattern: sequence) + 1
@@ -86,8 +86,8 @@ struct FactTable: Equatable, Sendable {
     /// True if it knows of none.
     var isEmpty: Bool { (0..<FactSet.count).allSatisfy { times[$0] == FactTime() } }
 
-    /// Watched time was set back (B1).
-    mutating func clampInstants(to now: WatchedTime) {
+    /// Observed time was set back (B1).
+    mutating func clampInstants(to now: ObservedTime) {
         for place in 0..<FactSet.count { times[place].at = min(times[place].at, now) }
     }
 
@@ -99,31 +99,31 @@ struct FactTable: Equatable, Sendable {
 /// The times at which each fact about a person was last told: what is older does not change it.
 ///
 /// Most of them are told together, with every batch, the others when somebody is enrolled. So three
-/// times are kept, and for each fact which of them is its own; who needs more has a table aside, in
-/// which the oldest stand.
+/// times are kept, and for each fact which of them is its own; who needs more has an overflow
+/// table, in which the oldest stand.
 struct FactTimes: Sendable {
     private static let slots = 3
-    /// Set if there is a table aside.
-    private static let asideMark: UInt32 = 1 << 31
+    /// Set if there is an overflow table.
+    private static let overflowMark: UInt32 = 1 << 31
     /// The span that is added to an instant to make it a natural number: some 557 years.
     private static let bias: Int64 = 1 << 44
 
     private var sequences = InlineArray<3, UInt32>(repeating: 0)
-    /// A fact's slot + 1 in two bits; 0 if it stands aside or was never told.
+    /// A fact's slot + 1 in two bits; 0 if it stands in the overflow or was never told.
     private var slotOfFact: UInt32 = 0
     private var instants = InlineArray<3, SixBytes>(repeating: SixBytes(truncating: 0))
 
-    /// True if some facts stand in a table aside.
-    var hasAside: Bool { slotOfFact & Self.asideMark != 0 }
+    /// True if some facts stand in an overflow table.
+    var hasOverflow: Bool { slotOfFact & Self.overflowMark != 0 }
 
-    /// Returns when a fact was told; nil if it stands aside or was never told.
+    /// Returns when a fact was told; nil if it stands in the overflow or was never told.
     @inline(__always)
     func time(_ fact: FactSet) -> FactTime? {
         let slot = Int(slotOfFact >> UInt32(fact.place * 2) & 3)
         return slot > 0 ? self[slot - 1] : nil
     }
 
-    /// The facts that are news if they are told at `time`, as if none stood aside.
+    /// The facts that are news if they are told at `time`, as if none stood in the overflow.
     @inline(__always)
     func news(_ time: FactTime) -> FactSet {
         var news = facts(0)
@@ -134,22 +134,22 @@ struct FactTimes: Sendable {
     }
 
     /// The facts that are news if they are told at `time`.
-    func news(_ time: FactTime, _ aside: FactTable?) -> FactSet {
+    func news(_ time: FactTime, _ overflow: FactTable?) -> FactSet {
         var news = news(time)
-        guard let aside else { return news }
-        for place in 0..<FactSet.count where !time.isNews(after: aside[place]) {
+        guard let overflow else { return news }
+        for place in 0..<FactSet.count where !time.isNews(after: overflow[place]) {
             news.remove(FactSet(at: place))
         }
         return news
     }
 
-    /// Facts are told at `time`; false, and nothing has changed, if that takes a table aside.
+    /// Facts are told at `time`; false, and nothing has changed, if that takes an overflow table.
     @inline(__always)
-    mutating func tell(_ facts: FactSet, _ time: FactTime) -> Bool {
+    mutating func report(_ facts: FactSet, _ time: FactTime) -> Bool {
         if facts.isEmpty { return true }
         let before = slotOfFact
         slotOfFact &= ~(facts.rawValue &* 3)
-        guard !hasAside, Self.holds(time.at), let slot = slot(for: time) else {
+        guard !hasOverflow, Self.holds(time.at), let slot = slot(for: time) else {
             slotOfFact = before
             return false
         }
@@ -158,30 +158,30 @@ struct FactTimes: Sendable {
     }
 
     /// Facts are told at `time`.
-    mutating func tell(_ facts: FactSet, _ time: FactTime, _ aside: inout FactTable?) {
-        if tell(facts, time) { return }
+    mutating func report(_ facts: FactSet, _ time: FactTime, _ overflow: inout FactTable?) {
+        if report(facts, time) { return }
         slotOfFact &= ~(facts.rawValue &* 3)
-        if hasAside { write(facts, FactTime(), &aside) }
-        guard Self.holds(time.at) else { return write(facts, time, &aside) }
-        keep(facts, time, slot(for: time) ?? makeRoom(&aside))
+        if hasOverflow { write(facts, FactTime(), &overflow) }
+        guard Self.holds(time.at) else { return write(facts, time, &overflow) }
+        keep(facts, time, slot(for: time) ?? makeRoom(&overflow))
     }
 
-    /// Watched time was set back (B1).
-    mutating func clampInstants(to now: WatchedTime) {
+    /// Observed time was set back (B1).
+    mutating func clampInstants(to now: ObservedTime) {
         for slot in 0..<Self.slots where self[slot].at > now { instants[slot] = Self.bytes(now) }
     }
 
     private subscript(slot: Int) -> FactTime {
         let at = Int64(bitPattern: instants[slot].number) &- Self.bias
-        return FactTime(at: WatchedTime(milliseconds: at), sequence: sequences[slot])
+        return FactTime(at: ObservedTime(milliseconds: at), sequence: sequences[slot])
     }
 
     /// True if six bytes hold an instant.
-    private static func holds(_ time: WatchedTime) -> Bool {
+    private static func holds(_ time: ObservedTime) -> Bool {
         UInt64(bitPattern: time.milliseconds &+ bias) <= SixBytes.max
     }
 
-    private static func bytes(_ time: WatchedTime) -> SixBytes {
+    private static func bytes(_ time: ObservedTime) -> SixBytes {
         SixBytes(truncating: UInt64(bitPattern: time.milliseconds &+ bias))
     }
 
@@ -213,33 +213,33 @@ struct FactTimes: Sendable {
         return free
     }
 
-    /// Puts aside what the oldest slot holds.
-    private mutating func makeRoom(_ aside: inout FactTable?) -> Int {
+    /// Moves to the overflow what the oldest slot holds.
+    private mutating func makeRoom(_ overflow: inout FactTable?) -> Int {
         var oldest = 0
         for slot in 1..<Self.slots where self[slot].at < self[oldest].at { oldest = slot }
         let facts = facts(oldest + 1)
         slotOfFact &= ~(facts.rawValue &* 3)
-        write(facts, self[oldest], &aside)
+        write(facts, self[oldest], &overflow)
         return oldest
     }
 
-    /// Writes a time for facts aside; a table that knows of none is none.
-    private mutating func write(_ facts: FactSet, _ time: FactTime, _ aside: inout FactTable?) {
-        var table = aside ?? FactTable()
+    /// Writes a time for facts of the overflow; a table that knows of none is none.
+    private mutating func write(_ facts: FactSet, _ time: FactTime, _ overflow: inout FactTable?) {
+        var table = overflow ?? FactTable()
         var rest = facts
         while !rest.isEmpty {
             table[rest.place] = time
             rest.remove(FactSet(at: rest.place))
         }
-        aside = table.isEmpty ? nil : table
-        slotOfFact = slotOfFact & ~Self.asideMark | (aside == nil ? 0 : Self.asideMark)
+        overflow = table.isEmpty ? nil : table
+        slotOfFact = slotOfFact & ~Self.overflowMark | (overflow == nil ? 0 : Self.overflowMark)
     }
 
     // MARK: - Checkpoints
 
     /// All of them, one by one.
-    func table(_ aside: FactTable?) -> FactTable {
-        var table = aside ?? FactTable()
+    func table(_ overflow: FactTable?) -> FactTable {
+        var table = overflow ?? FactTable()
         for slot in 0..<Self.slots {
             var rest = facts(slot + 1)
             while !rest.isEmpty {
@@ -250,9 +250,9 @@ struct FactTimes: Sendable {
         return table
     }
 
-    /// The times of `table`, and those of it that stand aside.
-    init(_ table: FactTable, _ aside: inout FactTable?) {
-        aside = nil
+    /// The times of `table`, and those of it that stand in the overflow.
+    init(_ table: FactTable, _ overflow: inout FactTable?) {
+        overflow = nil
         var rest = FactSet.all
         while !rest.isEmpty {
             let time = table[rest.place]
@@ -260,7 +260,7 @@ struct FactTimes: Sendable {
             for place in rest.place..<FactSet.count where table[place] == time {
                 facts.insert(FactSet(at: place))
             }
-            if time != FactTime() { tell(facts, time, &aside) }
+            if time != FactTime() { report(facts, time, &overflow) }
             rest.subtract(facts)
         }
     }
@@ -274,7 +274,7 @@ extension SideTable<FactTable> {
     @inline(__always)
     func time(_ fact: FactSet, _ times: FactTimes, _ number: Int) -> FactTime {
         if let time = times.time(fact) { return time }
-        guard times.hasAside else { return FactTime() }
+        guard times.hasOverflow else { return FactTime() }
         return self[number]?[fact.place] ?? FactTime()
     }
 }

@@ -1,24 +1,24 @@
-/// Different people to whom something happened within the last 60 s of watched time.
+/// Different people to whom something happened within the last 60 s of observed time.
 ///
 /// Somebody to whom it happens again counts once, for the newest time; an age of 60 s is outside.
 struct RecentPeople: Sendable {
     static let span = Milliseconds.seconds(60)
 
     /// The last time for each.
-    private var latest: [Int: WatchedTime] = [:]
+    private var latest: [Int: ObservedTime] = [:]
     /// Every time, oldest first from `first` on; those that are not `latest` are void.
-    private var queue: [(at: WatchedTime, number: Int)] = []
+    private var queue: [(at: ObservedTime, number: Int)] = []
     private var first = 0
 
     /// People in the window, as of the last `expire` or `add`.
     var count: Int { latest.count }
 
-    /// True for somebody in the window. Who was once found too old stays so when watched time is set
-    /// back (B1).
+    /// True for somebody in the window. Who was once found too old stays so when observed time is
+    /// set back (B1).
     func contains(_ number: Int) -> Bool { latest[number] != nil }
 
     /// Notes it of person `number`.
-    mutating func add(_ number: Int, now: WatchedTime) {
+    mutating func add(_ number: Int, now: ObservedTime) {
         expire(now)
         latest[number] = now
         queue.append((now, number))
@@ -28,7 +28,7 @@ struct RecentPeople: Sendable {
     mutating func remove(_ number: Int) { latest[number] = nil }
 
     /// Lets go of what is 60 s old.
-    mutating func expire(_ now: WatchedTime) {
+    mutating func expire(_ now: ObservedTime) {
         while first < queue.count, now - queue[first].at >= Self.span {
             if latest[queue[first].number] == queue[first].at { latest[queue[first].number] = nil }
             first += 1
@@ -39,8 +39,8 @@ struct RecentPeople: Sendable {
         }
     }
 
-    /// Watched time was set back: no instant may lie in the future of it (B1, F9).
-    mutating func clampInstants(to now: WatchedTime) {
+    /// Observed time was set back: no instant may lie in the future of it (B1, F9).
+    mutating func clampInstants(to now: ObservedTime) {
         for index in queue.indices { queue[index].at = min(queue[index].at, now) }
         latest = latest.mapValues { min($0, now) }
     }

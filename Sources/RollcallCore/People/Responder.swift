@@ -6,13 +6,13 @@ package struct Responder: Sendable {
 
     // MARK: Eight bytes
 
-    package var lastContact = WatchedTime.distantPast
+    package var lastContact = ObservedTime.distantPast
     /// The newest location's instant, by the phone's clock.
-    package var lastLocation = WatchedTime.distantPast
+    package var lastLocation = ObservedTime.distantPast
     /// Since when dark time is not booked, or from when on they will be dark.
-    var darkFrom = WatchedTime.distantFuture
-    package var degradedDeadline = WatchedTime.distantFuture
-    package var offlineDeadline = WatchedTime.distantFuture
+    var darkFrom = ObservedTime.distantFuture
+    package var degradedDeadline = ObservedTime.distantFuture
+    package var offlineDeadline = ObservedTime.distantFuture
     /// The factor that multiplies the thresholds: as of the last contact, 1 before any (L4, F19).
     package var factor = 1.0
     /// The install, and the one range received from it; empty while `lowest` is above `highest`.
@@ -29,7 +29,7 @@ package struct Responder: Sendable {
     package var region: UInt32 = 0
     package var circles: UInt32 = 0
     /// The times at which each fact was last told, and by which batch (F15); see
-    /// `Engine.factAsides`.
+    /// `Engine.factOverflows`.
     var factTimes = FactTimes()
 
     // MARK: Six bytes
@@ -44,14 +44,14 @@ package struct Responder: Sendable {
     /// The instant at which the last contact was folded: what is shown is confirmed only by one
     /// after the last blindness (L11).
     @CompactInstant package var contactFolded = RunningTime.distantPast
-    @CompactInstant package var activeSince = WatchedTime.distantPast
+    @CompactInstant package var activeSince = ObservedTime.distantPast
     /// The instant at which the last grace was granted to this person: deadlines count from there
     /// at the earliest. Who is OFFLINE when one is granted gets none (B5).
-    @CompactInstant package var grace = WatchedTime.distantPast
+    @CompactInstant package var grace = ObservedTime.distantPast
     /// The instant at which the status last became OFFLINE, from which L10 counts.
-    @CompactInstant package var offlineSince = WatchedTime.distantPast
+    @CompactInstant package var offlineSince = ObservedTime.distantPast
     /// The instant at which the last batch that told an empty queue was received (F25).
-    @CompactInstant var emptyQueueAt = WatchedTime.distantPast
+    @CompactInstant var emptyQueueAt = ObservedTime.distantPast
     /// The person's newest row in the journal (J7).
     @CompactNumber package var lastRow: Int64 = 0
     /// The person's newest decision in the store.
@@ -72,7 +72,7 @@ package struct Responder: Sendable {
     package var platform: Platform = .unknown
     package var status: Status = .unknown
     /// ONLINE or OFFLINE, whichever they were last since they are expected (A3).
-    var pole: Status?
+    var lastExtreme: Status?
 
     package init() {}
 
@@ -94,7 +94,7 @@ package struct Responder: Sendable {
     }
 
     /// The next instant at which time alone changes something, but for forgetting.
-    var lateness: WatchedTime {
+    var lateness: ObservedTime {
         switch status {
         case .online: min(degradedDeadline, offlineDeadline)
         case .degraded, .unknown: offlineDeadline

@@ -23,7 +23,7 @@ struct SixBytes: Equatable, Sendable {
 ///
 /// Exact are `distantPast`, `distantFuture` and everything from 557 years before a clock's zero to
 /// 331 years after the last instant that anybody can tell (`RFC3339.millisecondsMax`): room enough
-/// for a wall that steps and for watched time, which runs behind. What lies outside counts as the
+/// for a wall that steps and for observed time, which runs behind. What lies outside counts as the
 /// nearest inside.
 @propertyWrapper
 package struct CompactInstant<Time: Instant>: Sendable {

@@ -28,13 +28,13 @@ enum AlertLine {
     /// A rate as a fraction of 1, everything else as a count.
     private static func value(_ report: AlertReport) -> [UInt8] {
         var digits: [UInt8] = []
-        let figures = report.figures
+        let stats = report.stats
         guard report.key.name == .highOfflineRate else {
-            JSONWriter.integer(Int64(figures.count), to: &digits)
+            JSONWriter.integer(Int64(stats.count), to: &digits)
             return digits
         }
         let tenThousandths =
-            figures.total == 0 ? 0 : (Int64(figures.count) * 10_000 / Int64(figures.total))
+            stats.total == 0 ? 0 : (Int64(stats.count) * 10_000 / Int64(stats.total))
         JSONWriter.fraction(tenThousandths, to: &digits)
         return digits
     }

@@ -80,7 +80,7 @@ enum ItemText {
             let time = Int64(bitPattern: value)
             var word: StaticString?
             switch tag {
-            case .toldAt: object.sent(kind == .batch ? "received_at" : "at", time)
+            case .reportedAt: object.sent(kind == .batch ? "received_at" : "at", time)
             case .pausedUntil: object.sent("paused_until", time)
             case .battery: object.fraction("battery_level", time)
             case .nudgeSound: object.word("nudge_sound", small == 1 ? "silent" : "default")

@@ -55,8 +55,8 @@ package struct ReplayRun: Sendable {
             }
         case .event(.policy, let instant) where fixed != nil:
             take(.event(nil, at: instant), decided)
-        case .event(let told, let instant):
-            let event = adapted(told)
+        case .event(let reported, let instant):
+            let event = adapted(reported)
             close(before: instant, decided)
             if case .erase = event {
                 // What was decided before must be told while the name is known.
@@ -93,7 +93,9 @@ package struct ReplayRun: Sendable {
     ) {
         let name = chunk.batches[batch].name
         while numbers.count <= name { numbers.append(-1) }
-        if numbers[name] >= 0, takeInCalm(batch, of: chunk, Int(numbers[name]), decided) { return }
+        if numbers[name] >= 0, takeWhileIdle(batch, of: chunk, Int(numbers[name]), decided) {
+            return
+        }
         take(chunk.step(batch), decided)
         // Whoever is enrolled again after an erasure has another one.
         let id = chunk.items[batch].responderID.indices
@@ -103,18 +105,18 @@ package struct ReplayRun: Sendable {
 
     /// Takes a batch about person `number` the short way, as `take` would; false if there is none:
     /// then it is still to be taken.
-    private mutating func takeInCalm(
+    private mutating func takeWhileIdle(
         _ batch: Int, of chunk: ReplayChunk, _ number: Int, _ decided: (Decision, Engine) -> Void
     ) -> Bool {
         let instant = chunk.batches[batch].at
-        let isCalm = engine.isCalm(at: instant)
+        let isIdle = engine.isIdle(at: instant)
         if !engine.decisions.isEmpty { drain(decided) }
-        guard isCalm else { return false }
+        guard isIdle else { return false }
         last = instant
         // Looked up only if it is asked for: it is shared by all threads that take the chunk.
         let source: [UInt8]? =
             engine.feed.asksForSources ? chunk.sources[chunk.batches[batch].source] : nil
-        let isTaken = engine.foldInCalm(
+        let isTaken = engine.foldWhileIdle(
             chunk.items[batch], of: chunk.list, number, source: source, at: instant, &receipt)
         if !engine.decisions.isEmpty { drain(decided) }
         return isTaken

@@ -66,7 +66,7 @@ package struct ReplayCheck {
         if case .state = step { isExport = true }
         if let line = reader.turn { take(line) }
         take { run, decided in run.take(step, decided) }
-        let now = run.engine.watch.wallNow
+        let now = run.engine.clock.wallNow
         span = (span?.first ?? now, now)
     }
 

@@ -70,8 +70,8 @@ package struct ReplayReader {
         if case .erase = event { hasErased = true }
         hasErased = hasErased || !parsed.erased.isEmpty
         if case .clock(let step) = event { steps.count &+= step.count }
-        let told = RunningTime(milliseconds: at.milliseconds &- steps.count)
-        let instant = last.map { max($0, told) } ?? told
+        let given = RunningTime(milliseconds: at.milliseconds &- steps.count)
+        let instant = last.map { max($0, given) } ?? given
         last = instant
         if parsed.kind == "end" {
             defer { state = .ended }
@@ -117,9 +117,9 @@ package struct ReplayReader {
             case .damaged: throw fault("state: it cannot be read: cut off, or changed")
             }
         }
-        last = engine.watch.now
-        steps = engine.watch.wallOffset
-        return .state(engine, at: engine.watch.now)
+        last = engine.clock.now
+        steps = engine.clock.wallOffset
+        return .state(engine, at: engine.clock.now)
     }
 
     private func turn(

@@ -6,7 +6,7 @@ package enum StateLine {
     package static func append(_ engine: Engine, turn: Int64, to output: inout [UInt8]) {
         var engine = engine
         engine.forgetSecrets()
-        EventLine.begin("state", engine.watch.wallNow, &output)
+        EventLine.begin("state", engine.clock.wallNow, &output)
         JSONWriter.raw(",\"body\":", to: &output)
         var object = ObjectWriter(&output)
         object.integer("engine_version", Engine.version)
@@ -96,6 +96,6 @@ extension Engine {
         nudgeStates.changeAll { state in
             state.deadToken = ItemText.hash(ofToken: state.deadToken)
         }
-        desk.forgetAuthors()
+        notifications.forgetAuthors()
     }
 }

@@ -1,5 +1,5 @@
-/// The line of a turn of the keeper, as an export writes it: that there was one, and what it decided.
-/// Source: J2, §9.
+/// The line of a turn of the state writer, as an export writes it: that there was one, and what it
+/// decided. Source: J2, §9.
 package struct TurnLine: Equatable, Sendable {
     package var number: Int64 = 0
     /// The version of the rules that decided.

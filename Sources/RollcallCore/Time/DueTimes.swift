@@ -6,21 +6,21 @@
 struct DueTimes: Sendable {
     private static let pageSize = 256
 
-    private var pages: [ContiguousArray<WatchedTime>] = []
+    private var pages: [ContiguousArray<ObservedTime>] = []
     /// The instants at which each page is looked at next.
-    private var alarms: [WatchedTime] = []
-    private var queue = DeadlineQueue<WatchedTime>()
+    private var alarms: [ObservedTime] = []
+    private var queue = DeadlineQueue<ObservedTime>()
     /// The page whose alarm is known to be the earliest of its people; -1 for none.
     private var exact = -1
 
     /// The instant at which a person falls due; the distant future for somebody who never does.
-    subscript(number: Int) -> WatchedTime {
+    subscript(number: Int) -> ObservedTime {
         let page = number / Self.pageSize
         return page < pages.count ? pages[page][number % Self.pageSize] : .distantFuture
     }
 
     /// A person falls due at `due`; true if nobody of their page was known to as early.
-    mutating func set(_ number: Int, _ due: WatchedTime) -> Bool {
+    mutating func set(_ number: Int, _ due: ObservedTime) -> Bool {
         let (page, place) = (number / Self.pageSize, number % Self.pageSize)
         while pages.count <= page {
             pages.append(ContiguousArray(repeating: .distantFuture, count: Self.pageSize))
@@ -35,7 +35,7 @@ struct DueTimes: Sendable {
     }
 
     /// The earliest of all, and the first person who falls due then; nil if nobody ever does.
-    mutating func first() -> (at: WatchedTime, number: Int)? {
+    mutating func first() -> (at: ObservedTime, number: Int)? {
         while let first = queue.first {
             let page = Int(first.number)
             guard alarms[page] == first.at else {
@@ -60,7 +60,7 @@ struct DueTimes: Sendable {
 
     /// Everybody who falls due by `now`, in no order; from then on they never do. A page at a time,
     /// since many may fall due together.
-    mutating func take(until now: WatchedTime) -> [Int] {
+    mutating func take(until now: ObservedTime) -> [Int] {
         var numbers: [Int] = []
         while let first = queue.first, first.at <= now {
             let page = Int(first.number)
@@ -85,9 +85,9 @@ struct DueTimes: Sendable {
     /// Takes those of one page who are due by `now`, and returns when the others there fall due
     /// first.
     private mutating func take(
-        until now: WatchedTime, _ page: Int, _ numbers: inout [Int]
-    ) -> WatchedTime {
-        var earliest = WatchedTime.distantFuture
+        until now: ObservedTime, _ page: Int, _ numbers: inout [Int]
+    ) -> ObservedTime {
+        var earliest = ObservedTime.distantFuture
         for place in pages[page].indices {
             let due = pages[page][place]
             if due <= now {
@@ -100,14 +100,14 @@ struct DueTimes: Sendable {
         return earliest
     }
 
-    private func earliest(of page: Int) -> WatchedTime {
-        var earliest = WatchedTime.distantFuture
+    private func earliest(of page: Int) -> ObservedTime {
+        var earliest = ObservedTime.distantFuture
         for due in pages[page] where due < earliest { earliest = due }
         return earliest
     }
 
     /// True if a person's page will be looked at in time; looks at the whole queue.
-    func isWatched(_ number: Int) -> Bool {
+    func isObserved(_ number: Int) -> Bool {
         let page = number / Self.pageSize
         guard self[number] < .distantFuture else { return true }
         return alarms[page] <= self[number]

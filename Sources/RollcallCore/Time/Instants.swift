@@ -66,9 +66,9 @@ package struct RunningTime: Instant {
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 }
 
-/// Watched time: runs with running time while we can see and stands still while blind. Every age
+/// Observed time: runs with running time while we can see and stands still while blind. Every age
 /// and every deadline of a responder is kept in it. Source: T1.
-package struct WatchedTime: Instant {
+package struct ObservedTime: Instant {
     package var milliseconds: Int64
     /// Makes the instant `milliseconds` after its clock's zero.
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }

@@ -19,7 +19,7 @@ package struct LateSpell: Equatable, Sendable {
     package var number: Int
     /// The instant at which they were heard last, or became expected if that is later; nil if
     /// nobody knows.
-    package var silentFrom: Timestamp?
+    package var gapFrom: Timestamp?
     /// The instant at which they were first shown as late.
     package var lateAt: Timestamp
     /// The instant at which they were first shown as OFFLINE; nil if they were not.
@@ -34,8 +34,8 @@ package struct LateSpell: Equatable, Sendable {
 
     /// From the last contact to OFFLINE; nil if one of them is not known.
     package var delay: Milliseconds? {
-        guard let silentFrom, let offlineAt else { return nil }
-        return max(Milliseconds(0), offlineAt - silentFrom)
+        guard let gapFrom, let offlineAt else { return nil }
+        return max(Milliseconds(0), offlineAt - gapFrom)
     }
 
     /// Returns how much of `other` it covers.
@@ -44,8 +44,8 @@ package struct LateSpell: Equatable, Sendable {
     }
 }
 
-/// The fate of a time that somebody was OFFLINE.
-package enum OfflineFate: Equatable, Sendable {
+/// The delivery status of a time that somebody was OFFLINE.
+package enum OfflineOutcome: Equatable, Sendable {
     /// They were heard again soon: a false alarm.
     case healed
     /// They were not, or went off duty first.
@@ -59,8 +59,8 @@ package enum OfflineFate: Equatable, Sendable {
 }
 
 extension LateSpell {
-    /// Returns the fate of its OFFLINE; nil if it had none.
-    package func fate(healsWithin span: Milliseconds) -> OfflineFate? {
+    /// Returns the delivery status of its OFFLINE; nil if it had none.
+    package func outcome(healsWithin span: Milliseconds) -> OfflineOutcome? {
         guard let offlineAt else { return nil }
         if isBlind { return .unseen }
         let isShort = end - offlineAt <= span
@@ -74,7 +74,7 @@ extension LateSpell {
 
     /// True if it is long enough to be no false alarm: what must not be missed.
     package func isLong(healsWithin span: Milliseconds) -> Bool {
-        guard let silentFrom, !isBlind, ending != .policy else { return false }
-        return end - silentFrom > span
+        guard let gapFrom, !isBlind, ending != .policy else { return false }
+        return end - gapFrom > span
     }
 }

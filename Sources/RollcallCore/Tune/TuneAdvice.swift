@@ -15,8 +15,8 @@ package struct TuneWeights: Equatable, Sendable {
 /// One setting when the history is over, as far as advice depends on it.
 package struct TuneOutcome: Equatable, Sendable {
     package var counts: TuneCounts
-    package var figures: TuneComparison.Figures
-    package var watched: Milliseconds
+    package var stats: TuneComparison.Stats
+    package var observed: Milliseconds
     /// The longest that somebody on duty can be silent before they are OFFLINE.
     package var longestOnDuty: Milliseconds
     /// True if the steps brought a policy in which these settings make no sense.
@@ -24,12 +24,12 @@ package struct TuneOutcome: Equatable, Sendable {
 
     /// An outcome of what a run counted.
     package init(
-        counts: TuneCounts, figures: TuneComparison.Figures, watched: Milliseconds,
+        counts: TuneCounts, stats: TuneComparison.Stats, observed: Milliseconds,
         longestOnDuty: Milliseconds, isMisfit: Bool = false
     ) {
         self.counts = counts
-        self.figures = figures
-        self.watched = watched
+        self.stats = stats
+        self.observed = observed
         self.longestOnDuty = longestOnDuty
         self.isMisfit = isMisfit
     }
@@ -37,12 +37,12 @@ package struct TuneOutcome: Equatable, Sendable {
     /// The outcome of a run that is over.
     package init(_ run: TuneRun) {
         self.init(
-            counts: run.tally.counts, figures: run.figures, watched: run.tally.watched,
+            counts: run.aggregates.counts, stats: run.stats, observed: run.aggregates.observed,
             longestOnDuty: run.policy.longestOnDuty, isMisfit: run.isMisfit)
     }
 
     /// Days that we could see.
-    package var days: Double { Double(watched.count) / 86_400_000 }
+    package var days: Double { Double(observed.count) / 86_400_000 }
 
     /// A count as so many a day; 0 of nothing seen.
     package func daily(_ count: Int) -> Double { days > 0 ? Double(count) / days : 0 }
@@ -52,13 +52,13 @@ package struct TuneOutcome: Equatable, Sendable {
         guard days > 0 else { return 0 }
         let gaps =
             weights.falseAlarm * Double(counts.all.healed)
-            + weights.lateMinute * Double(figures.undetected.count) / 60_000
-            + weights.missed * Double(figures.missed)
-        let pages =
-            weights.page * Double(counts.allPages.short)
-            + weights.page * Double(figures.laterPages.count) / 60_000
-            + weights.missed * Double(figures.missedPages)
-        return (gaps + pages) / days
+            + weights.lateMinute * Double(stats.undetected.count) / 60_000
+            + weights.missed * Double(stats.missed)
+        let notifications =
+            weights.page * Double(counts.allNotifications.short)
+            + weights.page * Double(stats.laterNotifications.count) / 60_000
+            + weights.missed * Double(stats.missedNotifications)
+        return (gaps + notifications) / days
     }
 }
 
@@ -69,7 +69,7 @@ package enum TuneObjection: Equatable, Sendable {
     /// So many more long gaps never become OFFLINE.
     case misses(Int)
     /// So many pages that lasted never come.
-    case missesPages(Int)
+    case missesNotifications(Int)
     /// Somebody on duty may be silent for so long before they are OFFLINE.
     case slow(Milliseconds)
     /// Alerts fire for so many times as long: who is always paged is never told anything new.
@@ -78,7 +78,7 @@ package enum TuneObjection: Equatable, Sendable {
 
 /// The reason why the present setting is to be kept.
 package enum TuneKeep: Equatable, Sendable {
-    /// Less was watched than `TuneAdvice.watchedMin`.
+    /// Less was observed than `TuneAdvice.observedMin`.
     case short(Milliseconds)
     /// Fewer gaps and pages than `TuneAdvice.eventsMin`.
     case few(Int)
@@ -101,7 +101,7 @@ package enum TuneAdvice: Equatable, Sendable {
     /// The memo: detect unreachable responders within 2 to 3 minutes.
     package static let onDutyMax = Milliseconds.seconds(180)
     /// Days have a shape: less than most of one says nothing about the rest.
-    package static let watchedMin = Milliseconds.seconds(20 * 3600)
+    package static let observedMin = Milliseconds.seconds(20 * 3600)
     /// Less than so many false alarms, long gaps and pages is chance.
     package static let eventsMin = 20
     /// Alerts may fire for so many times as long as now.
@@ -113,13 +113,14 @@ package enum TuneAdvice: Equatable, Sendable {
     ///
     /// The cheapest wins, if nothing speaks against it, it saves enough, and enough was seen.
     package static func about(
-        _ places: [Int], of outcomes: [TuneOutcome], _ weights: TuneWeights, isJudged: Bool = true
+        _ places: [Int], of outcomes: [TuneOutcome], _ weights: TuneWeights,
+        isEvaluated: Bool = true
     ) -> TuneAdvice {
         let present = outcomes[0]
-        if !isJudged { return .keep(.unjudged) }
-        if present.watched < watchedMin { return .keep(.short(present.watched)) }
+        if !isEvaluated { return .keep(.unjudged) }
+        if present.observed < observedMin { return .keep(.short(present.observed)) }
         let events =
-            present.counts.all.healed + present.figures.long + present.counts.allPages.fired
+            present.counts.all.healed + present.stats.long + present.counts.allNotifications.fired
         if events < eventsMin { return .keep(.few(events)) }
         let cost = present.cost(weights)
         let cheaper =
@@ -140,14 +141,16 @@ package enum TuneAdvice: Equatable, Sendable {
         to outcome: TuneOutcome, _ present: TuneOutcome
     ) -> TuneObjection? {
         if outcome.isMisfit { return .misfit }
-        let missed = outcome.figures.missed - present.figures.missed
+        let missed = outcome.stats.missed - present.stats.missed
         if missed > 0 { return .misses(missed) }
-        if outcome.figures.missedPages > 0 { return .missesPages(outcome.figures.missedPages) }
+        if outcome.stats.missedNotifications > 0 {
+            return .missesNotifications(outcome.stats.missedNotifications)
+        }
         if outcome.longestOnDuty > max(onDutyMax, present.longestOnDuty) {
             return .slow(outcome.longestOnDuty)
         }
-        let firing = outcome.counts.allPages.firing.count
-        let now = present.counts.allPages.firing.count
+        let firing = outcome.counts.allNotifications.firing.count
+        let now = present.counts.allNotifications.firing.count
         if now > 0, Double(firing) > Double(now) * firingMax {
             return .rings(Double(firing) / Double(now))
         }

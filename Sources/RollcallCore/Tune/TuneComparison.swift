@@ -3,8 +3,8 @@
 /// The yardstick does not move: it is the same gaps for every setting, so that one that looks
 /// away is not praised for what it does not see.
 package struct TuneComparison: Equatable, Sendable {
-    /// The figures that come out of a comparison.
-    package struct Figures: Equatable, Sendable {
+    /// The stats that come out of a comparison.
+    package struct Stats: Equatable, Sendable {
         /// Gaps that lasted longer than a false alarm does.
         package var long = 0
         /// Of these, those that never became OFFLINE.
@@ -21,30 +21,31 @@ package struct TuneComparison: Equatable, Sendable {
         /// Gaps that are left out because we could not see for a part of them.
         package var unseen = 0
         /// Pages of the present settings that lasted longer than a false alarm does.
-        package var longPages = 0
+        package var longNotifications = 0
         /// Of these, those that did not fire.
-        package var missedPages = 0
+        package var missedNotifications = 0
         /// By how much later the others fired, in all; what fires sooner earns nothing.
-        package var laterPages = Milliseconds(0)
+        package var laterNotifications = Milliseconds(0)
 
         package init() {}
     }
 
     private let healsWithin: Milliseconds
-    package private(set) var figures = Figures()
+    package private(set) var stats = Stats()
     /// Spells that ended and may lie in a gap that has not.
     private var kept: [Int: [LateSpell]] = [:]
 
     /// A comparison for which an OFFLINE that ends within `healsWithin` was a false alarm.
     package init(healsWithin: Milliseconds) { self.healsWithin = healsWithin }
 
-    /// Both tallies have taken the same steps: judges the gaps that ended in them. `ended` are the
-    /// spells of `tally` that did.
+    /// Both tallies have taken the same steps: evaluates the gaps that ended in them. `ended` are
+    /// the spells of `tally` that did.
     package mutating func compare(
-        _ tally: TuneTally, _ ended: [LateSpell], gaps: [LateSpell], of present: TuneTally
+        _ aggregates: TuneAggregates, _ ended: [LateSpell], gaps: [LateSpell],
+        of present: TuneAggregates
     ) {
         for spell in ended { kept[spell.number, default: []].append(spell) }
-        for gap in gaps { judge(gap, tally) }
+        for gap in gaps { evaluate(gap, aggregates) }
         for number in Set(ended.map(\.number)).union(gaps.map(\.number)) {
             // A gap that begins later is not before the end of what has ended.
             let opened = present.open(number)?.lateAt
@@ -53,45 +54,45 @@ package struct TuneComparison: Equatable, Sendable {
         }
     }
 
-    private mutating func judge(_ gap: LateSpell, _ tally: TuneTally) {
+    private mutating func evaluate(_ gap: LateSpell, _ aggregates: TuneAggregates) {
         guard gap.ending != .policy else { return }
         guard !gap.isBlind else {
-            figures.unseen += 1
+            stats.unseen += 1
             return
         }
         var covered = Milliseconds(0)
         var offlineAt: Timestamp?
-        let spells = (kept[gap.number] ?? []) + [tally.open(gap.number)].compactMap { $0 }
+        let spells = (kept[gap.number] ?? []) + [aggregates.open(gap.number)].compactMap { $0 }
         for spell in spells where spell.end > gap.lateAt && spell.lateAt < gap.end {
             covered.count += spell.overlap(gap).count
             if offlineAt == nil, let at = spell.offlineAt, at <= gap.end { offlineAt = at }
         }
-        figures.believed.count += max(0, (gap.end - gap.lateAt).count - covered.count)
-        guard gap.isLong(healsWithin: healsWithin), let from = gap.silentFrom else {
+        stats.believed.count += max(0, (gap.end - gap.lateAt).count - covered.count)
+        guard gap.isLong(healsWithin: healsWithin), let from = gap.gapFrom else {
             return
         }
-        figures.long += 1
-        figures.undetected.count += max(0, ((offlineAt ?? gap.end) - from).count)
+        stats.long += 1
+        stats.undetected.count += max(0, ((offlineAt ?? gap.end) - from).count)
         guard let offlineAt else {
-            figures.missed += 1
+            stats.missed += 1
             return
         }
         guard let present = gap.offlineAt else { return }
-        figures.both += 1
-        figures.later.count += (offlineAt - present).count
+        stats.both += 1
+        stats.later.count += (offlineAt - present).count
     }
 
     /// The history has ended for both: holds the pages against each other.
-    package mutating func finish(_ tally: TuneTally, present: TuneTally) {
-        var own: [AlertKey: [FiredPage]] = [:]
-        for page in tally.pages { own[page.key, default: []].append(page) }
-        for page in present.pages where page.end - page.start > healsWithin {
-            figures.longPages += 1
+    package mutating func finish(_ aggregates: TuneAggregates, present: TuneAggregates) {
+        var own: [AlertKey: [FiredNotification]] = [:]
+        for page in aggregates.notifications { own[page.key, default: []].append(page) }
+        for page in present.notifications where page.end - page.start > healsWithin {
+            stats.longNotifications += 1
             let match = own[page.key]?.first { $0.end > page.start && $0.start < page.end }
             if let match {
-                figures.laterPages.count += max(0, (match.start - page.start).count)
+                stats.laterNotifications.count += max(0, (match.start - page.start).count)
             } else {
-                figures.missedPages += 1
+                stats.missedNotifications += 1
             }
         }
     }

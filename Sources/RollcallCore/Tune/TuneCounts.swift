@@ -27,7 +27,7 @@ package struct TuneCounts: Equatable, Sendable {
     }
 
     /// The alerts of one name.
-    package struct Pages: Equatable, Sendable {
+    package struct Notifications: Equatable, Sendable {
         /// The number of times it fired.
         package var fired = 0
         /// Of these, those that were critical.
@@ -46,7 +46,8 @@ package struct TuneCounts: Equatable, Sendable {
     private var cells = [Cell](
         repeating: Cell(), count: duties.count * Platform.allCases.count)
     /// By name.
-    package internal(set) var pages = [Pages](repeating: Pages(), count: AlertName.allCases.count)
+    package internal(set) var notifications = [Notifications](
+        repeating: Notifications(), count: AlertName.allCases.count)
     /// Nudges sent, or that would have been.
     package internal(set) var nudges = 0
     /// Nudges held, by reason.
@@ -76,15 +77,15 @@ package struct TuneCounts: Equatable, Sendable {
     package var all: Cell { cells.reduce(Cell(), +) }
 
     /// The alerts of one name.
-    package subscript(_ name: AlertName) -> Pages { pages[Int(name.rawValue)] }
+    package subscript(_ name: AlertName) -> Notifications { notifications[Int(name.rawValue)] }
 
     /// All alerts, whatever their name.
-    package var allPages: Pages {
-        pages.reduce(into: Pages()) { sum, pages in
-            sum.fired += pages.fired
-            sum.critical += pages.critical
-            sum.short += pages.short
-            sum.firing.count += pages.firing.count
+    package var allNotifications: Notifications {
+        notifications.reduce(into: Notifications()) { sum, notifications in
+            sum.fired += notifications.fired
+            sum.critical += notifications.critical
+            sum.short += notifications.short
+            sum.firing.count += notifications.firing.count
         }
     }
 
@@ -113,7 +114,7 @@ package struct TuneCounts: Equatable, Sendable {
 }
 
 /// A time that an alert fired.
-package struct FiredPage: Equatable, Sendable {
+package struct FiredNotification: Equatable, Sendable {
     package var key: AlertKey
     package var start: Timestamp
     package var end: Timestamp

@@ -1,14 +1,14 @@
 /// One setting: the very engine that runs live, and the count of what it decides.
 package struct TuneRun: Sendable {
     private var run: ReplayRun
-    package private(set) var tally: TuneTally
+    package private(set) var aggregates: TuneAggregates
     private var comparison: TuneComparison
     private let healsWithin: Milliseconds
     /// True once the steps brought a policy in which these settings make no sense.
     package private(set) var isMisfit = false
     /// The number of times the steps brought another policy than the one before.
     package private(set) var policyChanges = 0
-    private var told: Policy?
+    private var last: Policy?
 
     /// A run under what `adapting` makes of `policy` and, unless `isFixed`, of what the steps say.
     package init(
@@ -17,7 +17,7 @@ package struct TuneRun: Sendable {
     ) {
         run = ReplayRun(
             policy: policy, isFixed: isFixed, isMeasuring: false, adapting: adapting)
-        tally = TuneTally(healsWithin: healsWithin)
+        aggregates = TuneAggregates(healsWithin: healsWithin)
         comparison = TuneComparison(healsWithin: healsWithin)
         self.healsWithin = healsWithin
     }
@@ -25,37 +25,37 @@ package struct TuneRun: Sendable {
     /// The settings that decide now.
     package var policy: Policy { run.engine.policy }
 
-    /// The figures of the comparison with the present settings.
-    package var figures: TuneComparison.Figures { comparison.figures }
+    /// The stats of the comparison with the present settings.
+    package var stats: TuneComparison.Stats { comparison.stats }
 
     /// Takes the steps of a chunk.
     package mutating func take(_ chunk: ReplayChunk) {
-        // Taken out meanwhile, so that run and tally can change side by side.
-        var tally = TuneTally(healsWithin: healsWithin)
-        swap(&tally, &self.tally)
+        // Taken out meanwhile, so that run and aggregates can change side by side.
+        var aggregates = TuneAggregates(healsWithin: healsWithin)
+        swap(&aggregates, &self.aggregates)
         for place in chunk.places {
             switch place {
             case .batch(let batch):
-                run.take(batch, of: chunk) { decision, engine in tally.take(decision, engine) }
-                begin(&tally)
-            case .other(let other): take(chunk.others[other], &tally)
+                run.take(batch, of: chunk) { decision, engine in aggregates.take(decision, engine) }
+                begin(&aggregates)
+            case .other(let other): take(chunk.others[other], &aggregates)
             }
         }
-        swap(&tally, &self.tally)
+        swap(&aggregates, &self.aggregates)
     }
 
     private var hasBegun = false
 
-    private mutating func begin(_ tally: inout TuneTally) {
+    private mutating func begin(_ aggregates: inout TuneAggregates) {
         if hasBegun { return }
         hasBegun = true
-        tally.begin(run.engine)
+        aggregates.begin(run.engine)
     }
 
-    private mutating func take(_ step: ReplayStep, _ tally: inout TuneTally) {
-        if case .state(let engine, _) = step { tally.begin(engine) }
-        run.take(step) { decision, engine in tally.take(decision, engine) }
-        begin(&tally)
+    private mutating func take(_ step: ReplayStep, _ aggregates: inout TuneAggregates) {
+        if case .state(let engine, _) = step { aggregates.begin(engine) }
+        run.take(step) { decision, engine in aggregates.take(decision, engine) }
+        begin(&aggregates)
         switch step {
         case .state(let engine, _): note(engine.policy)
         case .event(.policy(let policy), _): note(policy)
@@ -65,31 +65,31 @@ package struct TuneRun: Sendable {
 
     /// The steps told a policy, and it was taken.
     private mutating func note(_ policy: Policy) {
-        if let told, told != policy { policyChanges += 1 }
-        told = policy
+        if let last, last != policy { policyChanges += 1 }
+        last = policy
         isMisfit = isMisfit || !self.policy.isInOrder
     }
 
     /// The history is over.
     package mutating func finish() {
-        var tally = TuneTally(healsWithin: healsWithin)
-        swap(&tally, &self.tally)
-        run.finish { decision, engine in tally.take(decision, engine) }
-        tally.finish(run.engine)
-        swap(&tally, &self.tally)
+        var aggregates = TuneAggregates(healsWithin: healsWithin)
+        swap(&aggregates, &self.aggregates)
+        run.finish { decision, engine in aggregates.take(decision, engine) }
+        aggregates.finish(run.engine)
+        swap(&aggregates, &self.aggregates)
     }
 
     /// All runs have taken the same steps: each is held against the first, which is the present
     /// settings'.
     package static func compare(_ runs: UnsafeMutableBufferPointer<TuneRun>, isOver: Bool) {
         guard !runs.isEmpty else { return }
-        let gaps = runs[0].tally.takeEnded()
+        let gaps = runs[0].aggregates.takeEnded()
         for index in runs.indices {
-            let ended = index == 0 ? gaps : runs[index].tally.takeEnded()
+            let ended = index == 0 ? gaps : runs[index].aggregates.takeEnded()
             runs[index].comparison.compare(
-                runs[index].tally, ended, gaps: gaps, of: runs[0].tally)
+                runs[index].aggregates, ended, gaps: gaps, of: runs[0].aggregates)
             if isOver {
-                runs[index].comparison.finish(runs[index].tally, present: runs[0].tally)
+                runs[index].comparison.finish(runs[index].aggregates, present: runs[0].aggregates)
             }
         }
     }

@@ -10,7 +10,7 @@ package struct Demo {
         package var listenAddress = "127.0.0.1:10112"
         /// The path of the store; nil for a folder that goes with the demo.
         package var storagePath: String?
-        /// Ends when the script does, and judges it.
+        /// Ends when the script does, and evaluates it.
         package var endsAfterScript = false
         /// From which level on the server's log is shown.
         package var logLevel = Logger.Level.warning
@@ -81,7 +81,7 @@ package struct Demo {
         let stage = try DemoStage(options, folder)
         let style = ConsoleStyle.ofDemo()
         let names = DemoNames(server: stage.url, program: options.program)
-        tell(DemoGreeting.text(names, isEndless: !options.endsAfterScript))
+        say(DemoGreeting.text(names, isEndless: !options.endsAfterScript))
         let director = DemoDirector(
             stage.address, stage.backend, stage.receivers, names: names, style: style,
             endsAfterScript: options.endsAfterScript)
@@ -91,16 +91,16 @@ package struct Demo {
             throw Fault(exitCode: 1, description: "the system has no thread left")
         }
         var pause = timespec(tv_sec: 0, tv_nsec: 100_000_000)
-        while !director.isQuiet, sigtimedwait(&signals, nil, &pause) < 0 {}
+        while !director.isIdle, sigtimedwait(&signals, nil, &pause) < 0 {}
         signal(SIGTERM) { _ in _exit(130) }
         signal(SIGINT) { _ in _exit(130) }
         signal(SIGHUP, SIG_IGN)
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         end(stage, director)
         let outcome = director.outcome
-        tell(
+        say(
             DemoGreeting.farewell(
-                outcome, stage.backend.tally, names, storagePath: options.storagePath))
+                outcome, stage.backend.aggregates, names, storagePath: options.storagePath))
         return options.endsAfterScript && !outcome.isGood ? 1 : 0
     }
 
@@ -108,13 +108,13 @@ package struct Demo {
         director.stop()
         stage.backend.stop()
         let end = ClockReading.now().elapsed + Self.stopMax.count
-        while !(director.isQuiet && stage.backend.isQuiet), ClockReading.now().elapsed < end {
+        while !(director.isIdle && stage.backend.isIdle), ClockReading.now().elapsed < end {
             usleep(20_000)
         }
         stage.stop()
     }
 
-    private func tell(_ text: String) {
+    private func say(_ text: String) {
         var bytes = Array(text.utf8)
         try? StandardOutput.write(&bytes)
     }

@@ -11,21 +11,21 @@ final class DemoBackend: Sendable {
     private static let pauses = (first: Int64(500), last: Int64(500), asked: Int64(500))
 
     private let cast: Mutex<DemoCast>
-    private let lane: FleetLane
+    private let queue: FleetQueue
     private let isStopping = Atomic(false)
     private let isOver = Atomic(false)
 
     /// A backend that forwards to the server at `address`.
     init(_ cast: DemoCast, to address: ServerAddress) {
         self.cast = Mutex(cast)
-        lane = FleetLane(address, source: DemoSettings.source, pauses: Self.pauses)
+        queue = FleetQueue(address, source: DemoSettings.source, pauses: Self.pauses)
     }
 
     /// The counts of its work so far.
-    var tally: FleetTally { lane.state.tally }
+    var aggregates: FleetAggregates { queue.state.aggregates }
 
     /// The reason why the server takes nothing from it, ever.
-    var trouble: String? { lane.state.fault }
+    var trouble: String? { queue.state.fault }
 
     /// Lets something happen to the phones.
     func apply(_ act: DemoAct) {
@@ -38,7 +38,7 @@ final class DemoBackend: Sendable {
 
     /// Starts its threads; false if the system has none left.
     func start() -> Bool {
-        lane.start()
+        queue.start()
             && DetachedThread.start {
                 self.run()
                 self.isOver.store(true, ordering: .releasing)
@@ -48,24 +48,24 @@ final class DemoBackend: Sendable {
     /// Ends its threads soon.
     func stop() {
         isStopping.store(true, ordering: .relaxed)
-        lane.cut()
+        queue.cut()
     }
 
     /// True once its threads do nothing any more.
-    var isQuiet: Bool { isOver.load(ordering: .acquiring) && lane.state.isDone }
+    var isIdle: Bool { isOver.load(ordering: .acquiring) && queue.state.isDone }
 
     private func run() {
         var writer = look { $0.writer }
-        var parcel = FleetParcel(lane)
+        var parcel = FleetParcel(queue)
         var nextBeat = Int64.min
         while !isStopping.load(ordering: .relaxed) {
             let now = ClockReading.now()
             // While the server does not answer nobody reports: phones make up for nothing.
-            if lane.state.waiting == 0 {
+            if queue.state.waiting == 0 {
                 if now.elapsed >= nextBeat {
                     nextBeat = now.elapsed + Int64(DemoSettings.beatSeconds) * 1000
                     let beat = "{\"every_seconds\":\(DemoSettings.beatSeconds)}"
-                    lane.put(FleetPost(path: "/v1/heartbeat", body: Array(beat.utf8), items: 1))
+                    queue.put(FleetPost(path: "/v1/heartbeat", body: Array(beat.utf8), items: 1))
                 }
                 for report in cast.withLock({ $0.reports(at: now.wall) }) {
                     parcel.add(FleetLine(report, .direct), &writer)

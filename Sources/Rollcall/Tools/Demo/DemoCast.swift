@@ -61,7 +61,7 @@ struct DemoCast: Sendable {
     }
 
     /// True if the script has this phone silent, or its person off duty.
-    func isMeantToBeSilent(_ id: String) -> Bool {
+    func isMeantToBeOffline(_ id: String) -> Bool {
         guard let place = places[id] else { return false }
         return phones[place].condition != .reporting || offDuty.contains(id)
     }

@@ -58,7 +58,7 @@ final class DemoDirector: Sendable {
     func stop() { isStopping.store(true, ordering: .relaxed) }
 
     /// True once its thread does nothing any more.
-    var isQuiet: Bool { isOver.load(ordering: .acquiring) }
+    var isIdle: Bool { isOver.load(ordering: .acquiring) }
 
     /// The outcome so far.
     var outcome: Outcome { result.withLock { $0 } }
@@ -101,7 +101,7 @@ final class DemoDirector: Sendable {
         do throws(QuestionError) {
             let answers = try DemoAnswers(from: server)
             let silent = backend.look { cast in
-                Set(cast.everybody.map(\.id).filter { cast.isMeantToBeSilent($0) })
+                Set(cast.everybody.map(\.id).filter { cast.isMeantToBeOffline($0) })
             }
             news = story.narrator.follow(answers, silent: silent)
             story.trouble = nil
@@ -174,11 +174,11 @@ final class DemoDirector: Sendable {
     }
 
     private func note(_ story: Story) {
-        let gaps = story.narrator.gapsTold
+        let gaps = story.narrator.gapsReported
         result.withLock {
             $0.seen = story.script.seen
             $0.missing = story.script.missing
-            ($0.gaps, $0.verdicts) = (gaps.all, gaps.judged)
+            ($0.gaps, $0.verdicts) = (gaps.all, gaps.evaluated)
             $0.seconds = story.seconds
         }
     }

@@ -27,19 +27,19 @@ enum DemoGreeting {
 
     /// Returns what was seen, and how to go on.
     static func farewell(
-        _ outcome: DemoDirector.Outcome, _ tally: FleetTally, _ names: DemoNames,
+        _ outcome: DemoDirector.Outcome, _ aggregates: FleetAggregates, _ names: DemoNames,
         storagePath: String?
     ) -> String {
         let minutes = outcome.seconds / 60
         let seconds = outcome.seconds % 60
         var lines = [
             "",
-            "\(minutes):\(seconds < 10 ? "0" : "")\(seconds). \(tally.batches) batches, "
+            "\(minutes):\(seconds < 10 ? "0" : "")\(seconds). \(aggregates.batches) batches, "
                 + "\(GapListing.count(outcome.gaps, "gap")), "
                 + "\(GapListing.count(outcome.verdicts, "verdict")).",
         ]
-        if tally.retried > 0 {
-            lines.append("\(GapListing.count(tally.retried, "request")) had to be sent again.")
+        if aggregates.retried > 0 {
+            lines.append("\(GapListing.count(aggregates.retried, "request")) had to be sent again.")
         }
         if outcome.missing.isEmpty {
             lines.append("Rollcall said all \(outcome.seen) things that the script waited for.")

@@ -10,18 +10,18 @@ struct DemoNarrator: Sendable {
     }
 
     /// So many people of a region who change alike at once are told in one line.
-    private static let crowdMin = 3
+    private static let groupMin = 3
     /// People named in a line at most.
     private static let namedMax = 2
 
     /// A gap as it was told last.
-    private struct ToldGap: Equatable, Sendable {
+    private struct ReportedGap: Equatable, Sendable {
         var suspected: String
         var verdict: String?
     }
 
     /// An entry of the ledger as it was told last.
-    private struct ToldNudge: Equatable, Sendable {
+    private struct ReportedNudge: Equatable, Sendable {
         var decision: String
         var followed: String?
     }
@@ -29,23 +29,25 @@ struct DemoNarrator: Sendable {
     private let people: Set<String>
     private var statuses: [String: String] = [:]
     private var wasEverybodyOnline = false
-    private var gaps: [Int64: ToldGap] = [:]
+    private var gaps: [Int64: ReportedGap] = [:]
     private var alerts: [String: String] = [:]
-    private var nudges: [Int64: ToldNudge] = [:]
+    private var nudges: [Int64: ReportedNudge] = [:]
     private(set) var isWatching = true
     /// The instant at which the end of blindness that was told last was noticed.
-    private var blindTold: Timestamp?
+    private var blindReported: Timestamp?
 
     /// A narrator of these people, and of whoever else comes.
     init(people: some Sequence<String>) { self.people = Set(people) }
 
     /// The numbers of gaps, and of verdicts on them, that were told.
-    var gapsTold: (all: Int, judged: Int) { (gaps.count, gaps.values.count { $0.verdict != nil }) }
+    var gapsReported: (all: Int, evaluated: Int) {
+        (gaps.count, gaps.values.count { $0.verdict != nil })
+    }
 
     /// Returns what is new in `answers`; `silent` are those who are meant to be.
     mutating func follow(_ answers: DemoAnswers, silent: Set<String>) -> News {
         var news = News()
-        followWatch(answers.status, &news)
+        followObservation(answers.status, &news)
         followStatuses(answers.responders, silent, &news)
         followGaps(answers.gaps, silent, &news)
         followAlerts(answers.alerts, &news)
@@ -55,7 +57,7 @@ struct DemoNarrator: Sendable {
 
     // MARK: - The watch
 
-    private mutating func followWatch(_ status: JSONTree, _ news: inout News) {
+    private mutating func followObservation(_ status: JSONTree, _ news: inout News) {
         let watches = status["watching"]?.isTrue ?? isWatching
         defer { isWatching = watches }
         guard watches != isWatching else { return }
@@ -73,9 +75,9 @@ struct DemoNarrator: Sendable {
     mutating func followBlindness(_ timeline: JSONTree) -> News {
         let events = (timeline["events"]?.elements ?? []).filter { $0["kind"]?.text == "blind" }
         guard let end = events.first, end["state"]?.text == "end", let at = end["at"]?.instant,
-            let since = end["since"]?.instant, blindTold.map({ $0 < at }) ?? true
+            let since = end["since"]?.instant, blindReported.map({ $0 < at }) ?? true
         else { return News() }
-        blindTold = at
+        blindReported = at
         let span = ConsoleStyle.span(at - since)
         let reason = end["reason"]?.shown ?? "?"
         return News(
@@ -108,15 +110,15 @@ struct DemoNarrator: Sendable {
                 DemoLine(.rollcall, "\(people.count) of \(people.count) are ONLINE"))
         }
         guard wasEverybodyOnline else { return }
-        let told = changes.filter { $0.to["status"]?.text != "OFFLINE" }
-        var crowds: [String: [String]] = [:]
-        for change in told {
-            crowds[change.region + DemoWords.status(change.to, from: change.from), default: []]
+        let reported = changes.filter { $0.to["status"]?.text != "OFFLINE" }
+        var groups: [String: [String]] = [:]
+        for change in reported {
+            groups[change.region + DemoWords.status(change.to, from: change.from), default: []]
                 .append(change.id)
         }
-        for change in told {
+        for change in reported {
             let words = DemoWords.status(change.to, from: change.from)
-            guard let ids = crowds.removeValue(forKey: change.region + words) else { continue }
+            guard let ids = groups.removeValue(forKey: change.region + words) else { continue }
             let isStrange =
                 change.to["status"]?.text == "DEGRADED"
                 && ids.contains { isAccident($0, silent) }
@@ -134,7 +136,7 @@ struct DemoNarrator: Sendable {
 
     /// One line for a crowd, else one for each.
     private static func lines(_ ids: [String], _ region: String, _ words: String) -> [String] {
-        guard ids.count >= crowdMin else { return ids.map { "\($0) \(words)" } }
+        guard ids.count >= groupMin else { return ids.map { "\($0) \(words)" } }
         let names = ids.prefix(namedMax).joined(separator: ", ")
         return ["\(ids.count) of \(region) (\(names), …) \(words)"]
     }
@@ -146,11 +148,11 @@ struct DemoNarrator: Sendable {
     ) {
         // Those who are told alike, in the order in which they were met.
         var order: [String] = []
-        var crowds: [String: (ids: [String], region: String, words: String)] = [:]
-        func tell(_ id: String, _ gap: JSONTree, _ words: String) {
+        var groups: [String: (ids: [String], region: String, words: String)] = [:]
+        func say(_ id: String, _ gap: JSONTree, _ words: String) {
             let region = gap["region"]?.shown ?? ""
-            if crowds[region + words] == nil { order.append(region + words) }
-            crowds[region + words, default: ([], region, words)].ids.append(id)
+            if groups[region + words] == nil { order.append(region + words) }
+            groups[region + words, default: ([], region, words)].ids.append(id)
         }
         for gap in listed.reversed() {
             guard let number = gap["gap"]?.whole, let id = gap["responder_id"]?.shown,
@@ -158,22 +160,22 @@ struct DemoNarrator: Sendable {
             else { continue }
             let verdict = gap["verdict"]?.shown
             let before = gaps[number]
-            gaps[number] = ToldGap(suspected: suspected, verdict: verdict)
+            gaps[number] = ReportedGap(suspected: suspected, verdict: verdict)
             if before?.suspected != suspected {
                 news.signs.append(.gap(id, suspected: suspected))
                 let isStrange = before == nil && isAccident(id, silent)
-                tell(
+                say(
                     id, gap,
                     DemoWords.offline(suspected) + (isStrange ? DemoWords.strange : ""))
             }
             if let verdict, before?.verdict != verdict {
                 news.signs.append(.verdict(id, verdict))
-                tell(id, gap, DemoWords.verdict(gap, verdict))
+                say(id, gap, DemoWords.verdict(gap, verdict))
             }
         }
         for key in order {
-            guard let crowd = crowds[key] else { continue }
-            for line in Self.lines(crowd.ids, crowd.region, crowd.words) {
+            guard let group = groups[key] else { continue }
+            for line in Self.lines(group.ids, group.region, group.words) {
                 news.lines.append(DemoLine(.rollcall, line))
             }
         }
@@ -230,7 +232,7 @@ struct DemoNarrator: Sendable {
             else { continue }
             let followed = entry["followed"]?.shown
             let before = nudges[number]
-            nudges[number] = ToldNudge(decision: decision, followed: followed)
+            nudges[number] = ReportedNudge(decision: decision, followed: followed)
             if before == nil {
                 let isSent = decision == "send"
                 if isSent { news.signs.append(.nudge(id)) }

@@ -19,7 +19,7 @@ struct DemoScript: Sendable {
         case askForNoGap(String)
         /// The command that shows it.
         case look(String)
-        case tell(String)
+        case say(String)
     }
 
     /// Steps one after the other. Scenes run beside each other.
@@ -128,7 +128,7 @@ struct DemoScript: Sendable {
         case .look(let command):
             cues.append(.line(DemoLine(.try, command)))
             return true
-        case .tell(let words):
+        case .say(let words):
             cues.append(.line(DemoLine(.demo, words)))
             return true
         case .pause(let span): return waited >= span

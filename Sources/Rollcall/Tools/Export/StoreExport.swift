@@ -128,7 +128,7 @@ struct StoreExport {
 
     private mutating func noteBegin(_ since: Timestamp?, _ oldest: Turn) {
         guard case .state(let engine, let turn) = stage else { return }
-        let wall = engine.watch.wallNow
+        let wall = engine.clock.wallNow
         guard wall > since ?? .distantPast else { return }
         let begin = "begins at \(RFC3339.string(wall)), behind turn \(turn)"
         if turn + 1 > oldest.number {
@@ -172,8 +172,8 @@ struct StoreExport {
         for number in 0..<engine.roster.count {
             names.note(engine.roster.id(number), of: number)
         }
-        offset = engine.watch.wallOffset
-        lastWall = engine.watch.wallNow
+        offset = engine.clock.wallOffset
+        lastWall = engine.clock.wallNow
         StateLine.append(engine, turn: turn, to: &output)
     }
 

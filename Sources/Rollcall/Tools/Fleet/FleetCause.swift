@@ -24,10 +24,10 @@ package enum FleetCause: String, CaseIterable, Sendable {
     case massOutage = "mass_outage"
     /// The shift began and nobody opened the app.
     case neverStarted = "never_started"
-    case offDutyToldLate = "off_duty_told_late"
-    case offDutyTold = "off_duty_told"
+    case offDutyReportedLate = "off_duty_told_late"
+    case offDutyReported = "off_duty_told"
     /// Sharing was paused, and the backend told it.
-    case pausedTold = "paused_told"
+    case pausedReported = "paused_told"
 
     /// Of 1000 silences of a phone in its shift, how many have which cause, and why we believe so.
     ///
@@ -44,14 +44,14 @@ package enum FleetCause: String, CaseIterable, Sendable {
         (.doze, 40, "Android phones that lie on a table for half an hour"),
         (.killedInForeground, 40, "swiped away while it was looked at: rarer"),
         (.batteryDied, 40, "a long shift without a charger"),
-        (.offDutyTold, 40, "breaks, told by the app"),
+        (.offDutyReported, 40, "breaks, told by the app"),
         (.stationary, 30, "iOS suspends updates of a phone that does not move"),
         (.captivePortal, 30, "hotels, trains, hospitals"),
         (.permissionRevoked, 30, "seldom, but it lasts until somebody acts"),
         (.locationServicesOff, 20, "a switch, touched less often than permissions"),
         (.reinstall, 15, "updates keep the install; removing the app is rare"),
-        (.offDutyToldLate, 15, "the person stops the app, the office knows later"),
-        (.pausedTold, 10, "a choice of the person, seldom made on duty"),
+        (.offDutyReportedLate, 15, "the person stops the app, the office knows later"),
+        (.pausedReported, 10, "a choice of the person, seldom made on duty"),
     ]
 
     /// One of the drawn causes, as far as `platform` has it.
@@ -93,9 +93,9 @@ package enum FleetCause: String, CaseIterable, Sendable {
             case .reinstall: 4...20
             case .massOutage: 5...30
             case .neverStarted: 4...60
-            case .offDutyToldLate: 5...15
-            case .offDutyTold: 10...40
-            case .pausedTold: 10...60
+            case .offDutyReportedLate: 5...15
+            case .offDutyReported: 10...40
+            case .pausedReported: 10...60
             }
         return dice.number(minutes.lowerBound * 60_000 + 20_000...(minutes.upperBound + 1) * 60_000)
     }
@@ -104,10 +104,11 @@ package enum FleetCause: String, CaseIterable, Sendable {
     package var heals: Bool {
         switch self {
         case .suspended, .stationary, .throttled, .doze, .tunnel, .deadZone, .lowPower, .massOutage,
-            .pausedTold, .offDutyTold:
+            .pausedReported, .offDutyReported:
             true
         case .captivePortal, .killedInBackground, .killedInForeground, .crash, .batteryDied,
-            .permissionRevoked, .locationServicesOff, .reinstall, .neverStarted, .offDutyToldLate:
+            .permissionRevoked, .locationServicesOff, .reinstall, .neverStarted,
+            .offDutyReportedLate:
             false
         }
     }
@@ -116,7 +117,7 @@ package enum FleetCause: String, CaseIterable, Sendable {
     var stopsTheApp: Bool {
         switch self {
         case .tunnel, .deadZone, .captivePortal, .massOutage, .lowPower, .throttled, .doze,
-            .offDutyTold, .pausedTold:
+            .offDutyReported, .pausedReported:
             false
         default: true
         }
@@ -126,7 +127,7 @@ package enum FleetCause: String, CaseIterable, Sendable {
     var isHeardWithin: Bool { self == .lowPower || self == .throttled || self == .doze }
 
     /// True if the backend was told, so that nobody is missed.
-    package var isToldAbsence: Bool { self == .offDutyTold || self == .pausedTold }
+    package var isReportedAbsence: Bool { self == .offDutyReported || self == .pausedReported }
 }
 
 /// The twist of a silence that makes it easy to take for another one.
@@ -168,7 +169,7 @@ package struct FleetEpisode: Sendable {
     package var endsByDuty = false
     /// True if the signs of the cause were in what the phone sent before: not so if it had no time
     /// or if its app is too old to tell them.
-    package var isTold = true
+    package var isReported = true
     /// False for an app that never tells anything of its phone.
     package var sendsTelemetry = true
     /// The outage, by its number.

@@ -13,7 +13,7 @@ struct FleetHandset: Sendable {
     var network = FleetTelemetry.Network.cellular
     private var sequence: Int64 = 1
     private var install: Int32 = 1
-    private var tellsVersions = true
+    private var reportsVersions = true
 
     /// Takes a location.
     mutating func collect(_ capturedAt: Int64, isCached: Bool = false) {
@@ -23,7 +23,7 @@ struct FleetHandset: Sendable {
     }
 
     /// Its app is started: it names its version with what it sends next.
-    mutating func start() { tellsVersions = true }
+    mutating func start() { reportsVersions = true }
 
     /// The app is removed and installed anew.
     mutating func reinstall() {
@@ -45,9 +45,9 @@ struct FleetHandset: Sendable {
 
     /// A request with these updates, which left the queue.
     mutating func batch(_ updates: [FleetUpdate], receivedAt: Int64) -> FleetBatch {
-        defer { tellsVersions = false }
+        defer { reportsVersions = false }
         return FleetBatch(
-            receivedAt: receivedAt, install: install, tellsVersions: tellsVersions,
+            receivedAt: receivedAt, install: install, reportsVersions: reportsVersions,
             updates: updates)
     }
 }

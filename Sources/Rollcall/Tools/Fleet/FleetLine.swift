@@ -201,7 +201,7 @@ package struct FleetWriter: Sendable {
             JSONWriter.integer(Int64(batch.install), to: &output)
             JSONWriter.raw("\"", to: &output)
         }
-        if batch.tellsVersions { output += versions[number] }
+        if batch.reportsVersions { output += versions[number] }
         if let battery = batch.battery {
             key("battery_level", to: &output)
             JSONWriter.raw(battery >= 100 ? "1" : battery < 10 ? "0.0" : "0.", to: &output)

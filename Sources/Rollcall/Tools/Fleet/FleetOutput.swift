@@ -88,7 +88,7 @@ package struct FleetTruth: ~Copyable {
     /// The number of silences by cause.
     package private(set) var causes: [FleetCause: Int] = [:]
     /// Those that are not long over.
-    private var recent: [FleetSilence] = []
+    private var recent: [FleetGap] = []
 
     /// A truth that is written to `path`, or only counted.
     /// - Throws: `FleetError` if the file cannot be made.
@@ -104,22 +104,22 @@ package struct FleetTruth: ~Copyable {
         from stream: inout FleetStream, before limit: Timestamp = .distantFuture,
         isLast: Bool = false
     ) throws(FleetError) {
-        let new = stream.takeSilences(before: limit, isLast: isLast)
+        let new = stream.takeGaps(before: limit, isLast: isLast)
         if new.isEmpty { return }
         recent.removeAll { [now = new[0].from] in $0.to < now }
         recent += new
-        for silence in new {
+        for gap in new {
             count += 1
-            causes[silence.cause, default: 0] += 1
+            causes[gap.cause, default: 0] += 1
             guard output != nil else { continue }
-            let text = Self.line(silence, stream, clock)
+            let text = Self.line(gap, stream, clock)
             output?.buffer += text.utf8
             try output?.flush()
         }
     }
 
     /// Returns the silences at an instant, as far as they were taken.
-    package func silent(at now: Timestamp) -> [FleetSilence] {
+    package func silent(at now: Timestamp) -> [FleetGap] {
         recent.filter { $0.from <= now && now < $0.to }
     }
 
@@ -129,17 +129,17 @@ package struct FleetTruth: ~Copyable {
 
     /// A silence as it stands in the file, with its line feed.
     package static func line(
-        _ silence: FleetSilence, _ stream: FleetStream, _ clock: FleetClock
+        _ gap: FleetGap, _ stream: FleetStream, _ clock: FleetClock
     ) -> String {
-        let person = stream.person(silence.person)
+        let person = stream.person(gap.person)
         func time(_ at: Timestamp) -> String {
             RFC3339.string(Timestamp(milliseconds: clock.written(at.milliseconds)))
         }
         return
             "{\"responder_id\":\"\(person.id)\",\"region\":\"\(stream.plan.regions[person.region])\""
-            + ",\"platform\":\"\(person.platform.rawValue)\",\"cause\":\"\(silence.cause.rawValue)\""
-            + ",\"from\":\"\(time(silence.from))\",\"to\":\"\(time(silence.to))\""
-            + ",\"heals\":\(silence.cause.heals),\"told\":\(silence.isTold)}\n"
+            + ",\"platform\":\"\(person.platform.rawValue)\",\"cause\":\"\(gap.cause.rawValue)\""
+            + ",\"from\":\"\(time(gap.from))\",\"to\":\"\(time(gap.to))\""
+            + ",\"heals\":\(gap.cause.heals),\"told\":\(gap.isReported)}\n"
     }
 }
 
@@ -147,7 +147,7 @@ package struct FleetTruth: ~Copyable {
 package struct FleetHistory: Sendable {
     package var lines = 0
     package var batches = 0
-    package var silences = 0
+    package var gaps = 0
     /// Of the file; 0 for a store.
     package var bytes = 0
     package var causes: [FleetCause: Int] = [:]
@@ -166,7 +166,7 @@ package enum FleetFile {
         progress: inout ProgressLine
     ) throws(FleetError) -> FleetHistory {
         var output = try FleetOutput(path: path)
-        var told = try FleetTruth(path: truth)
+        var reported = try FleetTruth(path: truth)
         var stream = FleetStream(settings)
         var writer = FleetWriter(stream)
         var history = FleetHistory()
@@ -181,20 +181,20 @@ package enum FleetFile {
             history.lines += 1
             history.batches += line.batchCount
             guard history.lines % glance == 0 else { continue }
-            try told.take(from: &stream)
+            try reported.take(from: &stream)
             progress.update(
                 done: (line.at - settings.start).count / FleetPlan.minute,
                 note: "\(history.lines) lines")
         }
         writer.append(kind: "end", at: settings.end, to: &output.buffer)
         try output.flush(isLast: true)
-        try told.take(from: &stream)
-        try told.finish()
+        try reported.take(from: &stream)
+        try reported.finish()
         progress.finish()
         history.lines += policy == nil ? 2 : 3
         history.bytes = output.bytesWritten
-        history.silences = told.count
-        history.causes = told.causes
+        history.gaps = reported.count
+        history.causes = reported.causes
         return history
     }
 }

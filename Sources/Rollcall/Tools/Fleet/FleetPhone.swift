@@ -7,7 +7,7 @@ struct FleetPhone: Sendable {
     var dice: Dice
     /// The reports that it made and nobody took yet; nothing to come is earlier than `now`.
     private(set) var reports: [FleetReport] = []
-    private(set) var silences: [FleetSilence] = []
+    private(set) var gaps: [FleetGap] = []
     /// The instant that it has come to.
     private(set) var now: Int64 = 0
 
@@ -29,7 +29,7 @@ struct FleetPhone: Sendable {
     /// The instant at which it was heard last, or its duty began.
     private var heardAt: Int64 = 0
     /// The silence that it is in, once it is in one.
-    private var silence: (cause: FleetCause, isTold: Bool, from: Int64)?
+    private var gap: (cause: FleetCause, isReported: Bool, from: Int64)?
 
     /// The phone of a person of `plan`.
     init(_ number: Int, of plan: FleetPlan) {
@@ -51,10 +51,10 @@ struct FleetPhone: Sendable {
 
     /// Takes over what happens before `limit`, and what was lived of silence.
     mutating func take(
-        before limit: Int64, into taken: inout [FleetReport], _ lived: inout [FleetSilence]
+        before limit: Int64, into taken: inout [FleetReport], _ lived: inout [FleetGap]
     ) {
-        lived += silences
-        silences.removeAll()
+        lived += gaps
+        gaps.removeAll()
         guard !reports.isEmpty else { return }
         var left: [FleetReport] = []
         for report in reports {
@@ -83,12 +83,12 @@ struct FleetPhone: Sendable {
             isCharging = false
         }
         handset.start()
-        tell(.duty(.onDuty), shift.lowerBound)
+        emit(.duty(.onDuty), shift.lowerBound)
         for mission in missions where shift.contains(mission.lowerBound) {
-            tell(.duty(.onMission), mission.lowerBound)
-            tell(.duty(.onDuty), mission.upperBound)
+            emit(.duty(.onMission), mission.lowerBound)
+            emit(.duty(.onDuty), mission.upperBound)
         }
-        tell(.duty(.offDuty), shift.upperBound)
+        emit(.duty(.offDuty), shift.upperBound)
         heardAt = shift.lowerBound
         now = shift.lowerBound + dice.number(1000...20_000)
     }
@@ -156,7 +156,7 @@ struct FleetPhone: Sendable {
         handset.network = motion.isMoving || person.movesPerMille > 500 ? .cellular : .wifi
         if let episode, episode.begin - now < 40 * FleetPlan.minute { foretell(episode, now) }
         handset.savesPower = person.alwaysSavesPower || battery.level < 0.2
-        if let episode, episode.cause == .lowPower, episode.isTold,
+        if let episode, episode.cause == .lowPower, episode.isReported,
             episode.begin - now < 4 * interval(now)
         {
             handset.savesPower = true
@@ -192,7 +192,8 @@ struct FleetPhone: Sendable {
         // Who lies still sends where they were last: the phone lives, and saves its power.
         let isStill = !motion.isMoving && dice.chance(500)
         collect(now, isCached: isStill && person.app == .current)
-        guard let episode, episode.isTold, episode.cause == .tunnel || episode.cause == .deadZone
+        guard let episode, episode.isReported,
+            episode.cause == .tunnel || episode.cause == .deadZone
         else {
             // Who moves takes more than one.
             if motion.isMoving, !isLast, dice.chance(300) { collect(now) }
@@ -242,32 +243,32 @@ struct FleetPhone: Sendable {
     // MARK: - What reaches Rollcall
 
     /// From now on it is silent, by this cause.
-    mutating func beginSilence(_ episode: FleetEpisode) {
-        silence = (episode.cause, episode.isTold, heardAt)
+    mutating func beginGap(_ episode: FleetEpisode) {
+        gap = (episode.cause, episode.isReported, heardAt)
     }
 
     /// It was heard again, or is not expected any more.
-    mutating func endSilence(_ at: Int64) {
+    mutating func endGap(_ at: Int64) {
         heardAt = max(heardAt, at)
-        guard let silence else { return }
-        self.silence = nil
-        guard at > silence.from else { return }
-        silences.append(
-            FleetSilence(
-                person: person.number, cause: silence.cause,
-                from: Timestamp(milliseconds: silence.from), to: Timestamp(milliseconds: at),
-                isTold: silence.isTold))
+        guard let gap else { return }
+        self.gap = nil
+        guard at > gap.from else { return }
+        gaps.append(
+            FleetGap(
+                person: person.number, cause: gap.cause,
+                from: Timestamp(milliseconds: gap.from), to: Timestamp(milliseconds: at),
+                isReported: gap.isReported))
     }
 
     /// The backend tells something of the person.
-    mutating func tell(_ content: FleetReport.Content, _ at: Int64) {
+    mutating func emit(_ content: FleetReport.Content, _ at: Int64) {
         reports.append(FleetReport(at: at, person: Int32(person.number), content: content))
     }
 
     /// A request of the phone, forwarded by its backend.
     mutating func batch(_ now: Int64, _ updates: [FleetUpdate]) {
         let received = now + dice.number(50...900)
-        endSilence(received)
+        endGap(received)
         var batch = handset.batch(updates, receivedAt: received)
         if person.app == .current {
             batch.battery = Int8(min(100, max(0, (battery.level * 100).rounded())))
@@ -276,7 +277,7 @@ struct FleetPhone: Sendable {
         var at = received + dice.number(5...100)
         switch person.backend {
         case .direct:
-            if dice.chance(4) { tell(.batch(batch), at + dice.number(1000...30_000)) }
+            if dice.chance(4) { emit(.batch(batch), at + dice.number(1000...30_000)) }
         case .buffering:
             let every = FleetBackend.bufferEvery
             at = (at / every + 1) * every
@@ -284,7 +285,7 @@ struct FleetPhone: Sendable {
             if dice.chance(40) { at += dice.number(500...8000) }
             if dice.chance(50) { batch.receivedAt = nil }
         }
-        tell(.batch(batch), at)
+        emit(.batch(batch), at)
     }
 
     private mutating func telemetry() -> FleetTelemetry {

@@ -101,11 +101,12 @@ package struct FleetPlan: Sendable {
     func dice(ofPhone number: Int) -> Dice { Self.dice(settings.seed, 0x7201, UInt64(number)) }
 
     /// A cell goes dark every fourth day where things go badly: far more often than anybody lives
-    /// through it, or there would be nothing to judge by. Some are too small to be known for one.
+    /// through it, or there would be nothing to evaluate by. Some are too small to be known for
+    /// one.
     private static func outage(
         _ region: Int, _ day: Int64, _ settings: FleetSettings, _ dice: inout Dice
     ) -> [FleetOutage] {
-        guard dice.chance(250 / settings.calm) else { return [] }
+        guard dice.chance(250 / settings.idle) else { return [] }
         let dawn = settings.start.milliseconds + day * Self.day
         let minutes: ClosedRange<Int64> = settings.beginsAtOnce ? 12...40 : 120...1260
         let begin = dawn + dice.number(minutes) * minute
@@ -179,7 +180,8 @@ package struct FleetPlan: Sendable {
             outage.begin > shift.lowerBound + 10 * Self.minute, dice.chance(outage.perMille)
         else { return }
         let episode = FleetEpisode(
-            cause: .massOutage, begin: outage.begin, end: outage.end, isTold: false, outage: number)
+            cause: .massOutage, begin: outage.begin, end: outage.end, isReported: false,
+            outage: number)
         add(episode, within: shift, to: &plan)
     }
 
@@ -189,7 +191,7 @@ package struct FleetPlan: Sendable {
         for (number, shift) in plan.shifts.enumerated() {
             var at = shift.lowerBound
             // An app that nobody opened: one shift of forty, where things go badly.
-            if dice.chance(25 / settings.calm) {
+            if dice.chance(25 / settings.idle) {
                 var episode = FleetEpisode(
                     cause: .neverStarted, begin: at,
                     end: at + FleetCause.neverStarted.duration(&dice))
@@ -198,12 +200,12 @@ package struct FleetPlan: Sendable {
                 at = episode.end
             }
             var isSoon = false
-            let first: ClosedRange<Int64> = settings.beginsAtOnce ? 2...80 : 6...80 * settings.calm
+            let first: ClosedRange<Int64> = settings.beginsAtOnce ? 2...80 : 6...80 * settings.idle
             at += dice.number(first) * Self.minute
             while at < shift.upperBound - 5 * Self.minute {
-                var episode = silence(at, person, &dice)
+                var episode = gap(at, person, &dice)
                 // Coverage that fell away at once has not faded.
-                if isSoon, episode.cause == .tunnel { episode.isTold = false }
+                if isSoon, episode.cause == .tunnel { episode.isReported = false }
                 add(episode, within: shift, to: &plan)
                 at = episode.end
                 // One tunnel often follows another at once.
@@ -211,7 +213,7 @@ package struct FleetPlan: Sendable {
                 at +=
                     isSoon
                     ? dice.number(45...100) * 1000
-                    : settings.calm * dice.number(12 * Self.minute...180 * Self.minute)
+                    : settings.idle * dice.number(12 * Self.minute...180 * Self.minute)
             }
         }
         plan.episodes.sort { $0.begin < $1.begin }
@@ -230,14 +232,14 @@ package struct FleetPlan: Sendable {
     ) {
         guard isFree(episode, plan) else { return }
         var episode = episode
-        if episode.end >= shift.upperBound || episode.cause == .offDutyToldLate {
+        if episode.end >= shift.upperBound || episode.cause == .offDutyReportedLate {
             episode.endsByDuty = true
             episode.end = min(episode.end, shift.upperBound)
         }
         plan.episodes.append(episode)
     }
 
-    private func silence(
+    private func gap(
         _ begin: Int64, _ person: FleetPerson, _ dice: inout Dice
     ) -> FleetEpisode {
         let cause = FleetCause.draw(&dice, on: person.platform)
@@ -248,32 +250,34 @@ package struct FleetPlan: Sendable {
         switch cause {
         case .permissionRevoked, .locationServicesOff:
             // iOS tells the app; Android kills it, and only a service that is started again tells.
-            let tells: Int64 = person.platform == .ios || cause == .locationServicesOff ? 900 : 450
-            episode.isTold = app != .bare && dice.chance(tells)
+            let reports: Int64 =
+                person.platform == .ios || cause == .locationServicesOff ? 900 : 450
+            episode.isReported = app != .bare && dice.chance(reports)
             episode.twist = dice.chance(300) ? .repaired : .plain
             if dice.chance(50) { episode.twist = .noNetworkEither }
         case .tunnel:
             // Signs are as common as coverage that fades before it ends.
-            episode.isTold = app == .current && dice.chance(450)
+            episode.isReported = app == .current && dice.chance(450)
             if dice.chance(50) { episode.twist = .withoutFix }
             if dice.chance(40) { episode.twist = .batteryLow }
             if dice.chance(20) { episode.twist = .reinstalled }
             if dice.chance(15) { episode.twist = .permissionLost }
         case .batteryDied:
             if dice.chance(100) { episode.twist = .diedEarly }
-            episode.isTold = app == .current && episode.twist == .plain
-        case .lowPower: episode.isTold = app != .bare && dice.chance(850)
+            episode.isReported = app == .current && episode.twist == .plain
+        case .lowPower: episode.isReported = app != .bare && dice.chance(850)
         case .suspended, .stationary, .killedInBackground, .killedInForeground, .crash, .reinstall:
-            episode.isTold = app == .current
+            episode.isReported = app == .current
             if cause == .suspended, dice.chance(200) { episode.twist = .killedToo }
             if cause != .reinstall, dice.chance(20) { episode.twist = .updateWaiting }
         case .throttled, .doze:
-            episode.isTold = app == .current
+            episode.isReported = app == .current
             if dice.chance(150) { episode.twist = .inBursts }
-        case .deadZone: episode.isTold = app == .current
+        case .deadZone: episode.isReported = app == .current
         // The phone believes in its Wi-Fi.
-        case .captivePortal: episode.isTold = false
-        case .massOutage, .neverStarted, .offDutyToldLate, .offDutyTold, .pausedTold: break
+        case .captivePortal: episode.isReported = false
+        case .massOutage, .neverStarted, .offDutyReportedLate, .offDutyReported, .pausedReported:
+            break
         }
         return episode
     }
@@ -281,7 +285,7 @@ package struct FleetPlan: Sendable {
     /// Missions come at any time, but never in a break.
     private func drawMissions(_ plan: inout FleetDay, _ dice: inout Dice) {
         let breaks = plan.episodes.filter {
-            $0.cause.isToldAbsence || $0.cause == .offDutyToldLate
+            $0.cause.isReportedAbsence || $0.cause == .offDutyReportedLate
         }
         for shift in plan.shifts {
             var at = shift.lowerBound + dice.number(10...240) * Self.minute

@@ -38,7 +38,7 @@ struct FleetBatch: Sendable {
     var battery: Int8?
     var telemetry: FleetTelemetry?
     /// True if it names the versions of app and system, as an app does when it was started.
-    var tellsVersions: Bool
+    var reportsVersions: Bool
     var updates: [FleetUpdate]
 }
 
@@ -65,7 +65,7 @@ struct FleetReport: Sendable {
 }
 
 /// A silence as it was lived: between two times at which the phone was heard, or the duty ended.
-package struct FleetSilence: Sendable, Equatable {
+package struct FleetGap: Sendable, Equatable {
     /// The person, by number.
     package var person: Int
     package var cause: FleetCause
@@ -74,7 +74,7 @@ package struct FleetSilence: Sendable, Equatable {
     /// The instant at which it was heard again, or nobody expected it any more.
     package var to: Timestamp
     /// True if the signs of it were in the telemetry.
-    package var isTold: Bool
+    package var isReported: Bool
 }
 
 /// The servers of the fleet's own backend.

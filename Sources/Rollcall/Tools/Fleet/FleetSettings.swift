@@ -26,7 +26,7 @@ package struct FleetSettings: Sendable, Equatable {
     package var days: Int64
     /// The factor by which silences are rare: 1 is a fleet for graders, where a quarter is silent
     /// at any time; 4 one that somebody would go on paying for.
-    package var calm: Int64 = 4
+    package var idle: Int64 = 4
 
     /// A fleet of so many people for so long.
     package init(
@@ -38,7 +38,7 @@ package struct FleetSettings: Sendable, Equatable {
         self.seed = seed
         self.start = start
         self.span = span
-        if span.count < FleetPlan.day { calm = 1 }
+        if span.count < FleetPlan.day { idle = 1 }
         days = max(1, (span.count + FleetPlan.day - 1) / FleetPlan.day)
     }
 

@@ -103,7 +103,7 @@ package struct FleetSimulation: Sendable {
         _ history: FleetHistory, _ settings: FleetSettings, _ place: String
     ) -> String {
         "\(ConsoleText.safe(place)): \(history.lines) lines, \(history.batches) batches of "
-            + "\(settings.responders) people, \(history.silences) silences, from "
+            + "\(settings.responders) people, \(history.gaps) silences, from "
             + "\(RFC3339.string(settings.start)) to \(RFC3339.string(settings.end))"
     }
 }

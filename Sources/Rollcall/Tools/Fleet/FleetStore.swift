@@ -1,17 +1,17 @@
 import Glibc
 import RollcallCore
 
-/// A fleet's history as a store that `rollcall serve` opens: what a keeper would have written that
-/// watched the fleet, made in virtual time.
+/// A fleet's history as a store that `rollcall serve` opens: what a state writer would have written
+/// that watched the fleet, made in virtual time.
 package struct FleetStore {
     /// Lines between two looks at how far it is.
     private static let glance = 4096
-    /// A fleet of so many is watched line by line, as a keeper does that has little to do; a greater
-    /// one in turns of a second.
+    /// A fleet of so many is watched line by line, as a state writer does that has little to do; a
+    /// greater one in turns of a second.
     private static let smallFleet = 500
 
     private let settings: FleetSettings
-    private let store: KeeperStore
+    private let store: StateStore
     private var engine = Engine()
     private var turn: Int64 = 0
     private var lastTurn: RunningTime
@@ -24,7 +24,7 @@ package struct FleetStore {
 
     private init(_ settings: FleetSettings, path: String) throws(StoreError) {
         self.settings = settings
-        store = try KeeperStore(path: path)
+        store = try StateStore(path: path)
         // It is nobody's only copy yet: what is lost in a power cut is made again.
         try store.journal.connection.run("PRAGMA synchronous = OFF")
         lastTurn = RunningTime(milliseconds: settings.start.milliseconds)
@@ -42,19 +42,19 @@ package struct FleetStore {
         let part = path + ".part"
         for ending in ["", "-wal", "-shm", ".lock"] { unlink(part + ending) }
         defer { for ending in ["", "-wal", "-shm", ".lock"] { unlink(part + ending) } }
-        var told = try FleetTruth(path: truth)
+        var reported = try FleetTruth(path: truth)
         var history: FleetHistory
         do throws(StoreError) {
             var store = try FleetStore(settings, path: part)
-            history = try store.fill(policy, &told, &progress)
+            history = try store.fill(policy, &reported, &progress)
         } catch {
             throw .store(path: path, error)
         }
-        try told.finish()
+        try reported.finish()
         guard rename(part, path) == 0 else { throw .cannotWrite(path: path, errno: errno) }
         progress.finish()
-        history.silences = told.count
-        history.causes = told.causes
+        history.gaps = reported.count
+        history.causes = reported.causes
         return history
     }
 
@@ -79,7 +79,7 @@ package struct FleetStore {
                 history.lines += 1
                 history.batches += taken.batchCount
                 if history.lines % Self.glance == 0 {
-                    try tell(&truth, &stream)
+                    try emit(&truth, &stream)
                     progress.update(
                         done: (taken.at - settings.start).count / FleetPlan.minute,
                         note: "\(history.lines) lines")
@@ -88,12 +88,12 @@ package struct FleetStore {
             }
             try commit(&pending, at: max(instant, engine.openInstant))
         }
-        try tell(&truth, &stream)
+        try emit(&truth, &stream)
         try finish()
         return history
     }
 
-    private func tell(
+    private func emit(
         _ truth: inout FleetTruth, _ stream: inout FleetStream
     ) throws(StoreError) {
         do throws(FleetError) {
@@ -104,13 +104,13 @@ package struct FleetStore {
         }
     }
 
-    /// Does what a keeper does while nobody writes: it acts when something falls due, and gives a
-    /// sign of life every five seconds. Returns the instant that it came to.
+    /// Does what a state writer does while nobody writes: it acts when something falls due, and
+    /// gives a sign of life every five seconds. Returns the instant that it came to.
     /// - Throws: `StoreError` if the store cannot be written.
     private mutating func idle(until arrival: RunningTime) throws(StoreError) -> RunningTime {
         while true {
             let sign = lastTurn + Engine.turnEvery
-            let due = max(engine.nextInstant(), engine.openInstant, engine.watch.now + patience)
+            let due = max(engine.nextInstant(), engine.openInstant, engine.clock.now + patience)
             let next = min(sign, due)
             guard next < arrival else { return engine.openInstant }
             var pending = PendingTurn()
@@ -140,7 +140,7 @@ package struct FleetStore {
         _ = pending.fold(.items(scanned.items, source: source), into: &engine, at: instant)
     }
 
-    /// Ends a turn as the keeper does, and cuts a checkpoint on each new day.
+    /// Ends a turn as the state writer does, and cuts a checkpoint on each new day.
     /// - Throws: `StoreError` if the store cannot be written.
     private mutating func commit(
         _ pending: inout PendingTurn, at instant: RunningTime
@@ -170,7 +170,7 @@ package struct FleetStore {
     /// - Throws: `StoreError` if the store cannot be written.
     private mutating func cutCheckpoint() throws(StoreError) {
         let clock = ClockReading(
-            elapsed: lastTurn.milliseconds, wall: engine.watch.wall(lastTurn))
+            elapsed: lastTurn.milliseconds, wall: engine.clock.wall(lastTurn))
         checkpoints.begin(turn: turn, engine, clock)
         while checkpoints.isWriting {
             try store.journal.begin()

@@ -6,7 +6,7 @@ package struct FleetStream: Sendable {
     /// Items of an array at most.
     static let itemsMax = 500
     /// A silence is known when its phone has lived it, and began at most so long before.
-    private static let silenceHold: Int64 = 15 * FleetPlan.minute
+    private static let gapHold: Int64 = 15 * FleetPlan.minute
 
     package let plan: FleetPlan
     private let stretch: Int64
@@ -16,9 +16,9 @@ package struct FleetStream: Sendable {
     private var reports: [FleetReport] = []
     private var order: [(key: UInt64, place: Int32)] = []
     private var next = 0
-    private var silences: [FleetSilence] = []
+    private var gaps: [FleetGap] = []
     /// Those that are complete and in order.
-    private var ready: [FleetSilence] = []
+    private var ready: [FleetGap] = []
 
     /// The history of the fleet of `settings`; `stretch` is how much is lived at a time and changes
     /// nothing else.
@@ -60,12 +60,12 @@ package struct FleetStream: Sendable {
 
     /// The silences that are known by now, in the order of their beginnings; each is told once.
     /// With `limit` only those that began before it; if nothing follows, `isLast`, all of them.
-    package mutating func takeSilences(
+    package mutating func takeGaps(
         before limit: Timestamp = .distantFuture, isLast: Bool = false
-    ) -> [FleetSilence] {
+    ) -> [FleetGap] {
         if isLast {
-            ready += silences
-            silences = []
+            ready += gaps
+            gaps = []
         }
         guard let first = ready.first, first.from < limit else { return [] }
         let count = ready.prefix { $0.from < limit }.count
@@ -87,7 +87,7 @@ package struct FleetStream: Sendable {
         reports.removeAll(keepingCapacity: true)
         for number in phones.indices {
             phones[number].live(until: end, plan)
-            phones[number].take(before: end, into: &reports, &silences)
+            phones[number].take(before: end, into: &reports, &gaps)
         }
         beat(begin..<end)
         order.removeAll(keepingCapacity: true)
@@ -100,7 +100,7 @@ package struct FleetStream: Sendable {
         }
         order.sort { ($0.key, $0.place) < ($1.key, $1.place) }
         next = 0
-        tellSilences(end)
+        emitGaps(end)
     }
 
     /// Adds the heartbeats of a stretch.
@@ -119,12 +119,12 @@ package struct FleetStream: Sendable {
         }
     }
 
-    private mutating func tellSilences(_ end: Int64) {
-        silences.sort { ($0.from.milliseconds, $0.person) < ($1.from.milliseconds, $1.person) }
+    private mutating func emitGaps(_ end: Int64) {
+        gaps.sort { ($0.from.milliseconds, $0.person) < ($1.from.milliseconds, $1.person) }
         let isLast = end >= settings.end.milliseconds
-        let limit = isLast ? end : end - Self.silenceHold
-        let known = silences.prefix { $0.from.milliseconds < limit }.count
-        ready += silences[..<known]
-        silences.removeFirst(known)
+        let limit = isLast ? end : end - Self.gapHold
+        let known = gaps.prefix { $0.from.milliseconds < limit }.count
+        ready += gaps[..<known]
+        gaps.removeFirst(known)
     }
 }

@@ -5,7 +5,7 @@ package struct FleetSummary: Sendable {
     /// Names of silent people that are told at most.
     private static let namesMax = 10
 
-    package var tally: FleetTally
+    package var aggregates: FleetAggregates
     /// Silences that began, by their true cause.
     package var causes: [FleetCause: Int]
     /// The people who are silent at the end, and why.
@@ -16,11 +16,11 @@ package struct FleetSummary: Sendable {
     package var json: String {
         func number(_ count: Int) -> JSONTree { .integer(Int64(count)) }
         let tree: JSONTree = [
-            "sent": number(sent), "accepted": number(tally.accepted),
-            "duplicates": number(tally.duplicates), "rejected": number(tally.rejected),
-            "unsent": number(tally.unsent), "batches": number(tally.batches),
-            "requests": number(tally.requests), "retried": number(tally.retried),
-            "refused": number(tally.refused),
+            "sent": number(sent), "accepted": number(aggregates.accepted),
+            "duplicates": number(aggregates.duplicates), "rejected": number(aggregates.rejected),
+            "unsent": number(aggregates.unsent), "batches": number(aggregates.batches),
+            "requests": number(aggregates.requests), "retried": number(aggregates.retried),
+            "refused": number(aggregates.refused),
             "silences": .object(
                 sorted.map { JSONTree.Member(name: $0.rawValue, value: number($1)) }),
             "silent_now": .list(
@@ -35,14 +35,18 @@ package struct FleetSummary: Sendable {
     /// The summary as a text for people.
     package var text: String {
         var text = wasInterrupted ? "Interrupted.\n" : ""
-        text += "\(sent) items sent in \(tally.requests) requests: \(tally.accepted) accepted, "
-        text += "\(tally.duplicates) duplicates, \(tally.rejected) rejected"
-        text += " (\(tally.batches) were batches).\n"
-        if tally.retried > 0 {
-            text += "\(tally.retried) requests were sent again, \(tally.refused) of them refused "
+        text +=
+            "\(sent) items sent in \(aggregates.requests) requests: \(aggregates.accepted) accepted, "
+        text += "\(aggregates.duplicates) duplicates, \(aggregates.rejected) rejected"
+        text += " (\(aggregates.batches) were batches).\n"
+        if aggregates.retried > 0 {
+            text +=
+                "\(aggregates.retried) requests were sent again, \(aggregates.refused) of them refused "
             text += "with 429 or 503.\n"
         }
-        if tally.unsent > 0 { text += "\(tally.unsent) items were not sent, or nobody knows.\n" }
+        if aggregates.unsent > 0 {
+            text += "\(aggregates.unsent) items were not sent, or nobody knows.\n"
+        }
         let count = causes.values.reduce(0, +)
         text += "\(count) silences began"
         text +=
@@ -56,7 +60,7 @@ package struct FleetSummary: Sendable {
         return text + (more > 0 ? " and \(more) more.\n" : ".\n")
     }
 
-    private var sent: Int { tally.accepted + tally.duplicates + tally.rejected }
+    private var sent: Int { aggregates.accepted + aggregates.duplicates + aggregates.rejected }
 
     /// The most first.
     private var sorted: [(FleetCause, Int)] {

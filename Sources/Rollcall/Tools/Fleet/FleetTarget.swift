@@ -53,52 +53,52 @@ package struct FleetTarget: Sendable {
         let clock = FleetClock(origin: settings.start, base: base.wall, speed: speed)
         var stream = FleetStream(settings)
         var writer = FleetWriter(stream, clock: clock)
-        var told = try FleetTruth(path: truth, clock: clock)
-        let lanes = FleetBackend.allCases.map { backend in
-            FleetLane(address, source: backend.name.map { "\($0)" })
+        var reported = try FleetTruth(path: truth, clock: clock)
+        let queues = FleetBackend.allCases.map { backend in
+            FleetQueue(address, source: backend.name.map { "\($0)" })
         }
-        for lane in lanes where !lane.start() {
+        for queue in queues where !queue.start() {
             throw .target("the system has no thread left")
         }
-        defer { for lane in lanes { lane.cut() } }
+        defer { for queue in queues { queue.cut() } }
         var progress = ProgressLine(total: settings.span.count / 1000, unit: "seconds")
         var line = stream.line()
         while line != nil, !isInterrupted() {
-            let states = lanes.map(\.state)
+            let states = queues.map(\.state)
             if let fault = states.compactMap(\.fault).first { throw .target(fault) }
             let passed = (ClockReading.now().elapsed - base.elapsed) * speed
             let now = settings.start + Milliseconds(passed)
             // If the server cannot keep up, or is gone, the backends keep what they heard, and when.
-            if !states.contains(where: { $0.waiting > FleetLane.waitingMax }) {
-                hand(&line, until: now, &stream, &writer, lanes)
+            if !states.contains(where: { $0.waiting > FleetQueue.waitingMax }) {
+                hand(&line, until: now, &stream, &writer, queues)
             }
-            try told.take(from: &stream, before: now)
+            try reported.take(from: &stream, before: now)
             let trouble = states.compactMap(\.trouble).first ?? ""
             progress.update(done: min(passed, settings.span.count) / 1000, note: trouble)
             usleep(Self.tick)
         }
         let wasInterrupted = line != nil
-        leave(lanes, wasInterrupted ? Self.leaveMax.interrupt : Self.leaveMax.end)
+        leave(queues, wasInterrupted ? Self.leaveMax.interrupt : Self.leaveMax.end)
         progress.finish()
-        if let fault = lanes.compactMap(\.state.fault).first { throw .target(fault) }
+        if let fault = queues.compactMap(\.state.fault).first { throw .target(fault) }
         let passed = (ClockReading.now().elapsed - base.elapsed) * speed
         let end = min(settings.end, settings.start + Milliseconds(passed))
-        try told.take(from: &stream, before: end, isLast: true)
-        try told.finish()
-        var tally = FleetTally()
-        for lane in lanes { tally.add(lane.state.tally) }
+        try reported.take(from: &stream, before: end, isLast: true)
+        try reported.finish()
+        var aggregates = FleetAggregates()
+        for queue in queues { aggregates.add(queue.state.aggregates) }
         return FleetSummary(
-            tally: tally, causes: told.causes,
-            silent: told.silent(at: end).map { (stream.person($0.person).id, $0.cause) },
+            aggregates: aggregates, causes: reported.causes,
+            silent: reported.silent(at: end).map { (stream.person($0.person).id, $0.cause) },
             wasInterrupted: wasInterrupted)
     }
 
     /// Hands over everything that is due.
     private func hand(
         _ line: inout FleetLine?, until now: Timestamp, _ stream: inout FleetStream,
-        _ writer: inout FleetWriter, _ lanes: [FleetLane]
+        _ writer: inout FleetWriter, _ queues: [FleetQueue]
     ) {
-        var parcels = lanes.map { FleetParcel($0) }
+        var parcels = queues.map { FleetParcel($0) }
         while let next = line, next.at <= now {
             parcels[Int(next.backend.rawValue)].add(next, &writer)
             line = stream.line()
@@ -107,13 +107,13 @@ package struct FleetTarget: Sendable {
     }
 
     /// Sends what waits, for a while.
-    private func leave(_ lanes: [FleetLane], _ patience: Int64) {
-        for lane in lanes { lane.close() }
+    private func leave(_ queues: [FleetQueue], _ patience: Int64) {
+        for queue in queues { queue.close() }
         let end = ClockReading.now().elapsed + patience
-        while ClockReading.now().elapsed < end, lanes.contains(where: { !$0.state.isDone }) {
+        while ClockReading.now().elapsed < end, queues.contains(where: { !$0.state.isDone }) {
             usleep(Self.tick)
         }
-        for lane in lanes { lane.cut() }
-        while lanes.contains(where: { !$0.state.isDone }) { usleep(Self.tick) }
+        for queue in queues { queue.cut() }
+        while queues.contains(where: { !$0.state.isDone }) { usleep(Self.tick) }
     }
 }

@@ -39,7 +39,7 @@ package struct ManifestSettings: Sendable {
     package init(path: String, yaml: String, configuration: Configuration) {
         self.path = path
         self.yaml = yaml
-        let metrics = configuration.doors.metricsListenAddress
+        let metrics = configuration.accessPolicy.metricsListenAddress
         scrapeAddress = Self.reachable(metrics.isEmpty ? configuration.listenAddress : metrics)
     }
 

@@ -14,7 +14,7 @@ package enum TuneCosts {
 
     /// `false_alarm=1,page=5,late_minute=1,missed=60`.
     static func text(_ weights: TuneWeights) -> String {
-        names.map { "\($0.name)=\(TuneFigure.plain(weights[keyPath: $0.path]))" }
+        names.map { "\($0.name)=\(TuneNumber.plain(weights[keyPath: $0.path]))" }
             .joined(separator: ",")
     }
 
@@ -53,7 +53,7 @@ package enum TuneCosts {
 }
 
 /// Numbers as people read them.
-enum TuneFigure {
+enum TuneNumber {
     /// A number with so many digits behind the point.
     static func fixed(_ value: Double, _ digits: Int) -> String {
         let scale = (0..<digits).reduce(1.0) { power, _ in power * 10 }
@@ -89,21 +89,21 @@ enum TuneFigure {
 
 extension TuneOutcome {
     /// Times OFFLINE of which the end is known.
-    var judged: Int { counts.all.healed + counts.all.real }
+    var evaluated: Int { counts.all.healed + counts.all.real }
 
     /// From the last contact to OFFLINE in a long gap, on average; nil without any.
     var meanDelay: Milliseconds? {
-        figures.long == 0
-            ? nil : Milliseconds(figures.undetected.count / Int64(figures.long))
+        stats.long == 0
+            ? nil : Milliseconds(stats.undetected.count / Int64(stats.long))
     }
 
     /// By how much later than under the present settings, on average; nil without any.
     var meanLater: Milliseconds? {
-        figures.both == 0 ? nil : Milliseconds(figures.later.count / Int64(figures.both))
+        stats.both == 0 ? nil : Milliseconds(stats.later.count / Int64(stats.both))
     }
 
     /// Hours a day in which the silent were believed reachable.
     var believedHours: Double {
-        days > 0 ? Double(figures.believed.count) / 3_600_000 / days : 0
+        days > 0 ? Double(stats.believed.count) / 3_600_000 / days : 0
     }
 }

@@ -11,7 +11,7 @@ struct TuneDocument {
         return [
             "events": .integer(Int64(result.events)),
             "span_seconds": Self.seconds(result.span),
-            "watched_seconds": Self.seconds(result.watched),
+            "watched_seconds": Self.seconds(result.observed),
             "unobserved_seconds": Self.seconds(hidden),
             "policy_changes": .integer(Int64(result.policyChanges)),
             "heals_within_seconds": Self.seconds(result.healsWithin),
@@ -41,7 +41,7 @@ struct TuneDocument {
 
     private func candidate(_ place: Int) -> JSONTree {
         let outcome = result.outcomes[place]
-        let (counts, figures) = (outcome.counts, outcome.figures)
+        let (counts, stats) = (outcome.counts, outcome.stats)
         let objection = place == 0 ? nil : TuneAdvice.objection(to: outcome, result.outcomes[0])
         func daily(_ count: Int) -> JSONTree { .number(outcome.daily(count)) }
         return [
@@ -50,9 +50,9 @@ struct TuneDocument {
             "a_day": [
                 "degraded": daily(counts.all.degraded), "offline": daily(counts.all.offline),
                 "back": daily(counts.all.back), "false_alarms": daily(counts.all.healed),
-                "pages": daily(counts.allPages.fired),
-                "critical_pages": daily(counts.allPages.critical),
-                "short_pages": daily(counts.allPages.short), "nudges": daily(counts.nudges),
+                "pages": daily(counts.allNotifications.fired),
+                "critical_pages": daily(counts.allNotifications.critical),
+                "short_pages": daily(counts.allNotifications.short), "nudges": daily(counts.nudges),
                 "believed_reachable_hours": .number(outcome.believedHours),
                 "cost": .number(outcome.cost(result.weights)),
             ],
@@ -66,18 +66,19 @@ struct TuneDocument {
                     }),
             ],
             "long_gaps": [
-                "count": Self.count(figures.long), "missed": Self.count(figures.missed),
+                "count": Self.count(stats.long), "missed": Self.count(stats.missed),
                 "mean_delay_seconds": Self.seconds(outcome.meanDelay),
                 "mean_later_seconds": Self.seconds(outcome.meanLater),
-                "unseen": Self.count(figures.unseen),
+                "unseen": Self.count(stats.unseen),
             ],
             "pages": .list(
                 AlertName.allCases.filter { counts[$0].fired > 0 }.map { name in
-                    Self.pages(name, counts[name])
+                    Self.notifications(name, counts[name])
                 }),
             "lasting_pages": [
-                "count": Self.count(figures.longPages), "missed": Self.count(figures.missedPages),
-                "later_seconds": Self.seconds(figures.laterPages),
+                "count": Self.count(stats.longNotifications),
+                "missed": Self.count(stats.missedNotifications),
+                "later_seconds": Self.seconds(stats.laterNotifications),
             ],
             "nudges": [
                 "sent": Self.count(counts.nudges),
@@ -99,11 +100,13 @@ struct TuneDocument {
         ]
     }
 
-    private static func pages(_ name: AlertName, _ pages: TuneCounts.Pages) -> JSONTree {
+    private static func notifications(_ name: AlertName, _ notifications: TuneCounts.Notifications)
+        -> JSONTree
+    {
         [
-            "alertname": .text("\(name.word)"), "fired": count(pages.fired),
-            "critical": count(pages.critical), "short": count(pages.short),
-            "firing_seconds": seconds(pages.firing),
+            "alertname": .text("\(name.word)"), "fired": count(notifications.fired),
+            "critical": count(notifications.critical), "short": count(notifications.short),
+            "firing_seconds": seconds(notifications.firing),
         ]
     }
 

@@ -168,7 +168,7 @@ package struct TuneResult: Sendable {
         self.base = base
         self.isFixed = isFixed
         outcomes = runs.map { TuneOutcome($0) }
-        span = runs[0].tally.span
+        span = runs[0].aggregates.span
         policyChanges = runs[0].policyChanges
         healsWithin = options.healsWithin
         weights = options.weights
@@ -176,15 +176,15 @@ package struct TuneResult: Sendable {
     }
 
     /// The part of the history that we could see.
-    package var watched: Milliseconds { outcomes[0].watched }
+    package var observed: Milliseconds { outcomes[0].observed }
 
     /// The part of it that we could not see.
-    package var unobserved: Milliseconds { Milliseconds(max(0, span.count - watched.count)) }
+    package var unobserved: Milliseconds { Milliseconds(max(0, span.count - observed.count)) }
 
     /// The advice about each axis.
     package var advice: [TuneAdvice] {
         sweep.axes.map { axis in
-            TuneAdvice.about(axis.places, of: outcomes, weights, isJudged: axis.isJudged)
+            TuneAdvice.about(axis.places, of: outcomes, weights, isEvaluated: axis.isEvaluated)
         }
     }
 

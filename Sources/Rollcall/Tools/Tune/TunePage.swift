@@ -45,12 +45,12 @@ struct TunePage {
     private var summary: String {
         let outcome = result.outcomes[0]
         let tiles = [
-            (TuneFigure.short(outcome.daily(outcome.counts.all.healed)), "false alarms a day"),
-            (TuneFigure.share(outcome.counts.all.healed, outcome.judged), "of OFFLINE healed"),
-            (TuneFigure.seconds(outcome.meanDelay), "mean delay"),
-            (TuneFigure.short(outcome.daily(outcome.counts.allPages.fired)), "pages a day"),
-            ("\(outcome.figures.missed)", "of \(outcome.figures.long) long gaps missed"),
-            (TuneFigure.short(outcome.believedHours), "hours a day believed reachable"),
+            (TuneNumber.short(outcome.daily(outcome.counts.all.healed)), "false alarms a day"),
+            (TuneNumber.share(outcome.counts.all.healed, outcome.evaluated), "of OFFLINE healed"),
+            (TuneNumber.seconds(outcome.meanDelay), "mean delay"),
+            (TuneNumber.short(outcome.daily(outcome.counts.allNotifications.fired)), "pages a day"),
+            ("\(outcome.stats.missed)", "of \(outcome.stats.long) long gaps missed"),
+            (TuneNumber.short(outcome.believedHours), "hours a day believed reachable"),
         ]
         let list = tiles.map { "<li><b>\(escaped($0.0))</b> <span>\(escaped($0.1))</span></li>" }
         let history = words.history.map { "<p>\(escaped($0))</p>" }
@@ -86,11 +86,11 @@ struct TunePage {
     }
 
     private var axes: String {
-        let figures = result.sweep.axes.map { axis in
+        let stats = result.sweep.axes.map { axis in
             "<figure><figcaption>\(escaped(axis.title))</figcaption>\(plots.bars(axis))</figure>"
         }
         return "<h2>Setting by setting</h2>\n<div class=\"axes\">"
-            + figures.joined(separator: "\n") + "</div>"
+            + stats.joined(separator: "\n") + "</div>"
     }
 
     private var table: String {
@@ -113,15 +113,15 @@ struct TunePage {
         let outcome = result.outcomes[place]
         let counts = outcome.counts
         return [counts.all.degraded, counts.all.offline, counts.all.healed].map {
-            TuneFigure.short(outcome.daily($0))
-        } + [TuneFigure.share(counts.all.healed, outcome.judged)]
-            + [counts.allPages.fired, counts.allPages.critical, counts.nudges].map {
-                TuneFigure.short(outcome.daily($0))
-            } + [TuneFigure.seconds(outcome.meanDelay)]
-            + [0.5, 0.9, 0.99, 1].map { TuneFigure.seconds(counts.delay($0)) }
+            TuneNumber.short(outcome.daily($0))
+        } + [TuneNumber.share(counts.all.healed, outcome.evaluated)]
+            + [counts.allNotifications.fired, counts.allNotifications.critical, counts.nudges].map {
+                TuneNumber.short(outcome.daily($0))
+            } + [TuneNumber.seconds(outcome.meanDelay)]
+            + [0.5, 0.9, 0.99, 1].map { TuneNumber.seconds(counts.delay($0)) }
             + [
-                "\(outcome.figures.missed)", TuneFigure.short(outcome.believedHours),
-                TuneFigure.short(outcome.cost(result.weights)),
+                "\(outcome.stats.missed)", TuneNumber.short(outcome.believedHours),
+                TuneNumber.short(outcome.cost(result.weights)),
             ]
     }
 
@@ -140,8 +140,8 @@ struct TunePage {
                     let cells =
                         ["\(duty.word)", "\(platform.word)"]
                         + [cell.degraded, cell.offline, cell.back, cell.healed].map {
-                            TuneFigure.short(outcome.daily($0))
-                        } + [TuneFigure.share(cell.healed, cell.healed + cell.real)]
+                            TuneNumber.short(outcome.daily($0))
+                        } + [TuneNumber.share(cell.healed, cell.healed + cell.real)]
                     let name = escaped(result.sweep.candidates[place].text)
                     rows.append(
                         "<tr><th scope=\"row\">\(name)</th>"

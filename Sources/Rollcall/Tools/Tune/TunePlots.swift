@@ -58,11 +58,11 @@ struct TunePlots {
         for tick in across.ticks {
             svg += Self.line(x(tick), top, x(tick), bottom, "grid")
             svg += Self.text(
-                x(tick), bottom + 15, TuneFigure.axis(tick, across.step) + "s", "middle")
+                x(tick), bottom + 15, TuneNumber.axis(tick, across.step) + "s", "middle")
         }
         for tick in down.ticks {
             svg += Self.line(left, y(tick), right, y(tick), "grid")
-            svg += Self.text(left - 5, y(tick) + 4, TuneFigure.axis(tick, down.step), "end")
+            svg += Self.text(left - 5, y(tick) + 4, TuneNumber.axis(tick, down.step), "end")
         }
         svg += Self.text((left + right) / 2, 294, "mean delay of long gaps", "middle", "name")
         svg += "<text class=\"name\" text-anchor=\"middle\" transform=\"translate(11 "
@@ -87,8 +87,8 @@ struct TunePlots {
     private func title(_ place: Int) -> String {
         let outcome = result.outcomes[place]
         return result.sweep.candidates[place].text + ": "
-            + TuneFigure.short(outcome.daily(outcome.counts.all.healed)) + " false alarms a day, "
-            + TuneFigure.seconds(outcome.meanDelay) + " mean delay"
+            + TuneNumber.short(outcome.daily(outcome.counts.all.healed)) + " false alarms a day, "
+            + TuneNumber.seconds(outcome.meanDelay) + " mean delay"
     }
 
     // MARK: - An axis
@@ -144,17 +144,18 @@ struct TunePlots {
         ) -> Bar {
             Bar(
                 name: name, color: color, value: { $0.daily(count($0)) },
-                text: { TuneFigure.short($0.daily(count($0))) })
+                text: { TuneNumber.short($0.daily(count($0))) })
         }
         if axis.keys.allSatisfy({ $0.hasPrefix("nudges.") }) {
             return [daily("nudges a day", "one") { $0.counts.nudges }]
         }
         if axis.keys.allSatisfy({ $0.hasPrefix("alerts.") }) {
             return [
-                daily("pages a day", "one") { $0.counts.allPages.fired },
+                daily("pages a day", "one") { $0.counts.allNotifications.fired },
                 Bar(
                     name: "lasting pages missed", color: "two",
-                    value: { Double($0.figures.missedPages) }, text: { "\($0.figures.missedPages)" }
+                    value: { Double($0.stats.missedNotifications) },
+                    text: { "\($0.stats.missedNotifications)" }
                 ),
             ]
         }
@@ -163,14 +164,14 @@ struct TunePlots {
                 daily("DEGRADED a day", "one") { $0.counts.all.degraded },
                 Bar(
                     name: "hours believed reachable", color: "two",
-                    value: { $0.believedHours }, text: { TuneFigure.short($0.believedHours) }),
+                    value: { $0.believedHours }, text: { TuneNumber.short($0.believedHours) }),
             ]
         }
         return [
             daily("false alarms a day", "one") { $0.counts.all.healed },
             Bar(
                 name: "mean delay", color: "two", value: { Double($0.meanDelay?.count ?? 0) },
-                text: { TuneFigure.seconds($0.meanDelay) }),
+                text: { TuneNumber.seconds($0.meanDelay) }),
         ]
     }
 
@@ -196,7 +197,7 @@ struct TunePlots {
 
     /// A coordinate.
     private static func n(_ value: Double) -> String {
-        let text = TuneFigure.fixed(value.isFinite ? value : 0, 1)
+        let text = TuneNumber.fixed(value.isFinite ? value : 0, 1)
         return text.first == "−" ? "-" + text.dropFirst() : text
     }
 
@@ -227,7 +228,7 @@ extension Double {
     }
 }
 
-extension TuneFigure {
+extension TuneNumber {
     /// A value on an axis of such steps.
     static func axis(_ value: Double, _ step: Double) -> String {
         fixed(value, step >= 1 ? 0 : step >= 0.1 ? 1 : 2)

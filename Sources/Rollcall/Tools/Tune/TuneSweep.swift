@@ -33,7 +33,7 @@ package struct TuneAxis: Sendable {
     /// The places of its candidates.
     package internal(set) var places: [Int]
     /// False where nothing that is counted tells which value is better.
-    package var isJudged: Bool { !keys.allSatisfy { $0.hasPrefix("nudges.") } }
+    package var isEvaluated: Bool { !keys.allSatisfy { $0.hasPrefix("nudges.") } }
     /// The name for people.
     package var title: String { keys.joined(separator: ", ") }
 }

@@ -51,14 +51,14 @@ struct TuneTable {
         let outcome = result.outcomes[place]
         let all = outcome.counts.all
         return [
-            TuneFigure.short(outcome.daily(all.degraded)),
-            TuneFigure.short(outcome.daily(all.offline)),
-            TuneFigure.short(outcome.daily(all.healed)),
-            TuneFigure.share(all.healed, outcome.judged),
-            TuneFigure.short(outcome.daily(outcome.counts.allPages.fired)),
-            TuneFigure.short(outcome.daily(outcome.counts.nudges)),
-            TuneFigure.seconds(outcome.meanDelay), "\(outcome.figures.missed)",
-            TuneFigure.short(outcome.cost(result.weights)),
+            TuneNumber.short(outcome.daily(all.degraded)),
+            TuneNumber.short(outcome.daily(all.offline)),
+            TuneNumber.short(outcome.daily(all.healed)),
+            TuneNumber.share(all.healed, outcome.evaluated),
+            TuneNumber.short(outcome.daily(outcome.counts.allNotifications.fired)),
+            TuneNumber.short(outcome.daily(outcome.counts.nudges)),
+            TuneNumber.seconds(outcome.meanDelay), "\(outcome.stats.missed)",
+            TuneNumber.short(outcome.cost(result.weights)),
         ]
     }
 
@@ -81,11 +81,11 @@ struct TuneTable {
                 guard cell != TuneCounts.Cell() else { continue }
                 rows.append([
                     "\(duty.word)", "\(platform.word)",
-                    TuneFigure.short(outcome.daily(cell.degraded)),
-                    TuneFigure.short(outcome.daily(cell.offline)),
-                    TuneFigure.short(outcome.daily(cell.back)),
-                    TuneFigure.short(outcome.daily(cell.healed)),
-                    TuneFigure.share(cell.healed, cell.healed + cell.real),
+                    TuneNumber.short(outcome.daily(cell.degraded)),
+                    TuneNumber.short(outcome.daily(cell.offline)),
+                    TuneNumber.short(outcome.daily(cell.back)),
+                    TuneNumber.short(outcome.daily(cell.healed)),
+                    TuneNumber.share(cell.healed, cell.healed + cell.real),
                 ])
             }
         }
@@ -105,16 +105,16 @@ struct TuneTable {
         for duty in TuneCounts.duties {
             guard let longest = outcome.counts.delay(1, duty) else { continue }
             let parts = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)].map { name, share in
-                "\(name) \(TuneFigure.seconds(outcome.counts.delay(share, duty)))"
+                "\(name) \(TuneNumber.seconds(outcome.counts.delay(share, duty)))"
             }
             lines.append(
                 "  " + ConsoleText.fitted("\(duty.word)", 11) + parts.joined(separator: ", ")
-                    + ", longest \(TuneFigure.seconds(longest))")
+                    + ", longest \(TuneNumber.seconds(longest))")
         }
         if lines.count == 1 { lines.append("  No OFFLINE that lasted.") }
         lines.append(
             "  Believed reachable while silent, person-hours a day: "
-                + TuneFigure.short(outcome.believedHours) + ". People who flapped: "
+                + TuneNumber.short(outcome.believedHours) + ". People who flapped: "
                 + "\(outcome.counts.flapping).")
         return lines
     }

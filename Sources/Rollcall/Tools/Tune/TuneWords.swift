@@ -68,16 +68,16 @@ struct TuneWords {
         let present = result.outcomes[0]
         var lines = [
             "\(result.events) events over \(ConsoleStyle.span(result.span)), of which "
-                + "\(ConsoleStyle.span(result.watched)) were watched; "
+                + "\(ConsoleStyle.span(result.observed)) were watched; "
                 + (hidden.count == 0
                     ? "nothing was unobserved."
-                    : "\(ConsoleStyle.span(hidden)) (\(TuneFigure.fixed(share * 100, 1)) %) were "
+                    : "\(ConsoleStyle.span(hidden)) (\(TuneNumber.fixed(share * 100, 1)) %) were "
                         + "not and count nowhere.")
         ]
-        if present.counts.unseen + present.figures.unseen > 0 {
+        if present.counts.unseen + present.stats.unseen > 0 {
             lines.append(
                 "Left out because we could not see for a part of them: \(present.counts.unseen) "
-                    + "times OFFLINE, \(present.figures.unseen) gaps.")
+                    + "times OFFLINE, \(present.stats.unseen) gaps.")
         }
         if present.counts.censored > 0 {
             lines.append(
@@ -122,9 +122,9 @@ struct TuneWords {
 
     private func why(_ reason: TuneKeep) -> String {
         switch reason {
-        case .short(let watched):
-            "the history is too short, \(ConsoleStyle.span(watched)) watched of at least "
-                + ConsoleStyle.span(TuneAdvice.watchedMin)
+        case .short(let observed):
+            "the history is too short, \(ConsoleStyle.span(observed)) watched of at least "
+                + ConsoleStyle.span(TuneAdvice.observedMin)
         case .few(let events):
             "too little happened, \(events) false alarms, long gaps and pages of at least "
                 + "\(TuneAdvice.eventsMin)"
@@ -145,14 +145,14 @@ struct TuneWords {
         case .misfit: "does not fit settings that the history brings later"
         case .misses(let count):
             "misses \(count) long \(count == 1 ? "gap" : "gaps") more than now"
-        case .missesPages(let count):
+        case .missesNotifications(let count):
             "misses \(count) \(count == 1 ? "page" : "pages") that lasted"
         case .slow(let span):
             "somebody on duty could be silent for \(SettingText.of(span, between: " ")) before they "
                 + "are OFFLINE; it should be no more than "
                 + SettingText.of(TuneAdvice.onDutyMax, between: " ")
         case .rings(let times):
-            "alerts would fire for \(TuneFigure.fixed(times, 1)) times as long, and who is always "
+            "alerts would fire for \(TuneNumber.fixed(times, 1)) times as long, and who is always "
                 + "paged is told nothing new"
         }
     }
@@ -163,10 +163,12 @@ struct TuneWords {
         var parts: [String] = []
         let alarms = then.daily(then.counts.all.healed) - now.daily(now.counts.all.healed)
         parts.append(more(alarms, "false alarms a day"))
-        let pages = then.daily(then.counts.allPages.fired) - now.daily(now.counts.allPages.fired)
-        if pages != 0 { parts.append(more(pages, "pages a day")) }
+        let notifications =
+            then.daily(then.counts.allNotifications.fired)
+            - now.daily(now.counts.allNotifications.fired)
+        if notifications != 0 { parts.append(more(notifications, "pages a day")) }
         if let later = then.meanLater, later.count != 0 {
-            let span = TuneFigure.seconds(Milliseconds(abs(later.count)))
+            let span = TuneNumber.seconds(Milliseconds(abs(later.count)))
             parts.append("long gaps found \(span) \(later.count > 0 ? "later" : "sooner")")
         }
         return parts.joined(separator: ", ")
@@ -174,12 +176,12 @@ struct TuneWords {
 
     private func more(_ difference: Double, _ what: String) -> String {
         if difference == 0 { return "as many \(what)" }
-        let figure = TuneFigure.short(difference.magnitude)
-        return "\(figure) \(difference < 0 ? "fewer" : "more") \(what)"
+        let number = TuneNumber.short(difference.magnitude)
+        return "\(number) \(difference < 0 ? "fewer" : "more") \(what)"
     }
 
     private func percent(_ share: Double) -> String {
-        share < 0.01 ? "less than 1 %" : "\(TuneFigure.fixed(share * 100, 0)) %"
+        share < 0.01 ? "less than 1 %" : "\(TuneNumber.fixed(share * 100, 0)) %"
     }
 
     /// The rule behind all advice.

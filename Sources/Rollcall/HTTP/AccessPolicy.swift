@@ -1,0 +1,100 @@
+import Logging
+import Synchronization
+
+/// One listener as its requests are evaluated.
+package struct AccessPoint: Sendable {
+    /// Only this machine reaches it.
+    package var isLoopback: Bool
+    /// Only `/metrics` and health are behind it, for everybody.
+    package var isForProbes: Bool
+    /// `Host` as programs on this machine write it: known to be ours without being taken apart.
+    let usualHosts: [String]
+
+    /// The access point that a listener is.
+    package init(_ listener: HTTPListener, isForProbes: Bool = false) {
+        isLoopback = listener.isLoopback
+        self.isForProbes = isForProbes
+        usualHosts = ["127.0.0.1", "localhost"].flatMap { [$0, "\($0):\(listener.port)"] }
+    }
+}
+
+/// The access policy by which clients are let in, and the count of who was not.
+package final class AccessPolicy: Sendable {
+    /// The rules that may change while the server runs.
+    package struct Rules: Sendable, Equatable {
+        /// The tokens.
+        package var access: Access
+        /// The URL at which people reach us from outside, if that was set.
+        package var externalURL: ExternalURL?
+
+        /// Everything open, at loopback's names only, unless told otherwise.
+        package init(access: Access = Access(), externalURL: ExternalURL? = nil) {
+            self.access = access
+            self.externalURL = externalURL
+        }
+    }
+
+    /// The reason why somebody was not let in.
+    enum Refusal: String, CaseIterable {
+        /// `Host` names another machine.
+        case host
+        /// No token, or one that is not known.
+        case token
+        /// The token does not open this.
+        case scope
+        /// A page of somebody else's wants to write.
+        case origin
+    }
+
+    private struct State: Sendable {
+        var rules: Rules
+        var refused = [Int](repeating: 0, count: Refusal.allCases.count)
+        var lastLine: ContinuousClock.Instant?
+    }
+
+    private let log: Logger
+    private let closing = Atomic(false)
+    private let state: Mutex<State>
+
+    /// Doors that follow `rules` and tell `log` about who was refused.
+    package init(_ rules: Rules, log: Logger) {
+        self.log = log
+        state = Mutex(State(rules: rules))
+    }
+
+    /// The rules as they are now.
+    package var rules: Rules { state.withLock { $0.rules } }
+
+    /// Follows other rules from the next request on.
+    package func follow(_ rules: Rules) { state.withLock { $0.rules = rules } }
+
+    /// Says that the server is stopping.
+    package func close() { closing.store(true, ordering: .relaxed) }
+
+    /// True from `close` on.
+    var isClosing: Bool { closing.load(ordering: .relaxed) }
+
+    /// Counts a refusal; a line a second at most says so: who knocks must not fill the disk.
+    func count(_ refusal: Refusal) {
+        let now = ContinuousClock.now
+        let logged: [Int]? = state.withLock { state in
+            for (place, known) in Refusal.allCases.enumerated() where known == refusal {
+                state.refused[place] += 1
+            }
+            if let last = state.lastLine, now - last < lineEvery { return nil }
+            state.lastLine = now
+            let counts = state.refused
+            state.refused = counts.map { _ in 0 }
+            return counts
+        }
+        guard let logged else { return }
+        var metadata: Logger.Metadata = [:]
+        for (known, count) in zip(Refusal.allCases, logged) where count > 0 {
+            metadata[known.rawValue] = "\(count)"
+        }
+        log.warning("requests refused at the door", metadata: metadata)
+    }
+}
+
+/// Between lines about refusals; what is not told yet is told with the next one.
+private let lineEvery = Duration.seconds(1)

@@ -1,0 +1,374 @@
+import RollcallCore
+import Synchronization
+
+/// The counts of the edges: requests, commits, lateness, and what of the input was not taken.
+///
+/// These begin at 0 with the process (V2). Any thread counts, under one short lock; a
+/// request takes it once, when it is answered.
+package final class EdgeStats: Sendable {
+    /// The route of a request, a closed set: paths hold ids of people and whatever a stranger
+    /// tries.
+    package enum Route: Int, CaseIterable, Sendable {
+        /// `/v1/batches`.
+        case batches
+        /// `/v1/transitions`.
+        case transitions
+        /// `/v1/responders` and what is below it, read or written.
+        case responders
+        /// `/v1/heartbeat`.
+        case heartbeat
+        /// `/v1/gaps`.
+        case gaps
+        /// `/v1/dark`.
+        case dark
+        /// `/v1/nudges`.
+        case nudges
+        /// `/v1/wakes`.
+        case wakes
+        /// `/v1/alerts` and what is below it.
+        case alerts
+        /// `/v1/silences` and what is below it.
+        case silences
+        /// `/v1/drill` and what is below it.
+        case drills
+        /// `/v1/erasures` and what is below it.
+        case erasures
+        /// `/v1/status` and what is below it, and `/v1/regions`.
+        case status
+        /// `/metrics`.
+        case metrics
+        /// `/-/healthy` and `/-/ready`.
+        case health
+        /// `/-/reload`.
+        case reload
+        /// `/openapi.json`.
+        case openAPI
+        /// `/`, the page for people.
+        case page
+        /// Whatever else, also what there is not.
+        case other
+
+        /// The label's value.
+        package var word: StaticString {
+            switch self {
+            case .batches: "batches"
+            case .transitions: "transitions"
+            case .responders: "responders"
+            case .heartbeat: "heartbeat"
+            case .gaps: "gaps"
+            case .dark: "dark"
+            case .nudges: "nudges"
+            case .wakes: "wakes"
+            case .alerts: "alerts"
+            case .silences: "silences"
+            case .drills: "drills"
+            case .erasures: "erasures"
+            case .status: "status"
+            case .metrics: "metrics"
+            case .health: "health"
+            case .reload: "reload"
+            case .openAPI: "openapi"
+            case .page: "page"
+            case .other: "other"
+            }
+        }
+
+        /// The codes by which alerts tell good from bad: these series stand at 0 from the first
+        /// scrape. Others appear when they happen.
+        fileprivate var expectedCodes: [Int] {
+            switch self {
+            case .batches, .transitions, .heartbeat, .wakes:
+                [200, 400, 401, 403, 408, 413, 415, 422, 429, 503]
+            case .responders: [200, 202, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503]
+            case .status, .metrics, .openAPI, .page: [200, 401, 403, 503]
+            case .gaps, .dark, .nudges: [200, 400, 401, 403, 404, 503]
+            case .alerts: [200, 400, 401, 403, 503]
+            case .silences: [200, 400, 401, 403, 404, 409, 422, 503]
+            case .drills: [200, 202, 400, 401, 403, 404, 422, 503]
+            case .erasures: [200, 401, 403, 404, 503]
+            case .health: [200, 503]
+            case .reload: [200, 401, 403, 422, 503]
+            case .other: [404, 405]
+            }
+        }
+    }
+
+    private struct State: Sendable {
+        var requests = [Int](repeating: 0, count: Route.allCases.count * codes.count)
+        var durations = [Histogram](
+            repeating: Histogram(bounds: durationBounds), count: Route.allCases.count)
+        var commits = Histogram(bounds: durationBounds)
+        var turns = Histogram(bounds: durationBounds)
+        var chores = Histogram(bounds: durationBounds)
+        var lateness = Histogram(bounds: latenessBounds)
+        var input = InputStats()
+        var delivery = DeliveryStats()
+        var pings = [Int](repeating: 0, count: AlivePing.Outcome.allCases.count)
+        var isReloadSuccessful = false
+        var reloadSuccessAt: Timestamp?
+    }
+
+    private static let codes = 100...599
+    /// In microseconds, around what the parts cost: 100 µs for an answer from memory, 5 s for the
+    /// watchdog.
+    private static let durationBounds: [Int64] = [
+        100, 250, 500, 1000, 2500, 5000, 10_000, 20_000, 50_000, 100_000, 250_000, 500_000,
+        1_000_000, 2_500_000, 5_000_000,
+    ]
+    /// In milliseconds, around what is promised: 100 ms, and 1 s when many fall silent at once.
+    private static let latenessBounds: [Int64] = [
+        1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000,
+    ]
+
+    private let state = Mutex(State())
+    /// The clocks of sources, by what requests say.
+    package let clocks = SourceClocks()
+
+    /// Stats that are all 0.
+    package init() {}
+
+    // MARK: - Counting
+
+    /// Counts a request that was answered with `code` after `duration`, and what of its body was
+    /// not taken. A code outside of 100 to 599 counts as the nearest one.
+    package func answered(
+        _ route: Route, code: Int, after duration: Duration, input: InputStats = InputStats()
+    ) {
+        let slot =
+            min(max(code, Self.codes.lowerBound), Self.codes.upperBound)
+            - Self.codes.lowerBound
+        let microseconds = Self.microseconds(duration)
+        state.withLock { state in
+            state.requests[route.rawValue * Self.codes.count + slot] += 1
+            state.durations[route.rawValue].observe(microseconds)
+            if !input.isEmpty { state.input.add(input) }
+        }
+    }
+
+    /// Counts a commit of the store that took `duration`.
+    package func committed(after duration: Duration) {
+        let microseconds = Self.microseconds(duration)
+        state.withLock { $0.commits.observe(microseconds) }
+    }
+
+    /// Counts a turn of the state writer that took `duration`, its commit included.
+    package func turned(after duration: Duration) {
+        let microseconds = Self.microseconds(duration)
+        state.withLock { $0.turns.observe(microseconds) }
+    }
+
+    /// Counts a turn that chores of the store made longer by `duration` (J5).
+    package func didChores(for duration: Duration) {
+        let microseconds = Self.microseconds(duration)
+        state.withLock { $0.chores.observe(microseconds) }
+    }
+
+    /// Counts so many deadlines that were decided and committed `lateness` after they passed.
+    package func detected(late lateness: Milliseconds, times: Int = 1) {
+        state.withLock { $0.lateness.observe(lateness.count, times: times) }
+    }
+
+    /// Counts an attempt to deliver a message.
+    package func attempted(_ receiver: [UInt8], _ kind: OutboxVerdict) {
+        state.withLock { $0.delivery.attempted(receiver, kind) }
+    }
+
+    /// Counts a message that a receiver took so long after it was decided.
+    package func notified(_ receiver: [UInt8], after span: Milliseconds) {
+        state.withLock { $0.delivery.notified(receiver, after: span) }
+    }
+
+    /// Counts a ping that was due.
+    package func pinged(_ outcome: AlivePing.Outcome) {
+        state.withLock { $0.pings[outcome.rawValue] += 1 }
+    }
+
+    /// Returns how many pings came to `outcome`.
+    package func pings(_ outcome: AlivePing.Outcome) -> Int {
+        state.withLock { $0.pings[outcome.rawValue] }
+    }
+
+    /// Notes that the settings were read, at the start or since, or could not be taken.
+    package func reloaded(isSuccessful: Bool, at time: Timestamp) {
+        state.withLock { state in
+            state.isReloadSuccessful = isSuccessful
+            if isSuccessful { state.reloadSuccessAt = time }
+        }
+    }
+
+    /// The instant at which the settings in force were read, and whether the last reading was
+    /// taken.
+    var settings: (loadedAt: Timestamp, isReloadSuccessful: Bool) {
+        state.withLock { ($0.reloadSuccessAt ?? .distantPast, $0.isReloadSuccessful) }
+    }
+
+    /// Spans beyond some thousand years count as that.
+    private static func microseconds(_ duration: Duration) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        let held = min(max(seconds, -100_000_000_000), 100_000_000_000)
+        return held * 1_000_000 + attoseconds / 1_000_000_000_000
+    }
+
+    // MARK: - Exposition
+
+    /// Appends all families of the edges, as they are at one instant. `receivers` are those that the
+    /// settings know, `pending` is how many messages wait for each, `pushes` how many pushes do.
+    package func append(
+        to page: inout Exposition, receivers: [[UInt8]] = [], pending: [[UInt8]: Int] = [:],
+        pushes: Int = 0
+    ) {
+        // Written from a copy: the lock is held for as long as some arrays take to be retained.
+        let state = state.withLock { $0 }
+        state.input.append(to: &page)
+        clocks.append(to: &page)
+        Self.appendRequests(state, to: &page)
+        page.family(
+            "rollcall_commit_duration_seconds", .histogram, "Time that a commit of the store took.")
+        page.histogram(state.commits, decimals: 6)
+        page.family(
+            "rollcall_turn_duration_seconds", .histogram,
+            "Time that a turn of the keeper took, for which everybody waits.")
+        page.histogram(state.turns, decimals: 6)
+        page.family(
+            "rollcall_chore_duration_seconds", .histogram,
+            "Time that the store's chores added to a turn, their share of its commit included.")
+        page.histogram(state.chores, decimals: 6)
+        page.family(
+            "rollcall_detection_lateness_seconds", .histogram,
+            "Time from a deadline to the commit of its change.")
+        page.histogram(state.lateness)
+        state.delivery.append(to: &page, of: receivers, pending: pending)
+        page.family(
+            "rollcall_pushes_pending", .gauge, "Pushes to phones that the sink has not taken yet.")
+        page.sample(Quantity(pushes))
+        page.family("rollcall_alive_pings", .counter, "Pings to alive_ping.url that were due.")
+        for outcome in AlivePing.Outcome.allCases {
+            page.sample(
+                ["outcome": .word(outcome.word)], Quantity(state.pings[outcome.rawValue]))
+        }
+        page.family(
+            "rollcall_config_last_reload_successful", .gauge,
+            "1 if the settings could be taken when they were read last.")
+        page.sample(state.isReloadSuccessful ? 1 : 0)
+        page.family(
+            "rollcall_config_last_reload_success_timestamp_seconds", .gauge,
+            "When settings were read last that could be taken.")
+        page.sample(state.reloadSuccessAt.map { Quantity($0) } ?? 0)
+    }
+
+    private static func appendRequests(_ state: State, to page: inout Exposition) {
+        page.family("rollcall_http_requests", .counter, "HTTP requests answered.")
+        for route in Route.allCases {
+            let expected = route.expectedCodes
+            for code in codes {
+                let count = state.requests[
+                    route.rawValue * codes.count + code - codes.lowerBound]
+                guard count > 0 || expected.contains(code) else { continue }
+                page.sample(["route": .word(route.word), "code": .number(code)], Quantity(count))
+            }
+        }
+        page.family(
+            "rollcall_http_request_duration_seconds", .histogram,
+            "Time that requests took to be answered.")
+        for route in Route.allCases {
+            page.histogram(
+                ["route": .word(route.word)], state.durations[route.rawValue], decimals: 6)
+        }
+    }
+}
+
+/// The counts of what of some input was not taken. One that is empty costs no memory, which is the
+/// usual case.
+package struct InputStats: Equatable, Sendable {
+    /// By `ItemFault`; empty while all are 0.
+    private var rejected: [Int] = []
+    private var problems: [Int] = []
+    private var privateFieldsDropped = 0
+    /// Times by `TimeForm`, in place: nearly every body has some.
+    private var timesRead = SIMD4<Int>.zero
+
+    /// Stats that are all 0.
+    package init() {}
+
+    /// True if everything was taken.
+    package var isEmpty: Bool {
+        rejected.isEmpty && problems.isEmpty && privateFieldsDropped == 0
+            && timesRead == .zero
+    }
+
+    /// Adds what the scanner did not take.
+    package mutating func add(_ scan: ScanResult) {
+        for fault in ItemFault.allCases {
+            Self.add(scan.rejectedCount(fault), fault, to: &rejected)
+            Self.add(scan.problemCount(fault), fault, to: &problems)
+        }
+        privateFieldsDropped += scan.privateFieldsDropped
+        for form in TimeForm.allCases {
+            timesRead[Int(form.rawValue)] += scan.timesRead[Int(form.rawValue)]
+        }
+    }
+
+    /// Adds a part of something else than an item that was not taken.
+    package mutating func addProblem(_ fault: ItemFault) { Self.add(1, fault, to: &problems) }
+
+    /// Adds something else than an item of which nothing was taken.
+    package mutating func addRejection(_ fault: ItemFault) { Self.add(1, fault, to: &rejected) }
+
+    /// Adds fields that were dropped for their names.
+    package mutating func addPrivateFields(_ count: Int) { privateFieldsDropped += count }
+
+    /// Adds a time that stood elsewhere than in an item.
+    mutating func addTime(_ form: TimeForm) { timesRead[Int(form.rawValue)] += 1 }
+
+    /// Adds what the engine did not take.
+    package mutating func add(_ receipt: Receipt) {
+        for (_, fault) in receipt.rejected { Self.add(1, fault, to: &rejected) }
+        Self.add(receipt.namesRefusedCount, .nameLimit, to: &problems)
+        Self.add(receipt.agedCount, .outOfRange, to: &problems)
+    }
+
+    /// Adds other stats.
+    package mutating func add(_ other: InputStats) {
+        for (fault, count) in zip(ItemFault.allCases, other.rejected) {
+            Self.add(count, fault, to: &rejected)
+        }
+        for (fault, count) in zip(ItemFault.allCases, other.problems) {
+            Self.add(count, fault, to: &problems)
+        }
+        privateFieldsDropped += other.privateFieldsDropped
+        timesRead &+= other.timesRead
+    }
+
+    private static func add(_ count: Int, _ fault: ItemFault, to counts: inout [Int]) {
+        guard count > 0 else { return }
+        if counts.isEmpty { counts = [Int](repeating: 0, count: ItemFault.allCases.count) }
+        counts[Int(fault.rawValue)] += count
+    }
+
+    /// Appends the families of these stats.
+    fileprivate func append(to page: inout Exposition) {
+        page.family("rollcall_rejected_items", .counter, "Items that were not taken at all.")
+        Self.append(rejected, to: &page)
+        page.family(
+            "rollcall_item_problems", .counter, "Fields and updates left out of items taken.")
+        Self.append(problems, to: &page)
+        page.family(
+            "rollcall_private_fields_dropped", .counter,
+            "Fields dropped unread, named like a place.")
+        page.sample(Quantity(privateFieldsDropped))
+        page.family(
+            "rollcall_times_read", .counter,
+            "Times that were read, by what they were taken for; numbers are told by magnitude.")
+        for form in TimeForm.allCases {
+            page.sample(
+                ["form": .word(form.word)], Quantity(timesRead[Int(form.rawValue)]))
+        }
+    }
+
+    private static func append(_ counts: [Int], to page: inout Exposition) {
+        for fault in ItemFault.allCases {
+            let count = counts.isEmpty ? 0 : counts[Int(fault.rawValue)]
+            page.sample(["reason": .word(fault.word)], Quantity(count))
+        }
+    }
+}

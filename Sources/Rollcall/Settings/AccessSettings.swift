@@ -1,0 +1,150 @@
+import Yams
+
+/// The rules for who may come in, and where: the settings under `web` beside the address. Source:
+/// V8, V8.
+package struct AccessSettings: Sendable, Equatable {
+    /// The listener for `/metrics` and health alone, `host:port`; empty for none.
+    package var metricsListenAddress = ""
+    /// The URL at which people reach us from outside, if that was set.
+    package var externalURL: ExternalURL?
+    /// The tokens.
+    package var access = Access()
+    /// Listen beyond loopback without tokens. A flag only: a file would be copied.
+    package var isInsecure = false
+
+    package init() {}
+
+    /// The rules that may change while the server runs.
+    package var rules: AccessPolicy.Rules {
+        AccessPolicy.Rules(access: access, externalURL: externalURL)
+    }
+
+    /// Refuses to open to everybody by mistake. The listener of its own may be open: it has
+    /// numbers only.
+    /// - Throws: `ConfigurationError` if no token is set beyond loopback, unless `isInsecure`.
+    package func check(listenAddress: String) throws(ConfigurationError) {
+        // What is no address is refused with its reason when it is to be listened at.
+        guard access.isOpen, !isInsecure, HTTPListener.isLoopback(listenAddress) == false else {
+            return
+        }
+        throw ConfigurationError(
+            line: 0,
+            message: "web.listen_address \(listenAddress): beyond loopback everybody who reaches "
+                + "it could read and write all: set web.tokens, or say --insecure if a proxy or "
+                + "a firewall keeps them away")
+    }
+}
+
+// MARK: - The file
+
+extension SettingKind where Value == String {
+    private static var addressRule: String { "must be like 127.0.0.1:8080 or [::1]:8080" }
+
+    /// An address to listen at.
+    static var listener: SettingKind {
+        SettingKind(shown: { .word($0) }) { (tree, key, value) throws(ConfigurationError) in
+            try tree.read(key, .text, &value)
+            if HTTPListener.isLoopback(value) == nil { throw tree.fault(key, addressRule, value) }
+        }
+    }
+
+    /// An address to listen at; empty for none.
+    static var listenerOrNone: SettingKind {
+        SettingKind(shown: { .word($0) }) { (tree, key, value) throws(ConfigurationError) in
+            guard let node = tree.take(key) else { return }
+            let address = node.null == nil ? node.string : ""
+            guard let address, address.isEmpty || HTTPListener.isLoopback(address) != nil else {
+                throw tree.fault(key, addressRule, node.string ?? "")
+            }
+            value = address
+        }
+    }
+}
+
+extension SettingKind where Value == ExternalURL? {
+    /// A URL at which people reach us.
+    static var externalURL: SettingKind {
+        SettingKind(shown: { .word($0?.text ?? "") }) {
+            (tree, key, value) throws(ConfigurationError) in
+            guard let node = tree.take(key), node.null == nil, node.string != "" else { return }
+            value = ExternalURL(node.string ?? "")
+            // Not shown: a password may stand in it.
+            if value == nil {
+                throw tree.fault(
+                    key,
+                    "must be like https://watch.example.org or http://host:8080/path, without "
+                        + "user, query or fragment", "")
+            }
+        }
+    }
+}
+
+extension SettingKind where Value == Access {
+    /// The list of tokens.
+    static var tokens: SettingKind {
+        SettingKind(shown: { .list($0.tokens.map(\.shown)) }) {
+            (tree, key, value) throws(ConfigurationError) in
+            var tokens: [Access.Token] = []
+            try tree.sections(key) { (tree) throws(ConfigurationError) in
+                if let token = try Access.Token.read(&tree) { tokens.append(token) }
+            }
+            do throws(AccessError) {
+                value = try Access(tokens: tokens)
+            } catch {
+                throw ConfigurationError(
+                    origin: tree.origin(of: key), message: "\(tree.full(key)): \(error)",
+                    key: tree.full(key))
+            }
+        }
+    }
+}
+
+extension Access.Token {
+    fileprivate var shown: SettingValue {
+        .mapping([
+            ("name", .text(Array(name.utf8))),
+            ("scopes", .list(scopes.map(\.rawValue).sorted().map { .plain($0) })),
+        ])
+    }
+
+    /// Reads one token; nil where secrets are not opened, as in a replay.
+    /// - Throws: `ConfigurationError` if its name, its scopes or its text is wrong, or the text is
+    ///   missing.
+    fileprivate static func read(
+        _ tree: inout ConfigurationTree
+    ) throws(ConfigurationError) -> Access.Token? {
+        var name = ""
+        try tree.read("name", .text, &name)
+        let scopes = try scopes(&tree)
+        var secret: Secret?
+        try tree.secret("token", &secret)
+        guard let secret else {
+            guard tree.sources.opensSecrets, !tree.isWrong("token") else { return nil }
+            throw tree.fault("token", "or token_file must be given", "")
+        }
+        do throws(AccessError) {
+            return try Access.Token(name: name, scopes: scopes, bytes: secret.bytes)
+        } catch {
+            throw ConfigurationError(
+                origin: tree.origin(of: "name"), message: "\(tree.path): \(error)", key: tree.path)
+        }
+    }
+
+    private static func scopes(
+        _ tree: inout ConfigurationTree
+    ) throws(ConfigurationError) -> Set<Access.Scope> {
+        let known = Access.Scope.allCases.map(\.rawValue).joined(separator: ", ")
+        guard let node = tree.take("scopes") else { return [] }
+        guard case .sequence(let words) = node else {
+            throw tree.fault("scopes", "must be a list of \(known)", "")
+        }
+        var scopes: Set<Access.Scope> = []
+        for word in words {
+            guard let scope = word.string.flatMap({ Access.Scope(rawValue: $0) }) else {
+                throw tree.fault("scopes", "must be some of \(known)", word.string ?? "")
+            }
+            scopes.insert(scope)
+        }
+        return scopes
+    }
+}

@@ -1,0 +1,152 @@
+import RollcallCore
+
+/// The shape of alerts that there may be by the settings: labels that are known, and the one that
+/// is not.
+private struct AlertShape {
+    let name: AlertName
+    let severity: Severity
+    /// Without the one under `varying`.
+    let labels: [Label]
+    /// The label that says what the alert is about; empty if there is none.
+    let varying: [UInt8]
+
+    init(_ name: AlertName, _ rules: AlertRules, varying: String = "", severity: Severity? = nil) {
+        self.name = name
+        self.severity = severity ?? rules[name].severity
+        self.varying = Array(varying.utf8)
+        labels =
+            [
+                Label(Array("alertname".utf8), Array("\(name.word)".utf8)),
+                Label(Array("severity".utf8), Array("\(self.severity.word)".utf8)),
+            ] + rules[name].labels
+    }
+
+    /// All that may fire.
+    static func all(_ rules: AlertRules) -> [AlertShape] {
+        var shapes: [AlertShape] = []
+        if rules.highOfflineRate.isEnabled {
+            let by = rules.isOfflineByRegion ? "region" : ""
+            shapes.append(AlertShape(.highOfflineRate, rules, varying: by))
+        }
+        if rules.noOnlineResponders.isEnabled {
+            shapes.append(AlertShape(.noOnlineResponders, rules, varying: "region"))
+        }
+        if rules.responderFlapping.isEnabled {
+            shapes.append(AlertShape(.responderFlapping, rules, varying: "region"))
+        }
+        if rules.telemetryFeedDown.isEnabled {
+            shapes += [
+                AlertShape(.telemetryFeedDown, rules),
+                AlertShape(.telemetryFeedDown, rules, varying: "source", severity: .warning),
+                AlertShape(.telemetryFeedDown, rules, varying: "suspected"),
+            ]
+        }
+        return shapes + [
+            AlertShape(.rollcallOverloaded, rules), AlertShape(.rollcallStateLost, rules),
+            AlertShape(.rollcallStoreFailing, rules), AlertShape(.watchdog, rules),
+        ]
+    }
+
+    /// True if one of these may be for `receiver`.
+    func mayBe(for receiver: Receiver) -> Bool {
+        if name == .watchdog { return receiver.wants(labels) }
+        return receiver.match.allSatisfy { matcher in
+            guard matcher.name == varying else { return matcher.fits(labels) }
+            return !matcher.isEqual || matcher.values.contains { !$0.isEmpty }
+        }
+    }
+}
+
+extension Configuration {
+    /// The configuration warnings in the alerts.
+    var alertWarnings: [ConfigurationWarning] {
+        var found: [ConfigurationWarning] = []
+        let rules = policy.alerts
+        if rules.highOfflineRate.isEnabled, rules.offlineAbove == 10_000 {
+            found.append(
+                ConfigurationWarning(
+                    key: "alerts.HighOfflineRate.above",
+                    reason: "more than all are never OFFLINE: it cannot fire"))
+        }
+        for (name, rule) in [
+            ("NoOnlineResponders", rules.noOnlineResponders),
+            ("TelemetryFeedDown", rules.telemetryFeedDown),
+        ] where !rule.isEnabled {
+            found.append(
+                ConfigurationWarning(
+                    key: "alerts.\(name).enabled",
+                    reason: "false: nobody is told of the worst that can happen"))
+        }
+        return found
+    }
+
+    /// The configuration warnings in who is told.
+    var receiverWarnings: [ConfigurationWarning] {
+        if policy.receivers == [.standard] { return [] }
+        let shapes = AlertShape.all(policy.alerts)
+        var found: [ConfigurationWarning] = []
+        let pagers = policy.receivers.filter { $0.kind != .log }
+        let unheard = shapes.filter { shape in
+            shape.severity == .critical && !pagers.contains { shape.mayBe(for: $0) }
+        }
+        if !unheard.isEmpty {
+            var names: [String] = []
+            for shape in unheard where !names.contains("\(shape.name.word)") {
+                names.append("\(shape.name.word)")
+            }
+            found.append(
+                ConfigurationWarning(
+                    key: "receivers",
+                    reason: "nobody but the log is told of \(names.joined(separator: ", ")), "
+                        + "which \(names.count == 1 ? "is" : "are") critical"))
+        }
+        for (place, receiver) in policy.receivers.enumerated() {
+            let key = "receivers[\(place)]"
+            if !shapes.contains(where: { $0.mayBe(for: receiver) }) {
+                found += neverNotified(receiver, "\(key).match")
+            }
+            found += Self.configurationWarnings(of: receiver, address(of: receiver), key)
+        }
+        return found
+    }
+
+    /// Returns the configuration warning of a receiver that no alert can reach: none, if it is
+    /// there for others.
+    private func neverNotified(_ receiver: Receiver, _ key: String) -> [ConfigurationWarning] {
+        let name = String(decoding: receiver.name, as: UTF8.self)
+        let isFallback = policy.receivers.contains { $0.fallback == receiver.name }
+        if receiver.match == [.never] {
+            let reason = "none, and \(name) is nobody's fallback: it is never told anything"
+            return isFallback ? [] : [ConfigurationWarning(key: key, reason: reason)]
+        }
+        let matchers = receiver.match.map(MatcherText.text).joined(separator: " and ")
+        let rest =
+            isFallback ? "only told what others have not taken" : "never told anything"
+        return [
+            ConfigurationWarning(
+                key: key, reason: "no alert can ever have \(matchers): \(name) is \(rest)")
+        ]
+    }
+
+    private static func configurationWarnings(
+        of receiver: Receiver, _ address: ReceiverAddress?, _ key: String
+    ) -> [ConfigurationWarning] {
+        var found: [ConfigurationWarning] = []
+        let name = String(decoding: receiver.name, as: UTF8.self)
+        if receiver.kind == .pagerduty, !receiver.sendsResolved {
+            found.append(
+                ConfigurationWarning(
+                    key: "\(key).send_resolved",
+                    reason: "false: incidents stay open at \(name) until somebody closes them"))
+        }
+        let places = address?.urls.compactMap { Destination(url: $0) } ?? []
+        for place in places where place.text.hasPrefix("http://") && !place.isLoopback {
+            found.append(
+                ConfigurationWarning(
+                    key: key,
+                    reason: "\(place.text) speaks no TLS: on the way to \(name) anybody can read "
+                        + "and change what is sent"))
+        }
+        return found
+    }
+}

@@ -1,0 +1,95 @@
+import RollcallCore
+
+/// The meaning of a configuration, in words.
+extension Configuration {
+    /// A sentence or two for each part, in the order of the file.
+    package var summary: [String] {
+        var sentences = [listening, keeping]
+        sentences += [
+            Self.words("On duty", policy.onDuty), Self.words("On a mission", policy.onMission),
+        ]
+        if let factors { sentences.append(factors) }
+        sentences += [serverWords, forgetting, feedWords, limitWords]
+        if !policy.coverageRegions.isEmpty {
+            let names = policy.coverageRegions.map { String(decoding: $0, as: UTF8.self) }
+            sentences.append("Must always be staffed: \(names.joined(separator: ", ")).")
+        }
+        sentences += alertWords + notifyingWords + nudgeWords
+        sentences.append(changing)
+        return sentences
+    }
+
+    private var listening: String {
+        let reach =
+            HTTPListener.isLoopback(listenAddress) == true
+            ? "only this machine can reach it" : "other machines can reach it"
+        let tokens =
+            accessPolicy.access.isOpen
+            ? "Nobody needs a token."
+            : "It lets in who has a token: "
+                + accessPolicy.access.tokens.map { token in
+                    let scopes = token.scopes.map(\.rawValue).sorted().joined(separator: " and ")
+                    return "\(token.name) (\(scopes))"
+                }.joined(separator: ", ") + "."
+        let probes =
+            accessPolicy.metricsListenAddress.isEmpty
+            ? "" : " Metrics and health are open at \(accessPolicy.metricsListenAddress)."
+        return "It listens at \(listenAddress); \(reach). \(tokens)\(probes)"
+    }
+
+    private var keeping: String {
+        "Its store is \(storagePath). It keeps \(Self.words(policy.retention)) of history, or "
+            + "\(SettingText.of(bytes: storageBytesMax, between: " ")) if that is less."
+    }
+
+    private static func words(_ duty: String, _ profile: Policy.Profile) -> String {
+        "\(duty), a phone is to report every \(words(profile.expected)). Without contact it is "
+            + "DEGRADED after \(words(profile.degradedAfter)) and OFFLINE after "
+            + "\(words(profile.offlineAfter))."
+    }
+
+    private var factors: String? {
+        let factors = [
+            ("in low power mode", policy.lowPowerFactor), ("on iOS", policy.iosFactor),
+            ("on Android", policy.androidFactor),
+        ].filter { $0.1 != 1.0 }
+        if factors.isEmpty { return nil }
+        let words = factors.map { "\($0.0) by \($0.1)" }.joined(separator: ", ")
+        return "These thresholds are multiplied, \(words)."
+    }
+
+    private var serverWords: String {
+        switch policy.serverTransitions {
+        case .adopt: "Your server's own changes of status are evidence and may be adopted."
+        case .observe: "Your server's own changes of status are counted and adopted never."
+        }
+    }
+
+    private var forgetting: String {
+        "Who is OFFLINE for \(Self.words(policy.forgetAfter)) is no longer expected, until they "
+            + "report again."
+    }
+
+    private var feedWords: String {
+        "A stalled feed may be suspected once \(policy.feedMinActive) were ONLINE and nobody sent "
+            + "a batch for \(Self.words(policy.feedStallAfter))."
+    }
+
+    private var limitWords: String {
+        "A body holds at most \(SettingText.of(bytes: bodyBytesMax, between: " ")), "
+            + "\(scanLimits.itemsMax) items and \(scanLimits.depthMax) levels; there are at most "
+            + "\(connectionsMax) connections, \(policy.respondersMax) people and, in metrics, "
+            + "\(policy.regionLabelsMax) regions. Known at once are at most "
+            + "\(policy.regionNamesMax) regions, \(policy.circleNamesMax) circles, "
+            + "\(scanLimits.circlesMax) of them a person, and \(policy.versionNamesMax) versions."
+    }
+
+    private var changing: String {
+        let fixed = Setting.all.filter { $0.effect == .start }.map(\.key)
+        return "A reload changes all but \(fixed.joined(separator: ", ")): these need a restart."
+    }
+
+    static func words(_ span: Milliseconds) -> String {
+        SettingText.of(span, between: " ")
+    }
+}

@@ -1,0 +1,141 @@
+import RollcallCore
+
+/// A setting that is legal and will probably be regretted.
+package struct ConfigurationWarning: Equatable, Sendable, CustomStringConvertible {
+    /// The setting's name.
+    package let key: String
+    /// The reason why it is one.
+    package let reason: String
+
+    package var description: String { "\(key): \(reason)" }
+}
+
+extension Configuration {
+    /// The configuration warnings in it, in the order of the file.
+    package var configurationWarnings: [ConfigurationWarning] {
+        accessWarnings + storeWarnings
+            + Self.configurationWarnings(of: policy.onDuty, "liveness.on_duty")
+            + Self.configurationWarnings(of: policy.onMission, "liveness.on_mission")
+            + livenessWarnings + alertWarnings + receiverWarnings + nudgeWarnings
+    }
+
+    private static let day = Milliseconds.seconds(86_400)
+    private static let hour = Milliseconds.seconds(3600)
+    /// Bytes of memory that somebody takes, as promised (Q5).
+    private static let personBytes = 300
+
+    private var accessWarnings: [ConfigurationWarning] {
+        if HTTPListener.isLoopback(listenAddress) != false { return [] }
+        let more =
+            accessPolicy.access.isOpen
+            ? "; without web.tokens serve refuses it unless --insecure is said" : ""
+        return [
+            ConfigurationWarning(
+                key: "web.listen_address",
+                reason: "\(listenAddress) can be reached from other machines and speaks no "
+                    + "TLS: that belongs behind a proxy\(more)")
+        ]
+    }
+
+    private var storeWarnings: [ConfigurationWarning] {
+        var found: [ConfigurationWarning] = []
+        // What hier(7) says is gone after a start of the machine.
+        for folder in ["/tmp/", "/dev/shm/", "/run/"] where storagePath.hasPrefix(folder) {
+            found.append(
+                ConfigurationWarning(
+                    key: "storage.path", reason: "\(folder) is emptied when the machine starts"))
+        }
+        if policy.retention < Milliseconds.seconds(7 * 86_400) {
+            found.append(
+                ConfigurationWarning(
+                    key: "storage.retention",
+                    reason: "\(Self.text(policy.retention)) is less than a week: two Mondays "
+                        + "cannot be compared"))
+        }
+        return found
+    }
+
+    private static func configurationWarnings(of profile: Policy.Profile, _ key: String)
+        -> [ConfigurationWarning]
+    {
+        var found: [ConfigurationWarning] = []
+        let (expected, degraded, offline) = (
+            profile.expected, profile.degradedAfter, profile.offlineAfter
+        )
+        if degraded < expected.scaled(by: 1.1) {
+            found.append(
+                ConfigurationWarning(
+                    key: "\(key).degraded_after",
+                    reason: "\(text(degraded)) leaves no room beside expected (\(text(expected))): "
+                        + "each report that is a moment late makes a phone DEGRADED"))
+        }
+        if offline < expected.scaled(by: 2) {
+            found.append(
+                ConfigurationWarning(
+                    key: "\(key).offline_after",
+                    reason: "\(text(offline)) is less than twice expected (\(text(expected))): one "
+                        + "lost report makes a phone OFFLINE"))
+        }
+        if offline > hour {
+            found.append(
+                ConfigurationWarning(
+                    key: "\(key).offline_after",
+                    reason: "somebody silent for \(text(hour)) is not OFFLINE yet"))
+        }
+        return found
+    }
+
+    private var livenessWarnings: [ConfigurationWarning] {
+        var found: [ConfigurationWarning] = []
+        if policy.onMission.offlineAfter > policy.onDuty.offlineAfter {
+            found.append(
+                ConfigurationWarning(
+                    key: "liveness.on_mission.offline_after",
+                    reason: "a mission is watched less closely than plain duty"))
+        }
+        for (key, factor) in [
+            ("low_power_factor", policy.lowPowerFactor),
+            ("platform_factors.ios", policy.iosFactor),
+            ("platform_factors.android", policy.androidFactor),
+        ] where factor < 1 {
+            found.append(
+                ConfigurationWarning(
+                    key: "liveness.\(key)",
+                    reason:
+                        "\(factor) shortens the thresholds, but these phones do not report more "
+                        + "often"))
+        }
+        if policy.serverTransitions == .observe {
+            found.append(
+                ConfigurationWarning(
+                    key: "liveness.server_transitions",
+                    reason: "observe: what your server knows of somebody's silence changes nothing")
+            )
+        }
+        if policy.forgetAfter < Self.day {
+            found.append(
+                ConfigurationWarning(
+                    key: "liveness.forget_after",
+                    reason: "\(Self.text(policy.forgetAfter)) is less than a day: who is OFFLINE "
+                        + "overnight is in no count in the morning"))
+        }
+        if policy.forgetAfter < max(policy.onDuty.offlineAfter, policy.onMission.offlineAfter) {
+            found.append(
+                ConfigurationWarning(
+                    key: "liveness.forget_after",
+                    reason: "\(Self.text(policy.forgetAfter)) is shorter than offline_after"))
+        }
+        if policy.respondersMax > Policy().respondersMax {
+            let gigabytes = policy.respondersMax / 1_000_000 * Self.personBytes / 1000
+            found.append(
+                ConfigurationWarning(
+                    key: "limits.responders",
+                    reason: "\(policy.respondersMax) people take about \(gigabytes) GB of memory"))
+        }
+        return found
+    }
+
+    private static func text(_ span: Milliseconds) -> String {
+        SettingText.of(span, between: " ")
+    }
+}

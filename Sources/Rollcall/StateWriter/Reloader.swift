@@ -1,0 +1,194 @@
+import Glibc
+import Logging
+import RollcallCore
+import Synchronization
+
+/// The outcome of a reload.
+package enum ReloadOutcome: Sendable {
+    /// The settings that were read are in force. `file` is nil where there is none to read.
+    case reloaded(SettingsChange, file: String?)
+    /// They are wrong: those from before stay, all of them. It never holds a secret.
+    case refused(String)
+    /// It is not known whether they are in force: to be asked for again.
+    case unavailable(String)
+}
+
+/// Reads the settings again while the server runs, all or nothing, one reload after the other.
+///
+/// It has a thread of its own: a slow file must hold up neither requests nor signals. Source:
+/// V8; F19 for what a `policy` event does.
+///
+/// `@unchecked Sendable` is true because everything mutable is touched by its own thread alone; the
+/// mailbox and the atomics are what other threads see.
+package final class Reloader: @unchecked Sendable {
+    /// Reloads that may wait at once; further ones are refused. One reading answers all that wait.
+    package static let waitingMax = 64
+    /// Milliseconds of sleep without anything to do.
+    private static let idleWait: Int64 = 3_600_000
+    /// Milliseconds between looks at whether the server still runs.
+    private static let lookEvery: Int64 = 1000
+
+    private enum Message: Sendable {
+        case reload(@Sendable (ReloadOutcome) -> Void)
+        case close
+    }
+
+    private let read: @Sendable () throws(InputFileError) -> Configuration
+    private let file: String?
+    private let writer: StateWriter
+    private let edge: EdgeStats
+    private let log: Logger
+    private let apply: @Sendable (Configuration) -> EndpointChanges
+    private let onReload: @Sendable (_ begins: Bool) -> Void
+    private let mailbox = Mailbox<Message>()
+    private let waiting = Atomic(0)
+    private let isClosed = Atomic(false)
+
+    private let started: Configuration
+    private var running: Configuration
+    /// False after a commit that failed: the state writer may have the policy or not.
+    private var isCertain = true
+
+    /// A reloader for a server that was started with `started`, to be started itself.
+    ///
+    /// A new policy is journaled through `writer` first; `apply` then takes whatever else may
+    /// change while the server runs, and tells which receivers are reached otherwise now, for what
+    /// waits for them. It is called on the reloader's thread and must not fail. `onReload` is
+    /// called there too, before and after each reading.
+    package init(
+        _ started: Configuration, source: SettingsSource, writer: StateWriter, edge: EdgeStats,
+        log: Logger, onReload: @escaping @Sendable (_ begins: Bool) -> Void = { _ in },
+        apply: @escaping @Sendable (Configuration) -> EndpointChanges
+    ) {
+        self.started = started
+        running = started
+        read = { () throws(InputFileError) in
+            let new = try source.read(isAgain: true)
+            // A new address waits for a restart, but tokens do not: who listens beyond loopback
+            // now must not lose them to a file that means to listen elsewhere.
+            do throws(ConfigurationError) {
+                try new.accessPolicy.check(listenAddress: started.listenAddress)
+            } catch {
+                throw .wrongConfiguration(path: source.path, error)
+            }
+            return new
+        }
+        file = source.path
+        self.writer = writer
+        self.edge = edge
+        self.log = log
+        self.apply = apply
+        self.onReload = onReload
+        edge.reloaded(isSuccessful: true, at: ClockReading.now().wall)
+    }
+
+    /// Starts the thread; false if the system has none left.
+    @discardableResult
+    package func start() -> Bool { DetachedThread.start(stackBytes: 8 << 20) { [self] in run() } }
+
+    // MARK: - From other threads
+
+    /// Asks for a reload; `reply` is called once, with what came of the next reading.
+    package func reload(_ reply: @escaping @Sendable (ReloadOutcome) -> Void) {
+        guard waiting.add(1, ordering: .relaxed).newValue <= Self.waitingMax else {
+            waiting.subtract(1, ordering: .relaxed)
+            return reply(.unavailable("\(Self.waitingMax) reloads wait already"))
+        }
+        mailbox.put(.reload(reply))
+    }
+
+    /// Ends the thread after what it is at. A state writer that has stopped answers nobody.
+    package func close() {
+        isClosed.store(true, ordering: .relaxed)
+        mailbox.put(.close)
+    }
+
+    // MARK: - The thread
+
+    private func run() {
+        while !isClosed.load(ordering: .relaxed) {
+            var replies: [@Sendable (ReloadOutcome) -> Void] = []
+            for message in mailbox.takeAll(waiting: Self.idleWait) {
+                if case .reload(let reply) = message { replies.append(reply) }
+            }
+            guard !replies.isEmpty else { continue }
+            waiting.subtract(replies.count, ordering: .relaxed)
+            onReload(true)
+            let outcome = reload()
+            onReload(false)
+            writeLog(outcome)
+            for reply in replies { reply(outcome) }
+        }
+    }
+
+    private func reload() -> ReloadOutcome {
+        let new: Configuration
+        do throws(InputFileError) {
+            new = try read()
+        } catch {
+            return .refused(error.sentence)
+        }
+        if !isCertain || new.policy != running.policy {
+            if let reason = journal(new.policy) {
+                isCertain = false
+                return .unavailable(reason)
+            }
+            isCertain = true
+        }
+        let endpoints = apply(new)
+        // Once the answer is there, a kill changes nothing of what is retried soon.
+        ask { (done: @escaping @Sendable (Bool) -> Void) in
+            writer.retrySoon(endpoints) { done(true) }
+        }
+        let change = SettingsChange(from: running, started: started, to: new)
+        for warning in new.warnings where !running.warnings.contains(warning) {
+            log.warning("\(warning)")
+        }
+        running = new
+        return .reloaded(change, file: file)
+    }
+
+    /// Makes `policy` an event of the journal; nil once it is committed, else why it may not be.
+    private func journal(_ policy: Policy) -> String? {
+        switch ask({ writer.write(.policy(policy), reply: $0) }) {
+        case .committed: nil
+        case .unavailable(let reason): reason
+        case nil: "the server is stopping"
+        }
+    }
+
+    /// Waits for the state writer's answer; nil once we are closed.
+    @discardableResult private func ask<Answer: Sendable>(
+        _ question: (@escaping @Sendable (Answer) -> Void) -> Void
+    ) -> Answer? {
+        let answers = Mailbox<Answer>()
+        question { answers.put($0) }
+        while !isClosed.load(ordering: .relaxed) {
+            if let answer = answers.takeAll(waiting: Self.lookEvery).first { return answer }
+        }
+        return nil
+    }
+
+    private func writeLog(_ outcome: ReloadOutcome) {
+        switch outcome {
+        case .reloaded(let change, let file):
+            edge.reloaded(isSuccessful: true, at: ClockReading.now().wall)
+            var metadata: Logger.Metadata = [:]
+            if let file { metadata["file"] = "\(file)" }
+            metadata["changed"] = Self.list(change.changed)
+            metadata["needs_restart"] = Self.list(change.needsRestart)
+            log.log(
+                level: change.needsRestart.isEmpty ? .info : .warning, "settings reloaded",
+                metadata: metadata)
+        case .refused(let reason), .unavailable(let reason):
+            edge.reloaded(isSuccessful: false, at: ClockReading.now().wall)
+            log.error(
+                "settings not reloaded, those from before stay", metadata: ["error": "\(reason)"])
+        }
+    }
+
+    private static func list(_ differences: [SettingsChange.Difference]) -> Logger.MetadataValue? {
+        guard !differences.isEmpty else { return nil }
+        return "\(differences.map(\.description).joined(separator: "; "))"
+    }
+}

@@ -1,0 +1,18 @@
+import RollcallCore
+
+/// The state that a question sees: the committed one, by reference, for as long as it is being
+/// answered.
+package struct StateView {
+    /// The engine; its `watch.now` is the present.
+    package let engine: Engine
+    /// The facts that the store knows of itself.
+    package let store: StoreStats
+    /// The messages on their way to receivers, also what no commit holds yet.
+    let outbox: Outbox
+    /// The instant up to which what was taken is committed: what was taken later is not.
+    let committedAt: Timestamp
+    /// Erasures, by their numbers.
+    package let erasures: [Int64: Erasure]
+    /// Numbers + 1 of people of whom something may be left in the store.
+    let peopleErased: [Int64]
+}

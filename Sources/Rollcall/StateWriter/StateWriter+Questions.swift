@@ -1,0 +1,34 @@
+import RollcallCore
+
+/// The state writer and those who ask: answers come from the committed state (J8).
+extension StateWriter {
+    func answer(_ questions: [@Sendable (StateView) -> Void], at now: RunningTime) {
+        guard !questions.isEmpty else { return }
+        // Time alone changed nothing since the last turn, or there would have been one: only the
+        // clock that ages are read from moves on.
+        let view = StateView(
+            engine: (published ?? engine).viewed(at: now), store: storeStats(),
+            outbox: outbox, committedAt: committedAt, erasures: chores.erasures.erasures,
+            peopleErased: chores.erasures.people)
+        for question in questions { question(view) }
+    }
+
+    private func storeStats() -> StoreStats {
+        var stats = stats
+        stats.checkpointAt = chores.checkpoints.last.map {
+            Timestamp(milliseconds: $0.createdMilliseconds)
+        }
+        stats.checkpointAge = stats.checkpointAt.map {
+            max(Milliseconds(0), ClockReading.now().wall - $0)
+        }
+        stats.isFailing = !uncommitted.isEmpty
+        stats.alarm = alarm
+        stats.loss = loss
+        stats.lossAlarm = lossAlarm
+        stats.unreached = unreached()
+        stats.erasuresPending = chores.erasures.pendingCount
+        stats.messagesPending = outbox.pending
+        stats.pushesPending = pushes.pendingCount
+        return stats
+    }
+}

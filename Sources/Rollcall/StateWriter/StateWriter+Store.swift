@@ -1,0 +1,232 @@
+import Logging
+import RollcallCore
+import Synchronization
+
+/// The state writer and its store: commits, the turns of which the commit failed, the log.
+extension StateWriter {
+    /// Bytes written between checkpoints of the write-ahead log: some milliseconds each.
+    private static let walBytesMax = 1 << 20
+    /// Bytes of the log itself that are moved, whoever wrote them: a batch of a hundred bytes alone takes
+    /// two pages of it.
+    private static let logBytesMax = 32 << 20
+
+    /// Pages of the write-ahead log that are too many to be a matter of a moment: what it is cut
+    /// back to (`journal_size_limit`), in pages of 4 KiB.
+    private static let logPagesWarned = (64 << 20) / 4096
+
+    /// Between looks at the store's files.
+    private static let witnessEvery: Int64 = 500
+    /// Between looks at the store's size, which is read from its file's head.
+    private static let sizeEvery: Int64 = 5000
+
+    /// Writes a turn and whatever of a checkpoint is due; false if it had to be kept.
+    func commit(
+        _ pending: PendingTurn, _ now: RunningTime, _ clock: ClockReading
+    ) -> Bool {
+        var pending = pending
+        number(&pending)
+        var piece = ChorePiece()
+        let began = ContinuousClock.now
+        let rows = pending.rows.count
+        let hasRoom = chores.hasRoom(at: began, isWaitedFor: !pending.isEmpty, turnRows: rows)
+        do throws(StoreError) {
+            try store.commit([pending]) { () throws(StoreError) in
+                if hasRoom {
+                    piece = try chores.writePiece(to: store.journal, engine, turnRows: rows)
+                }
+            }
+            let now = ContinuousClock.now
+            edge.committed(after: now - began)
+            chores.committed(after: now - began, hasPiece: piece.bytes > 0, at: now)
+            let own = pending.storedBytes
+            let cut = committed(pending, clock, piece.bytes)
+            let span = piece.span(ofCommitUntil: now, ownBytes: own) + cut
+            if span > .zero { edge.didChores(for: span) }
+            return true
+        } catch {
+            fail(error, keeping: pending, clock)
+            return false
+        }
+    }
+
+    func number(_ pending: inout PendingTurn) {
+        turnNumber += 1
+        pending.close(number: turnNumber, engine)
+        // It is the turn's, so that it is kept with it if the commit fails (J6).
+        pending.sample = sampler.sample(engine)
+    }
+
+    /// Returns what beginning a chore took.
+    private func committed(
+        _ pending: PendingTurn, _ clock: ClockReading, _ choreBytes: Int
+    ) -> Duration {
+        lastTurnElapsed = clock.elapsed
+        noteTurn(pending.turn.number)
+        let present = ClockReading.now()
+        committedElapsed = present.elapsed
+        alarm.worked(now: running(present), wall: present.wall)
+        let wall = engine.clock.wall(running(present))
+        for decision in pending.decisions {
+            if case .status(let at, _, _, _, .deadline) = decision.decision {
+                edge.detected(late: wall - at)
+            }
+        }
+        decisionLog.writeLog(pending.decisions, of: engine, at: present.elapsed)
+        walBytes += pending.storedBytes + choreBytes
+        return noteChores(pending, present)
+    }
+
+    /// Notes beside the store that a turn is durable.
+    func noteTurn(_ number: Int64) {
+        turnCommitted = number
+        epoch.note(turn: number)
+    }
+
+    /// Moves the log into the file when it is long, or has to be cut. Between turns: whoever waited
+    /// for the last one is answered.
+    func tendLog() {
+        let logBytes = store.journal.logBytes
+        // Once all of it was moved it is used again from its start.
+        if logBytes < logBytesTried { logBytesTried = 0 }
+        if chores.erasures.wantsLogCut {
+            checkpointWAL(.truncate)
+        } else if walBytes > Self.walBytesMax || logBytes - logBytesTried > Self.logBytesMax {
+            checkpointWAL(.passive)
+        }
+    }
+
+    /// Looks whether the store's files are still there as they should be, twice a second at most: the
+    /// loop goes round each second at least. Who took them away hears of it before anything is lost.
+    func watchFiles(_ clock: ClockReading) {
+        guard clock.elapsed - witnessedElapsed >= Self.witnessEvery else { return }
+        witnessedElapsed = clock.elapsed
+        do throws(StoreError) { try store.journal.checkFiles() } catch { end(error) }
+    }
+
+    private func noteChores(_ pending: PendingTurn, _ clock: ClockReading) -> Duration {
+        var span = Duration.zero
+        do throws(StoreError) {
+            span = try chores.committed(pending, store.journal, engine, clock)
+            if sizedElapsed.map({ clock.elapsed - $0 >= Self.sizeEvery }) ?? true {
+                stats.usedBytes = try store.journal.usedBytes()
+                sizedElapsed = clock.elapsed
+            }
+            guard chores.hasCut else { return span }
+            chores.hasCut = false
+            stats.journalOldestAt = try store.journal.firstTurn().map {
+                Timestamp(milliseconds: $0.wallMilliseconds)
+            }
+        } catch {
+            log.error("the store cannot be read", metadata: ["error": "\(error)"])
+        }
+        return span
+    }
+
+    private func checkpointWAL(_ mode: WALCheckpoint.Mode) {
+        walBytes = 0
+        logBytesTried = store.journal.logBytes
+        do throws(StoreError) {
+            let result = try store.journal.checkpointWAL(mode)
+            writeLog(result)
+            if result.isBusy {
+                log.debug("the log's checkpoint is held up by a reader")
+            } else if mode == .truncate, chores.erasures.wantsLogCut {
+                chores.erasures.logWasCut(at: ClockReading.now().wall)
+            }
+        } catch {
+            guard case .fatal = error.disposition else {
+                return log.warning("the log's checkpoint failed", metadata: ["error": "\(error)"])
+            }
+            end(error)
+        }
+    }
+
+    /// Warns once of a log that grows: only a reader who is not one of ours keeps it from being used
+    /// again (D-10).
+    private func writeLog(_ log: WALCheckpoint) {
+        let isLong = log.checkpointed < log.frames && log.frames > Self.logPagesWarned
+        guard isLong != isLogLong, log.frames >= 0 else { return }
+        isLogLong = isLong
+        guard isLong else { return self.log.info("the store's log is used again from its start") }
+        self.log.warning(
+            "the store's log grows: somebody else has been reading the store for too long",
+            metadata: ["bytes": "\(log.frames * 4096)", "file": "\(storePath)-wal"])
+    }
+
+    /// Keeps a turn whose commit failed and goes blind: what is known so far stays published.
+    private func fail(_ error: StoreError, keeping pending: PendingTurn, _ clock: ClockReading) {
+        guard case .recoverable = error.disposition else { return end(error) }
+        log.error(
+            "the store does not take commits; they are tried again until it does",
+            metadata: ["error": "\(error)"])
+        alarm.failed(now: running(clock), wall: clock.wall)
+        takesWrites.store(false, ordering: .relaxed)
+        chores.abandon()
+        uncommitted.append(pending)
+        var failing = PendingTurn()
+        let now = engine.openInstant
+        published = lastCommitted()?.unstorable(since: now)
+        _ = failing.fold(.store(isFailing: true), into: &engine, at: now)
+        evaluate(&failing, at: now, sends: false)
+        number(&failing)
+        uncommitted.append(failing)
+        lastTurnElapsed = clock.elapsed
+    }
+
+    /// The engine without what is kept, from the store; nil if that cannot even be read.
+    private func lastCommitted() -> Engine? {
+        do throws(StoreError) {
+            return try store.recover().engine
+        } catch {
+            log.error("the store cannot be read", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+
+    /// Tries to commit what was kept; nothing else is folded before that works (J6).
+    func recoverStore(_ messages: [StateWriterMessage], _ clock: ClockReading) {
+        var questions: [@Sendable (StateView) -> Void] = []
+        for message in messages {
+            switch message {
+            case .write(_, let reply): reply(.unavailable("the store does not take commits"))
+            case .question(let question): questions.append(question)
+            case .report, .pushReport, .endpoints, .noticeWait, .stop: break
+            }
+        }
+        while let first = uncommitted.first {
+            do throws(StoreError) {
+                try store.commit([first])
+                noteTurn(first.turn.number)
+                decisionLog.writeLog(first.decisions, of: engine, at: clock.elapsed)
+                chores.erasures.add(first.erasures)
+                uncommitted.removeFirst()
+                send(first.sendings)
+                sendPushes(first.pushSendings)
+            } catch {
+                guard case .recoverable = error.disposition else { return end(error) }
+                break
+            }
+        }
+        if uncommitted.isEmpty {
+            log.info("the store takes commits again")
+            // The refusals of the meantime are what blindness already tells of.
+            refusalsSeen = refusals()
+            published = nil
+            var pending = PendingTurn()
+            let now = max(running(clock), engine.openInstant)
+            _ = pending.fold(.store(isFailing: false), into: &engine, at: now)
+            evaluate(&pending, at: now, sends: false)
+            takesWrites.store(commit(pending, now, clock), ordering: .relaxed)
+        }
+        answer(questions, at: max(running(clock), engine.clock.now))
+    }
+
+    private func end(_ error: StoreError) {
+        log.critical("the store failed for good", metadata: ["error": "\(error)"])
+        switch error.disposition {
+        case .fatal(.corrupt), .fatal(.moved): StoreQuarantine.suspect(storePath)
+        default: break
+        }
+        onFatal(error)
+    }
+}

@@ -1,0 +1,365 @@
+import Logging
+import RollcallCore
+import Synchronization
+
+/// The outcome of a write.
+package enum WriteOutcome: Sendable {
+    /// It is committed; what the engine made of it.
+    case committed(Receipt)
+    /// It is not known to be committed: to be sent again.
+    case unavailable(String)
+}
+
+/// Everything the state writer may be told.
+enum StateWriterMessage: Sendable {
+    case write(Event, reply: @Sendable (WriteOutcome) -> Void)
+    case question(@Sendable (StateView) -> Void)
+    case report(DeliveryReport)
+    case pushReport(PushReport)
+    case endpoints(EndpointChanges, reply: @Sendable () -> Void)
+    case noticeWait(NoticeWait)
+    case stop(@Sendable () -> Void)
+}
+
+/// The one loop: takes what waits, folds it, commits, answers. Source: J9.
+///
+/// Nothing outside can hold it up: it never waits for anything but its mailbox and the disk.
+///
+/// `@unchecked Sendable` is true because everything mutable is touched by its own thread alone; the
+/// mailbox and the atomics are what other threads see.
+package final class StateWriter: @unchecked Sendable {
+    /// The longest sleep between looks at the clock.
+    static let sleepMax: Int64 = 1000
+    /// A wall that is this far off has stepped.
+    private static let wallStepFrom: Int64 = 500
+    /// Between tries to commit a turn that was kept (J6).
+    private static let retryEvery: Int64 = 500
+    /// Bytes of the thread's stack.
+    private static let stackBytes = 4 << 20
+    /// Between tries to cut the write-ahead log while a reader holds it.
+    private static let logCutEvery: Int64 = 50
+
+    let store: StateStore
+    let log: Logger
+    var decisionLog: DecisionLog
+    let edge: EdgeStats
+    let refusals: @Sendable () -> Int
+    let onFatal: @Sendable (StoreError) -> Void
+    let loopHealth: LoopHealth
+    let endpoints: DeliveryEndpoints
+    let workload: Workload
+    /// For those who must not ask.
+    package let health = HealthBoard()
+    let mailbox = Mailbox<StateWriterMessage>()
+    let takesWrites = Atomic(true)
+
+    var engine: Engine
+    var stats: StoreStats
+    var chores: StoreChores
+    var sampler = FleetSampler()
+    var outbox: Outbox
+    /// The alarm that tells of the store's failing.
+    var alarm: StoreAlarm
+    /// The loss with a store, as it is told.
+    var loss: StateLoss?
+    var lossAlarm: StoreAlarm?
+    /// True if this start lost it.
+    var isLossNew = false
+    /// True once that changed and no turn has kept it.
+    var isLossChanged = false
+    /// Since when the fleet is watched again.
+    var lossSince = RunningTime(milliseconds: 0)
+    /// The delivery workers on their way, by address.
+    var workers = Couriers<QueueKey, (payload: NotificationPayload, attempt: Int)>()
+    /// The reports that delivery workers brought and no turn has taken yet.
+    var reports: [DeliveryReport] = []
+    var noticeWaits: [NoticeWait] = []
+    /// The news that nobody has taken, as of an instant of the machine's clock.
+    var unreachedKnown = (at: Int64.min / 4, what: Unreached())
+    /// The callers who wait for the turn that keeps what a reload has retried soon.
+    private var retriedSoon: [@Sendable () -> Void] = []
+    var pushes: PushBox
+    var pushWorkers = Couriers<PushQueue, PushLoad>()
+    var pushReports: [PushReport] = []
+    /// Attempts to send a push that the store ever claimed.
+    var pushClaims: Int64 = 0
+    let epoch: EpochFile
+    var hasEpochFailed = false
+    var hasWallStepped = false
+    /// Once it is to stop: whom to tell, and how long what is being sent is waited for.
+    private var stopping: (done: [@Sendable () -> Void], until: Int64)?
+    /// Turns whose commit failed, kept whole (J6).
+    var uncommitted: [PendingTurn] = []
+    /// The last committed state, which answers while turns are kept (J6).
+    var published: Engine?
+    var turnNumber: Int64
+    /// The last one that is committed.
+    var turnCommitted: Int64 = 0
+    /// The instant at which running time and the machine's clock meet.
+    var origin: (running: Int64, elapsed: Int64) = (0, 0)
+    var lastTurnElapsed: Int64 = 0
+    var committedElapsed: Int64 = 0
+    var evaluatedElapsed: Int64 = 0
+    var publishedElapsed: Int64 = 0
+    var walBytes = 0
+    /// Bytes of the write-ahead log when it was last tried to move it into the file.
+    var logBytesTried = 0
+    /// True while the store's log is longer than it should ever be.
+    var isLogLong = false
+    /// The instant at which the store's size was looked at last; never before the first commit.
+    var sizedElapsed: Int64?
+    var refusalsSeen = 0
+    /// The instant at which the store's files were looked at last.
+    var witnessedElapsed: Int64 = 0
+
+    /// A state writer of the store at `path` that decides by `policy`, ready to be started.
+    ///
+    /// `endpoints` is how receivers are reached; `refusals` counts the writes that the edge
+    /// answered 503 by itself; `onTurn` is called when the loop has gone round, each second at
+    /// least, also while the store fails; `onFatal` must end the process: a failed fsync is not
+    /// retried (J6). `aroundCommit` is for tests. Throws `StoreError` if the store cannot be
+    /// opened, read or restored.
+    package init(
+        path: String, policy: Policy, storeBytesMax: Int64 = 4 << 30, log: Logger,
+        edge: EdgeStats, endpoints: DeliveryEndpoints = DeliveryEndpoints(),
+        workload: Workload = Workload(),
+        aroundCommit: StateStore.AroundCommit? = nil,
+        refusals: @escaping @Sendable () -> Int, onTurn: @escaping @Sendable () -> Void = {},
+        onFatal: @escaping @Sendable (StoreError) -> Void
+    ) throws(StoreError) {
+        self.log = log
+        decisionLog = DecisionLog(log)
+        self.endpoints = endpoints
+        self.workload = workload
+        self.edge = edge
+        self.refusals = refusals
+        loopHealth = LoopHealth(onTurn)
+        self.onFatal = onFatal
+        var opening = try StoreOpening(path: path, aroundCommit: aroundCommit)
+        store = opening.store
+        loss = opening.loss
+        engine = opening.recovered.takeEngine()
+        let recovered = opening.recovered
+        turnNumber = recovered.lastTurn?.number ?? 0
+        outbox = Outbox(
+            store: store.number, messages: opening.messages, now: engine.clock.now,
+            times: endpoints.times)
+        pushes = PushBox(store: store.number)
+        epoch = EpochFile(storePath: store.journal.connection.path)
+        alarm = StoreAlarm(now: engine.clock.now, wall: ClockReading.now().wall)
+        stats = StoreStats(version: BuildInformation.version)
+        stats.refoldDifferences = recovered.differences
+        stats.bytesMax = storeBytesMax
+        chores = StoreChores(
+            checkpoints: CheckpointWriter(last: recovered.checkpoint, rows: recovered.rows),
+            erasures: ErasureWriter(try store.journal.erasures()),
+            retention: RetentionWriter(bytesMax: storeBytesMax, log: log))
+        if recovered.differences > 0 {
+            log.error(
+                "refolding differs from the store",
+                metadata: ["differences": "\(recovered.differences)"])
+        }
+        log.info(
+            "store opened",
+            metadata: [
+                "responders": "\(engine.roster.count)", "turn": "\(turnNumber)",
+                "refolded_rows": "\(recovered.rows)",
+            ])
+        MountTable.warn(of: storePath, log)
+        try begin(
+            policy: policy, isNew: recovered.lastTurn == nil, pushes: opening.pushes,
+            checkpointsDamaged: recovered.checkpointsDamaged)
+    }
+
+    /// Starts the thread; false if the system has none left.
+    @discardableResult
+    package func start() -> Bool {
+        DetachedThread.start(stackBytes: Self.stackBytes) { [self] in run() }
+    }
+
+    // MARK: - From other threads
+
+    /// Hands over a write; `reply` is called once, on the state writer's thread, after its commit.
+    package func write(_ event: Event, reply: @escaping @Sendable (WriteOutcome) -> Void) {
+        guard takesWrites.load(ordering: .relaxed) else {
+            return reply(.unavailable("the store does not take commits"))
+        }
+        mailbox.put(.write(event, reply: reply))
+    }
+
+    /// Hands over a question, answered from memory after the commit of the turn it arrives in (J8).
+    package func ask(_ question: @escaping @Sendable (StateView) -> Void) {
+        mailbox.put(.question(question))
+    }
+
+    /// Asks what becomes of a notice; `reply` is called once it has come to its end everywhere, or
+    /// after `patience`, with what is known by then. Whoever comes while many wait is answered at
+    /// once.
+    package func waitForNotice(
+        _ number: Int64, patience: Milliseconds,
+        reply: @escaping @Sendable (NoticeDeliveryStatus?) -> Void
+    ) {
+        let until = ClockReading.now().elapsed + patience.count
+        mailbox.put(.noticeWait(NoticeWait(notice: number, until: until, reply: reply)))
+    }
+
+    /// Hands over what a reload says of the ways to receivers: what was refused is tried sooner
+    /// (A9). `reply` is called once, on the state writer's thread, when that is stored, or cannot
+    /// be.
+    package func retrySoon(_ endpoints: EndpointChanges, reply: @escaping @Sendable () -> Void) {
+        mailbox.put(.endpoints(endpoints, reply: reply))
+    }
+
+    /// The path of the store, for those who read it themselves.
+    var storePath: String { store.journal.connection.path }
+
+    /// True while writes are taken.
+    package var isTakingWrites: Bool { takesWrites.load(ordering: .relaxed) }
+
+    /// Folds what waits, stops the watch, writes a checkpoint, closes the store; then calls `done`.
+    package func stop(_ done: @escaping @Sendable () -> Void) { mailbox.put(.stop(done)) }
+
+    // MARK: - The loop
+
+    private func run() {
+        var isRunning = true
+        while isRunning {
+            let plan = nextWake()
+            let messages = mailbox.takeAll(waiting: plan - ClockReading.now().elapsed)
+            let clock = present()
+            take(messages, clock)
+            let isLast =
+                stopping.map { !uncommitted.isEmpty || !isSending || $0.until <= clock.elapsed }
+                ?? false
+            if uncommitted.isEmpty {
+                turn(messages, clock, lateBy: clock.elapsed - plan, isLast: isLast)
+            } else {
+                recoverStore(messages, clock)
+            }
+            watchFiles(clock)
+            if stopping == nil {
+                tendAlarm()
+                tendLoss()
+            }
+            answerNoticeWaits()
+            for reply in retriedSoon { reply() }
+            retriedSoon = []
+            publishHealth()
+            decisionLog.pass(at: clock.elapsed)
+            if isLast {
+                close()
+                isRunning = false
+                for done in stopping?.done ?? [] { done() }
+            }
+            loopHealth.turned()
+        }
+    }
+
+    /// Takes what is neither a write nor a question.
+    private func take(_ messages: [StateWriterMessage], _ clock: ClockReading) {
+        for message in messages {
+            switch message {
+            case .report(let report) where report.notice < 0: takeAlarm(report)
+            case .report(let report): reports.append(report)
+            case .pushReport(let report): pushReports.append(report)
+            case .noticeWait(let new): wait(new)
+            case .endpoints(let endpoints, let reply):
+                retrySoon(endpoints, at: running(clock))
+                retriedSoon.append(reply)
+            case .stop(let done):
+                let until = clock.elapsed + endpoints.sendingLeaveMax.count
+                stopping = ((stopping?.done ?? []) + [done], stopping?.until ?? until)
+            case .write, .question: break
+            }
+        }
+    }
+
+    /// Returns when to look again at the latest, by the machine's clock.
+    private func nextWake() -> Int64 {
+        let now = ClockReading.now().elapsed
+        let patience = noticeWaits.map(\.until).min() ?? .max
+        if !uncommitted.isEmpty { return min(now + Self.retryEvery, patience) }
+        if chores.isBusy || !reports.isEmpty || !pushReports.isEmpty { return now }
+        let isStopping = stopping != nil
+        if isStopping, !isSending { return now }
+        let next = engine.nextInstant()
+        let first = isStopping ? next : min(next, outbox.due(), pushes.due())
+        // What was due before is due since then: only that is late.
+        let due = max(first, engine.clock.now).milliseconds - origin.running + origin.elapsed
+        let sleep = chores.erasures.wantsLogCut ? Self.logCutEvery : Self.sleepMax
+        let turn = lastTurnElapsed + Engine.turnEvery.count
+        return min(due, turn, now + sleep, patience, stopping?.until ?? .max)
+    }
+
+    private var isSending: Bool { outbox.isSending || pushes.isSending }
+
+    /// One turn: folds what waits, passes what is due, commits, sends, answers.
+    private func turn(
+        _ messages: [StateWriterMessage], _ clock: ClockReading, lateBy: Int64, isLast: Bool
+    ) {
+        let began = ContinuousClock.now
+        let now = max(running(clock), engine.openInstant)
+        var pending = PendingTurn()
+        observe(clock, now, lateBy: lateBy, &pending)
+        takeReports(at: now, &pending)
+        takePushes(at: now, &pending)
+        var replies: [(reply: @Sendable (WriteOutcome) -> Void, receipt: Receipt)] = []
+        var questions: [@Sendable (StateView) -> Void] = []
+        for message in messages {
+            switch message {
+            case .write(let event, let reply):
+                replies.append((reply, pending.fold(event, into: &engine, at: now)))
+            case .question(let question): questions.append(question)
+            case .report, .pushReport, .endpoints, .noticeWait, .stop: break
+            }
+        }
+        if isLast { _ = pending.fold(.stop, into: &engine, at: now) }
+        let isDue =
+            min(engine.nextInstant(), outbox.due(), pushes.due()) <= now || pushes.hasChanges
+            || outbox.hasChanges
+        let isSignOfLife = clock.elapsed - lastTurnElapsed >= Engine.turnEvery.count
+        if !pending.isEmpty || isDue || isSignOfLife || chores.isBusy {
+            evaluate(&pending, at: now, sends: stopping == nil)
+            takeLoss(&pending)
+            guard commit(pending, now, clock) else {
+                for (reply, _) in replies {
+                    reply(.unavailable("the commit failed: not known to be stored"))
+                }
+                return answer(questions, at: now)
+            }
+            tendEpoch()
+            edge.turned(after: ContinuousClock.now - began)
+        }
+        for (reply, receipt) in replies { reply(.committed(receipt)) }
+        workload.turned(after: ContinuousClock.now - began)
+        send(pending.sendings)
+        sendPushes(pending.pushSendings)
+        answer(questions, at: now)
+        tendLog()
+    }
+
+    /// Reads at the edge what must be evaluated: lateness, wall steps, refusals (J1).
+    private func observe(
+        _ clock: ClockReading, _ now: RunningTime, lateBy: Int64, _ pending: inout PendingTurn
+    ) {
+        let passed = clock.elapsed - lastTurnElapsed
+        let lateness = Milliseconds(min(max(lateBy, passed - Engine.turnEvery.count), passed))
+        if lateness > Engine.turnLateAfter {
+            log.warning("a turn came late", metadata: ["late_ms": "\(lateness.count)"])
+            _ = pending.fold(.turn(lateness: lateness), into: &engine, at: now)
+        }
+        let step = clock.wall.milliseconds - now.milliseconds - engine.clock.wallOffset.count
+        if abs(step) >= Self.wallStepFrom {
+            log.warning("the wall clock stepped", metadata: ["step_ms": "\(step)"])
+            hasWallStepped = true
+            _ = pending.fold(.clock(step: Milliseconds(step)), into: &engine, at: now)
+            edge.clocks.discard()
+        }
+        measureClocks(clock, at: now, &pending)
+        let refused = refusals()
+        if refused > refusalsSeen {
+            _ = pending.fold(.refused(count: refused - refusalsSeen), into: &engine, at: now)
+        }
+        refusalsSeen = refused
+    }
+}

@@ -1,0 +1,185 @@
+import RollcallCore
+
+/// The piece that a commit wrote for the chores, and when.
+struct ChorePiece {
+    /// About how many bytes.
+    var bytes = 0
+    /// From when to when; what comes after it is the commit itself.
+    var began = ContinuousClock.now
+    var ended = ContinuousClock.now
+
+    /// Returns how much longer the commit was for it, which ended at `end` and wrote `ownBytes` for
+    /// its turn: what the writing took, and its share by bytes of what made both durable.
+    func span(ofCommitUntil end: ContinuousClock.Instant, ownBytes: Int) -> Duration {
+        guard bytes > 0 else { return .zero }
+        return ended - began + (end - ended) * bytes / (bytes + ownBytes)
+    }
+}
+
+/// The work of the state writer on its store beside its turns: checkpoints, erasures, what becomes
+/// too old.
+///
+/// One of them a turn, and a piece of it: no turn takes longer than 20 ms for them (J5). But turns
+/// may become long, and few, when there is too much to do: then what must keep pace with what comes
+/// (a checkpoint with the rows, retention with the size) gets a share of the time instead: up to
+/// half of it, and three quarters beyond the bound.
+struct StoreChores {
+    private enum Chore {
+        case checkpoint, erasure, retention
+    }
+
+    var checkpoints: CheckpointWriter
+    var erasures: ErasureWriter
+    var retention: RetentionWriter
+    /// True once the journal's beginning was cut; whoever shows it takes it back.
+    var hasCut = false
+    /// The chores in order: the one that wrote a piece longest ago comes first.
+    private var order = [Chore.checkpoint, .erasure, .retention]
+    /// The time that the last commit without a piece took.
+    private var plainCommit = Duration.zero
+    /// Until when writes that wait come first.
+    private var restsUntil: ContinuousClock.Instant?
+    /// The instant at which the last commit ended.
+    private var committedAt = ContinuousClock.now
+
+    /// Nothing was written yet.
+    init(checkpoints: CheckpointWriter, erasures: ErasureWriter, retention: RetentionWriter) {
+        self.checkpoints = checkpoints
+        self.erasures = erasures
+        self.retention = retention
+    }
+
+    /// The turn of the newest complete checkpoint.
+    private var checkpointed: Int64 { checkpoints.last?.turn ?? 0 }
+
+    /// True if a turn is wanted for them.
+    var isBusy: Bool { order.contains { isBusy($0) } }
+
+    private func isBusy(_ chore: Chore) -> Bool {
+        switch chore {
+        case .checkpoint: checkpoints.isWriting
+        case .erasure: erasures.isBusy(checkpoint: checkpointed)
+        case .retention: retention.isBusy
+        }
+    }
+
+    /// True if a turn of so many rows that commits now has room for a piece: always if nobody waits for
+    /// it, or if something has to keep pace. Else a piece is followed by as much time without one as it
+    /// made its commit longer.
+    func hasRoom(
+        at now: ContinuousClock.Instant, isWaitedFor: Bool, turnRows: Int = 0
+    ) -> Bool {
+        !isWaitedFor || isHurried(turnRows) || restsUntil.map { now >= $0 } ?? true
+    }
+
+    /// True if something has to keep pace with what comes.
+    private func isHurried(_ turnRows: Int) -> Bool {
+        checkpoints.isBehind(turnRows) || retention.isBehind
+    }
+
+    /// Returns how long what has to keep pace may take in a commit that begins now: as long as the
+    /// turn took until then, which is half of all time; three times that if the bound would not
+    /// hold.
+    func allowance(
+        at now: ContinuousClock.Instant, isBeyond: Bool
+    ) -> Duration {
+        max(.zero, now - committedAt) * (isBeyond ? 3 : 1)
+    }
+
+    /// Notes that a commit, with a piece or without one, took so long and ended at `now`.
+    mutating func committed(
+        after duration: Duration, hasPiece: Bool, at now: ContinuousClock.Instant
+    ) {
+        committedAt = now
+        if hasPiece {
+            restsUntil = now + max(.zero, duration - plainCommit)
+        } else {
+            plainCommit = duration
+        }
+    }
+
+    /// Writes the next piece into the open transaction, of a turn of so many rows; and a piece of
+    /// whatever has to keep pace.
+    /// - Throws: `StoreError` if the store cannot be read or written.
+    mutating func writePiece(
+        to journal: Journal, _ engine: Engine, turnRows: Int = 0
+    ) throws(StoreError) -> ChorePiece {
+        var piece = ChorePiece()
+        let hurried = [Chore.checkpoint, .retention].filter {
+            $0 == .checkpoint ? checkpoints.isBehind(turnRows) : retention.isBehind
+        }
+        // Nobody waits until another one is done: where a checkpoint is due again before it is
+        // written, that would be for ever.
+        let next = order.first { isBusy($0) && !hurried.contains($0) }
+        for chore in hurried + (next.map { [$0] } ?? []) {
+            order.removeAll { $0 == chore }
+            order.append(chore)
+            let beyond = chore == .checkpoint ? checkpoints.isBeyond(turnRows) : retention.isBeyond
+            let allowance = allowance(at: piece.began, isBeyond: beyond) / max(1, hurried.count)
+            piece.bytes += try write(
+                chore, to: journal, engine, turnRows,
+                allowance: hurried.contains(chore) ? allowance : .zero)
+        }
+        piece.ended = .now
+        return piece
+    }
+
+    /// Writes a piece of one chore; returns about how many bytes that were.
+    /// - Throws: `StoreError` if the store cannot be read or written.
+    private mutating func write(
+        _ chore: Chore, to journal: Journal, _ engine: Engine, _ turnRows: Int, allowance: Duration
+    ) throws(StoreError) -> Int {
+        switch chore {
+        case .checkpoint:
+            try checkpoints.write(to: journal, turnRows: turnRows, allowance: allowance)
+            return checkpoints.bytesWritten
+        case .erasure:
+            try erasures.write(to: journal, checkpoint: checkpointed, engine)
+            return Self.pieceBytes
+        case .retention:
+            let pieces = try retention.write(to: journal, allowance: allowance)
+            if !retention.isBusy { try forgetErasures(journal, engine) }
+            return pieces * Self.pieceBytes
+        }
+    }
+
+    /// Forgets the erasures of days that were cut.
+    /// - Throws: `StoreError` if the store cannot be written.
+    private mutating func forgetErasures(
+        _ journal: Journal, _ engine: Engine
+    ) throws(StoreError) {
+        let time = engine.clock.wallNow - engine.policy.retention
+        try journal.forgetErasures(finishedBefore: time)
+        erasures.forget(finishedBefore: time)
+        hasCut = true
+    }
+
+    /// Notes a committed turn, and begins what has become due; returns how long it took if a
+    /// checkpoint was cut.
+    /// - Throws: `StoreError` if the store cannot be read.
+    mutating func committed(
+        _ pending: PendingTurn, _ journal: Journal, _ engine: Engine, _ clock: ClockReading
+    ) throws(StoreError) -> Duration {
+        let began = ContinuousClock.now
+        let wasWriting = checkpoints.isWriting
+        let before = checkpointed
+        erasures.committed()
+        erasures.add(pending.erasures)
+        checkpoints.committed(
+            rows: pending.rows.count, turn: pending.turn.number, engine, clock,
+            isWanted: erasures.wantsCheckpoint(after: checkpointed))
+        try retention.consider(
+            journal, clock, age: engine.policy.retention, hasCheckpointed: checkpointed > before)
+        return checkpoints.isWriting && !wasWriting ? .now - began : .zero
+    }
+
+    /// Abandons what was begun in a transaction that failed; it is begun again later.
+    mutating func abandon() {
+        checkpoints.abandon()
+        erasures.abandon()
+        retention.abandon()
+    }
+
+    /// Of a piece that is not a checkpoint's: some pages.
+    private static let pieceBytes = 256 << 10
+}

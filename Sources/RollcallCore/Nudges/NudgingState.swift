@@ -1,0 +1,74 @@
+/// The state that decides about nudges, beside the people themselves. Source: Contract/Nudges.
+package struct NudgingState: Sendable {
+    /// The time for which what follows a nudge is looked at (N8).
+    package static let followedFor = Milliseconds.seconds(30 * 60)
+    /// A forward step of the wall beyond this freezes nudges (N2).
+    package static let stepMax = Milliseconds.seconds(60)
+
+    /// The number that the next push gets, nudge or wake.
+    var nextPush: Int64 = 1
+    /// Nudges are frozen until then, by the wall (N2).
+    package internal(set) var frozenUntil = Timestamp.distantPast
+    /// The instant at which we last saw again after a blind episode of 15 s or more (F31).
+    var sawAgainAt = ObservedTime.distantPast
+    /// The nudges of the last second, oldest first; at most as many as the rate allows.
+    var sends: [RunningTime] = []
+
+    // What follows is not stored: it follows from the people.
+
+    /// The people who are to be evaluated when the instant closes.
+    var toEvaluate: [UInt32] = []
+    /// The people who wait for their turn; the first by id is the last. Those who wait no longer
+    /// leave when their turn comes.
+    var row: [UInt32] = []
+    /// The people who were held because we could not see.
+    var blind: [UInt32] = []
+    /// The instants, by the wall, at which the throttle lets somebody go.
+    var throttles = DeadlineQueue<Timestamp>()
+    /// The instants at which somebody is evaluated again after blindness.
+    var graces = DeadlineQueue<ObservedTime>()
+    /// The instants at which it is known what followed a nudge.
+    var followed = DeadlineQueue<RunningTime>()
+
+    init() {}
+
+    mutating func takeNumber() -> Int64 {
+        defer { nextPush += 1 }
+        return nextPush
+    }
+
+    /// Nudges are frozen for an interval.
+    mutating func freeze(until: Timestamp) { frozenUntil = max(frozenUntil, until) }
+
+    /// Nobody waits for anything: whoever is due is evaluated anew.
+    mutating func forgetQueues() {
+        sends = []
+        (toEvaluate, row, blind) = ([], [], [])
+        throttles = DeadlineQueue()
+        graces = DeadlineQueue()
+        followed = DeadlineQueue()
+    }
+
+    mutating func clampInstants(to now: ObservedTime) { sawAgainAt = min(sawAgainAt, now) }
+
+    /// Returns how many may be nudged now.
+    mutating func room(_ rules: NudgeRules, _ now: RunningTime) -> Int {
+        sends.removeAll { now - $0 >= .seconds(1) }
+        return max(0, rules.ratePerSecond - sends.count)
+    }
+
+    /// Returns the instant at which the next of the row may be nudged.
+    func nextTurn(_ rules: NudgeRules, _ now: RunningTime) -> RunningTime {
+        guard !row.isEmpty else { return .distantFuture }
+        let recent = sends.filter { now - $0 < .seconds(1) }
+        guard recent.count >= rules.ratePerSecond else { return now }
+        return recent[recent.count - rules.ratePerSecond] + .seconds(1)
+    }
+
+    mutating func code(_ archive: inout Archive) {
+        archive.code(&nextPush)
+        archive.code(&frozenUntil)
+        archive.code(&sawAgainAt)
+        archive.code(&sends, empty: .distantPast) { $0.code(&$1) }
+    }
+}
