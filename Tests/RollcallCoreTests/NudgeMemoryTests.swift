@@ -2,7 +2,7 @@ import RollcallCore
 import Testing
 
 /// What is remembered of why somebody was not nudged, and what makes them evaluated again. Source:
-/// design §7 N1, N8, F31, F32.
+/// N1, N8, F31, F32.
 @Suite struct NudgeMemoryTests {
     /// 42 stays in the region of 41, so nobody gains or loses an active peer there.
     @Test func `who changes circles neither leaves nor joins the region`() throws {

@@ -27,7 +27,7 @@ final class DeliveryWorker<Load: Sendable>: Sendable {
 }
 
 /// Delivery workers by where they go, each sent for with the first load.
-struct Couriers<Queue: Hashable, Load: Sendable> {
+struct DeliveryWorkers<Queue: Hashable, Load: Sendable> {
     private var all: [Queue: DeliveryWorker<Load>] = [:]
 
     /// Hands over a load to the delivery worker of `queue`, who does `work` if they are new; false

@@ -5,7 +5,7 @@ import RollcallCore
 extension Setting {
     /// All settings, in the order of the file.
     package static let all: [Setting] =
-        web + storage + liveness + feed + limits + coverage + alerts + telling + nudges
+        web + storage + liveness + feed + limits + coverage + alerts + delivery + nudges
 
     private static let web = [
         Setting(
@@ -190,7 +190,7 @@ extension Setting {
         ]
     }
 
-    private static let telling = [
+    private static let delivery = [
         Setting(
             "receivers", "who is told; without any, the log", shown: ReceiverField.list,
             read: { (top, configuration) throws(ConfigurationError) in

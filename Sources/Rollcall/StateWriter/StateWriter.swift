@@ -70,7 +70,7 @@ package final class StateWriter: @unchecked Sendable {
     /// Since when the fleet is watched again.
     var lossSince = RunningTime(milliseconds: 0)
     /// The delivery workers on their way, by address.
-    var workers = Couriers<QueueKey, (payload: NotificationPayload, attempt: Int)>()
+    var workers = DeliveryWorkers<QueueKey, (payload: NotificationPayload, attempt: Int)>()
     /// The reports that delivery workers brought and no turn has taken yet.
     var reports: [DeliveryReport] = []
     var noticeWaits: [NoticeWait] = []
@@ -79,7 +79,7 @@ package final class StateWriter: @unchecked Sendable {
     /// The callers who wait for the turn that keeps what a reload has retried soon.
     private var retriedSoon: [@Sendable () -> Void] = []
     var pushes: PushBox
-    var pushWorkers = Couriers<PushQueue, PushLoad>()
+    var pushWorkers = DeliveryWorkers<PushQueue, PushLoad>()
     var pushReports: [PushReport] = []
     /// Attempts to send a push that the store ever claimed.
     var pushClaims: Int64 = 0

@@ -18,7 +18,7 @@ struct Outage: Equatable, Sendable {
     /// The number that spreads the waits.
     private var seed: UInt64 = 0
     /// The instant at which that wait ends, if not sooner.
-    private var hastenedTo: RunningTime?
+    private var soonestAt: RunningTime?
 
     /// True while it does not answer.
     var isAway: Bool { failures > 0 }
@@ -29,9 +29,9 @@ struct Outage: Equatable, Sendable {
     }
 
     private func restsUntil(_ isUrgent: Bool, _ times: OutboxTimes) -> RunningTime {
-        guard isAway else { return hastenedTo ?? .distantPast }
+        guard isAway else { return soonestAt ?? .distantPast }
         let wait = times.probe(after: failures, isUrgent: isUrgent, seed: seed)
-        return min(failedAt + wait, hastenedTo ?? .distantFuture)
+        return min(failedAt + wait, soonestAt ?? .distantFuture)
     }
 
     /// It answered, and wants to be left alone for `wish`.
@@ -47,7 +47,7 @@ struct Outage: Equatable, Sendable {
         triedAt = now
         if let wish { closedUntil = max(closedUntil, now + wish) }
         guard let seed else { return }
-        (failures, failedAt, hastenedTo) = (failures + 1, now, nil)
+        (failures, failedAt, soonestAt) = (failures + 1, now, nil)
         self.seed = seed
     }
 
@@ -62,7 +62,7 @@ struct Outage: Equatable, Sendable {
 
     /// Forgets what another one did.
     mutating func forget() {
-        (failures, hastenedTo, closedUntil) = (0, nil, .distantPast)
+        (failures, soonestAt, closedUntil) = (0, nil, .distantPast)
     }
 
     /// The next probe comes at `soonest`, if not sooner; unless it `opens`, only after what was asked
@@ -70,7 +70,7 @@ struct Outage: Equatable, Sendable {
     mutating func retrySoon(
         to soonest: RunningTime, opens: Bool, isUrgent: Bool = false, _ times: OutboxTimes
     ) {
-        hastenedTo = min(restsUntil(isUrgent, times), soonest)
+        soonestAt = min(restsUntil(isUrgent, times), soonest)
         if opens { closedUntil = min(closedUntil, soonest) }
     }
 
