@@ -17,7 +17,7 @@ enum AnswerFuzz {
                 span.map { (Milliseconds(0)...AttemptResult.retryAfterMax).contains($0) } ?? true,
                 "a wait is bounded")
         }
-        authorise(answer)
+        evaluate(answer)
         push(answer)
         _ = ExpoAnswer(bytes).refusal
     }
@@ -42,11 +42,11 @@ enum AnswerFuzz {
         return incoming.answer(isNewConnection: true)
     }
 
-    private static func authorise(_ answer: HTTPCallAnswer) {
+    private static func evaluate(_ answer: HTTPCallAnswer) {
         for kind in [ReceiverKind.webhook, .alertmanager, .slack, .pagerduty] {
             var address = ReceiverAddress(name: "r", kind: kind)
             address.urls = ["https://user:password@a.example/services/secret-path?key=secret-key"]
-            let result = AttemptVerdicts.authorise(
+            let result = AttemptVerdicts.evaluate(
                 answer, of: address, from: "https://a.example", now: now)
             guard let error = result.error else { continue }
             check(error)
@@ -62,7 +62,7 @@ enum AnswerFuzz {
             number: 1, kind: .nudge, store: 1, responderID: [0x61], token: token, isSilent: false,
             platform: .ios, facts: NudgeFacts(), circles: [], timeToLive: .seconds(60),
             decidedAt: now)
-        let results = PushVerdicts.authorise(answer, to: [payload, payload], of: sink, now: now)
+        let results = PushVerdicts.evaluate(answer, to: [payload, payload], of: sink, now: now)
         require(results.count == 2, "a verdict for each")
         for result in results {
             guard let error = result.error else { continue }
@@ -72,7 +72,7 @@ enum AnswerFuzz {
         let tickets = [Array("t-1".utf8), Array("t-2".utf8)]
         let receipts = PushVerdicts.receipts(answer, for: tickets, of: sink, now: now)
         require(receipts.verdicts.map { $0.count == 2 } ?? true, "a receipt for each")
-        _ = PushVerdicts.authorise(answer, of: sink, now: now)
+        _ = PushVerdicts.evaluate(answer, of: sink, now: now)
     }
 
     private static func check(_ words: String) {
