@@ -95,7 +95,8 @@ class CircleTests(NudgeTestCase):
 
         entries = self.ledger(server, "teen")
         self.assertEqual([entry["decision"] for entry in entries], ["send"])
-        self.assertEqual(entries[0]["push"]["outcome"], "delivered")
+        # Killed before the answer was stored, nobody knows what became of it (N7).
+        self.assertIn(entries[0]["push"]["outcome"], ("delivered", "unknown"))
         answer = server.get("/v1/responders/teen/nudge").json()
         self.assertEqual((answer["nudge"], answer["reasons"]), (False, ["throttled"]))
         self.assertIn("nudged", answer["text"])
