@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    /// What a file of this one setting means.
+    /// Returns the configuration of a file with this one setting.
     private static func configuration(
         _ key: String, _ value: some StringProtocol
     ) throws -> Configuration {

@@ -19,7 +19,7 @@ import Testing
         return pages
     }
 
-    /// What a forge calls a heading in a link.
+    /// Returns the name that a forge gives a heading in a link.
     private static func anchor(_ heading: Substring) -> String {
         heading.lowercased().filter { $0.isLetter || $0.isNumber || "_- ".contains($0) }
             .replacing(" ", with: "-")

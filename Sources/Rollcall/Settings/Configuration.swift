@@ -33,7 +33,7 @@ package struct Configuration: Equatable, Sendable {
 
     package init() {}
 
-    /// What decides as `policy` does, and is the default otherwise.
+    /// A configuration that decides as `policy` does, and is the default otherwise.
     init(policy: Policy) {
         self.policy = policy
         nudgeMode = policy.nudges.mode

@@ -169,7 +169,7 @@ extension NudgeTexts {
         return text
     }
 
-    /// What is written, by the names of the settings.
+    /// The texts as they are written, by the names of the settings.
     fileprivate var shown: [(key: String, value: SettingValue)] {
         var all = [(Self.fallbackName, fallback)]
         all += GapCause.allCases.map { ("\($0.word)", written[$0] ?? Text()) }

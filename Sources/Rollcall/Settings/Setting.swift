@@ -14,7 +14,7 @@ package struct Setting: Sendable {
         case start
     }
 
-    /// What a replay makes of a setting.
+    /// The use that a replay makes of a setting.
     enum Replay {
         /// Nothing: it decides nothing that is journaled.
         case unknown
@@ -34,7 +34,7 @@ package struct Setting: Sendable {
     let parts: [String]
     /// Of a list: its elements, which a reload tells one by one.
     private(set) var elements: (@Sendable (Configuration) -> [(name: String, text: String)])?
-    /// What of it is never shown, and whether two configurations differ in that.
+    /// The part of it that is never shown, and whether two configurations differ in that.
     private(set) var hidden:
         (what: String, isOther: @Sendable (Configuration, Configuration) -> Bool)?
 

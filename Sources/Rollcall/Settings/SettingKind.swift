@@ -154,7 +154,7 @@ extension SettingKind where Value == Int64 {
 }
 
 extension SettingKind where Value == Double {
-    /// What multiplies a threshold.
+    /// A number that multiplies a threshold.
     static var factor: SettingKind {
         SettingKind("must be a number from 0.1 to 100", shown: { .plain("\($0)") }) { node in
             node.float.flatMap { (0.1...100).contains($0) ? $0 : nil }

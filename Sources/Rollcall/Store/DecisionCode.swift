@@ -2,7 +2,7 @@ import RollcallCore
 
 /// A decision as a row of the store. A code, once written, keeps its meaning for ever.
 struct DecisionCode {
-    /// What was decided.
+    /// The kinds of decisions.
     enum Kind: UInt8 {
         case status = 1
         case blind = 2

@@ -65,7 +65,7 @@ package struct Turn: Equatable, Sendable {
 
 /// A complete engine checkpoint: the state at exactly one turn (J5).
 package struct EngineCheckpoint: Equatable, Sendable {
-    /// How far it is; see the table.
+    /// The state of a checkpoint, as the table says.
     enum State: Int64 {
         case writing = 0
         case complete = 1

@@ -6,7 +6,7 @@ struct SQL: ExpressibleByStringInterpolation, CustomStringConvertible {
     init(stringLiteral text: StaticString) { description = "\(text)" }
     init(stringInterpolation parts: Parts) { description = parts.text }
 
-    /// What it is put together of.
+    /// The pieces that it is put together of.
     struct Parts: StringInterpolationProtocol {
         typealias Table = RowChecksum.Table
 
@@ -56,7 +56,7 @@ struct SQL: ExpressibleByStringInterpolation, CustomStringConvertible {
             text += "SET \(list(settings + ["checksum = \(sum ?? ":checksum")"]))"
         }
 
-        /// What SQL reckons; nil of a table of which we do.
+        /// The checksum that SQL reckons; nil of a table of which we do.
         private func checksum(_ table: Table, _ values: [String]) -> String? {
             Table.partly.contains(table)
                 ? "row_checksum(\(table.rawValue), \(list(values)))" : nil

@@ -1,12 +1,12 @@
 import RollcallCore
 
-/// What a parameter of a statement can be given.
+/// A value that a parameter of a statement can be given.
 protocol Argument {
     /// Throws `StoreError` if SQLite refuses it.
     func bind(to statement: Statement, as column: StoreColumn) throws(StoreError)
 }
 
-/// What a column holds as a number.
+/// A value that a column holds as a number.
 protocol StoredNumber: Argument {
     init(stored: Int64)
     var stored: Int64 { get }
@@ -112,7 +112,7 @@ extension Statement {
         Number(stored: integer(column))
     }
 
-    /// What a number of the current row stands for; nil if for nothing.
+    /// The value that a number of the current row stands for; nil if for none.
     subscript<Value: RawRepresentable>(
         column: StoreColumn
     ) -> Value? where Value.RawValue: FixedWidthInteger {

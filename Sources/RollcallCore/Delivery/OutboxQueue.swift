@@ -28,7 +28,7 @@ struct OutboxQueue: Equatable, Sendable {
     private var changeMeanwhile: EndpointChange?
     /// The instant at which it is next told all that fires.
     private(set) var nextRefresh = RunningTime.distantPast
-    /// What is to be stored.
+    /// The rows that are to be stored.
     var changes = ChangedRows<OutboxMessage>()
 
     init(_ key: QueueKey, _ kind: ReceiverKind, isGone: Bool) {
