@@ -49,6 +49,8 @@ enum rollcall_curl_option {
     ROLLCALL_CURLOPT_OPENSOCKETDATA = ROLLCALL_CURL_OBJECT + 164,
     /// A bit mask; deprecated for PROTOCOLS_STR in 7.85.0, which older ones do not have.
     ROLLCALL_CURLOPT_PROTOCOLS = ROLLCALL_CURL_LONG + 181,
+    /// Since 7.42.0.
+    ROLLCALL_CURLOPT_PATH_AS_IS = ROLLCALL_CURL_LONG + 234,
     /// Since 7.87.0.
     ROLLCALL_CURLOPT_QUICK_EXIT = ROLLCALL_CURL_LONG + 322,
     /// Since 7.77.0, and not with every TLS library.

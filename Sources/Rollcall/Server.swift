@@ -58,7 +58,7 @@ package final class Server: Sendable {
         let bodyLimits = BodyLimits(configuration.scanLimits)
         reloader = Reloader(
             configuration, source: source, writer: writer, edge: edge, log: log,
-            onReload: onReload,
+            onReload: onReload, prepare: { receivers.prepare($0) },
             apply: { configuration in
                 bodyLimits.follow(configuration.scanLimits)
                 accessPolicy.follow(configuration.accessPolicy.rules)

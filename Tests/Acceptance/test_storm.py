@@ -178,6 +178,29 @@ class StormTests(RollcallTestCase):
         self.assertIsNone(self.status()["nobody_reached"])
         self.assertEqual(len([i for i in self.pager.incidents if KEY.fullmatch(i.key)]), 1)
 
+    def test_a_pager_by_another_name_leaves_an_incident_and_that_is_told(self):
+        self.fleet.cut(*self.everybody[:120])
+        self.fires(120)
+        eventually(
+            lambda: any(KEY.fullmatch(i.key) for i in self.pager.incidents), BACK, "the storm")
+        self.fleet.cut(*self.everybody[120:130])
+        self.fires(130)
+        config = CONFIG.format(pager=self.pager.url, hook=self.hook.url)
+        self.server.configure(config.replace("name: oncall", "name: duty"))
+        self.assertEqual(self.server.post("/-/reload", b"").status, 200)
+        log = self.server.log()
+        self.assertRegex(
+            log, r"receivers\.oncall: incidents that were opened with its old settings may stay "
+            r"open at PagerDuty, \d+ at most: look there")
+        self.assertNotIn("the settings do not say how it is reached", log)
+        # Nobody sends anything to a name that the settings do not know.
+        def states():
+            return {
+                r["state"] for a in self.alerts() for r in a["receivers"]
+                if r["receiver"] == "oncall"
+            }
+        eventually(lambda: "waiting" not in states(), SOON, "nobody is said to wait")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -86,4 +86,58 @@ import Testing
         #expect(stage.notified.last?.hasSuffix("pager repeated storm of 20") == true)
         #expect(stage.broken == [])
     }
+
+    @Test func `A9, D11: in a channel a storm does not overtake the end of the one before`() throws
+    {
+        var stage = try StormStage([Receiver.named("channel", .slack)])
+        try stage.report(1...6, at: 0)
+        stage.pass(to: 100)
+        stage.answers["channel"] = .fails
+        try stage.report(1...6, at: 150)
+        stage.pass(to: 250)
+        stage.answers["channel"] = .takes
+        stage.pass(to: 400)
+        let words = stage.notified.map {
+            $0.split(separator: " ").dropFirst().joined(separator: " ")
+        }
+        #expect(
+            words == [
+                "channel fired storm of 6", "channel resolved storm of 6",
+                "channel fired storm of 6",
+            ])
+        #expect(stage.open["channel"]?.count == 1)
+        #expect(stage.broken == [])
+    }
+
+    @Test func `A9, D11: in a channel a storm does not overtake the ends of single alerts`() throws
+    {
+        var stage = try StormStage([Receiver.named("channel", .slack)])
+        try stage.report(1...2, at: 0)
+        stage.pass(to: 100)
+        stage.answers["channel"] = .fails
+        try stage.report(1...9, at: 150)
+        stage.pass(to: 250)
+        stage.answers["channel"] = .takes
+        stage.pass(to: 400)
+        let words = stage.notified.map {
+            $0.split(separator: " ").dropFirst(2).joined(separator: " ")
+        }
+        #expect(words == ["fired r-1 r-2", "resolved r-1 r-2", "fired storm of 9"])
+        #expect(stage.broken == [])
+    }
+
+    @Test func `D7, D11: a channel's storm counts as many alerts among what fires besides`() throws
+    {
+        var stage = try StormStage([Receiver.named("channel", .slack)])
+        try stage.report(1...2, at: 0)
+        stage.pass(to: 100)
+        try stage.report(3...9, at: 100)
+        stage.pass(to: 200)
+        let known = stage.outbox.queues[0].known
+        // Two were told singly, and seven by a storm.
+        #expect(known.known(.noOnlineResponders, but: [], count: 10).count == 9)
+        let storm = try #require(stage.engine.storms.first)
+        #expect(known.known(.noOnlineResponders, but: [storm], count: 10).count == 2)
+        #expect(stage.outbox.incidentsOpened(by: Array("channel".utf8)) == 3)
+    }
 }

@@ -69,4 +69,55 @@ import Testing
         let answer = fields.answer(HTTPResponse(status: 200, body: Array("{\"a\":1}".utf8)))
         #expect(!String(decoding: answer.body, as: UTF8.self).contains("52.5"))
     }
+
+    @Test(
+        arguments: [
+            ("POST", "/v1/heartbeat?sorce=b", "sorce"),
+            ("DELETE", "/v1/heartbeat?sorce=b", "sorce"),
+            ("POST", "/v1/batches?strcit=true", "strcit"), ("PUT", "/v1/responders?x=1", "x"),
+            ("POST", "/-/reload?now=1", "now"),
+        ])
+    func `P3: a write with an unknown parameter is refused, and the answer names it`(
+        method: String, target: String, name: String
+    ) throws {
+        let server = try HistoryServer(directory, policy: Policy())
+        defer { server.stop() }
+        let answer = try server.answer(target, method, body: method == "DELETE" ? nil : "{}")
+        #expect(answer.status == 400)
+        #expect(answer.body.contains("unknown parameter: \(name)\""))
+    }
+
+    @Test func `P3: strict is true or false, and of a read nobody looks at it`() throws {
+        let server = try HistoryServer(directory, policy: Policy())
+        defer { server.stop() }
+        for value in ["1", "TRUE", "yes", ""] {
+            let answer = try server.answer("/v1/batches?strict=\(value)", "POST", body: "[]")
+            #expect(answer.status == 400 && answer.body.contains("strict: true or false expected"))
+        }
+        #expect(try server.answer("/v1/batches?strict=false", "POST", body: "[]").status == 200)
+        #expect(try server.answer("/metrics?x=1").status == 200)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"responder_id":7}"#, ""), (#"{"responder_id":"b","responder_id":"b"}"#, ""),
+            (#"{"responder_id":"b","colour":"red"}"#, "?strict=true"),
+        ])
+    func `I11, I12, P3: a roster with an item that cannot be read is refused and retires nobody`(
+        item: String, query: String
+    ) throws {
+        let server = try HistoryServer(directory, policy: Policy())
+        defer { server.stop() }
+        func put(_ body: String, _ query: String = "") throws -> RawClient.Answer {
+            try server.answer("/v1/responders\(query)", "PUT", body: body)
+        }
+        #expect(try put(#"[{"responder_id":"a"},{"responder_id":"b"}]"#).status == 200)
+        let refused = try put("[{\"responder_id\":\"a\"},\(item)]", query)
+        #expect(refused.status == 422)
+        #expect(refused.body.contains("a roster is taken whole or not at all"))
+        #expect(refused.body.contains("\"accepted\":0") && refused.body.contains("\"index\":1"))
+        let person = try server.answer("/v1/responders/b").body
+        #expect(!person.contains("retired"), "\(person)")
+        #expect(try put(#"[{"responder_id":"a"}]"#).body.contains("\"retired\":1"))
+    }
 }

@@ -65,4 +65,13 @@ import Testing
         #expect(six("2001:db8::1") != six("2001:db8:0:1::1"))
         #expect(six("2001:db8::1") != six("2001:db9::1"))
     }
+
+    @Test(arguments: [(512, 128), (140, 35), (64, 16), (8, 2), (1, 1)])
+    func `one network never fills all connections with silence, however few there are`(
+        connections: Int, newcomers: Int
+    ) {
+        var limits = HTTPLimits()
+        limits.connectionsMax = connections
+        #expect(limits.newcomersOfNetwork == newcomers)
+    }
 }

@@ -108,6 +108,36 @@ import Testing
         #expect(bench.stats() == ["rollcall_config_last_reload_successful 1"])
     }
 
+    @Test func `A9: a receiver that settings bring is reached before they are in force`() throws {
+        let bench = try Bench("limits: {items: 5}")
+        let book = ReceiverBook(Configuration())
+        let seen = ReloadLog<(isReached: Bool, nextRow: Int64)>()
+        let reader = SettingsSource(path: bench.file, flags: [:], environment: [:])
+        let reloader = Reloader(
+            try reader.read(), source: reader, writer: bench.writer, edge: EdgeStats(),
+            log: Logger(label: "rollcall") { _ in SwiftLogNoOpLogHandler() },
+            prepare: { settings in
+                book.prepare(settings)
+                guard let nextRow = try? bench.kept().nextRow else { return }
+                seen.append((book.address(of: Array("line".utf8)) != nil, nextRow))
+            },
+            apply: { book.follow($0) })
+        reloader.start()
+        let before = try bench.kept().nextRow
+        try bench.write("receivers: [{name: line, log: {}}]\n")
+        let outcomes = ReloadLog<ReloadOutcome>()
+        reloader.reload { outcomes.append($0) }
+        #expect(isTrueSoon { !outcomes.all.isEmpty })
+        reloader.close()
+        #expect(seen.all.map(\.isReached) == [true] && seen.all.map(\.nextRow) == [before])
+        #expect(try bench.kept().nextRow == before + 1)
+        // Who is not named any more is not reached, once that is in force.
+        book.prepare(Configuration())
+        #expect(book.address(of: Array("line".utf8)) != nil)
+        _ = book.follow(Configuration())
+        #expect(book.address(of: Array("line".utf8)) == nil)
+    }
+
     @Test func `one wrong setting leaves all of them as they were`() throws {
         let bench = try Bench("liveness: {forget_after: 7d}")
         bench.reloader.start()

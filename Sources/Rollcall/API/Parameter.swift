@@ -3,6 +3,11 @@ import RollcallCore
 /// The reason why a query makes no sense.
 struct ParameterError: Error {
     let detail: String
+
+    /// Nobody knows a parameter of this name; of a long one the beginning is told.
+    static func unknown(_ name: String) -> Self {
+        Self(detail: "unknown parameter: \(name.prefix(64))")
+    }
 }
 
 /// A parameter of a query: how the document tells of it, and how its value is read.
@@ -192,7 +197,7 @@ struct Parameters<Query: Sendable>: Sendable {
             if let parameter = all.first(where: { $0.name == name }) {
                 try parameter.take(&query, value)
             } else if !known.contains(name) {
-                throw ParameterError(detail: "unknown parameter")
+                throw ParameterError.unknown(name)
             }
         }
         try check(query, arguments.map(\.name))

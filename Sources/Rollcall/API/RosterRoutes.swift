@@ -9,11 +9,8 @@ extension Router {
 
     /// Replaces the roster, whole or in parts: who is not in it is retired.
     func putRoster(_ terms: RosterTerms, _ request: HTTPRequest, _ answer: @escaping Answer) {
-        write(.rosterEntry, request, answer) { scan, source in
-            // One of which nothing can be read says nothing about anybody.
-            scan.items.count > 0 || scan.itemCount == 0
-                ? .roster(scan.items, source: source, terms)
-                : .items(ItemList(), source: source)
+        write(.rosterEntry, request, answer, isWhole: true) {
+            .roster($0.items, source: $1, terms)
         }
     }
 

@@ -60,13 +60,15 @@ final class Route: Sendable {
     let problems: [Int]
     let handle: Handler
 
-    /// A route without parameters of its own: what else a query holds is not looked at.
+    /// A route without parameters of its own. Of a read, what else a query holds is not looked at; a
+    /// write is refused for it: a misspelt `source` would switch off somebody else's switch (P3).
     init(
         _ method: Method, _ resource: Resource, _ name: String, _ label: EdgeStats.Route,
         _ scope: Access.Scope?, _ tag: Tag, _ summary: String, _ text: String = "",
         shared: [Shared] = [], parameters: [JSONTree] = [], body: String? = nil,
         answers: KeyValuePairs<Int, String>, problems: [Int] = [],
-        scopeOfRequest: @escaping ScopeOfRequest = { _, _ in nil }, handle: @escaping Handler
+        scopeOfRequest: @escaping ScopeOfRequest = { _, _ in nil }, isQueryRead: Bool = false,
+        handle: @escaping Handler
     ) {
         self.resource = resource
         self.method = method
@@ -82,7 +84,15 @@ final class Route: Sendable {
         self.body = body
         self.answers = answers
         self.problems = problems
-        self.handle = handle
+        let known = Self.known(shared)
+        self.handle = { router, call in
+            if let error = Self.fault(
+                call.request.query, known: isQueryRead || method == .get ? nil : known)
+            {
+                return call.answer(.refusal(error), InputStats())
+            }
+            handle(router, call)
+        }
     }
 
     /// A route with parameters: a query that makes no sense is refused, and so is one with others.
@@ -94,11 +104,11 @@ final class Route: Sendable {
         scopeOfRequest: @escaping ScopeOfRequest = { _, _ in nil },
         handle: @escaping @Sendable (Router, Query, Call) -> Void
     ) {
-        let known = shared.filter { $0 != .sentAt }.map(\.rawValue)
+        let known = Self.known(shared)
         self.init(
             method, resource, name, label, scope, tag, summary, text, shared: shared,
             parameters: query.all.map(\.document), body: body, answers: answers,
-            problems: problems, scopeOfRequest: scopeOfRequest
+            problems: problems, scopeOfRequest: scopeOfRequest, isQueryRead: true
         ) { router, call in
             let asked: Query
             do throws(ParameterError) {
@@ -108,6 +118,25 @@ final class Route: Sendable {
             }
             handle(router, asked, call)
         }
+    }
+
+    /// The parameters among `shared` that stand in a query.
+    private static func known(_ shared: [Shared]) -> [String] {
+        shared.filter { $0 != .sentAt }.map(\.rawValue)
+    }
+
+    /// Returns what is wrong with a query, of which names other than `known` are unknown unless that
+    /// is nil; nil if nothing is.
+    private static func fault(
+        _ query: [(name: String, value: String)], known: [String]?
+    ) -> ParameterError? {
+        for (name, value) in query {
+            if let known, !known.contains(name) { return .unknown(name) }
+            if name == Shared.strict.rawValue, value != "true", value != "false" {
+                return ParameterError(detail: "strict: true or false expected")
+            }
+        }
+        return nil
     }
 
     // MARK: - Finding one

@@ -43,9 +43,10 @@ extension Route {
             """
             Who is not in it is retired. In parts: each with the same `roster` and `more=true`, \
             the last without `more`, no 10 minutes apart, another `roster` each time. \
-            `shrink=allow` needs the scope `admin`.
+            `shrink=allow` needs the scope `admin`. One rejected item refuses the request whole: \
+            nobody is retired because an item could not be read.
             """,
-            shared: [.source, .sentAt], query: Router.rosterParameters, body: "Facts",
+            shared: [.source, .strict, .sentAt], query: Router.rosterParameters, body: "Facts",
             answers: [200: "Verdict", 409: "RosterConflict", 422: "Refused"], problems: [429],
             // To take everybody off the list but a few is more than to write.
             scopeOfRequest: { request, _ in

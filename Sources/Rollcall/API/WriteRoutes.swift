@@ -15,8 +15,12 @@ extension Router {
     }
 
     /// Reads a body of items, hands it over as `event` makes it, and answers after its commit.
+    ///
+    /// One that `isWhole` is refused for one rejected item, and changes nothing: whoever is not in a
+    /// roster is retired, also a person whose item cannot be read (I11, I12).
     func write(
         _ kind: ItemKind, _ request: HTTPRequest, _ answer: @escaping Answer,
+        isWhole: Bool = false,
         as event: (ScanResult, _ source: [UInt8]) -> Event
     ) {
         guard let source = source(request) else {
@@ -36,6 +40,16 @@ extension Router {
         } catch {
             admission.release(place)
             return answer(Self.refusal(error), InputStats())
+        }
+        if isWhole, scan.rejectedCount > 0 {
+            admission.release(place)
+            var input = InputStats()
+            input.add(scan)
+            return answer(
+                Self.verdict(
+                    scan, Receipt(),
+                    refusal: "an item was rejected, and a roster is taken whole or not at all"),
+                input)
         }
         let sending = RequestSending(request, body: scan.sentAt)
         note(sending, of: source, receivedAt: scan.receivedAt)
@@ -136,9 +150,11 @@ extension Router {
 
     // MARK: - Answers
 
-    /// The verdicts of a body, item by item.
-    private static func verdict(_ scan: ScanResult, _ receipt: Receipt) -> HTTPResponse {
-        if let fault = receipt.rosterFault { return refusal(fault) }
+    /// Returns the verdicts of a body, item by item; a `refusal` says why nothing of it was taken.
+    private static func verdict(
+        _ scan: ScanResult, _ receipt: Receipt, refusal: String? = nil
+    ) -> HTTPResponse {
+        if let fault = receipt.rosterFault { return Self.refusal(fault) }
         var rejected = scan.rejected
         // Both are in the body's order, so that the first of all are among the first of each.
         for item in receipt.rejected.prefix(notesMax) {
@@ -149,14 +165,17 @@ extension Router {
         }
         rejected.sort { $0.index < $1.index }
         let rejectedCount = scan.rejectedCount + receipt.rejected.count
-        let isRefused = rejectedCount > 0 && rejectedCount == scan.itemCount
+        let isRefused =
+            refusal != nil || (rejectedCount > 0 && rejectedCount == scan.itemCount)
         var body: [UInt8] = []
         body.reserveCapacity(128)
         if isRefused {
             JSONWriter.raw(
                 "{\"type\":\"about:blank\",\"title\":\"Unprocessable Content\",\"status\":422,",
                 to: &body)
-            JSONWriter.raw("\"detail\":\"every item was rejected\",\"accepted\":", to: &body)
+            JSONWriter.raw("\"detail\":", to: &body)
+            JSONWriter.string((refusal ?? "every item was rejected").utf8, to: &body)
+            JSONWriter.raw(",\"accepted\":", to: &body)
         } else {
             JSONWriter.raw("{\"accepted\":", to: &body)
         }

@@ -36,9 +36,11 @@ extension StateView {
                 ? reaches : outbox.reach(of: notified.storm, since: alert.startsAt)
             var own = all.filter { $0.receiver == notified.receiver }.map { shown($0) }
             if own.isEmpty {
-                // Who joined a storm waits for the next message of it (D11).
+                // Who joined a storm waits for the next message of it (D11), which goes to nobody
+                // whom the settings do not name.
+                let isNamed = outbox.receivers.contains { $0.name == notified.receiver }
                 let state: Reach.State =
-                    outbox.reach(of: notified.storm).isEmpty ? .dropped : .waiting
+                    isNamed && !outbox.reach(of: notified.storm).isEmpty ? .waiting : .dropped
                 let at = engine.clock.wall(notified.at)
                 own = [Reach(receiver: notified.receiver, state: state, decidedAt: at)]
             }

@@ -6,6 +6,8 @@ import Synchronization
 package final class ReceiverBook: Sendable {
     private struct Page: Sendable {
         var addresses: [[UInt8]: ReceiverAddress] = [:]
+        /// Those of receivers that settings name which are not in force yet.
+        var coming: [[UInt8]: ReceiverAddress] = [:]
         var alivePing = AlivePingSettings()
         var externalURL = ""
         var pushSink: PushSink?
@@ -37,6 +39,13 @@ package final class ReceiverBook: Sendable {
     /// A book of the ways that `configuration` says.
     package init(_ configuration: Configuration) { page = Mutex(Page(configuration)) }
 
+    /// Settings are about to be in force: receivers that they bring are reached from now on, since a
+    /// message may be decided for them with the new rules, before anybody else knows that those hold.
+    package func prepare(_ configuration: Configuration) {
+        let new = Page(configuration).addresses
+        page.withLock { $0.coming = new }
+    }
+
     /// Holds what other settings say from now on, and tells which ways differ from those before.
     package func follow(_ configuration: Configuration) -> EndpointChanges {
         let new = Page(configuration)
@@ -48,7 +57,7 @@ package final class ReceiverBook: Sendable {
 
     /// Returns how a receiver is reached; nil if the settings do not know it any more.
     package func address(of receiver: [UInt8]) -> ReceiverAddress? {
-        page.withLock { $0.addresses[receiver] }
+        page.withLock { $0.addresses[receiver] ?? $0.coming[receiver] }
     }
 
     /// The place that we tell that the watch works.

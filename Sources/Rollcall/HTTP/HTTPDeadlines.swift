@@ -138,18 +138,18 @@ final class HTTPDeadlines: @unchecked Sendable {
     private func letNewcomersIn(_ now: HTTPInstant) -> Bool {
         state.withLock { state in
             let count = state.connections.count
-            guard count > limits.newcomersMax else { return false }
+            guard count > limits.newcomersOfNetwork else { return false }
             var networks: [UInt64: [(age: Duration, connection: HTTPConnection)]] = [:]
             for connection in state.connections.values {
                 guard let age = connection.newcomerAge(at: now) else { continue }
                 networks[connection.network, default: []].append((age, connection))
             }
-            for newcomers in networks.values where newcomers.count > limits.newcomersMax {
+            for newcomers in networks.values where newcomers.count > limits.newcomersOfNetwork {
                 // Whose bytes lie unread is not silent: our thread is behind.
                 let oldest = newcomers.filter {
                     $0.age >= limits.newcomerGrace && !hasUnread($0.connection.descriptor)
                 }.sorted { $0.age > $1.age }
-                for (_, connection) in oldest.prefix(newcomers.count - limits.newcomersMax)
+                for (_, connection) in oldest.prefix(newcomers.count - limits.newcomersOfNetwork)
                 where connection.makeRoom()
                     && shutdown(connection.descriptor, Int32(SHUT_RDWR)) == 0
                 {

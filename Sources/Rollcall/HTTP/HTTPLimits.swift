@@ -18,6 +18,9 @@ package struct HTTPLimits: Sendable {
     /// first head yet; of further ones the oldest give way. Those that sent one do not count: a proxy
     /// carries everybody from one address, and keeps its connections open.
     package var newcomersMax = 128
+    /// The connections without a first head that one network may have: a quarter of all at most, so
+    /// that there is room for others also where there are few.
+    package var newcomersOfNetwork: Int { max(1, min(newcomersMax, connectionsMax / 4)) }
     /// The time within which somebody who is being connected to sends the head, or may have to give
     /// way.
     package var newcomerGrace = Duration.milliseconds(250)

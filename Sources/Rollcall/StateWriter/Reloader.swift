@@ -38,6 +38,7 @@ package final class Reloader: @unchecked Sendable {
     private let writer: StateWriter
     private let edge: EdgeStats
     private let log: Logger
+    private let prepare: @Sendable (Configuration) -> Void
     private let apply: @Sendable (Configuration) -> EndpointChanges
     private let onReload: @Sendable (_ begins: Bool) -> Void
     private let mailbox = Mailbox<Message>()
@@ -51,13 +52,14 @@ package final class Reloader: @unchecked Sendable {
 
     /// A reloader for a server that was started with `started`, to be started itself.
     ///
-    /// A new policy is journaled through `writer` first; `apply` then takes whatever else may
-    /// change while the server runs, and tells which receivers are reached otherwise now, for what
-    /// waits for them. It is called on the reloader's thread and must not fail. `onReload` is
-    /// called there too, before and after each reading.
+    /// A new policy is journaled through `writer`, after `prepare` has seen what comes; `apply` then
+    /// takes whatever else may change while the server runs, and tells which receivers are reached
+    /// otherwise now, for what waits for them. Both are called on the reloader's thread and must not
+    /// fail. `onReload` is called there too, before and after each reading.
     package init(
         _ started: Configuration, source: SettingsSource, writer: StateWriter, edge: EdgeStats,
         log: Logger, onReload: @escaping @Sendable (_ begins: Bool) -> Void = { _ in },
+        prepare: @escaping @Sendable (Configuration) -> Void = { _ in },
         apply: @escaping @Sendable (Configuration) -> EndpointChanges
     ) {
         self.started = started
@@ -77,6 +79,7 @@ package final class Reloader: @unchecked Sendable {
         self.writer = writer
         self.edge = edge
         self.log = log
+        self.prepare = prepare
         self.apply = apply
         self.onReload = onReload
         edge.reloaded(isSuccessful: true, at: ClockReading.now().wall)
@@ -128,7 +131,9 @@ package final class Reloader: @unchecked Sendable {
         } catch {
             return .refused(error.sentence)
         }
+        let left = incidentsLeft(by: new)
         if !isCertain || new.policy != running.policy {
+            prepare(new)
             if let reason = journal(new.policy) {
                 isCertain = false
                 return .unavailable(reason)
@@ -144,8 +149,29 @@ package final class Reloader: @unchecked Sendable {
         for warning in new.warnings where !running.warnings.contains(warning) {
             log.warning("\(warning)")
         }
+        for warning in left { log.warning("\(warning)") }
         running = new
         return .reloaded(change, file: file)
+    }
+
+    /// Returns, a sentence for each pager, what the old settings opened there and the new ones may
+    /// not be able to end: a pager that they do not name, or name with another key.
+    private func incidentsLeft(by new: Configuration) -> [String] {
+        let left = running.receivers.filter { old in
+            old.kind == .pagerduty
+                && new.receivers.first { $0.name == old.name }?.routingKey != old.routingKey
+        }
+        guard !left.isEmpty else { return [] }
+        let names = left.map(\.name)
+        let counts = ask { (done: @escaping @Sendable ([Int]) -> Void) in
+            writer.ask { view in
+                done(names.map { view.outbox.incidentsOpened(by: Array($0.utf8)) })
+            }
+        }
+        return zip(names, counts ?? []).filter { $1 > 0 }.map { name, count in
+            "receivers.\(name): incidents that were opened with its old settings may stay open at "
+                + "PagerDuty, \(count) at most: look there"
+        }
     }
 
     /// Makes `policy` an event of the journal; nil once it is committed, else why it may not be.

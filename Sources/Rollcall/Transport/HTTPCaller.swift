@@ -163,6 +163,8 @@ package final class HTTPCaller {
         // Else the end of a look-up that takes too long is waited for all the same.
         options.newer(ROLLCALL_CURLOPT_QUICK_EXIT, 1)
         options.number(ROLLCALL_CURLOPT_FOLLOWLOCATION, 0)
+        // A person may be called "..": no segment of a path is taken for a folder.
+        options.number(ROLLCALL_CURLOPT_PATH_AS_IS, 1)
         options.number(ROLLCALL_CURLOPT_PROTOCOLS, Int(ROLLCALL_CURLPROTO_WEB))
         options.number(ROLLCALL_CURLOPT_CONNECTTIMEOUT_MS, Int(call.connectTimeout.count))
         options.number(ROLLCALL_CURLOPT_TIMEOUT_MS, Int(call.timeout.count))

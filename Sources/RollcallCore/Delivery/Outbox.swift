@@ -276,6 +276,18 @@ package struct Outbox: Equatable, Sendable {
         queues.contains { $0.waiting[notice] != nil }
     }
 
+    /// Returns the number of incidents that a receiver was told of, or may have been, and not of
+    /// their ends.
+    package func incidentsOpened(by receiver: [UInt8]) -> Int {
+        var incidents: Set<Int64> = []
+        for queue in queues where queue.key.receiver == receiver {
+            for message in queue.known.inOrder where !message.isDrill {
+                incidents.formUnion(message.incidents)
+            }
+        }
+        return incidents.count
+    }
+
     /// True while something is being sent.
     package var isSending: Bool { queues.contains { $0.busy != nil } }
 

@@ -6,6 +6,8 @@ struct OutboxHeld: Equatable, Sendable {
     private var numbers: [Int64: [Int64]] = [:]
     /// Firings that it was told of, by the alert's name, rising.
     private var known = RisingNumbers<AlertName>()
+    /// The number of alerts that a storm among them had when it was told.
+    private var stormCounts: [Int64: Int] = [:]
 
     var isEmpty: Bool { messages.isEmpty }
 
@@ -24,7 +26,9 @@ struct OutboxHeld: Equatable, Sendable {
         messages[message.number] = message
         for member in message.members {
             numbers[member.incident, default: []].append(message.number)
-            if message.outcome == .delivered { known.insert(member.incident, member.name) }
+            guard message.outcome == .delivered else { continue }
+            known.insert(member.incident, member.name)
+            stormCounts[member.incident] = message.notice.storm?.count
         }
     }
 
@@ -44,7 +48,7 @@ struct OutboxHeld: Equatable, Sendable {
     }
 
     /// The first `count` firings of a name that it was told of but those of `own`, and how many
-    /// there are in all.
+    /// alerts that makes in all: a storm stands for many.
     func known(
         _ name: AlertName, but own: [Int64], count: Int
     ) -> (members: [NoticeMember], count: Int) {
@@ -55,7 +59,12 @@ struct OutboxHeld: Equatable, Sendable {
             guard !own.contains(incident), let member = member(incident) else { continue }
             members.append(member)
         }
-        return (members, all.count - own.count { known.contains($0, in: name) })
+        var count = all.count - own.count { known.contains($0, in: name) }
+        for (storm, alerts) in stormCounts
+        where !own.contains(storm) && known.contains(storm, in: name) {
+            count += max(1, alerts) - 1
+        }
+        return (members, count)
     }
 
     /// Every firing that it was told of, with its incident.
@@ -78,5 +87,6 @@ struct OutboxHeld: Equatable, Sendable {
         let others = numbers[member.incident] ?? []
         if others.contains(where: { messages[$0]?.outcome == .delivered }) { return }
         known.remove(member.incident, member.name)
+        stormCounts[member.incident] = nil
     }
 }

@@ -46,6 +46,9 @@ package struct OutboxMessage: Equatable, Sendable {
     package internal(set) var finishedAt = Timestamp.distantPast
     /// For each member a number that those messages share which must keep their order.
     private(set) var orders: [UInt64] = []
+    /// The alert whose storms and single messages keep their order among each other; nil where a
+    /// storm has a key of its own, or there are none (D11).
+    private(set) var stormOrder: AlertName?
     /// True if what is left is about something critical: somebody has to get up.
     private(set) var isCritical = false
     // What follows is of this process: a start forgets it.
@@ -141,6 +144,11 @@ package struct OutboxMessage: Equatable, Sendable {
         }
     }
 
+    /// True if what must not overtake it waits for it. A refused one may be refused for ever, and one
+    /// that fails again where others are taken may be what the address cannot take: those hold
+    /// nobody up but, the latter, what is about the same alert (A9, D2).
+    var holdsUpStorms: Bool { state != .refused && strikes < 2 }
+
     /// The orders of the members that are left.
     var ordersLeft: [UInt64] {
         left == 0 ? [] : orders.indices.filter { left >> UInt64($0) & 1 == 1 }.map { orders[$0] }
@@ -154,6 +162,7 @@ package struct OutboxMessage: Equatable, Sendable {
         orders = notice.members.map {
             isByNumber ? UInt64(bitPattern: $0.incident) : $0.labels.fingerprint
         }
+        stormOrder = kind == .slack ? notice.members.first?.name : nil
         isCritical = hasCritical
     }
 }

@@ -6,6 +6,10 @@ struct OutboxOpen: Equatable, Sendable {
     private var queues = RisingNumbers<UInt64>()
     /// Numbers of triggers by firings, rising.
     private var triggers = RisingNumbers<Int64>()
+    /// Numbers of messages by the alert among whose storms they keep their order, rising.
+    private var ofAlert = RisingNumbers<AlertName>()
+    /// Those of them that are storms', rising.
+    private var storms = RisingNumbers<AlertName>()
 
     /// Messages about something critical.
     private(set) var criticalCount = 0
@@ -34,16 +38,34 @@ struct OutboxOpen: Equatable, Sendable {
         return numbers.sorted()
     }
 
+    /// Numbers of all that may wait for `message`.
+    func behind(_ message: OutboxMessage) -> [Int64] {
+        let sharing = sharing(message.ordersLeft)
+        guard let name = message.stormOrder else { return sharing }
+        return sharing + (message.notice.storm == nil ? storms[name] : ofAlert[name])
+    }
+
     /// True if a message need not wait for an earlier one about the same alert. A refused one may be
-    /// refused for ever, and holds nobody up.
+    /// refused for ever, and holds nobody up. In a channel, which knows no keys, a storm waits for
+    /// what was decided before it about any alert of its name, and the other way round (A9, D11).
     func isFree(_ message: OutboxMessage) -> Bool {
-        message.ordersLeft.allSatisfy { order in
+        guard isFreeOfStorms(message) else { return false }
+        return message.ordersLeft.allSatisfy { order in
             for number in queues[order] {
                 if number >= message.number { break }
                 if messages[number]?.state != .refused { return false }
             }
             return true
         }
+    }
+
+    private func isFreeOfStorms(_ message: OutboxMessage) -> Bool {
+        guard let name = message.stormOrder else { return true }
+        for number in message.notice.storm == nil ? storms[name] : ofAlert[name] {
+            if number >= message.number { break }
+            if messages[number]?.holdsUpStorms == true { return false }
+        }
+        return true
     }
 
     mutating func insert(_ message: OutboxMessage) {
@@ -75,6 +97,10 @@ struct OutboxOpen: Equatable, Sendable {
     private mutating func add(_ message: OutboxMessage) {
         criticalCount += message.isCritical ? 1 : 0
         for order in message.ordersLeft { queues.insert(message.number, order) }
+        if let name = message.stormOrder, !message.isEmpty {
+            ofAlert.insert(message.number, name)
+            if message.notice.storm != nil { storms.insert(message.number, name) }
+        }
         guard message.isTrigger else { return }
         for incident in message.incidents { triggers.insert(message.number, incident) }
     }
@@ -82,6 +108,10 @@ struct OutboxOpen: Equatable, Sendable {
     private mutating func take(_ message: OutboxMessage) {
         criticalCount -= message.isCritical ? 1 : 0
         for order in message.ordersLeft { queues.remove(message.number, order) }
+        if let name = message.stormOrder {
+            ofAlert.remove(message.number, name)
+            storms.remove(message.number, name)
+        }
         guard message.isTrigger else { return }
         for incident in message.incidents { triggers.remove(message.number, incident) }
     }

@@ -131,7 +131,7 @@ struct OutboxQueue: Equatable, Sendable {
         guard let left else { return }
         note(left)
         line.settle(left, isGone: isGone)
-        line.offer(waiting.sharing(message.ordersLeft), in: waiting)
+        line.offer(waiting.behind(message), in: waiting)
     }
 
     /// It is no longer by this message that the receiver knows of a firing, or of any.
@@ -295,7 +295,7 @@ struct OutboxQueue: Equatable, Sendable {
         note(left)
         line.failed(left)
         line.settle(left, isGone: isGone)
-        line.offer(waiting.sharing(left.ordersLeft), in: waiting)
+        line.offer(waiting.behind(left), in: waiting)
         for incident in again { withdraw(incident) }
         if let change { retrySoon(change, now: now, times) }
         guard let rest = waiting[notice], !rest.isEmpty else { return .again(at: now) }
@@ -327,7 +327,7 @@ struct OutboxQueue: Equatable, Sendable {
     ) -> NoticeEnd {
         guard var message = waiting.remove(notice) else { preconditionFailure("it is open") }
         withdrawn.finish(message)
-        line.offer(waiting.sharing(message.ordersLeft), in: waiting)
+        line.offer(waiting.behind(message), in: waiting)
         message.outcome = outcome
         message.finishedAt = wall
         let mayBeKnown = outcome == .delivered || (outcome == .expired && message.attempts > 0)
