@@ -80,21 +80,21 @@ extension Engine {
         counters.lastBatchAt = clock.wallNow
         let reported = arrival(of: item)
         let takesFastPath = takesFastPath(item, list.bytes.span, number, reported.instant)
-        var person = roster[number]
         if takesFastPath {
+            var person = roster[number]
             return foldQuietly(item, list, &person, number, reported, &receipt)
         }
-        let now = clock.observedNow
-        let before = person
-        aggregates.remove(person, now: now)
-        defer {
-            followDark(from: before, &person, number)
-            followNudges(from: before, &person, number)
-            alerts.follow(from: before, to: person)
-            aggregates.add(person, now: now)
-            arm(person, number)
-            roster[number] = person
+        edit(number) { engine, person in
+            engine.foldBatch(item, list, &person, number, reported, &receipt)
         }
+    }
+
+    /// Folds a batch that may change anything about the person who sent it.
+    private mutating func foldBatch(
+        _ item: Item, _ list: ItemList, _ person: inout Responder, _ number: Int,
+        _ reported: (received: Timestamp, instant: ObservedTime), _ receipt: inout Receipt
+    ) {
+        let before = person
         let ledger = item.installID == nil ? nil : ledgers[number]
         let heights = person.hasGap ? heights(person, number) : nil
         let resets = counters.installsReset

@@ -255,19 +255,7 @@ extension Engine {
     mutating func setBack() {
         let now = clock.observedNow
         for number in 0..<roster.count {
-            var person = roster[number]
-            aggregates.remove(person, now: now)
-            person.clampInstants(to: now)
-            if person.isActive {
-                let limits = policy.thresholds(person)
-                if person.darkFrom > now { startDark(&person) }
-                person.degradedDeadline = min(person.degradedDeadline, now + limits.degraded)
-                person.offlineDeadline = min(person.offlineDeadline, now + limits.offline)
-            }
-            if person.isStale, staleFrom(person) > now { person.isStale = false }
-            aggregates.add(person, now: now)
-            arm(person, number)
-            roster[number] = person
+            recount(number) { engine, person in engine.setBack(&person, to: now) }
         }
         nudges.clampInstants(to: now)
         nudgeStates.changeAll { $0.clampInstants(to: now) }
@@ -286,6 +274,17 @@ extension Engine {
         alerts.clampInstants(to: now, policy.alerts)
         // Ages are others now, and everything is judged by them once we can see again (F8).
         alerts.isAllDirty = true
+    }
+
+    private func setBack(_ person: inout Responder, to now: ObservedTime) {
+        person.clampInstants(to: now)
+        if person.isActive {
+            let limits = policy.thresholds(person)
+            if person.darkFrom > now { startDark(&person) }
+            person.degradedDeadline = min(person.degradedDeadline, now + limits.degraded)
+            person.offlineDeadline = min(person.offlineDeadline, now + limits.offline)
+        }
+        if person.isStale, staleFrom(person) > now { person.isStale = false }
     }
 }
 

@@ -358,17 +358,24 @@ package struct Engine: Sendable {
 
     // MARK: - People
 
-    /// Changes a person: counts them out, lets `body` change them, counts them in, and arms their
-    /// next deadline.
+    /// Changes a person, and lets everybody follow who must know of it.
     mutating func edit(_ number: Int, _ body: (inout Engine, inout Responder) -> Void) {
+        recount(number) { engine, person in
+            let before = person
+            body(&engine, &person)
+            engine.followDark(from: before, &person, number)
+            engine.followNudges(from: before, &person, number)
+            engine.alerts.follow(from: before, to: person)
+        }
+    }
+
+    /// Counts a person out, lets `body` change them, counts them in, arms their next deadline and
+    /// stores them.
+    mutating func recount(_ number: Int, _ body: (inout Engine, inout Responder) -> Void) {
         var person = roster[number]
         let now = clock.observedNow
-        let before = person
         aggregates.remove(person, now: now)
         body(&self, &person)
-        followDark(from: before, &person, number)
-        followNudges(from: before, &person, number)
-        alerts.follow(from: before, to: person)
         aggregates.add(person, now: now)
         arm(person, number)
         roster[number] = person
