@@ -182,7 +182,7 @@ extension Engine {
         pushTokens.put(extras.pushToken, at: number)
         if let gap = extras.gap { keep(gap, of: number) }
         queueDepths.put(extras.queueDepths, at: number)
-        uncovered.put(extras.uncovered, at: number)
+        dark.restore(extras.uncovered, number)
         flaps.put(extras.flapping, at: number)
         woken.put(extras.wokenAt, at: number)
         if let state = extras.nudges { restore(state, person, number) }
@@ -190,9 +190,6 @@ extension Engine {
             flapTimers.push(.init(at: flapping.armed, number: UInt32(number)))
         }
         if let due = extras.gap?.due { verdicts.push(.init(at: due, number: UInt32(number))) }
-        if let entry = extras.uncovered, !entry.holes.isEmpty {
-            holes.push(.init(at: entry.due, number: UInt32(number)))
-        }
         if let until = extras.pausedUntil {
             pauseQueue.push(.init(at: until, number: UInt32(number)))
         }

@@ -78,7 +78,7 @@ struct PersonTables: Sendable {
         pushTokens = engine.pushTokens
         gaps = engine.gaps
         queueDepths = engine.queueDepths
-        uncovered = engine.uncovered
+        uncovered = engine.dark.uncoveredByNumber
         flaps = engine.flaps
         nudgeStates = engine.nudgeStates
         woken = engine.woken

@@ -1,14 +1,6 @@
 /// Dark time: how long somebody who was expected could not be reached, or not be located. Source:
 /// C4.
 extension Engine {
-    /// The interval at which the time of those who stay dark is booked, so that a day's row is not
-    /// later than that.
-    static let darkBookedEvery = Milliseconds.seconds(3600)
-    /// The time for which a hole stays open for locations that come later, unless a verdict settles
-    /// it.
-    private static let coveredWithin = Milliseconds.seconds(120)
-    private static let dayMilliseconds: Int64 = 86_400_000
-
     // MARK: - Contact
 
     /// A person may have changed: what was dark is booked under what they were (C4).
@@ -17,7 +9,7 @@ extension Engine {
         let now = clock.observedNow
         if before.isActive && person.isActive && isAsDark(before, person) {
             person.isDark = person.darkFrom <= now
-            guard person.isDark, now - person.darkFrom >= Self.darkBookedEvery else { return }
+            guard person.isDark, now - person.darkFrom >= DarkBook.bookedEvery else { return }
             book(.contact, person, number, from: person.darkFrom, to: now)
             person.darkFrom = now
             return
@@ -76,7 +68,7 @@ extension Engine {
         let key = DarkKey(region: region, platform: platform)
         switch kind {
         case .contact:
-            let now = darkAsOf ?? clock.observedNow
+            let now = dark.asOf ?? clock.observedNow
             return max(counters.dark.shown[key] ?? 0, contactDark(key, at: now))
         case .location: return counters.dark.location[key] ?? 0
         }
@@ -96,20 +88,9 @@ extension Engine {
     /// A location of a person who is active, before it becomes their newest (C4).
     mutating func cover(_ person: Responder, _ number: Int, _ instant: ObservedTime) {
         let degraded = policy.thresholds(person).degraded
-        let until = locatedUntil(person, number, degraded)
-        if person.isActive, instant > until { leave(person, number, from: until, to: instant) }
-        guard var uncovered = uncovered[number] else { return }
-        uncovered.cover(from: instant, to: instant + degraded)
-        let isOver = uncovered.holes.isEmpty && uncovered.until <= instant + degraded
-        self.uncovered[number] = isOver ? nil : uncovered
-    }
-
-    /// Up to where locations cover the person's active time, or it is accounted for otherwise.
-    private func locatedUntil(
-        _ person: Responder, _ number: Int, _ degraded: Milliseconds
-    ) -> ObservedTime {
-        let until = max(person.lastLocation + degraded, person.activeSince)
-        return max(until, uncovered[number]?.until ?? .distantPast)
+        let oldest = dark.cover(person, number, instant, degraded: degraded, now: clock.now)
+        idleUntil = min(idleUntil, dark.nextHoles)
+        if let oldest { book(.location, person, number, from: oldest.start, to: oldest.end) }
     }
 
     /// Somebody is no longer active: what no location covers is a hole.
@@ -117,60 +98,25 @@ extension Engine {
         _ person: Responder, _ number: Int, _ before: Responder
     ) {
         guard isMeasuring else { return }
-        let until = locatedUntil(person, number, policy.thresholds(before).degraded)
-        let now = clock.observedNow
-        if until < now { leave(person, number, from: until, to: now) }
+        let degraded = policy.thresholds(before).degraded
+        let oldest = dark.leave(
+            person, number, degraded: degraded, at: clock.observedNow, now: clock.now)
+        if let oldest { book(.location, person, number, from: oldest.start, to: oldest.end) }
     }
 
-    private mutating func leave(
-        _ person: Responder, _ number: Int, from start: ObservedTime, to end: ObservedTime
-    ) {
-        var entry = uncovered[number] ?? Uncovered()
-        if entry.holes.isEmpty { schedule(&entry, number) }
-        if let oldest = entry.add(from: start, to: end) {
-            book(.location, person, number, from: oldest.start, to: oldest.end)
-        }
-        uncovered[number] = entry
-    }
-
-    private mutating func schedule(_ entry: inout Uncovered, _ number: Int) {
-        entry.due = clock.now + Self.coveredWithin
-        idleUntil = .distantPast
-        holes.push(.init(at: entry.due, number: UInt32(number)))
-    }
-
-    /// The earliest instant at which holes are to be booked.
-    var nextHoles: RunningTime { holes.first?.at ?? .distantFuture }
-
-    /// Books the holes that nothing has filled for two minutes. Those of a gap wait for its verdict.
+    /// Books the holes that nothing has filled for two minutes.
     mutating func settleHoles() {
-        var due: [Int] = []
-        while let first = holes.first, first.at <= clock.now, holes.popFirst() != nil {
-            let number = Int(first.number)
-            if uncovered[number]?.due == first.at, !roster[number].hasGap { due.append(number) }
-        }
-        for number in due.sorted() { bookHoles(number) }
+        guard dark.nextHoles <= clock.now else { return }
+        for number in dark.takeDue(clock.now, roster) { bookHoles(number) }
     }
 
     /// The verdict settles the location-dark time too (C4).
     mutating func bookHoles(_ number: Int) {
-        guard let entry = uncovered[number] else { return }
-        uncovered[number] = nil
         let person = roster[number]
-        for hole in entry.holes where hole.start < hole.end {
+        let degraded = policy.thresholds(person).degraded
+        for hole in dark.takeHoles(person, number, degraded: degraded) {
             book(.location, person, number, from: hole.start, to: hole.end)
         }
-        let degraded = policy.thresholds(person).degraded
-        if entry.until > max(person.lastLocation + degraded, person.activeSince) {
-            uncovered[number] = Uncovered(until: entry.until)
-        }
-    }
-
-    /// A gap ended without a verdict: its holes have two minutes of their own.
-    mutating func releaseHoles(_ number: Int) {
-        guard var entry = uncovered[number], !entry.holes.isEmpty else { return }
-        schedule(&entry, number)
-        uncovered[number] = entry
     }
 
     // MARK: - Booking
@@ -179,31 +125,11 @@ extension Engine {
         _ kind: DarkKind, _ person: Responder, _ number: Int, from start: ObservedTime,
         to end: ObservedTime
     ) {
-        counters.dark.add(kind, DarkKey(person), end - start)
-        var start = start
-        while start < end {
-            let wall = clock.wall(clock.wasRunning(at: start)).milliseconds
-            let day = wall.flooredDivision(by: Self.dayMilliseconds)
-            let rest = (day + 1) * Self.dayMilliseconds - wall
-            let next = min(end, start + Milliseconds(rest))
-            darkBookings.append(
-                DarkBooking(
-                    number: number, day: day, kind: kind, length: next - start,
-                    region: regions[person.region], platform: person.platform))
-            start = next
-        }
+        dark.book(
+            kind, DarkBook.Stretch(start: start, end: end), person, number,
+            region: regions[person.region], clock, &counters.dark)
     }
 
     /// Hands over what was booked.
-    package mutating func takeDarkBookings() -> [DarkBooking] {
-        defer { darkBookings = [] }
-        return darkBookings
-    }
-}
-
-extension Int64 {
-    /// The quotient, rounded down also below zero.
-    fileprivate func flooredDivision(by divisor: Int64) -> Int64 {
-        self / divisor - (self % divisor < 0 ? 1 : 0)
-    }
+    package mutating func takeDarkBookings() -> [DarkBooking] { dark.takeBookings() }
 }

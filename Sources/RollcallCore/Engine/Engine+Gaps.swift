@@ -221,7 +221,7 @@ extension Engine {
         } else {
             keep(nil, of: number)
             person.hasGap = false
-            releaseHoles(number)
+            dark.release(number, now: clock.now)
         }
     }
 
@@ -233,7 +233,7 @@ extension Engine {
         person.hasGap = false
         emit(gap, number, .closed)
         if gap.isCounted { emit(gap, number, .verdict, .dutyEnded) }
-        releaseHoles(number)
+        dark.release(number, now: clock.now)
     }
 
     private mutating func end(_ gap: inout Gap) {

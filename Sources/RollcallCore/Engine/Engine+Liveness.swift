@@ -155,7 +155,7 @@ extension Engine {
     @inline(__always)
     func due(_ person: Responder) -> ObservedTime {
         guard person.isActive else { return .distantFuture }
-        let dark = person.isDark ? person.darkFrom + Self.darkBookedEvery : person.darkFrom
+        let dark = person.isDark ? person.darkFrom + DarkBook.bookedEvery : person.darkFrom
         let stale = person.isStale ? .distantFuture : staleFrom(person)
         return min(dark, stale, person.status == .offline ? forgotten(person) : person.lateness)
     }
@@ -268,7 +268,7 @@ extension Engine {
         declaredWorse.clampInstants(to: now)
         queueDepths.changeAll { $0.clampInstants(to: now) }
         gaps.changeAll { $0.clampInstants(to: now) }
-        uncovered.changeAll { $0.clampInstants(to: now) }
+        dark.clampInstants(to: now)
         massGaps.clampInstants(to: now)
         evaluateFlappingAnew()
         alerts.clampInstants(to: now, policy.alerts)

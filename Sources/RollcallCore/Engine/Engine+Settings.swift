@@ -106,7 +106,7 @@ extension Engine {
         pushTokens[number] = nil
         keep(nil, of: number)
         queueDepths[number] = nil
-        uncovered[number] = nil
+        dark.forget(number)
         flaps[number] = nil
         nudgeStates[number] = nil
         woken[number] = nil

@@ -37,11 +37,6 @@ package struct Engine: Sendable {
     var (nextDecision, nextGap): (Int64, Int64) = (1, 1)
     /// The decisions that the driver has not taken yet.
     package var decisions: [Decision] = []
-    /// Dark time that was booked and not yet taken by the driver.
-    var darkBookings: [DarkBooking] = []
-    /// In a view: the last turn. What ran since is gone if we were stopped meanwhile, and a counter
-    /// must not fall.
-    private(set) var darkAsOf: ObservedTime?
     /// True to decide about updates aloud; for `replay --updates`.
     package var reportsUpdates = false
     /// False where nobody asks how late, how far apart and how old locations are, nor how long nobody
@@ -60,8 +55,6 @@ package struct Engine: Sendable {
     var flapTimers = DeadlineQueue<ObservedTime>()
     /// The instants at which verdicts fall due.
     var verdicts = DeadlineQueue<RunningTime>()
-    /// The instants at which uncovered stretches are booked.
-    var holes = DeadlineQueue<RunningTime>()
 
     // What few people have, by number.
     var ledgers = SideTable<SequenceLedger>()
@@ -73,7 +66,6 @@ package struct Engine: Sendable {
     var pushTokens = SideTable<[UInt8]>()
     var gaps = SideTable<Gap>()
     var queueDepths = SideTable<QueueDepths>()
-    var uncovered = SideTable<Uncovered>()
     var flaps = SideTable<Flapping>()
     var nudgeStates = SideTable<NudgeState>()
     /// The instants at which phones were last woken (N9).
@@ -82,6 +74,7 @@ package struct Engine: Sendable {
     var rosters = RosterParts()
     var declaredWorse = DeclaredWorse()
     var massGaps = MassGaps()
+    var dark = DarkBook()
     package internal(set) var alerts = AlertBoard()
     package internal(set) var notifications = NotificationState()
     package internal(set) var stall = Stall()
@@ -122,7 +115,7 @@ package struct Engine: Sendable {
         if let deadline = nextDeadline() { next = min(next, clock.running(deadline)) }
         let timer = min(alerts.nextTimer, flapTimers.first?.at ?? .distantFuture)
         if timer < .distantFuture { next = min(next, clock.running(timer)) }
-        next = min(next, nextVerdict, nextHoles, nextStall)
+        next = min(next, nextVerdict, dark.nextHoles, nextStall)
         return max(next, clock.now)
     }
 
@@ -156,7 +149,7 @@ package struct Engine: Sendable {
     /// differ. For questions.
     package func viewed(at instant: RunningTime) -> Engine {
         var view = self
-        view.darkAsOf = clock.observedNow
+        view.dark.freeze(at: clock.observedNow)
         view.clock.now = max(clock.now, instant)
         return view
     }
