@@ -240,7 +240,7 @@ import Testing
             0s       source b1 beats every \(every)
             3h
             """)
-        #expect(engine.feed.sources.isEmpty)
+        #expect(engine.sight.feed.sources.isEmpty)
     }
 
     @Test func `a missing source is disarmed after 15 minutes while another one beats`() throws {
@@ -249,9 +249,9 @@ import Testing
             0s       source b2 beats every 10s
             """
         let before = try timeline(text + "\n924.999s")
-        #expect(before.feed.sources.count == 2)
+        #expect(before.sight.feed.sources.count == 2)
         let after = try timeline(text + "\n925s")
-        #expect(after.feed.sources.map(\.name) == [Array("b1".utf8)])
+        #expect(after.sight.feed.sources.map(\.name) == [Array("b1".utf8)])
     }
 
     @Test func `no source is disarmed while all are missing`() throws {
@@ -262,15 +262,15 @@ import Testing
             2000s    source b1 beats every 3600s      → blind heartbeat ended since 0s
             """
         let before = try timeline(text + "\n2899.999s")
-        #expect(before.feed.sources.count == 2)
+        #expect(before.sight.feed.sources.count == 2)
         let after = try timeline(text + "\n2900s")
-        #expect(after.feed.sources.count == 1)
+        #expect(after.sight.feed.sources.count == 1)
     }
 
     @Test func `at most 64 sources are armed`() throws {
         let beats = (1...65).map { "0s source b\($0) beats every 10s" }.joined(separator: "\n")
         let engine = try timeline(beats)
-        #expect(engine.feed.sources.count == 64)
-        #expect(engine.feed.sources.last?.name == Array("b64".utf8))
+        #expect(engine.sight.feed.sources.count == 64)
+        #expect(engine.sight.feed.sources.last?.name == Array("b64".utf8))
     }
 }

@@ -172,8 +172,8 @@ import Testing
         var reader = CheckpointReader()
         for index in 0..<checkpoint.sliceCount { reader.take(checkpoint.slice(index)) }
         let again = try #require(reader.finish())
-        #expect(again.feed.skews.sources == engine.feed.skews.sources)
-        #expect(again.feed.skews.correction(of: source) == Milliseconds(31_000))
+        #expect(again.sight.feed.skews.sources == engine.sight.feed.skews.sources)
+        #expect(again.sight.feed.skews.correction(of: source) == Milliseconds(31_000))
     }
 
     @Test func `D10: at most 64 sources are kept, and a century is the most`() {

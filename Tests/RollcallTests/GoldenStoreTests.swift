@@ -53,7 +53,7 @@ import Testing
         #expect(engine.counters.batches == 15)
         #expect(engine.counters.updates == [39, 0, 0])
         #expect(engine.counters.installsReset == 1)
-        #expect(engine.feed.sources.map { text($0.name) } == ["backend-1"])
+        #expect(engine.sight.feed.sources.map { text($0.name) } == ["backend-1"])
         #expect(engine.brokenInvariants() == [])
         try store.journal.close()
     }

@@ -77,7 +77,7 @@ struct StoryEngine {
 
     /// Declared sources, each with whether it is missing, in the order of declaration.
     func sources() -> [String] {
-        engine.feed.sources.map { source in
+        engine.sight.feed.sources.map { source in
             String(decoding: source.name, as: UTF8.self)
                 + (source.downSince == nil ? " beats" : " is missing")
         }

@@ -7,7 +7,7 @@ enum ClockJSON {
 
     /// The list, by what is known: first who says when it sends.
     static func list(_ engine: Engine, _ edge: EdgeStats) -> JSONTree {
-        let skewed = engine.feed.skews.sources.filter { $0.state != .right }.map(row)
+        let skewed = engine.sight.feed.skews.sources.filter { $0.state != .right }.map(row)
         let late = edge.clocks.lags.filter { $0.span > SourceClocks.lateBeyond }.map(row)
         return .list(skewed + late)
     }

@@ -147,7 +147,7 @@ enum StatusJSON {
 
     private static func appendSources(_ engine: Engine, to body: inout [UInt8]) {
         JSONWriter.raw(",\"sources\":[", to: &body)
-        for (place, source) in engine.feed.sources.enumerated() {
+        for (place, source) in engine.sight.feed.sources.enumerated() {
             JSONWriter.raw(place == 0 ? "{\"source\":" : ",{\"source\":", to: &body)
             JSONWriter.string(source.name, to: &body)
             JSONWriter.raw(source.downSince == nil ? ",\"up\":true" : ",\"up\":false", to: &body)

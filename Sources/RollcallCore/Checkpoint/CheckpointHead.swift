@@ -31,15 +31,14 @@ struct CheckpointHead {
         if archive.isReading { dropNames() }
         archive.codePart { engine.policy.code(&$0) }
         archive.codePart { engine.clock.code(&$0) }
-        archive.codePart { engine.feed.code(&$0) }
-        archive.codePart { engine.writes.code(&$0) }
+        engine.sight.code(&archive)
         archive.codePart { engine.declaredWorse.code(&$0) }
         archive.codePart { engine.counters.code(&$0) }
         if archive.version == 1 { codeNamesOfVersion1(&archive) }
         archive.codePart { archive in
             archive.code(&engine.nextRow)
             archive.code(&engine.nextDecision)
-            archive.code(&engine.isStoreFailing)
+            engine.sight.codeStore(&archive)
             archive.code(&engine.hasBegun)
         }
         if archive.version == 1 { return codeTablesOfVersion1(&archive) }

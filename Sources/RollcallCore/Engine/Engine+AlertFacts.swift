@@ -83,7 +83,7 @@ extension Engine {
             facts.span = rules.flappingWindow
         case .noOnlineResponders: facts.isUnstaffed = facts.stats.total == 0
         case .telemetryFeedDown:
-            facts.sources = feed.sources.filter { $0.downSince != nil }.map(\.name)
+            facts.sources = sight.feed.sources.filter { $0.downSince != nil }.map(\.name)
         default: break
         }
         if !key.name.isAboutRollcall || key.name == .telemetryFeedDown {

@@ -104,7 +104,7 @@ extension Engine {
 
     /// True if there is something to be said of the watch itself, or was.
     private var evaluatesRollcall: Bool {
-        feed.isAnyMissing || clock.open[Int(BlindReason.overload.rawValue)] != nil
+        sight.feed.isAnyMissing || clock.open[Int(BlindReason.overload.rawValue)] != nil
             || stall.isSuspected || notifications.wantsWatchdog || !alerts.aboutRollcall.isEmpty
     }
 
@@ -113,15 +113,15 @@ extension Engine {
     private mutating func evaluateRollcall(_ changes: inout AlertChanges) {
         let isOverloaded = clock.open[Int(BlindReason.overload.rawValue)] != nil
         let now = clock.now.milliseconds
-        let missing = feed.sources.filter { $0.downSince != nil }
-        let stats = AlertStats(count: missing.count, total: feed.sources.count)
+        let missing = sight.feed.sources.filter { $0.downSince != nil }
+        let stats = AlertStats(count: missing.count, total: sight.feed.sources.count)
         var keys: [AlertKey: Bool] = [:]
         for key in alerts.aboutRollcall { keys[key] = false }
         func isTrue(_ name: AlertName, _ subject: AlertSubject) {
             keys[AlertKey(name: name, subject: subject)] = true
         }
         for source in missing { isTrue(.telemetryFeedDown, .source(source.name)) }
-        if feed.isAllMissing { isTrue(.telemetryFeedDown, .all) }
+        if sight.feed.isAllMissing { isTrue(.telemetryFeedDown, .all) }
         if stall.isSuspected { isTrue(.telemetryFeedDown, .suspected) }
         if isOverloaded { isTrue(.rollcallOverloaded, .all) }
         if notifications.wantsWatchdog { isTrue(.watchdog, .all) }

@@ -83,8 +83,8 @@ extension Engine {
         if instant < idleUntil { return true }
         guard hasBegun, instant >= clock.now else { return false }
         pass(before: instant)
-        guard !(isUnclosed || clock.isBlind || stall.isSuspected || feed.isAnyMissing),
-            resumptions.isEmpty, writes.refused == 0, nudges.toEvaluate.isEmpty, alerts.hasInput,
+        guard !(isUnclosed || clock.isBlind || stall.isSuspected), sight.isCalm,
+            nudges.toEvaluate.isEmpty, alerts.hasInput,
             !(alerts.isDue(clock.observedNow) || notifications.isDirty || notifications.isAllDirty)
         else { return false }
         idleUntil = nextInstant()
@@ -99,15 +99,13 @@ extension Engine {
         _ receipt: inout Receipt
     ) -> Bool {
         clock.now = max(clock.now, instant)
-        correction = source.map { feed.skews.correction(of: $0) } ?? Milliseconds(0)
+        sight.correct(for: source)
         let reported = arrival(of: item)
         guard takesFastPath(item, list.bytes.span, number, reported.instant) else { return false }
         var person = roster[number]
         counters.batches += 1
         counters.lastBatchAt = clock.wallNow
-        writes.add(taken: 1, now: clock.now)
-        writes.expire(now: clock.now)
-        if let source { feed.wrote(source, now: clock.now) }
+        sight.wroteWhileIdle(source, now: clock.now)
         foldQuietly(item, list, &person, number, reported, &receipt)
         roster[number].lastRow = takeRow()
         stall.batch(aggregates, clock, openings: massGaps.openings)

@@ -114,7 +114,7 @@ extension Engine {
 
     /// The instant at which the feed is to be suspected if no batch comes (B3).
     var nextStall: RunningTime {
-        guard feed.sources.isEmpty, let lastBatch = stall.awaited(from: policy.feedMinActive)
+        guard sight.feed.sources.isEmpty, let lastBatch = stall.awaited(from: policy.feedMinActive)
         else { return .distantFuture }
         let spacing = stall.spacing(
             onDuty: policy.onDuty.expected, onMission: policy.onMission.expected,

@@ -139,8 +139,8 @@ extension Engine {
                     "\(number): ranges ascend and do not touch")
             }
         }
-        expect(feed.sources.count <= Feed.sourcesMax, "sources")
-        expect(feed.skews.sources.count <= Feed.sourcesMax, "clocks of sources")
+        expect(sight.feed.sources.count <= Feed.sourcesMax, "sources")
+        expect(sight.feed.skews.sources.count <= Feed.sourcesMax, "clocks of sources")
         expect(clock.windows.count <= ObservationClock.windowsMax, "blind windows")
         let windows = zip(clock.windows, clock.windows.dropFirst())
         expect(windows.allSatisfy { $0.end < $1.start }, "blind windows ascend, apart")

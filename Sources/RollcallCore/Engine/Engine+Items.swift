@@ -132,7 +132,7 @@ extension Engine {
     }
 
     /// The time that an item tells, by our clock (D10); nil if it tells none.
-    func reportedAt(of item: Item) -> Timestamp? { item.reportedAt.map { $0 + correction } }
+    func reportedAt(of item: Item) -> Timestamp? { item.reportedAt.map { $0 + sight.correction } }
 
     /// Takes the updates of a batch; its highest sequence, or nil if it is a repeated one.
     mutating func take(

@@ -22,7 +22,7 @@ package struct Engine: Sendable {
 
     package internal(set) var policy: Policy
     package internal(set) var clock = ObservationClock()
-    package internal(set) var feed = Feed()
+    package internal(set) var sight = Sight()
     package internal(set) var roster = Roster()
     package internal(set) var regions = NameTable()
     package internal(set) var circles = NameTable()
@@ -44,10 +44,6 @@ package struct Engine: Sendable {
     package var isMeasuring = true
 
     var namesRefused: FactSet = []
-    /// The span that is added to the times of whoever sent what is being folded.
-    var correction = Milliseconds(0)
-    var writes = WriteWindow()
-    var isStoreFailing = false
     /// The instants at which people are late, dark, too old or forgotten.
     var deadlines = DueTimes()
     var pauseQueue = DeadlineQueue<Timestamp>()
@@ -81,8 +77,6 @@ package struct Engine: Sendable {
     package internal(set) var nudges = NudgingState()
     var groupCounts = CircleCounts()
 
-    /// Stretches before the instant that is being folded in which we did not run.
-    var resumptions: [(reason: BlindReason, since: RunningTime)] = []
     var hasBegun = false
     /// The last instant whose close decided something.
     private var closedAt = RunningTime.distantPast
@@ -106,7 +100,7 @@ package struct Engine: Sendable {
 
     /// The next instant at which time alone changes something.
     package mutating func nextInstant() -> RunningTime {
-        var next = min(feed.nextInstant(heardUntil: heardUntil), writes.nextInstant)
+        var next = sight.nextInstant(heardUntil: heardUntil)
         next = min(next, nextRunningAlert, nextNotice, nextNudge, clock.nextReport)
         guard !clock.isBlind else { return max(next, clock.now) }
         if let pause = pauseQueue.first {
@@ -173,7 +167,7 @@ package struct Engine: Sendable {
         case .turn(let lateness) where hasBegun && isLate(lateness, previous, instant):
             resume(.suspended, since: previous, at: instant)
             // As at a start, nobody could be heard meanwhile (D6).
-            feed.start(now: clock.now)
+            sight.feed.start(now: clock.now)
         default: arrive(at: instant)
         }
         hasBegun = true
@@ -201,7 +195,7 @@ package struct Engine: Sendable {
     ) {
         clock.now = instant
         guard hasBegun else { return }
-        emit(feed.skews.expire(now: instant))
+        emit(sight.feed.skews.expire(now: instant))
         clock.lose(reason, since: since)
         stall.didNotRun(instant - since)
         if instant - since >= ObservationClock.graceFrom {
@@ -209,64 +203,50 @@ package struct Engine: Sendable {
         }
         // Nothing was sent meanwhile either.
         alerts.restartTriggers(clock.now, policy.receivers)
-        resumptions.append((reason, since))
+        sight.didNotRun(reason, since: since)
     }
 
     private mutating func apply(_ event: Event) -> Receipt {
         var receipt = Receipt()
         switch event {
         case .items(let list, let source):
-            wrote(source)
+            sight.wrote(source, now: clock.now)
             let batches = counters.batches
             foldItems(list, &receipt)
             if counters.batches > batches {
                 stall.batch(aggregates, clock, openings: massGaps.openings)
             }
         case .roster(let list, let source, let terms):
-            wrote(source)
+            sight.wrote(source, now: clock.now)
             foldRoster(list, terms, &receipt)
         case .erase(let person, let source):
-            wrote(source)
+            sight.wrote(source, now: clock.now)
             erase(person, &receipt)
         case .heartbeat(let source, let every):
-            writes.add(taken: 1, now: clock.now)
-            feed.beat(source, every: every, now: clock.now)
-            if !feed.sources.isEmpty { stall.end() }
-            let isKnown = feed.sources.contains { $0.name == source }
-            receipt.accepted = isKnown || every.count == 0 ? 1 : 0
+            receipt.accepted = sight.beat(source, every: every, now: clock.now) ? 1 : 0
+            if !sight.feed.sources.isEmpty { stall.end() }
         case .skew(let source, let skew):
-            emit([feed.skews.measure(source, skew, now: clock.now)].compactMap(\.self))
+            emit([sight.feed.skews.measure(source, skew, now: clock.now)].compactMap(\.self))
         case .clock(let step):
             clock.step(step)
-            emit(feed.skews.step(step))
+            emit(sight.feed.skews.step(step))
             if step > NudgingState.stepMax { freezeNudges() }
-        case .store(let isFailing):
-            // As at a start, nobody could be heard meanwhile (D6).
-            if isStoreFailing, !isFailing { feed.start(now: clock.now) }
-            isStoreFailing = isFailing
-        case .refused(let count): writes.add(refused: count, now: clock.now)
+        case .store(let isFailing): sight.store(isFailing: isFailing, now: clock.now)
+        case .refused(let count): sight.refused(count, now: clock.now)
         case .policy(let policy): change(to: policy)
         case .start(let isRestored):
-            feed.start(now: clock.now)
+            sight.feed.start(now: clock.now)
             if isRestored { freezeNudges() }
         case .silence(let change): self.change(change, &receipt)
         case .drill(let receiver): drill(receiver, &receipt)
         case .outcome(let end): self.end(end)
         case .pushed(let end): self.end(end)
         case .wake(let call, let source):
-            wrote(source)
+            sight.wrote(source, now: clock.now)
             wake(call, &receipt)
         case .turn, .stop: break
         }
         return receipt
-    }
-
-    /// A write is a beat of its source (B2) and counts against the refused ones (B1). The times that it
-    /// tells are by its source's clock (D10).
-    private mutating func wrote(_ source: [UInt8]) {
-        writes.add(taken: 1, now: clock.now)
-        feed.wrote(source, now: clock.now)
-        correction = feed.skews.correction(of: source)
     }
 
     /// Tells what changed about the clocks of sources.

@@ -82,13 +82,13 @@ extension Exposition {
             "When the last batch came from anyone; 0 before any.")
         sample(engine.counters.lastBatchAt.map { Quantity($0) } ?? 0)
         family("rollcall_feed_up", .gauge, "1 while the declared source beats.")
-        for source in engine.feed.sources {
+        for source in engine.sight.feed.sources {
             sample(["source": .bytes(source.name)], Quantity(source.downSince == nil))
         }
         family(
             "rollcall_source_skew_seconds", .gauge,
             "By how much the clock of a source that sends sent_at is behind ours.")
-        for source in engine.feed.skews.sources {
+        for source in engine.sight.feed.skews.sources {
             sample(["source": .bytes(source.name)], Quantity(source.measured))
         }
     }

@@ -115,7 +115,7 @@ package struct ReplayRun: Sendable {
         last = instant
         // Looked up only if it is asked for: it is shared by all threads that take the chunk.
         let source: [UInt8]? =
-            engine.feed.asksForSources ? chunk.sources[chunk.batches[batch].source] : nil
+            engine.sight.feed.asksForSources ? chunk.sources[chunk.batches[batch].source] : nil
         let isTaken = engine.foldWhileIdle(
             chunk.items[batch], of: chunk.list, number, source: source, at: instant, &receipt)
         if !engine.decisions.isEmpty { drain(decided) }
