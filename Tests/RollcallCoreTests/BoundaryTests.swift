@@ -60,9 +60,9 @@ import Testing
         _ = stage.silence([.of("region", "north")], from: 0, until: 300)
         _ = stage.fold(.clock(step: .seconds(step)), at: 100)
         stage.pass(to: 299)
-        #expect(stage.engine.notifications.silences.count == 1)
+        #expect(stage.engine.alerting.notifications.silences.count == 1)
         stage.pass(to: 300)
-        #expect(stage.engine.notifications.silences.isEmpty)
+        #expect(stage.engine.alerting.notifications.silences.isEmpty)
     }
 
     /// What began before a step is stamped by the wall as it was then, however many came since.

@@ -189,7 +189,7 @@ import Testing
             let isThere = Array(all).firstRange(of: Array(word.utf8)) != nil
             #expect(!isThere, "\(word)")
         }
-        #expect(read.notifications.silences.count == 1)
+        #expect(read.alerting.notifications.silences.count == 1)
         let hash = StableHash.of(token.span, 0..<token.count)
         #expect(read.pushToken(0) == ItemText.token(hash))
     }

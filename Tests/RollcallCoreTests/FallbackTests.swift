@@ -89,7 +89,7 @@ import Testing
         try stage.report("1", at: 200)
         stage.pass(to: 300)
         #expect(stage.notified == [Self.fired, "200 oncall resolved NoOnlineResponders#1(north)"])
-        #expect(stage.engine.alerts.untaken.isEmpty)
+        #expect(stage.engine.alerting.board.untaken.isEmpty)
     }
 
     @Test(arguments: [170, 400] as [Int64])
@@ -244,7 +244,7 @@ import Testing
                     Self.fired, "210 duty not told NoOnlineResponders#1: silence 1",
                 ] + (isTaken ? [] : ["400 duty fired NoOnlineResponders#1(north) for oncall"]))
             #expect(stage.engine.brokenInvariants() == [])
-            #expect(stage.engine.alerts.muted.isEmpty)
+            #expect(stage.engine.alerting.board.muted.isEmpty)
         }
     }
 
@@ -278,7 +278,7 @@ import Testing
         var stage = try Self.shared()
         stage.take(1, "quick", at: 310)
         #expect(stage.engine.brokenInvariants() == [])
-        #expect(stage.engine.alerts.muted.isEmpty)
+        #expect(stage.engine.alerting.board.muted.isEmpty)
         stage.pass(to: 749)
         #expect(stage.notified.count == 3)
         stage.pass(to: 750)

@@ -224,7 +224,7 @@ import Testing
         try tell("a", "far", at: 1)
         let key = AlertKey(name: .noOnlineResponders, subject: .region(Array("far".utf8)))
         engine.advance(to: RunningTime(milliseconds: Self.began + 120_000))
-        #expect(engine.alerts[key]?.state == .firing)
+        #expect(engine.alerting.board[key]?.state == .firing)
         let far = engine.regions.known(Array("far".utf8))
         let blind = RunningTime(milliseconds: Self.began + 121_000)
         _ = engine.fold(.store(isFailing: true), at: blind)
@@ -233,7 +233,7 @@ import Testing
         // Its number is another region's by now.
         try tell("b", "new", at: 123)
         #expect(engine.regions.known(Array("new".utf8)) == far)
-        #expect(engine.alerts[key]?.state == .firing)
+        #expect(engine.alerting.board[key]?.state == .firing)
         _ = engine.takeDecisions()
         var restarted = try Self.copy(engine)
         for seconds in [124, 400] as [Int64] {
@@ -242,7 +242,7 @@ import Testing
             _ = restarted.fold(.store(isFailing: false), at: instant)
             engine.advance(to: instant)
             restarted.advance(to: instant)
-            #expect(engine.alerts[key] == nil && restarted.alerts[key] == nil)
+            #expect(engine.alerting.board[key] == nil && restarted.alerting.board[key] == nil)
         }
         #expect(engine.takeDecisions() == restarted.takeDecisions())
     }

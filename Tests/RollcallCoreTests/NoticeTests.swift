@@ -114,7 +114,7 @@ import Testing
         #expect(stage.silence([], from: 100, until: 200).silence == 1)
         #expect(stage.fold(.silence(.end(1)), at: 150).silence == 1)
         #expect(stage.fold(.silence(.end(1)), at: 160).silenceFault == .unknown)
-        #expect(stage.engine.notifications.pastSilences.map(\.number) == [1])
+        #expect(stage.engine.alerting.notifications.pastSilences.map(\.number) == [1])
     }
 
     @Test func `A7: a silence asked for again under its id is the same one, over a checkpoint too`()
@@ -141,15 +141,20 @@ import Testing
         // Once it is over it is still the one, and not in force again.
         #expect(stage.fold(.silence(.end(1)), at: 6).silence == 1)
         #expect(stage.fold(asked("a", 1, until: 100), at: 7).silence == 1)
-        #expect(stage.engine.notifications.silences.map(\.number) == [2, 3, 4])
+        #expect(stage.engine.alerting.notifications.silences.map(\.number) == [2, 3, 4])
         // Also when its end has passed, and while as many are in force as may be.
         #expect(stage.fold(asked("b", 2, until: 100), at: 200).silence == 2)
         let checkpoint = Checkpoint(stage.engine)
         var reader = CheckpointReader()
         for index in 0..<checkpoint.sliceCount { reader.take(checkpoint.slice(index)) }
         let restored = try #require(reader.finish())
-        #expect(restored.notifications.pastSilences == stage.engine.notifications.pastSilences)
-        #expect(restored.notifications.pastSilences.contains { $0.requestID == Array("b".utf8) })
+        #expect(
+            restored.alerting.notifications.pastSilences
+                == stage.engine.alerting.notifications.pastSilences)
+        #expect(
+            restored.alerting.notifications.pastSilences.contains {
+                $0.requestID == Array("b".utf8)
+            })
         // A day later nobody remembers.
         stage.pass(to: 90_000)
         #expect(stage.fold(asked("a", 2, until: 99_999), at: 90_001).silence == 5)
@@ -284,11 +289,11 @@ import Testing
         for round in 0..<3 {
             for region in regions { try stage.report(region, in: region, at: Int64(round) * 200) }
             stage.pass(to: Int64(round) * 200 + 199)
-            #expect(stage.engine.alerts.all.count == 200)
+            #expect(stage.engine.alerting.board.all.count == 200)
             #expect(stage.engine.brokenInvariants() == [])
         }
         for region in regions { try stage.report(region, in: region, at: 600) }
-        #expect(stage.engine.alerts.all.isEmpty)
+        #expect(stage.engine.alerting.board.all.isEmpty)
         #expect(stage.engine.brokenInvariants() == [])
         // All that fire at one instant are told in messages of 64, and they end one by one.
         #expect(stage.notified.count == 3 * 4 + 3 * 200)
@@ -322,7 +327,7 @@ import Testing
         policy.alerts.noOnlineResponders.labels = []
         _ = stage.fold(.policy(policy), at: 210)
         stage.pass(to: 300)
-        let alert = stage.engine.alerts.all[0].alert
+        let alert = stage.engine.alerting.board.all[0].alert
         #expect(
             alert.labels.map { String(decoding: $0.name + [61] + $0.value, as: UTF8.self) } == [
                 "alertname=NoOnlineResponders", "region=north", "severity=critical", "team=a",
@@ -451,6 +456,6 @@ import Testing
                 "150 hook fired NoOnlineResponders#1(north)",
                 "300 hook resolved NoOnlineResponders#1(north)",
             ])
-        #expect(stage.engine.notifications.silences.map(\.number) == [1])
+        #expect(stage.engine.alerting.notifications.silences.map(\.number) == [1])
     }
 }

@@ -217,7 +217,8 @@ import Testing
             0s line {"kind":"heartbeat","source":"b1","body":{"source":"b2","every_seconds":10}}
             0s line {"kind":"heartbeat","body":{"every_seconds":10}}
             """)
-        #expect(engine.sight.feed.sources.map(\.name) == ["b1", "b2", "default"].map { Array($0.utf8) })
+        #expect(
+            engine.sight.feed.sources.map(\.name) == ["b1", "b2", "default"].map { Array($0.utf8) })
     }
 
     @Test func `a policy line is ignored where settings are given`() throws {

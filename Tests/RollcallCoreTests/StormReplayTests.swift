@@ -38,10 +38,10 @@ import Testing
         stage.pass(to: 110)
         var engine = stage.engine
         engine.take(ledger, stored: stage.stored)
-        #expect(engine.brokenStorms() == [])
+        #expect(engine.alerting.brokenStorms() == [])
         let (storm, before) = (
-            try #require(engine.notifications.storms.storms.first),
-            try #require(stage.engine.notifications.storms.storms.first)
+            try #require(engine.alerting.notifications.storms.storms.first),
+            try #require(stage.engine.alerting.notifications.storms.storms.first)
         )
         #expect(storm.episode == before.episode)
         #expect(Set(storm.members.keys) == Set(before.members.keys))
@@ -67,10 +67,12 @@ import Testing
         try stage.report(1...6, at: 0)
         stage.pass(to: 100)
         var engine = stage.engine
-        let storm = try #require(engine.notifications.storms.storms.first)
+        let storm = try #require(engine.alerting.notifications.storms.storms.first)
         #expect(storm.trigger != 0)
         engine.take(ledger, stored: stage.stored, taken: isTaken ? [storm.trigger] : [])
-        #expect(engine.notifications.storms.storms.first?.trigger == (isTaken ? 0 : storm.trigger))
+        #expect(
+            engine.alerting.notifications.storms.storms.first?.trigger
+                == (isTaken ? 0 : storm.trigger))
         #expect(engine.brokenInvariants() == [])
         engine.advance(to: engine.clock.now + pager.fallbackAfter)
         let given = engine.takeDecisions().contains { entry in
@@ -111,7 +113,7 @@ import Testing
             // Nothing that fires is unknown, by its own message or its storm's.
             let keys = Set(stage.firing(for: receiver).values)
             #expect(keys.isSubset(of: known), "\(receiver) was not told of all")
-            #expect(stage.firing(for: receiver).count == stage.engine.alerts.all.count)
+            #expect(stage.firing(for: receiver).count == stage.engine.alerting.board.all.count)
         }
         // Everybody is back: nothing is left open anywhere.
         stage.change(at: second + 600) {
@@ -120,10 +122,10 @@ import Testing
         }
         try stage.report(all, at: second + 610)
         stage.pass(to: second + 1200)
-        #expect(stage.engine.alerts.all.isEmpty)
+        #expect(stage.engine.alerting.board.all.isEmpty)
         #expect(stage.open["pager"] ?? [] == [])
         #expect(stage.open["chat"] ?? [] == [])
-        #expect(stage.engine.notifications.storms.isEmpty)
+        #expect(stage.engine.alerting.notifications.storms.isEmpty)
         #expect(stage.broken == [])
     }
 }

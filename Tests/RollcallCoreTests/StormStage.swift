@@ -186,7 +186,7 @@ struct StormStage {
     /// Incidents that fire, by the numbers under which `receiver` is told of them.
     func firing(for receiver: String) -> [Int64: Int64] {
         var firing: [Int64: Int64] = [:]
-        for (_, alert) in engine.alerts.all where alert.state == .firing {
+        for (_, alert) in engine.alerting.board.all where alert.state == .firing {
             guard let notified = alert.notified(Array(receiver.utf8)) else { continue }
             firing[alert.incident] = notified.storm == 0 ? alert.incident : notified.storm
         }

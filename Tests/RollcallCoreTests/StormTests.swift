@@ -321,7 +321,7 @@ import Testing
         try stage.report(1...6, at: 100)
         stage.pass(to: 130)
         #expect(stage.notified == ["90 pager fired storm of 6"])
-        #expect(stage.engine.notifications.storms.isEmpty)
+        #expect(stage.engine.alerting.notifications.storms.isEmpty)
     }
 
     @Test func `D11: it says how many there are, and names the ten with the most people`() throws {

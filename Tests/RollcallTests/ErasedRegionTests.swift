@@ -93,10 +93,10 @@ import Testing
 
     @Test func `an erased person's region is in nothing that is stored about alerts`() throws {
         var scene = try Scene(directory)
-        let others = scene.story.engine.alerts.all.count
+        let others = scene.story.engine.alerting.board.all.count
         try scene.turn(
             at: 520, [.erase(.id(Array("a".utf8)), source: EventSource.standard)])
-        let left = scene.story.engine.alerts.all.map(\.key)
+        let left = scene.story.engine.alerting.board.all.map(\.key)
         #expect(left.allSatisfy { $0.subject != .region(Array(Self.mark.utf8)) })
         #expect(left.count < others)
         try scene.checkpoint()
@@ -114,7 +114,7 @@ import Testing
         #expect(try scene.story.store.journal.messages().count == Int(after[3]))
         let recovered = try scene.story.store.recover()
         #expect(recovered.differences == 0)
-        #expect(recovered.engine.alerts.all.count == left.count)
+        #expect(recovered.engine.alerting.board.all.count == left.count)
         try scene.story.store.journal.close()
     }
 
@@ -151,7 +151,7 @@ import Testing
 
     @Test func `an older checkpoint loses the alerts of the region, and no others`() throws {
         var scene = try Scene(directory)
-        let firing = scene.story.engine.alerts.all.count
+        let firing = scene.story.engine.alerting.board.all.count
         try scene.turn(
             at: 520, [.erase(.id(Array("a".utf8)), source: EventSource.standard)])
         try scene.checkpoint()
@@ -162,9 +162,9 @@ import Testing
         var reader = CheckpointReader(version: older.engineVersion)
         try journal.readSlices(of: older) { reader.take(Array($0)) }
         let engine = try #require(reader.finish())
-        #expect(engine.alerts.all.count == firing - 2)
+        #expect(engine.alerting.board.all.count == firing - 2)
         #expect(
-            engine.alerts.all.allSatisfy { $0.key.subject == .region(Array("north".utf8)) })
+            engine.alerting.board.all.allSatisfy { $0.key.subject == .region(Array("north".utf8)) })
         try journal.close()
     }
 

@@ -297,7 +297,7 @@ import Testing
         #expect(try journal.erasures().map { $0.finishedAt == nil } == [false, true])
         var engine = opening.recovered.takeEngine()
         #expect(engine.brokenInvariants() == [])
-        let silences = engine.notifications.silences
+        let silences = engine.alerting.notifications.silences
         #expect(silences.map { text($0.comment) } == ["golden"])
         let now = engine.clock.now + Milliseconds(1000)
         var pending = PendingTurn()

@@ -67,9 +67,9 @@ import Testing
         #expect(recovered.differences == 0)
         #expect(state(recovered.engine) == state(engine))
         let alert = try #require(
-            recovered.engine.alerts.all.first { $0.key.name == .noOnlineResponders }?.alert)
+            recovered.engine.alerting.board.all.first { $0.key.name == .noOnlineResponders }?.alert)
         #expect(alert.notified.map(\.receiver) == [Array("hook".utf8)])
-        #expect(recovered.engine.notifications.silences.map(\.number) == [1])
+        #expect(recovered.engine.alerting.notifications.silences.map(\.number) == [1])
     }
 
     @Test(arguments: [false, true], [false, true])
@@ -101,12 +101,15 @@ import Testing
         let store = try StateStore(path: directory.store)
         var engine = try store.recover().engine
         let key = AlertKey(name: .noOnlineResponders, subject: .region(Array("north".utf8)))
-        let (then, now) = (before.alerts[key], engine.alerts[key])
+        let (then, now) = (before.alerting.board[key], engine.alerting.board[key])
         #expect(now?.incident == then?.incident)
         #expect(now?.startsAt == then?.startsAt)
         #expect(now?.labels == then?.labels)
-        #expect(engine.notifications.nextNotice == before.notifications.nextNotice)
-        #expect(engine.notifications.nextIncident == before.notifications.nextIncident)
+        #expect(
+            engine.alerting.notifications.nextNotice == before.alerting.notifications.nextNotice)
+        #expect(
+            engine.alerting.notifications.nextIncident == before.alerting.notifications.nextIncident
+        )
         let notified = try run(store, &engine, seconds: 210, number: 4, [.start()])
         #expect(notified.allSatisfy { if case .notice = $0 { false } else { true } })
     }

@@ -254,7 +254,7 @@ extension Router {
     /// Answers `GET /v1/silences`.
     func listSilences(_ answer: @escaping Answer) {
         writer.ask { view in
-            let state = view.engine.notifications
+            let state = view.engine.alerting.notifications
             let active = state.silences.sorted { ($0.endsAt, $0.number) < ($1.endsAt, $1.number) }
             let over = state.pastSilences.sorted { ($0.endsAt, $0.number) > ($1.endsAt, $1.number) }
             let silences =
@@ -271,7 +271,7 @@ extension Router {
     /// been meant to be.
     func showSilence(_ number: Int64, warns: Bool = false, _ answer: @escaping Answer) {
         writer.ask { view in
-            let state = view.engine.notifications
+            let state = view.engine.alerting.notifications
             let active = state.silences.first { $0.number == number }
             guard let silence = active ?? state.pastSilences.first(where: { $0.number == number })
             else { return answer(Self.noSilence, InputStats()) }
@@ -290,7 +290,7 @@ extension Router {
     ) -> JSONTree {
         let firing =
             isActive
-            ? engine.alerts.all.filter { $0.alert.state == .firing }
+            ? engine.alerting.board.all.filter { $0.alert.state == .firing }
                 .filter { silence.matchers.fit($0.alert.labels) }
                 .sorted { AlertKey.areInOrder($0.key, $1.key) } : []
         return [

@@ -11,7 +11,9 @@ struct SilenceWarnings {
 
     /// Looks at `silence` as `engine` stands.
     init(_ silence: Silence, _ engine: Engine) {
-        guard engine.notifications.silences.contains(where: { $0.number == silence.number }) else {
+        guard
+            engine.alerting.notifications.silences.contains(where: { $0.number == silence.number })
+        else {
             add("it is over and mutes nothing: take another id to begin another")
             return
         }
@@ -28,7 +30,7 @@ struct SilenceWarnings {
             }
             for value in values { look(name, value, engine) }
         }
-        let isFiring = engine.alerts.all.contains {
+        let isFiring = engine.alerting.board.all.contains {
             $0.alert.state == .firing && silence.matchers.fit($0.alert.labels)
         }
         if !isFiring { add("nothing that fires now is muted by it") }

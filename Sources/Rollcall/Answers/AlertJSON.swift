@@ -9,7 +9,7 @@ enum AlertJSON {
     /// The whole of `GET /v1/alerts`.
     static func body(_ view: StateView) -> [UInt8] {
         let engine = view.engine
-        let all = engine.alerts.all
+        let all = engine.alerting.board.all
         var shown = all
         if all.count > alertsMax {
             shown = Array(worst(all).prefix(alertsMax))

@@ -96,11 +96,11 @@ enum StatusJSON {
         func count(_ state: AlertState) {
             if state == .firing { firing += 1 } else { pending += 1 }
         }
-        view.engine.alerts.forEach { key, alert in
+        view.engine.alerting.board.forEach { key, alert in
             if key.name != .watchdog { count(alert.state) }
         }
         for alarm in view.store.alarms { alarm.alertState.map(count) }
-        let silences = Int64(view.engine.notifications.silences.count)
+        let silences = Int64(view.engine.alerting.notifications.silences.count)
         return [
             "firing": .integer(firing), "pending": .integer(pending),
             "silences": .integer(silences),

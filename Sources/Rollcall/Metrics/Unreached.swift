@@ -37,7 +37,7 @@ package struct Unreached: Equatable, Sendable {
     init(_ engine: Engine, _ outbox: Outbox, _ alarms: [StoreAlarm], by committed: Timestamp) {
         let receivers = engine.policy.receivers
         let now = engine.clock.wallNow
-        engine.alerts.forEach { key, alert in
+        engine.alerting.board.forEach { key, alert in
             guard alert.state == .firing, now - alert.startsAt >= Self.after,
                 !outbox.isTaken(alert, by: committed),
                 !engine.isMuted(key, alert)

@@ -155,7 +155,7 @@ extension StateWriter {
     /// Returns what fires and nobody has taken; of many alerts, as of the last second.
     func unreached() -> Unreached {
         let elapsed = ClockReading.now().elapsed
-        let isSmall = engine.alerts.count < 256
+        let isSmall = engine.alerting.board.count < 256
         if isSmall || elapsed - unreachedKnown.at >= Self.sleepMax {
             let engine = (published ?? engine).viewed(at: running(ClockReading.now()))
             let alarms = [alarm, lossAlarm].compactMap(\.self)

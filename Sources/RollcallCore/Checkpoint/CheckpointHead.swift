@@ -20,7 +20,7 @@ struct CheckpointHead {
         var head = CheckpointHead(Engine())
         head.code(&archive)
         guard !archive.isDamaged, archive.isAtEnd,
-            head.engine.alerts.drop(where: { known.hasForgotten($0, of: erased) })
+            head.engine.alerting.board.drop(where: { known.hasForgotten($0, of: erased) })
         else { return nil }
         var copy = Archive()
         head.code(&copy)
@@ -54,14 +54,14 @@ struct CheckpointHead {
         archive.codePart { engine.stall.code(&$0) }
         archive.codePart { archive in archive.code(&engine.nextGap) }
         if archive.isReading && archive.version < 4 { return }
-        archive.codePart { engine.alerts.code(&$0) }
-        archive.codePart { engine.notifications.code(&$0) }
+        archive.codePart { engine.alerting.board.code(&$0) }
+        archive.codePart { engine.alerting.notifications.code(&$0) }
         if archive.version >= 5 { archive.codePart { engine.nudges.code(&$0) } }
         // The board's timers are as the rules say.
         guard archive.isReading else { return }
-        engine.alerts.armAgain(engine.policy.alerts)
-        engine.restoreStorms()
-        engine.alerts.armRepeats(engine.policy.receivers)
+        engine.alerting.board.armAgain(engine.policy.alerts)
+        engine.alerting.restoreStorms()
+        engine.alerting.board.armRepeats(engine.policy.receivers)
     }
 
     /// A new engine knows a region already; a checkpoint brings all of them.

@@ -183,12 +183,9 @@ extension Engine {
         if let gap = extras.gap { keep(gap, of: number) }
         queueDepths.put(extras.queueDepths, at: number)
         dark.restore(extras.uncovered, number)
-        flaps.put(extras.flapping, at: number)
+        alerting.restore(extras.flapping, number)
         woken.put(extras.wokenAt, at: number)
         if let state = extras.nudges { restore(state, person, number) }
-        if let flapping = extras.flapping {
-            flapTimers.push(.init(at: flapping.armed, number: UInt32(number)))
-        }
         if let due = extras.gap?.due { verdicts.push(.init(at: due, number: UInt32(number))) }
         if let until = extras.pausedUntil {
             pauseQueue.push(.init(at: until, number: UInt32(number)))

@@ -79,7 +79,7 @@ struct PersonTables: Sendable {
         gaps = engine.gaps
         queueDepths = engine.queueDepths
         uncovered = engine.dark.uncoveredByNumber
-        flaps = engine.flaps
+        flaps = engine.alerting.flapsByNumber
         nudgeStates = engine.nudgeStates
         woken = engine.woken
         factOverflows = engine.factOverflows

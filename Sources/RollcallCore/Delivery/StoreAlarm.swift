@@ -329,7 +329,9 @@ package struct StoreAlarm: Equatable, Sendable {
     /// by themselves as long as nothing is evaluated.
     package func silence(in engine: Engine, now: RunningTime) -> Silence? {
         let labels = subject.member.labels
-        return engine.notifications.silences.first { $0.ends > now && $0.matchers.fit(labels) }
+        return engine.alerting.notifications.silences.first {
+            $0.ends > now && $0.matchers.fit(labels)
+        }
     }
 
     /// How the alert stands; nil if it does not.

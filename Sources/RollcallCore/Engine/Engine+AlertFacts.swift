@@ -67,7 +67,7 @@ extension Engine {
     private func facts(_ key: AlertKey, _ group: GroupCount) -> AlertFacts {
         let rules = policy.alerts
         var facts = AlertFacts()
-        facts.stats = alerts[key]?.stats ?? AlertStats()
+        facts.stats = alerting.board[key]?.stats ?? AlertStats()
         facts.span = rules[key.name].pendingFor
         facts.people = group.people
         facts.causes = GapCause.allCases.map {

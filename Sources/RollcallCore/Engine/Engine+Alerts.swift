@@ -1,18 +1,18 @@
-/// Evaluates the alerts. Source: Contract/Alerts, F27 to F29.
+/// Evaluates the alerting.board. Source: Contract/Alerts, F27 to F29.
 extension Engine {
     // MARK: - Once an instant
 
     /// Evaluates what may have changed, once an instant (L12), then tells whoever must be told;
     /// while blind only what is about the watch itself (B4, F9).
     mutating func settleAlerts() {
-        alerts.beginEvaluation()
+        alerting.board.beginEvaluation()
         if !clock.isBlind { settleFlapping() }
-        let evaluatesPeople = !clock.isBlind && alerts.isDue(clock.observedNow)
+        let evaluatesPeople = !clock.isBlind && alerting.board.isDue(clock.observedNow)
         // Most instants change nothing that somebody is told of.
         guard
-            evaluatesPeople || evaluatesRollcall || notifications.isDue
-                || alerts.nextRepeat() <= clock.now
-                || nextStorm <= clock.now
+            evaluatesPeople || evaluatesRollcall || alerting.notifications.isDue
+                || alerting.board.nextRepeat() <= clock.now
+                || alerting.nextStorm(policy.receivers) <= clock.now
         else { return }
         var changes = AlertChanges()
         if evaluatesPeople { evaluatePeople(&changes) }
@@ -20,12 +20,15 @@ extension Engine {
         if evaluatesRollcall { evaluateRollcall(&changes) }
         describe(&changes)
         for report in changes.reports { decisions.append(.alert(at: clock.wallNow, report)) }
-        settleNotices(fired: changes.fired.map { changes.reports[$0].key }, changes.ended)
+        alerting.settleNotices(
+            fired: changes.fired.map { changes.reports[$0].key }, changes.ended,
+            AlertContext(policy, clock), &counters.notifications, &decisions)
     }
 
     /// The earliest instant at which time alone changes an alert that is evaluated in running time.
     var nextRunningAlert: RunningTime {
-        alerts.aboutRollcall.isEmpty ? .distantFuture : alerts.nextRunningTimer(policy.alerts)
+        alerting.board.aboutRollcall.isEmpty
+            ? .distantFuture : alerting.board.nextRunningTimer(policy.alerts)
     }
 
     /// The changes of one evaluation.
@@ -33,7 +36,7 @@ extension Engine {
         var reports: [AlertReport] = []
         /// Places of those that fire now.
         var fired: [Int] = []
-        var ended: [EndedAlert] = []
+        var ended: [Alerting.EndedAlert] = []
     }
 
     private mutating func evaluate(
@@ -42,20 +45,20 @@ extension Engine {
     ) {
         let rule = policy.alerts[key.name]
         guard
-            var alert = alerts.evaluate(
+            var alert = alerting.board.evaluate(
                 key, isTrue, stats, rule, now: now, wall: clock.wallNow)
         else { return }
         switch alert.state {
         case .firing:
             // From now on they stay as they are, whatever the settings say (A1).
-            alert.incident = notifications.takeIncident()
-            alert.severity = severity(key, rule)
-            alert.labels = labels(key, rule, alert.severity)
+            alert.incident = alerting.notifications.takeIncident()
+            alert.severity = key.severity(rule)
+            alert.labels = key.labels(rule, alert.severity)
             alert.annotations = rule.annotations
-            alerts.note(key, alert)
+            alerting.board.note(key, alert)
             changes.fired.append(changes.reports.count)
-        case .resolved: changes.ended.append((key, alert))
-        case .pending, .inactive: alert.severity = severity(key, rule)
+        case .resolved: changes.ended.append((key, alert, stats))
+        case .pending, .inactive: alert.severity = key.severity(rule)
         }
         changes.reports.append(AlertReport(key, alert))
     }
@@ -66,38 +69,23 @@ extension Engine {
         let facts = facts(of: changes.fired.map { changes.reports[$0].key })
         for (place, facts) in zip(changes.fired, facts) {
             let key = changes.reports[place].key
-            guard var alert = alerts[key] else { continue }
+            guard var alert = alerting.board[key] else { continue }
             alert.facts = facts
-            alerts.note(key, alert)
+            alerting.board.note(key, alert)
             changes.reports[place].facts = facts
         }
     }
 
-    /// One source is missed less than all of them (F11).
-    private func severity(_ key: AlertKey, _ rule: AlertRules.Rule) -> Severity {
-        if case .source = key.subject { .warning } else { rule.severity }
-    }
-
     /// The severity that an alert has, or would have if it fired now.
     package func severity(_ key: AlertKey, _ alert: borrowing Alert) -> Severity {
-        alert.state == .firing ? alert.severity : severity(key, policy.alerts[key.name])
-    }
-
-    /// All labels of an alert, by name: those of the identity win.
-    func labels(_ key: AlertKey, _ rule: AlertRules.Rule, _ severity: Severity) -> [Label] {
-        var labels = [
-            Label("alertname", key.name.word.bytes), Label("severity", severity.word.bytes),
-        ]
-        if let name = key.subject.labelName { labels.append(Label(name, key.subject.name)) }
-        if key.name == .rollcallDrill { labels.append(Label("drill", Array("true".utf8))) }
-        return (labels + rule.labels).ordered()
+        alert.state == .firing ? alert.severity : key.severity(policy.alerts[key.name])
     }
 
     /// The labels that an alert has, or would have if it fired now.
     package func labels(_ key: AlertKey, _ alert: Alert) -> [Label] {
         if alert.state == .firing { return alert.labels }
         let rule = policy.alerts[key.name]
-        return labels(key, rule, severity(key, rule))
+        return key.labels(rule, key.severity(rule))
     }
 
     // MARK: - The watch itself
@@ -105,7 +93,8 @@ extension Engine {
     /// True if there is something to be said of the watch itself, or was.
     private var evaluatesRollcall: Bool {
         sight.feed.isAnyMissing || clock.open[Int(BlindReason.overload.rawValue)] != nil
-            || stall.isSuspected || notifications.wantsWatchdog || !alerts.aboutRollcall.isEmpty
+            || stall.isSuspected || alerting.notifications.wantsWatchdog
+            || !alerting.board.aboutRollcall.isEmpty
     }
 
     /// One alert a missing source, one if all are, one if a feed without sources is suspected
@@ -116,7 +105,7 @@ extension Engine {
         let missing = sight.feed.sources.filter { $0.downSince != nil }
         let stats = AlertStats(count: missing.count, total: sight.feed.sources.count)
         var keys: [AlertKey: Bool] = [:]
-        for key in alerts.aboutRollcall { keys[key] = false }
+        for key in alerting.board.aboutRollcall { keys[key] = false }
         func isTrue(_ name: AlertName, _ subject: AlertSubject) {
             keys[AlertKey(name: name, subject: subject)] = true
         }
@@ -124,7 +113,7 @@ extension Engine {
         if sight.feed.isAllMissing { isTrue(.telemetryFeedDown, .all) }
         if stall.isSuspected { isTrue(.telemetryFeedDown, .suspected) }
         if isOverloaded { isTrue(.rollcallOverloaded, .all) }
-        if notifications.wantsWatchdog { isTrue(.watchdog, .all) }
+        if alerting.notifications.wantsWatchdog { isTrue(.watchdog, .all) }
         for key in keys.keys.sorted(by: AlertKey.areInOrder) {
             let isOfFeed = key.name == .telemetryFeedDown
             evaluate(
@@ -133,22 +122,25 @@ extension Engine {
         }
     }
 
-    /// Other receivers: somebody may ask for the watchdog now, or nobody any more.
-    mutating func followReceivers() {
-        let labels = labels(
-            AlertKey(name: .watchdog, subject: .all), policy.alerts[.watchdog], .none)
-        notifications.wantsWatchdog = policy.receivers.contains { $0.wants(labels) }
-        notifications.isAllDirty = true
+    /// True if nobody is to be told of an alert that fires, by whoever silenced it or because
+    /// another one says more; blindness is no wish of anybody's.
+    package func isMuted(_ key: AlertKey, _ alert: borrowing Alert) -> Bool {
+        alerting.isMuted(key, alert)
+    }
+
+    /// The numbers of the storms that are not over.
+    package var storms: Set<Int64> {
+        Set(alerting.notifications.storms.storms.map(\.episode))
     }
 
     // MARK: - People
 
     private mutating func evaluatePeople(_ changes: inout AlertChanges) {
-        let dirty = alerts.takeDirty()
-        var keys = alerts.takeExpired(clock.observedNow) + dirty.keys
+        let dirty = alerting.board.takeDirty()
+        var keys = alerting.board.takeExpired(clock.observedNow) + dirty.keys
         let fleet = AlertKey(name: .highOfflineRate, subject: .all)
         let offline = Int(Status.offline.rawValue)
-        if alerts[fleet] != nil
+        if alerting.board[fleet] != nil
             || isHighOffline(aggregates.byStatus[offline], active: aggregates.active)
         {
             keys.append(fleet)
@@ -157,7 +149,7 @@ extension Engine {
             appendAlerts(of: region, to: &keys)
         }
         if dirty.isAll {
-            alerts.forEach { key, _ in
+            alerting.board.forEach { key, _ in
                 if !key.name.isAboutRollcall { keys.append(key) }
             }
             for region in policy.coverageRegions where !region.isEmpty {
@@ -185,7 +177,7 @@ extension Engine {
                 default: aggregates.flapping(in: region) > 0
                 }
             let key = AlertKey(name: alert, subject: .region(name))
-            if mayBegin || alerts[key] != nil { keys.append(key) }
+            if mayBegin || alerting.board[key] != nil { keys.append(key) }
         }
     }
 
@@ -227,7 +219,7 @@ extension Engine {
         let active = counts.reduce(0, +)
         guard active > 0 else {
             let isCovered = policy.coverageRegions.contains(subject.name)
-            return (isCovered && alerts.hasInput, AlertStats())
+            return (isCovered && alerting.board.hasInput, AlertStats())
         }
         let unheard = number(of: subject).map { aggregates.unheard(in: $0) } ?? 0
         let silent =
@@ -248,76 +240,14 @@ extension Engine {
 
     // MARK: - Flapping
 
-    /// Counts a change between ONLINE and OFFLINE, whatever was in between (A3, F28).
-    mutating func followLastExtreme(
-        _ person: inout Responder, _ number: Int, from: Status, _ origin: Origin
-    ) {
-        guard person.status == .online || person.status == .offline else { return }
-        let isChange = person.lastExtreme.map { $0 != person.status } ?? false
-        person.lastExtreme = person.status
-        guard isChange, origin == .contact || origin == .deadline,
-            !(from == .unknown && person.status == .offline)
-        else { return }
-        var flapping = flaps[number] ?? Flapping()
-        flapping.change(at: clock.observedNow, policy.alerts)
-        keepFlapping(flapping, &person, number)
-    }
-
-    /// Whoever is no longer expected flaps no longer (F22).
-    mutating func clearFlapping(_ person: inout Responder, _ number: Int) {
-        person.lastExtreme = nil
-        person.isFlapping = false
-        flaps[number] = nil
-    }
-
-    private mutating func keepFlapping(
-        _ flapping: Flapping, _ person: inout Responder, _ number: Int
-    ) {
-        var flapping = flapping
-        person.isFlapping = flapping.isFlapping
-        guard !flapping.changes.isEmpty else { return flaps[number] = nil }
-        armFlapping(&flapping, number, at: flapping.due(policy.alerts))
-        flaps[number] = flapping
-    }
-
-    private mutating func armFlapping(
-        _ flapping: inout Flapping, _ number: Int, at due: ObservedTime
-    ) {
-        guard flapping.armed != due else { return }
-        flapping.armed = due
-        flapTimers.push(.init(at: due, number: UInt32(number)))
-    }
-
-    /// The rules changed, or observed time was set back (B1): everybody who changed lately is
-    /// evaluated when the instant closes, or when we can see again (L12, F8).
-    mutating func evaluateFlappingAnew() {
-        let now = clock.observedNow
-        var numbers: [Int] = []
-        flaps.forEach { number, _ in numbers.append(number) }
-        for number in numbers {
-            guard var flapping = flaps[number] else { continue }
-            flapping.clampInstants(to: now)
-            armFlapping(&flapping, number, at: now)
-            flaps[number] = flapping
-        }
-    }
-
     /// Lets changes go that are older than the window.
     private mutating func settleFlapping() {
+        guard alerting.nextTimer <= clock.observedNow else { return }
         let now = clock.observedNow
-        while let first = flapTimers.first, first.at <= now {
-            _ = flapTimers.popFirst()
-            let number = Int(first.number)
-            guard var flapping = flaps[number], flapping.armed == first.at else { continue }
-            flapping.evaluate(now, policy.alerts)
-            edit(number) { engine, person in engine.keepFlapping(flapping, &person, number) }
+        while let (number, flapping) = alerting.takeDueFlapping(now, policy.alerts) {
+            edit(number) { engine, person in
+                engine.alerting.keep(flapping, &person, number, engine.policy.alerts)
+            }
         }
-    }
-
-    /// Other rules hold from now on.
-    mutating func changeAlertRules() {
-        evaluateFlappingAnew()
-        alerts.armAgain(policy.alerts)
-        alerts.isAllDirty = true
     }
 }

@@ -29,7 +29,7 @@ extension Engine {
         guard let earnsGrace = clock.endEpisode() else { return !changes.isEmpty }
         seeAgain(after: clock.now - (onset ?? clock.now))
         // Who could not be told while we were blind is told now (B4).
-        notifications.isDirty = true
+        alerting.notifications.isDirty = true
         if earnsGrace { grantGrace() }
         return !changes.isEmpty
     }

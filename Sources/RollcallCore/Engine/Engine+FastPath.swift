@@ -84,8 +84,9 @@ extension Engine {
         guard hasBegun, instant >= clock.now else { return false }
         pass(before: instant)
         guard !(isUnclosed || clock.isBlind || stall.isSuspected), sight.isCalm,
-            nudges.toEvaluate.isEmpty, alerts.hasInput,
-            !(alerts.isDue(clock.observedNow) || notifications.isDirty || notifications.isAllDirty)
+            nudges.toEvaluate.isEmpty, alerting.board.hasInput,
+            !(alerting.board.isDue(clock.observedNow) || alerting.notifications.isDirty
+                || alerting.notifications.isAllDirty)
         else { return false }
         idleUntil = nextInstant()
         return instant < idleUntil

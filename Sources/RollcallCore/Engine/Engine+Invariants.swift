@@ -10,8 +10,12 @@ extension Engine {
         examineNames(&broken)
         examineBounds(&broken)
         // Other receivers are looked at when the instant closes.
-        if !notifications.isAllDirty { broken += alerts.brokenInvariants(policy.receivers) }
-        if !notifications.isAllDirty, !notifications.storms.isDirty { broken += brokenStorms() }
+        if !alerting.notifications.isAllDirty {
+            broken += alerting.board.brokenInvariants(policy.receivers)
+        }
+        if !alerting.notifications.isAllDirty, !alerting.notifications.storms.isDirty {
+            broken += alerting.brokenStorms()
+        }
         return broken
     }
 

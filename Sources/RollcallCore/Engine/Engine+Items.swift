@@ -18,12 +18,12 @@ extension Engine {
             if item.kind == .nobody {
                 if item.isEnrolment { roster.enrolNobody() }
                 nextRow += 1
-                alerts.heard()
+                alerting.board.heard()
                 continue
             }
             guard let number = number(of: item, list.bytes.span, index, &receipt) else { continue }
             // The server's opinion alone says nothing about who is missing (F29).
-            if item.kind != .transition { alerts.heard() }
+            if item.kind != .transition { alerting.board.heard() }
             switch item.kind {
             case .batch:
                 let aged = receipt.agedUpdates

@@ -18,7 +18,8 @@ extension Engine {
         decisions.append(
             .status(at: clock.wallNow, number: number, from: from, to: status, origin: origin))
         followGap(&person, number, from: old, origin)
-        followLastExtreme(&person, number, from: old, origin)
+        alerting.followLastExtreme(
+            &person, number, from: old, origin, now: clock.observedNow, policy.alerts)
     }
 
     /// Makes active who is expected and was not, and the reverse (L1, L2).
@@ -44,7 +45,7 @@ extension Engine {
             person.since = clock.wallNow
             person.isActive = false
             adopted[number] = nil
-            clearFlapping(&person, number)
+            alerting.clearFlapping(&person, number)
             if person.hasGap { abandonGap(&person, number) }
         }
     }
@@ -247,7 +248,7 @@ extension Engine {
             arm(person, number)
             roster[number] = person
         }
-        alerts.startPendingAnew(clock.observedNow, policy.alerts)
+        alerting.board.startPendingAnew(clock.observedNow, policy.alerts)
     }
 
     /// Observed time was set back: no instant may lie in the future of it (B1, F9). What was
@@ -270,10 +271,10 @@ extension Engine {
         gaps.changeAll { $0.clampInstants(to: now) }
         dark.clampInstants(to: now)
         massGaps.clampInstants(to: now)
-        evaluateFlappingAnew()
-        alerts.clampInstants(to: now, policy.alerts)
+        alerting.evaluateFlappingAnew(now)
+        alerting.board.clampInstants(to: now, policy.alerts)
         // Ages are others now, and everything is judged by them once we can see again (F8).
-        alerts.isAllDirty = true
+        alerting.board.isAllDirty = true
     }
 
     private func setBack(_ person: inout Responder, to now: ObservedTime) {

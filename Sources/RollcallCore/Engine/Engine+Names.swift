@@ -29,7 +29,7 @@ extension Engine {
             dropped.append(($0, $1))
         }
         for (number, name) in dropped {
-            alerts.noteGone(name)
+            alerting.board.noteGone(name)
             counters.dark.drop(number)
         }
     }
@@ -51,7 +51,7 @@ extension Engine {
         for region in UInt32(1)..<UInt32(last + 1) where !kept.contains(region) {
             let name = regions[region]
             guard regions.drop(region) else { continue }
-            alerts.noteGone(name)
+            alerting.board.noteGone(name)
             counters.dark.drop(region)
         }
     }

@@ -37,7 +37,7 @@ extension Engine {
         if receipt.accepted == 0, list.count > 0, earlier.isEmpty { return }
         retire(leaving)
         receipt.retired = leaving.count
-        alerts.heard()
+        alerting.board.heard()
         if !terms.id.isEmpty {
             rosters.complete(terms.id, lastPart: hash(list), now: clock.now)
         }
@@ -91,7 +91,7 @@ extension Engine {
         guard let number = known else { return }
         keepDark(of: roster[number])
         aggregates.remove(roster[number], now: clock.observedNow)
-        alerts.follow(from: roster[number], to: Responder())
+        alerting.board.follow(from: roster[number], to: Responder())
         leaveGroups(roster[number], number)
         leaveNames(roster[number])
         dropNames(of: number)
@@ -107,7 +107,7 @@ extension Engine {
         keep(nil, of: number)
         queueDepths[number] = nil
         dark.forget(number)
-        flaps[number] = nil
+        alerting.forget(number)
         nudgeStates[number] = nil
         woken[number] = nil
     }
@@ -134,10 +134,10 @@ extension Engine {
             return roster.precedes(first, second)
         }
         decisions.replaceSubrange(firstDecision..., with: changed)
-        changeAlertRules()
+        alerting.change(to: policy.alerts, now: clock.observedNow)
         counters.notifications.keep(only: policy.receivers)
-        followReceivers()
-        followStorms()
+        alerting.follow(policy.receivers, policy.alerts)
+        alerting.followStorms(policy.receivers)
         let isOther = policy.nudges != old.nudges
         for number in 0..<roster.count where roster[number].isStale {
             // By an offline threshold too, which may be another, some are held (F31).

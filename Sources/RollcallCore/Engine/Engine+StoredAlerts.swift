@@ -5,14 +5,11 @@ extension Engine {
 
     /// The alerts and who was told of them, at one turn.
     package struct AlertLedger: Sendable {
-        fileprivate let alerts: AlertBoard
-        fileprivate let notifications: NotificationState
+        fileprivate let alerting: Alerting
     }
 
     /// The ledger now.
-    package var alertLedger: AlertLedger {
-        AlertLedger(alerts: alerts, notifications: notifications)
-    }
+    package var alertLedger: AlertLedger { AlertLedger(alerting: alerting) }
 
     /// Goes on from `ledger` and what was stored since, in its order, instead of what was decided
     /// again: a page that went out keeps its key and its start, and nobody is told twice.
@@ -22,52 +19,52 @@ extension Engine {
     package mutating func take(
         _ ledger: AlertLedger, stored: [Decision], taken: Set<Int64> = []
     ) {
-        alerts.takeEntries(of: ledger.alerts)
-        notifications.goOn(from: ledger.notifications)
+        alerting.board.takeEntries(of: ledger.alerting.board)
+        alerting.notifications.goOn(from: ledger.alerting.notifications)
         var firing: [Int64: AlertKey] = [:]
-        alerts.forEach { firing[$1.incident] = $0 }
+        alerting.board.forEach { firing[$1.incident] = $0 }
         for decision in stored {
             switch decision {
             // Of one without its region's name nobody knows what it was about.
             case .alert(_, let report) where report.key.subject != .region([]):
                 let isAboutRollcall = report.key.name.isAboutRollcall
                 let now = isAboutRollcall ? clock.now.milliseconds : clock.observedNow.milliseconds
-                alerts.put(report, since: now)
+                alerting.board.put(report, since: now)
                 firing[report.incident] = report.state == .firing ? report.key : nil
-                notifications.note(storedNotice: 0, incident: report.incident)
+                alerting.notifications.note(storedNotice: 0, incident: report.incident)
             case .notice(_, let notice):
-                notifications.note(storedNotice: notice.number, incident: 0)
+                alerting.notifications.note(storedNotice: notice.number, incident: 0)
                 if notice.storm != nil, let member = notice.members.first {
-                    notifications.note(storedNotice: 0, incident: member.incident)
-                    notifications.storms.put(notice, member, now: clock.now)
-                    noteTriggers(of: member.incident)
+                    alerting.notifications.note(storedNotice: 0, incident: member.incident)
+                    alerting.notifications.storms.put(notice, member, now: clock.now)
+                    alerting.noteTriggers(of: member.incident, policy.receivers)
                     continue
                 }
                 guard notice.kind != .resolved else { continue }
                 for member in notice.members {
                     guard let key = firing[member.incident] else { continue }
-                    alerts.notify(notice.receiver, of: key, at: clock.now, member.fallback)
+                    alerting.board.notify(notice.receiver, of: key, at: clock.now, member.fallback)
                     guard notice.kind == .fired else { continue }
-                    alerts.noteTrigger(
+                    alerting.board.noteTrigger(
                         notice.number, of: key, to: notice.receiver, policy.receivers)
                 }
             case .mute(_, let mute):
                 guard case .storm(let storm) = mute.reason, let key = firing[mute.incident] else {
                     continue
                 }
-                notifications.storms.put(mute, storm, now: clock.now, wall: clock.wallNow)
-                alerts.notify(mute.receiver, of: key, at: clock.now, storm: storm)
-                noteTrigger(of: key, in: storm)
+                alerting.notifications.storms.put(mute, storm, now: clock.now, wall: clock.wallNow)
+                alerting.board.notify(mute.receiver, of: key, at: clock.now, storm: storm)
+                alerting.noteTrigger(of: key, in: storm, policy.receivers)
             default: break
             }
         }
         for notice in taken.sorted() {
-            alerts.take(notice, policy.receivers, now: clock.now)
-            notifications.storms.take(notice)
+            alerting.board.take(notice, policy.receivers, now: clock.now)
+            alerting.notifications.storms.take(notice)
         }
-        restoreStorms()
-        alerts.armAgain(policy.alerts)
-        alerts.isAllDirty = true
-        notifications.isAllDirty = true
+        alerting.restoreStorms()
+        alerting.board.armAgain(policy.alerts)
+        alerting.board.isAllDirty = true
+        alerting.notifications.isAllDirty = true
     }
 }

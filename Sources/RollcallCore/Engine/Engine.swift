@@ -47,8 +47,6 @@ package struct Engine: Sendable {
     /// The instants at which people are late, dark, too old or forgotten.
     var deadlines = DueTimes()
     var pauseQueue = DeadlineQueue<Timestamp>()
-    /// The instants at which changes that may be flapping leave the window.
-    var flapTimers = DeadlineQueue<ObservedTime>()
     /// The instants at which verdicts fall due.
     var verdicts = DeadlineQueue<RunningTime>()
 
@@ -62,7 +60,6 @@ package struct Engine: Sendable {
     var pushTokens = SideTable<[UInt8]>()
     var gaps = SideTable<Gap>()
     var queueDepths = SideTable<QueueDepths>()
-    var flaps = SideTable<Flapping>()
     var nudgeStates = SideTable<NudgeState>()
     /// The instants at which phones were last woken (N9).
     var woken = SideTable<RunningTime>()
@@ -71,8 +68,7 @@ package struct Engine: Sendable {
     var declaredWorse = DeclaredWorse()
     var massGaps = MassGaps()
     var dark = DarkBook()
-    package internal(set) var alerts = AlertBoard()
-    package internal(set) var notifications = NotificationState()
+    package internal(set) var alerting = Alerting()
     package internal(set) var stall = Stall()
     package internal(set) var nudges = NudgingState()
     var groupCounts = CircleCounts()
@@ -93,7 +89,7 @@ package struct Engine: Sendable {
     package init(policy: Policy = Policy()) {
         self.policy = policy
         beginNames()
-        followReceivers()
+        alerting.follow(policy.receivers, policy.alerts)
     }
 
     // MARK: - Time
@@ -101,13 +97,15 @@ package struct Engine: Sendable {
     /// The next instant at which time alone changes something.
     package mutating func nextInstant() -> RunningTime {
         var next = sight.nextInstant(heardUntil: heardUntil)
-        next = min(next, nextRunningAlert, nextNotice, nextNudge, clock.nextReport)
+        next = min(
+            next, nextRunningAlert, alerting.nextNotice(policy.receivers), nextNudge,
+            clock.nextReport)
         guard !clock.isBlind else { return max(next, clock.now) }
         if let pause = pauseQueue.first {
             next = min(next, RunningTime(milliseconds: pause.at.milliseconds) - clock.wallOffset)
         }
         if let deadline = nextDeadline() { next = min(next, clock.running(deadline)) }
-        let timer = min(alerts.nextTimer, flapTimers.first?.at ?? .distantFuture)
+        let timer = alerting.nextTimer
         if timer < .distantFuture { next = min(next, clock.running(timer)) }
         next = min(next, nextVerdict, dark.nextHoles, nextStall)
         return max(next, clock.now)
@@ -199,10 +197,10 @@ package struct Engine: Sendable {
         clock.lose(reason, since: since)
         stall.didNotRun(instant - since)
         if instant - since >= ObservationClock.graceFrom {
-            notifications.wasAbsent(from: clock.wall(since), to: clock.wallNow)
+            alerting.notifications.wasAbsent(from: clock.wall(since), to: clock.wallNow)
         }
         // Nothing was sent meanwhile either.
-        alerts.restartTriggers(clock.now, policy.receivers)
+        alerting.board.restartTriggers(clock.now, policy.receivers)
         sight.didNotRun(reason, since: since)
     }
 
@@ -237,9 +235,12 @@ package struct Engine: Sendable {
         case .start(let isRestored):
             sight.feed.start(now: clock.now)
             if isRestored { freezeNudges() }
-        case .silence(let change): self.change(change, &receipt)
-        case .drill(let receiver): drill(receiver, &receipt)
-        case .outcome(let end): self.end(end)
+        case .silence(let change): alerting.change(change, clock, &receipt)
+        case .drill(let receiver):
+            alerting.drill(receiver, AlertContext(policy, clock), &decisions, &receipt)
+        case .outcome(let end):
+            alerting.end(
+                end, AlertContext(policy, clock), &counters.notifications, &decisions)
         case .pushed(let end): self.end(end)
         case .wake(let call, let source):
             sight.wrote(source, now: clock.now)
@@ -293,7 +294,9 @@ package struct Engine: Sendable {
         // A number that an alert was judged by is told later, so it must not be a half-way one (L12).
         var isClosed = false
         defer {
-            if isClosed || decisions.count > count || alerts.hasChanged { closedAt = clock.now }
+            if isClosed || decisions.count > count || alerting.board.hasChanged {
+                closedAt = clock.now
+            }
         }
         isUnclosed = false
         // Sight that was lost or came back decides what arrives later, told or not (D5).
@@ -338,7 +341,7 @@ package struct Engine: Sendable {
             body(&engine, &person)
             engine.followDark(from: before, &person, number)
             engine.followNudges(from: before, &person, number)
-            engine.alerts.follow(from: before, to: person)
+            engine.alerting.board.follow(from: before, to: person)
         }
     }
 

@@ -5,7 +5,7 @@ extension Exposition {
     ) {
         appendStates(engine, alarms)
         family("rollcall_silences_active", .gauge, "Silences in force.")
-        sample(Quantity(engine.notifications.silences.count))
+        sample(Quantity(engine.alerting.notifications.silences.count))
         family(
             "rollcall_notifications", .counter,
             "Messages that came to their end, by receiver and what became of them.")
@@ -50,7 +50,7 @@ extension Exposition {
         for state in AlertState.shown {
             counts[AlertSeries(.telemetryFeedDown, .warning, state)] = 0
         }
-        engine.alerts.forEach { key, alert in
+        engine.alerting.board.forEach { key, alert in
             let severity = engine.severity(key, alert)
             counts[AlertSeries(key.name, severity, alert.state), default: 0] += 1
         }

@@ -96,6 +96,6 @@ extension Engine {
         nudgeStates.changeAll { state in
             state.deadToken = ItemText.hash(ofToken: state.deadToken)
         }
-        notifications.forgetAuthors()
+        alerting.notifications.forgetAuthors()
     }
 }

@@ -1,36 +1,38 @@
 /// Makes one message of many alerts that wait for one of people's receivers. Source: D11.
-extension Engine {
+extension Alerting {
     /// The earliest instant at which time alone makes a storm be told again.
-    var nextStorm: RunningTime {
+    func nextStorm(_ receivers: [Receiver]) -> RunningTime {
         var next = RunningTime.distantFuture
         for storm in notifications.storms.storms
         where storm.notices.isEmpty && storm.notifiedCount > 0 {
-            guard let receiver = receiver(of: storm.queue)?.receiver else { continue }
+            guard let receiver = receivers.first(where: { $0.name == storm.queue.receiver }) else {
+                continue
+            }
             next = min(next, storm.notifiedAt + receiver.repeatInterval)
         }
         return next
     }
 
-    /// The numbers of the storms that are not over.
-    package var storms: Set<Int64> { Set(notifications.storms.storms.map(\.episode)) }
-
     /// A queue's receiver and its place in the settings; nil if they do not know it.
-    private func receiver(of queue: StormState.Queue) -> (receiver: Receiver, place: Int)? {
-        policy.receivers.firstIndex { $0.name == queue.receiver }
-            .map { (policy.receivers[$0], $0) }
+    private func receiver(
+        of queue: StormState.Queue, _ receivers: [Receiver]
+    ) -> (receiver: Receiver, place: Int)? {
+        receivers.firstIndex { $0.name == queue.receiver }.map { (receivers[$0], $0) }
     }
 
     // MARK: - Beginning
 
     /// Begins the storms that `keys`, in their order, make with what waits already. Which of them
     /// join is seen when they are told.
-    mutating func beginStorms(_ keys: [AlertKey], _ mutes: inout [Mute]) {
-        let limit = policy.alerts.storm
-        notifications.storms.close(now: clock.now, limit: limit)
+    mutating func beginStorms(
+        _ keys: [AlertKey], _ context: AlertContext, _ mutes: inout [Mute]
+    ) {
+        let limit = context.rules.storm
+        notifications.storms.close(now: context.clock.now, limit: limit)
         guard limit > 0 else { return }
         var counts = [Int](repeating: 0, count: AlertName.allCases.count)
         for key in keys { counts[Int(key.name.rawValue)] += 1 }
-        for receiver in policy.receivers where receiver.kind.isForPeople {
+        for receiver in context.receivers where receiver.kind.isForPeople {
             for name in AlertName.allCases {
                 let queue = StormState.Queue(receiver: receiver.name, name: name)
                 var count = notifications.storms.waiting(queue)
@@ -38,37 +40,41 @@ extension Engine {
                     notifications.storms.joinable(queue) == nil
                 else { continue }
                 for key in keys where key.name == name && count <= limit {
-                    if isNews(key, to: receiver) { count += 1 }
+                    if isNews(key, to: receiver, context) { count += 1 }
                 }
-                if count > limit { begin(queue, &mutes) }
+                if count > limit { begin(queue, context, &mutes) }
             }
         }
     }
 
     /// True if a receiver is to be told of an alert for the first time.
-    private func isNews(_ key: AlertKey, to receiver: Receiver) -> Bool {
-        guard let alert = alerts[key], alert.state == .firing, alert.notified(receiver.name) == nil
+    private func isNews(
+        _ key: AlertKey, to receiver: Receiver, _ context: AlertContext
+    ) -> Bool {
+        guard let alert = board[key], alert.state == .firing, alert.notified(receiver.name) == nil
         else {
             return false
         }
-        let reason = muteReason(key, alert.labels)
+        let reason = muteReason(key, alert.labels, context.clock)
         if receiver.wants(alert.labels) { return reason == nil }
         // Blindness mutes no fallback (D3).
         return (reason == nil || reason == .blind)
-            && alert.openTriggers(policy.receivers).contains {
-                $0.fallback.name == receiver.name && $0.due <= clock.now
+            && alert.openTriggers(context.receivers).contains {
+                $0.fallback.name == receiver.name && $0.due <= context.clock.now
             }
     }
 
     /// Begins a storm, which tells of what waits from now on.
-    private mutating func begin(_ queue: StormState.Queue, _ mutes: inout [Mute]) {
+    private mutating func begin(
+        _ queue: StormState.Queue, _ context: AlertContext, _ mutes: inout [Mute]
+    ) {
         let episode = notifications.takeIncident()
         let waiting = notifications.storms.begin(
-            episode, queue, now: clock.now, wall: clock.wallNow)
+            episode, queue, now: context.clock.now, wall: context.clock.wallNow)
         for (incident, key) in waiting {
-            guard var alert = alerts[key] else { continue }
+            guard var alert = board[key] else { continue }
             alert.move(queue.receiver, toStorm: episode)
-            alerts.note(key, alert, repeatAt: alert.nextNotification(policy.receivers))
+            board.note(key, alert, repeatAt: alert.nextNotification(context.receivers))
             mutes.append(
                 Mute(
                     key: key, incident: incident, receiver: queue.receiver, reason: .storm(episode))
@@ -79,35 +85,38 @@ extension Engine {
     // MARK: - Telling
 
     /// Returns what there is to be told of storms at this instant.
-    mutating func stormsToNotify() -> [StormNotification] {
-        guard notifications.storms.isDirty || nextStorm <= clock.now else { return [] }
+    mutating func stormsToNotify(_ context: AlertContext) -> [StormNotification] {
+        guard notifications.storms.isDirty || nextStorm(context.receivers) <= context.clock.now
+        else { return [] }
         defer { notifications.storms.isDirty = false }
         var stormNotifications: [StormNotification] = []
         for storm in notifications.storms.storms {
-            guard let (receiver, place) = receiver(of: storm.queue) else {
+            guard let (receiver, place) = receiver(of: storm.queue, context.receivers) else {
                 if storm.members.isEmpty { notifications.storms.remove(storm.episode) }
                 continue
             }
             if storm.members.isEmpty {
                 notifications.storms.remove(storm.episode)
-                guard storm.notifiedCount > 0, receiver.sendsResolved || isGivenSome(receiver)
+                guard storm.notifiedCount > 0,
+                    receiver.sendsResolved || isGivenSome(receiver, context.receivers)
                 else {
                     continue
                 }
-                stormNotifications.append(ending(storm, receiver, place))
+                stormNotifications.append(ending(storm, receiver, place, context))
                 continue
             }
             let isFirst = storm.notifiedCount == 0
-            let isAgain = storm.isDoubled || storm.notifiedAt + receiver.repeatInterval <= clock.now
+            let isAgain =
+                storm.isDoubled || storm.notifiedAt + receiver.repeatInterval <= context.clock.now
             guard isFirst || storm.notices.isEmpty && isAgain else { continue }
             if let stormNotification = stormNotification(
-                storm, receiver, place, isFirst ? .fired : .repeated)
+                storm, receiver, place, isFirst ? .fired : .repeated, context)
             {
                 stormNotifications.append(stormNotification)
             } else {
                 // Nothing is sent again of a state already told (A7).
                 notifications.storms.notify(
-                    storm.episode, by: nil, storm.severity, addresses: 0, now: clock.now)
+                    storm.episode, by: nil, storm.severity, addresses: 0, now: context.clock.now)
             }
         }
         return stormNotifications
@@ -115,10 +124,11 @@ extension Engine {
 
     /// A storm as it stands; nil if all of it is muted.
     private func stormNotification(
-        _ storm: StormState.Storm, _ receiver: Receiver, _ place: Int, _ kind: Notice.Kind
+        _ storm: StormState.Storm, _ receiver: Receiver, _ place: Int, _ kind: Notice.Kind,
+        _ context: AlertContext
     ) -> StormNotification? {
         var facts = StormFacts()
-        facts.at = clock.wallNow
+        facts.at = context.clock.wallNow
         var stats = AlertStats()
         var severity = Severity.none
         var top: [(key: AlertKey, count: Int)] = []
@@ -129,8 +139,8 @@ extension Engine {
         let isNews =
             storm.notifiedCount == 0 || storm.trigger != 0 && storm.notifiedAt == .distantPast
         for single in storm.members.values {
-            guard let alert = alerts[single.key] else { continue }
-            let reason = muteReason(single.key, alert.labels)
+            guard let alert = board[single.key] else { continue }
+            let reason = muteReason(single.key, alert.labels, context.clock)
             // Blindness mutes nothing that was given to a fallback (D3).
             let isGiven = reason == .blind && alert.fallback(of: receiver.name) != nil
             guard reason == nil || isNews || isGiven else { continue }
@@ -147,7 +157,7 @@ extension Engine {
         }
         guard facts.count > 0 else { return nil }
         facts.top = top.compactMap { entry in
-            guard let alert = alerts[entry.key] else { return nil }
+            guard let alert = board[entry.key] else { return nil }
             var member = member(entry.key, alert, endsAt: .distantPast)
             // One line each: numbers and causes.
             (member.annotations, member.facts.people) = ([], [])
@@ -155,41 +165,43 @@ extension Engine {
         }
         var notified = storm
         notified.severity = severity
-        var whole = member(notified, stats)
+        var whole = member(notified, stats, context.rules)
         // A fallback has all of them for want of somebody else.
-        whole.fallback = top.first.flatMap { alerts[$0.key]?.fallback(of: receiver.name) }
+        whole.fallback = top.first.flatMap { board[$0.key]?.fallback(of: receiver.name) }
         return StormNotification(
             episode: storm.episode, severity: severity, member: whole,
             facts: facts, kind: kind, receiver: receiver, place: place)
     }
 
     private func ending(
-        _ storm: StormState.Storm, _ receiver: Receiver, _ place: Int
+        _ storm: StormState.Storm, _ receiver: Receiver, _ place: Int, _ context: AlertContext
     ) -> StormNotification {
         var facts = StormFacts()
-        (facts.count, facts.at) = (storm.joined, clock.wallNow)
-        var member = member(storm, AlertStats())
-        member.endsAt = clock.wallNow
+        (facts.count, facts.at) = (storm.joined, context.clock.wallNow)
+        var member = member(storm, AlertStats(), context.rules)
+        member.endsAt = context.clock.wallNow
         return StormNotification(
             episode: storm.episode, severity: storm.severity, member: member, facts: facts,
             kind: .resolved, receiver: receiver, place: place)
     }
 
     /// True of a pager that is a fallback: nobody watches the incidents that it is given (D3).
-    private func isGivenSome(_ receiver: Receiver) -> Bool {
+    private func isGivenSome(_ receiver: Receiver, _ receivers: [Receiver]) -> Bool {
         receiver.kind == .pagerduty
-            && policy.receivers.contains { $0.fallback == receiver.name }
+            && receivers.contains { $0.fallback == receiver.name }
     }
 
     /// Returns the member that stands for all members.
-    private func member(_ storm: StormState.Storm, _ stats: AlertStats) -> NoticeMember {
-        let rule = policy.alerts[storm.queue.name]
+    private func member(
+        _ storm: StormState.Storm, _ stats: AlertStats, _ rules: AlertRules
+    ) -> NoticeMember {
+        let rule = rules[storm.queue.name]
         var member = NoticeMember()
         member.name = storm.queue.name
         member.incident = storm.episode
         let number = Label("storm", Array("\(storm.episode)".utf8))
         let all = AlertKey(name: storm.queue.name, subject: .all)
-        member.labels = ([number] + labels(all, rule, storm.severity)).ordered()
+        member.labels = ([number] + all.labels(rule, storm.severity)).ordered()
         // Their texts are about one alert.
         member.annotations = rule.annotations.filter {
             $0.name != Label.summary && $0.name != Label.description
@@ -202,18 +214,18 @@ extension Engine {
     // MARK: - Settings
 
     /// Receivers that people read no longer are told of each alert; what they were told is over.
-    mutating func followStorms() {
+    mutating func followStorms(_ receivers: [Receiver]) {
         guard !notifications.storms.isEmpty else { return }
-        let others = Set(policy.receivers.filter { !$0.kind.isForPeople }.map(\.name))
+        let others = Set(receivers.filter { !$0.kind.isForPeople }.map(\.name))
         notifications.storms.dropSingles(of: others)
         for storm in notifications.storms.storms where others.contains(storm.queue.receiver) {
             for single in storm.members.values {
-                guard var alert = alerts[single.key] else { continue }
+                guard var alert = board[single.key] else { continue }
                 for notified in alert.notified where notified.receiver == storm.queue.receiver {
-                    alerts.dropTrigger(notified.trigger, of: single.key)
+                    board.dropTrigger(notified.trigger, of: single.key)
                 }
                 alert.notified.removeAll { $0.receiver == storm.queue.receiver }
-                alerts.note(single.key, alert, repeatAt: alert.nextNotification(policy.receivers))
+                board.note(single.key, alert, repeatAt: alert.nextNotification(receivers))
             }
             notifications.storms.empty(storm.episode)
         }
@@ -225,13 +237,13 @@ extension Engine {
     mutating func restoreStorms() {
         guard !notifications.storms.isEmpty else { return }
         var keys: [Int64: AlertKey] = [:]
-        alerts.forEach { key, alert in
+        board.forEach { key, alert in
             if alert.state == .firing { keys[alert.incident] = key }
         }
         notifications.storms.find(keys)
         for storm in notifications.storms.storms {
             for single in storm.members.values {
-                alerts.move(storm.queue.receiver, of: single.key, toStorm: storm.episode)
+                board.move(storm.queue.receiver, of: single.key, toStorm: storm.episode)
             }
         }
     }
@@ -239,7 +251,7 @@ extension Engine {
     /// Returns, in words, what does not hold of storms.
     func brokenStorms() -> [String] {
         var fires: [Int64: [Alert.NotifiedReceiver]] = [:]
-        alerts.forEach { _, alert in
+        board.forEach { _, alert in
             if alert.state == .firing { fires[alert.incident] = alert.notified }
         }
         return notifications.storms.brokenInvariants(fires)
