@@ -93,7 +93,7 @@ struct CheckpointHead {
         archive.code(&engine.transitionIDs, empty: []) { archive, ids in
             archive.code(&ids, empty: 0) { $0.code(&$1) }
         }
-        archive.code(&engine.pushTokens, empty: []) { $0.code(&$1) }
+        archive.code(&engine.nudges.tokens, empty: []) { $0.code(&$1) }
         var hashes: [UInt64] = []
         archive.code(&hashes, empty: 0) { $0.code(&$1) }
         for hash in hashes { engine.erasures.note(hash, row: 0, now: engine.clock.now) }

@@ -123,7 +123,7 @@ package struct CheckpointReader {
     package func finish() -> Engine? {
         guard !isDamaged, var engine else { return nil }
         engine.restoreNames(version)
-        engine.sortRow()
+        engine.nudges.sortRow(engine.roster)
         return engine
     }
 }
@@ -179,13 +179,16 @@ extension Engine {
         retired.put(extras.retiredAt, at: number)
         factOverflows.put(extras.factOverflow, at: number)
         transitionIDs.put(extras.transitionIDs, at: number)
-        pushTokens.put(extras.pushToken, at: number)
+        nudges.tokens.put(extras.pushToken, at: number)
         if let gap = extras.gap { keep(gap, of: number) }
         queueDepths.put(extras.queueDepths, at: number)
         dark.restore(extras.uncovered, number)
         alerting.restore(extras.flapping, number)
-        woken.put(extras.wokenAt, at: number)
-        if let state = extras.nudges { restore(state, person, number) }
+        nudges.woken.put(extras.wokenAt, at: number)
+        if let state = extras.nudges {
+            let seesAgainAt = clock.isBlind ? nil : seesAgainFrom(person)
+            nudges.restore(state, number, seesAgainAt: seesAgainAt)
+        }
         if let due = extras.gap?.due { verdicts.push(.init(at: due, number: UInt32(number))) }
         if let until = extras.pausedUntil {
             pauseQueue.push(.init(at: until, number: UInt32(number)))

@@ -75,13 +75,13 @@ struct PersonTables: Sendable {
         adopted = engine.adopted
         retired = engine.retired
         transitionIDs = engine.transitionIDs
-        pushTokens = engine.pushTokens
+        pushTokens = engine.nudges.tokens
         gaps = engine.gaps
         queueDepths = engine.queueDepths
         uncovered = engine.dark.uncoveredByNumber
         flaps = engine.alerting.flapsByNumber
-        nudgeStates = engine.nudgeStates
-        woken = engine.woken
+        nudgeStates = engine.nudges.states
+        woken = engine.nudges.woken
         factOverflows = engine.factOverflows
     }
 

@@ -27,7 +27,7 @@ extension Engine {
         }
         let onset = clock.onset
         guard let earnsGrace = clock.endEpisode() else { return !changes.isEmpty }
-        seeAgain(after: clock.now - (onset ?? clock.now))
+        nudges.seeAgain(after: clock.now - (onset ?? clock.now), now: clock.observedNow)
         // Who could not be told while we were blind is told now (B4).
         alerting.notifications.isDirty = true
         if earnsGrace { grantGrace() }

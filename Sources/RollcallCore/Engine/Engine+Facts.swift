@@ -105,7 +105,7 @@ extension Engine {
             }
         }
         if let range = item.pushToken {
-            takeToken(Array(bytes[range.indices]), person, number)
+            nudges.takeToken(Array(bytes[range.indices]), person, number)
         }
         if let sound = item.nudgeSound { person.nudgeSound = sound }
         if !person.factTimes.report(reported, time) {

@@ -85,8 +85,8 @@ extension Engine {
             expect(
                 !person.isStale || staleFrom(person) <= clock.observedNow,
                 "who is held to be stale is due")
-            expect(nudgeStates[number] == nil || person.hasNudges, "nudges are known of")
-            let state = nudgeStates[number] ?? NudgeState()
+            expect(nudges.states[number] == nil || person.hasNudges, "nudges are known of")
+            let state = nudges.states[number] ?? NudgeState()
             let row = nudges.row.count { $0 == UInt32(number) }
             expect(row == (state.isInRow ? 1 : 0), "who waits stands in the row once")
             let own = circleNumbers(of: person.circles)

@@ -259,7 +259,6 @@ extension Engine {
             recount(number) { engine, person in engine.setBack(&person, to: now) }
         }
         nudges.clampInstants(to: now)
-        nudgeStates.changeAll { $0.clampInstants(to: now) }
         adopted.changeAll { adoption in
             adoption.degradedAt = min(adoption.degradedAt, now)
             adoption.offlineAt = min(adoption.offlineAt, now)

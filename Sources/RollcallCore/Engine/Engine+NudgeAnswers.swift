@@ -21,12 +21,12 @@ package struct NudgeAnswer: Equatable, Sendable {
 extension Engine {
     /// Returns the token under which somebody's phone is reached, as it was told; nil if nobody
     /// told one.
-    package func pushToken(_ number: Int) -> [UInt8]? { pushTokens[number] }
+    package func pushToken(_ number: Int) -> [UInt8]? { nudges.tokens[number] }
 
     /// Whether somebody would be nudged now; if not, why not, and when at the earliest.
     package func nudgeAnswer(_ number: Int) -> NudgeAnswer {
         let person = roster[number]
-        let state = nudgeStates[number] ?? NudgeState()
+        let state = nudges.states[number] ?? NudgeState()
         let throttle = state.throttle(in: policy.nudges.mode)
         var answer = NudgeAnswer()
         answer.limit = policy.nudges.staleAfter.limit(person)
@@ -40,7 +40,7 @@ extension Engine {
         guard person.isActive, policy.nudges.mode != .disabled else { return answer }
         let since = staleFrom(person)
         answer.isStale = since <= clock.observedNow
-        let free = throttledUntil(throttle)
+        let free = nudges.throttledUntil(throttle, policy.nudges)
         if answer.isStale {
             if !hasActivePeer(person) { answer.reasons.append(.solo) }
             if lacksToken(number) { answer.reasons.append(.noToken) }

@@ -34,8 +34,8 @@ extension Engine {
             person.isStale = true
         } else if person.isStale || person.hasNudges && isNews(from: before, person) {
             person.isStale = false
-            nudgeStates[number]?.reason = nil
-            if nudgeStates[number]?.isEmpty ?? false { nudgeStates[number] = nil }
+            nudges.states[number]?.reason = nil
+            if nudges.states[number]?.isEmpty ?? false { nudges.states[number] = nil }
         }
     }
 
@@ -50,7 +50,7 @@ extension Engine {
         from before: Responder, _ person: Responder, _ number: Int
     ) {
         guard person.lastLocation > before.lastLocation || person.lastContact > before.lastContact,
-            var state = nudgeStates[number]
+            var state = nudges.states[number]
         else { return }
         if person.lastLocation > before.lastLocation {
             state.live.isArmed = true
@@ -60,7 +60,7 @@ extension Engine {
             state.hasContact = state.hasContact || person.lastContact > state.followedFrom
             if person.lastLocation > state.followedFrom { follow(&state, number, .located) }
         }
-        nudgeStates[number] = state
+        nudges.states[number] = state
     }
 
     // MARK: - Once an instant
@@ -88,7 +88,7 @@ extension Engine {
             nudges.toEvaluate = []
             return
         }
-        takeTimers()
+        nudges.takeTimers(clock.wallNow, clock.isBlind ? nil : clock.observedNow)
         guard !nudges.toEvaluate.isEmpty || !nudges.row.isEmpty else { return }
         var waiting: [UInt32] = []
         let evaluated = Set(nudges.toEvaluate).sorted { roster.precedes(Int($0), Int($1)) }
@@ -102,39 +102,14 @@ extension Engine {
             evaluate(Int(number), &room, &waiting)
         }
         while room > 0, !nudges.row.isEmpty { takeFirstOfRow(&room, &waiting) }
-        enterRow(waiting)
-    }
-
-    private mutating func takeTimers() {
-        while let first = nudges.throttles.first, first.at <= clock.wallNow {
-            _ = nudges.throttles.popFirst()
-            guard nudgeStates[Int(first.number)]?.waitsUntil == first.at else { continue }
-            nudgeStates[Int(first.number)]?.waitsUntil = nil
-            nudges.toEvaluate.append(first.number)
-        }
-        while !clock.isBlind, let first = nudges.graces.first, first.at <= clock.observedNow {
-            _ = nudges.graces.popFirst()
-            if nudgeStates[Int(first.number)]?.reason == .blind {
-                nudges.toEvaluate.append(first.number)
-            }
-        }
+        nudges.enterRow(waiting, roster)
     }
 
     private mutating func takeFirstOfRow(_ room: inout Int, _ waiting: inout [UInt32]) {
         guard let first = nudges.row.popLast() else { return }
-        nudgeStates[Int(first)]?.isInRow = false
-        if nudgeStates[Int(first)]?.reason == .rate { evaluate(Int(first), &room, &waiting) }
+        nudges.states[Int(first)]?.isInRow = false
+        if nudges.states[Int(first)]?.reason == .rate { evaluate(Int(first), &room, &waiting) }
     }
-
-    private mutating func enterRow(_ waiting: [UInt32]) {
-        guard !waiting.isEmpty else { return }
-        for number in waiting { nudgeStates[Int(number)]?.isInRow = true }
-        nudges.row += waiting
-        sortRow()
-    }
-
-    /// The first by id is taken first, from the end.
-    mutating func sortRow() { nudges.row.sort { roster.precedes(Int($1), Int($0)) } }
 
     // MARK: - One person
 
@@ -143,17 +118,17 @@ extension Engine {
         // Whoever is due no longer was let go when that changed.
         guard person.isStale, staleFrom(person) <= clock.observedNow else { return }
         let rules = policy.nudges
-        var state = nudgeStates[number] ?? NudgeState()
+        var state = nudges.states[number] ?? NudgeState()
         let throttle = state.throttle(in: rules.mode)
-        let free = throttledUntil(throttle)
+        let free = nudges.throttledUntil(throttle, policy.nudges)
         let isThrottled = free > clock.wallNow
         // It fired, and fires again after the interval; until then nothing is due (F31).
         if isThrottled && throttle.isSpent {
-            wait(&state, number, until: free)
+            nudges.wait(&state, number, until: free)
             return keep(state, number)
         }
         if let reason = reasonToHold(person, number, isThrottled: isThrottled, room: room) {
-            if reason == .throttled { wait(&state, number, until: free) }
+            if reason == .throttled { nudges.wait(&state, number, until: free) }
             if reason == .rate, !state.isInRow { waiting.append(UInt32(number)) }
             if reason == .blind { holdBlind(&state, person, number) }
             if reason != state.reason {
@@ -172,20 +147,8 @@ extension Engine {
     }
 
     private mutating func keep(_ state: NudgeState, _ number: Int) {
-        nudgeStates[number] = state
+        nudges.states[number] = state
         roster[number].hasNudges = true
-    }
-
-    /// Until when the throttle holds, by the wall (N2).
-    func throttledUntil(_ throttle: NudgeState.Throttle) -> Timestamp {
-        guard throttle.sentAt > .distantPast else { return nudges.frozenUntil }
-        return max(throttle.sentAt + policy.nudges.minInterval, nudges.frozenUntil)
-    }
-
-    private mutating func wait(_ state: inout NudgeState, _ number: Int, until: Timestamp) {
-        guard state.waitsUntil != until else { return }
-        state.waitsUntil = until
-        nudges.throttles.push(.init(at: until, number: UInt32(number)))
     }
 
     /// The first reason that holds, in the order of F32; while we cannot see there is no other.
@@ -211,7 +174,7 @@ extension Engine {
 
     /// True if the sink must be told a token that nobody told us.
     func lacksToken(_ number: Int) -> Bool {
-        policy.nudges.sink == .expo && pushTokens[number] == nil
+        policy.nudges.sink == .expo && nudges.tokens[number] == nil
     }
 
     /// Evaluated again when we see again, and once the time after that is over.
@@ -242,7 +205,7 @@ extension Engine {
         } else {
             state.dryRun = sent
         }
-        wait(&state, number, until: sent.sentAt + policy.nudges.minInterval)
+        nudges.wait(&state, number, until: sent.sentAt + policy.nudges.minInterval)
         write(.send, person, number) { $0.number = push }
     }
 
@@ -276,24 +239,6 @@ extension Engine {
         return facts
     }
 
-    // MARK: - Coming back
-
-    /// Puts what is remembered of somebody back, and what follows from it.
-    mutating func restore(_ state: NudgeState, _ person: Responder, _ number: Int) {
-        nudgeStates[number] = state
-        let entry = UInt32(number)
-        // By number; `sortRow` puts them in order once all are back.
-        if state.isInRow { nudges.row.append(entry) }
-        if state.isInBlind { nudges.blind.append(entry) }
-        if state.reason == .blind, !clock.isBlind {
-            nudges.graces.push(.init(at: seesAgainFrom(person), number: entry))
-        }
-        if let until = state.waitsUntil { nudges.throttles.push(.init(at: until, number: entry)) }
-        if state.followed != 0 {
-            nudges.followed.push(.init(at: state.followedUntil, number: entry))
-        }
-    }
-
     // MARK: - What followed (N8)
 
     private mutating func settleFollowed() {
@@ -309,11 +254,11 @@ extension Engine {
         }
         for first in due {
             let number = Int(first.number)
-            guard var state = nudgeStates[number], state.followed != 0,
+            guard var state = nudges.states[number], state.followed != 0,
                 state.followedUntil == first.at
             else { continue }
             follow(&state, number, seen(state))
-            nudgeStates[number] = state
+            nudges.states[number] = state
         }
     }
 
@@ -338,17 +283,6 @@ extension Engine {
 
     // MARK: - What changes everything
 
-    /// We can see again, after an episode of `length`.
-    mutating func seeAgain(after length: Milliseconds) {
-        if length >= ObservationClock.graceFrom { nudges.sawAgainAt = clock.observedNow }
-        // Whoever is due still is held, now until a time that is known.
-        for number in nudges.blind {
-            nudgeStates[Int(number)]?.isInBlind = false
-            if nudgeStates[Int(number)]?.reason == .blind { nudges.toEvaluate.append(number) }
-        }
-        nudges.blind = []
-    }
-
     /// Nudges are frozen for an interval (N2).
     mutating func freezeNudges() {
         nudges.freeze(until: clock.wallNow + policy.nudges.minInterval)
@@ -360,27 +294,12 @@ extension Engine {
     mutating func end(_ end: PushEnd) {
         counters.nudges.note(end)
         guard end.outcome == .unregistered, (0..<roster.count).contains(end.person),
-            let token = pushTokens[end.person],
+            let token = nudges.tokens[end.person],
             StableHash.of(token.span, 0..<token.count) == end.token
         else { return }
         edit(end.person) { engine, person in
-            engine.pushTokens[end.person] = nil
-            var state = engine.nudgeStates[end.person] ?? NudgeState()
-            state.deadToken = end.token
-            engine.nudgeStates[end.person] = state
+            engine.nudges.dropToken(end.token, person, end.person)
             person.hasNudges = true
-            if person.isStale { engine.nudges.toEvaluate.append(UInt32(end.person)) }
         }
-    }
-
-    /// Somebody's token as it was told; one that the sink says is dead is not taken again.
-    mutating func takeToken(_ token: [UInt8], _ person: Responder, _ number: Int) {
-        let hash = StableHash.of(token.span, 0..<token.count)
-        if let dead = nudgeStates[number]?.deadToken, dead != 0 {
-            if dead == hash { return }
-            nudgeStates[number]?.deadToken = 0
-        }
-        pushTokens[number] = token
-        if person.isStale { nudges.toEvaluate.append(UInt32(number)) }
     }
 }

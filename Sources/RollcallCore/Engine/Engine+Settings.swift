@@ -103,13 +103,11 @@ extension Engine {
         factOverflows[number] = nil
         transitionIDs[number] = nil
         declaredWorse.forget(number)
-        pushTokens[number] = nil
         keep(nil, of: number)
         queueDepths[number] = nil
         dark.forget(number)
         alerting.forget(number)
-        nudgeStates[number] = nil
-        woken[number] = nil
+        nudges.forget(number)
     }
 
     /// New settings: thresholds change for everybody at once, by L6.
@@ -141,7 +139,7 @@ extension Engine {
         let isOther = policy.nudges != old.nudges
         for number in 0..<roster.count where roster[number].isStale {
             // By an offline threshold too, which may be another, some are held (F31).
-            if isOther || nudgeStates[number]?.reason == .blind {
+            if isOther || nudges.states[number]?.reason == .blind {
                 nudges.toEvaluate.append(UInt32(number))
             }
         }

@@ -9,7 +9,7 @@ extension Engine {
 
     /// The ledger now.
     package var nudgeLedger: NudgeLedger {
-        NudgeLedger(states: nudgeStates, nextPush: nudges.nextPush, counters: counters.nudges)
+        NudgeLedger(states: nudges.states, nextPush: nudges.nextPush, counters: counters.nudges)
     }
 
     /// Takes over a push's number from the store (J4): the next push comes behind number `number`.
@@ -28,10 +28,10 @@ extension Engine {
         nudges.forgetQueues()
         // In place of what was decided again stands what was known then.
         var numbers: [Int] = []
-        nudgeStates.forEach { number, _ in numbers.append(number) }
+        nudges.states.forEach { number, _ in numbers.append(number) }
         for number in numbers { goBack(number, to: ledger.states[number] ?? NudgeState()) }
         ledger.states.forEach { number, state in
-            if nudgeStates[number] == nil { goBack(number, to: state) }
+            if nudges.states[number] == nil { goBack(number, to: state) }
         }
         for decision in stored {
             switch decision {
@@ -39,7 +39,7 @@ extension Engine {
             case .wake(let at, let number, let push):
                 note(storedPush: push)
                 guard isKnown(number) else { continue }
-                woken[number] = max(woken[number] ?? .distantPast, wasRunning(at))
+                nudges.woken[number] = max(nudges.woken[number] ?? .distantPast, wasRunning(at))
             default: break
             }
         }
@@ -57,7 +57,7 @@ extension Engine {
     private mutating func goBack(_ number: Int, to then: NudgeState) {
         guard isKnown(number) else { return }
         var state = then
-        let now = nudgeStates[number] ?? NudgeState()
+        let now = nudges.states[number] ?? NudgeState()
         state.deadToken = now.deadToken
         // A switch that was armed since stays so; one that was only spent again was not.
         func isArmed(_ then: NudgeState.Throttle, _ now: NudgeState.Throttle) -> Bool {
@@ -73,7 +73,7 @@ extension Engine {
         state.isInRow = false
         state.isInBlind = false
         state.waitsUntil = nil
-        nudgeStates[number] = state.isEmpty ? nil : state
+        nudges.states[number] = state.isEmpty ? nil : state
         roster[number].hasNudges = roster[number].hasNudges || !state.isEmpty
     }
 
@@ -81,7 +81,7 @@ extension Engine {
         counters.nudges.note(report)
         note(storedPush: report.number)
         guard isKnown(number) else { return }
-        var state = nudgeStates[number] ?? NudgeState()
+        var state = nudges.states[number] ?? NudgeState()
         let person = roster[number]
         switch report.kind {
         case .hold: state.reason = person.isStale ? report.reason : nil
@@ -101,13 +101,14 @@ extension Engine {
                 state.platform = report.facts.platform
             }
         }
-        nudgeStates[number] = state
+        nudges.states[number] = state
         roster[number].hasNudges = true
     }
 
     /// Whoever is due is evaluated at the next instant, and what followed is waited for.
     private mutating func evaluateAllAgain() {
-        nudgeStates.forEach { number, state in
+        let states = nudges.states
+        states.forEach { number, state in
             guard state.followed != 0 else { return }
             nudges.followed.push(.init(at: state.followedUntil, number: UInt32(number)))
         }

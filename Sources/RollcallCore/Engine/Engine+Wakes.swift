@@ -35,7 +35,7 @@ extension Engine {
             receipt.wakes.append(WakeAnswer(person: number, reason: reason))
             counters.nudges.note(wake: reason)
             guard reason == nil else { continue }
-            woken[number] = clock.now
+            nudges.woken[number] = clock.now
             let push = nudges.takeNumber()
             decisions.append(.wake(at: clock.wallNow, number: number, push: push))
         }
@@ -53,7 +53,7 @@ extension Engine {
         {
             return .fresh
         }
-        if let woken = woken[number], clock.now - woken < Self.wokenFor { return .woken }
+        if let woken = nudges.woken[number], clock.now - woken < Self.wokenFor { return .woken }
         if person.telemetry.isLowPower { return .lowPower }
         return lacksToken(number) ? .noToken : nil
     }

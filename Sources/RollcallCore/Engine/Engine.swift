@@ -57,12 +57,8 @@ package struct Engine: Sendable {
     var retired = SideTable<ObservedTime>()
     var factOverflows = SideTable<FactTable>()
     var transitionIDs = SideTable<[UInt64]>()
-    var pushTokens = SideTable<[UInt8]>()
     var gaps = SideTable<Gap>()
     var queueDepths = SideTable<QueueDepths>()
-    var nudgeStates = SideTable<NudgeState>()
-    /// The instants at which phones were last woken (N9).
-    var woken = SideTable<RunningTime>()
     var erasures = Erasures()
     var rosters = RosterParts()
     var declaredWorse = DeclaredWorse()

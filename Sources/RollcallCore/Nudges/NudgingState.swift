@@ -1,4 +1,5 @@
-/// The state that decides about nudges, beside the people themselves. Source: Contract/Nudges.
+/// The state that decides about nudges and wakes, beside the people themselves. Source:
+/// Contract/Nudges.
 package struct NudgingState: Sendable {
     /// The time for which what follows a nudge is looked at (N8).
     package static let followedFor = Milliseconds.seconds(30 * 60)
@@ -13,6 +14,15 @@ package struct NudgingState: Sendable {
     var sawAgainAt = ObservedTime.distantPast
     /// The nudges of the last second, oldest first; at most as many as the rate allows.
     var sends: [RunningTime] = []
+
+    // Of those few who have it, by number, which is stored with the people.
+
+    /// What is remembered of nudges.
+    var states = SideTable<NudgeState>()
+    /// The tokens under which phones are reached, as they were told.
+    var tokens = SideTable<[UInt8]>()
+    /// The instants at which phones were last woken (N9).
+    var woken = SideTable<RunningTime>()
 
     // What follows is not stored: it follows from the people.
 
@@ -49,7 +59,11 @@ package struct NudgingState: Sendable {
         followed = DeadlineQueue()
     }
 
-    mutating func clampInstants(to now: ObservedTime) { sawAgainAt = min(sawAgainAt, now) }
+    /// Observed time was set back (B1).
+    mutating func clampInstants(to now: ObservedTime) {
+        sawAgainAt = min(sawAgainAt, now)
+        states.changeAll { $0.clampInstants(to: now) }
+    }
 
     /// Returns how many may be nudged now.
     mutating func room(_ rules: NudgeRules, _ now: RunningTime) -> Int {

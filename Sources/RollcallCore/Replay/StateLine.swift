@@ -90,10 +90,10 @@ extension Engine {
     /// Puts a hash in the place of every push token: the rules only ask whether two are equal. And
     /// forgets who silenced something, and what they said.
     fileprivate mutating func forgetSecrets() {
-        pushTokens.changeAll { token in
+        nudges.tokens.changeAll { token in
             token = ItemText.token(StableHash.of(token.span, 0..<token.count))
         }
-        nudgeStates.changeAll { state in
+        nudges.states.changeAll { state in
             state.deadToken = ItemText.hash(ofToken: state.deadToken)
         }
         alerting.notifications.forgetAuthors()

@@ -1,0 +1,101 @@
+/// What is remembered of single people, and the queues in which they wait.
+extension NudgingState {
+    /// A person is erased.
+    mutating func forget(_ number: Int) {
+        states[number] = nil
+        tokens[number] = nil
+        woken[number] = nil
+    }
+
+    // MARK: - Tokens (N7)
+
+    /// Takes somebody's token as it was told; one that the sink says is dead is not taken again.
+    mutating func takeToken(_ token: [UInt8], _ person: Responder, _ number: Int) {
+        let hash = StableHash.of(token.span, 0..<token.count)
+        if let dead = states[number]?.deadToken, dead != 0 {
+            if dead == hash { return }
+            states[number]?.deadToken = 0
+        }
+        tokens[number] = token
+        if person.isStale { toEvaluate.append(UInt32(number)) }
+    }
+
+    /// Drops somebody's token, which is dead, and remembers its hash.
+    mutating func dropToken(_ hash: UInt64, _ person: Responder, _ number: Int) {
+        tokens[number] = nil
+        var state = states[number] ?? NudgeState()
+        state.deadToken = hash
+        states[number] = state
+        if person.isStale { toEvaluate.append(UInt32(number)) }
+    }
+
+    // MARK: - Throttle (N2)
+
+    /// Returns until when the throttle holds, by the wall.
+    func throttledUntil(_ throttle: NudgeState.Throttle, _ rules: NudgeRules) -> Timestamp {
+        guard throttle.sentAt > .distantPast else { return frozenUntil }
+        return max(throttle.sentAt + rules.minInterval, frozenUntil)
+    }
+
+    /// Lets somebody be evaluated again at an instant, by the wall.
+    mutating func wait(_ state: inout NudgeState, _ number: Int, until: Timestamp) {
+        guard state.waitsUntil != until else { return }
+        state.waitsUntil = until
+        throttles.push(.init(at: until, number: UInt32(number)))
+    }
+
+    // MARK: - Queues
+
+    /// Takes those whose throttle or grace is over; `seen` is observed time, nil while blind.
+    mutating func takeTimers(_ wall: Timestamp, _ seen: ObservedTime?) {
+        while let first = throttles.first, first.at <= wall {
+            _ = throttles.popFirst()
+            guard states[Int(first.number)]?.waitsUntil == first.at else { continue }
+            states[Int(first.number)]?.waitsUntil = nil
+            toEvaluate.append(first.number)
+        }
+        while let seen, let first = graces.first, first.at <= seen {
+            _ = graces.popFirst()
+            if states[Int(first.number)]?.reason == .blind { toEvaluate.append(first.number) }
+        }
+    }
+
+    /// Lets people wait for their turn.
+    mutating func enterRow(_ waiting: [UInt32], _ roster: Roster) {
+        guard !waiting.isEmpty else { return }
+        for number in waiting { states[Int(number)]?.isInRow = true }
+        row += waiting
+        sortRow(roster)
+    }
+
+    /// Sorts the row: the first by id is taken first, from the end.
+    mutating func sortRow(_ roster: Roster) {
+        row.sort { roster.precedes(Int($1), Int($0)) }
+    }
+
+    /// We can see again at `now`, after an episode of `length`.
+    mutating func seeAgain(after length: Milliseconds, now: ObservedTime) {
+        if length >= ObservationClock.graceFrom { sawAgainAt = now }
+        // Whoever is due still is held, now until a time that is known.
+        for number in blind {
+            states[Int(number)]?.isInBlind = false
+            if states[Int(number)]?.reason == .blind { toEvaluate.append(number) }
+        }
+        blind = []
+    }
+
+    /// Puts what is remembered of somebody back, and what follows from it; they are seen again at
+    /// `seesAgainAt`, nil while blind.
+    mutating func restore(_ state: NudgeState, _ number: Int, seesAgainAt: ObservedTime?) {
+        states[number] = state
+        let entry = UInt32(number)
+        // By number; `sortRow` puts them in order once all are back.
+        if state.isInRow { row.append(entry) }
+        if state.isInBlind { blind.append(entry) }
+        if state.reason == .blind, let seesAgainAt {
+            graces.push(.init(at: seesAgainAt, number: entry))
+        }
+        if let until = state.waitsUntil { throttles.push(.init(at: until, number: entry)) }
+        if state.followed != 0 { followed.push(.init(at: state.followedUntil, number: entry)) }
+    }
+}
