@@ -6,6 +6,13 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
 ]
 
+/// All Swift of the product but the command, from below.
+let modules = [
+    "RollcallCore", "RollcallStore", "RollcallSupport", "RollcallBasis", "Rollcall",
+    "RollcallTools",
+]
+let product = modules.map { Target.Dependency.target(name: $0) }
+
 let package = Package(
     name: "rollcall",
     products: [
@@ -37,21 +44,48 @@ let package = Package(
         ),
         .target(name: "CCurl", publicHeadersPath: "."),
         .target(name: "RollcallCore", swiftSettings: strict),
+        // The store and what knows nothing of it are built side by side.
+        .target(
+            name: "RollcallStore", dependencies: ["RollcallCore", "CSQLite"], swiftSettings: strict),
+        .target(
+            name: "RollcallSupport",
+            dependencies: [
+                "RollcallCore", "CCurl", "CGnuTLS", "CMicroHTTPD",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "RollcallBasis",
+            dependencies: [
+                "RollcallCore", "RollcallStore", "RollcallSupport", "CCurl",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict
+        ),
         .target(
             name: "Rollcall",
             dependencies: [
-                "RollcallCore", "CCurl", "CGnuTLS", "CMicroHTTPD", "CSQLite",
+                "RollcallBasis", "RollcallCore", "RollcallStore", "RollcallSupport",
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Yams", package: "Yams"),
             ],
             // The page's files, and the document's schemas, become bytes of the program.
             resources: [.embedInCode("Page/Assets"), .embedInCode("API/openapi.json")],
             swiftSettings: strict
         ),
+        // Beside the server, not above it: an edit of one does not build the other.
+        .target(
+            name: "RollcallTools",
+            dependencies: [
+                "CSQLite", "RollcallBasis", "RollcallCore", "RollcallStore", "RollcallSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "rollcall-cli",
-            dependencies: [
-                "Rollcall", "RollcallCore",
+            dependencies: product + [
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -61,13 +95,13 @@ let package = Package(
         ),
         .executableTarget(
             name: "rollcall-bench",
-            dependencies: ["Rollcall", "RollcallCore", "CMicroHTTPD", "CSQLite"],
+            dependencies: product + ["CMicroHTTPD", "CSQLite"],
             path: "Tests/Performance",
             swiftSettings: strict
         ),
         .executableTarget(
             name: "rollcall-simulation",
-            dependencies: ["Rollcall", "RollcallCore"],
+            dependencies: product,
             path: "Tests/Simulation",
             swiftSettings: strict
         ),
@@ -75,8 +109,8 @@ let package = Package(
             name: "RollcallCoreTests", dependencies: ["RollcallCore"], swiftSettings: strict),
         .testTarget(
             name: "RollcallTests",
-            dependencies: [
-                "Rollcall", "RollcallCore", "CCurl", "CSQLite",
+            dependencies: product + [
+                "CCurl", "CSQLite",
                 .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["Golden"], swiftSettings: strict),
@@ -86,15 +120,15 @@ let package = Package(
 
 // What libFuzzer looks into is compiled for it, which nothing else needs: see Tests/fuzz.
 if let runtime = Context.environment["ROLLCALL_FUZZER"] {
-    for target in package.targets where ["RollcallCore", "Rollcall"].contains(target.name) {
+    for target in package.targets where modules.contains(target.name) {
         target.swiftSettings = strict + [.unsafeFlags(["-sanitize=fuzzer"])]
     }
     package.targets += [
         .systemLibrary(name: "CFuzzer", path: "Tests/Fuzzing/CFuzzer"),
         .executableTarget(
             name: "rollcall-fuzz",
-            dependencies: [
-                "CFuzzer", "Rollcall", "RollcallCore",
+            dependencies: product + [
+                "CFuzzer",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/Fuzzing", exclude: ["CFuzzer"], swiftSettings: strict,

@@ -1,5 +1,7 @@
 import Glibc
 import Logging
+import RollcallBasis
+import RollcallSupport
 
 /// A server in the foreground of a terminal or a supervisor, until a signal ends it.
 package enum Foreground {

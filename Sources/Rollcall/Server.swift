@@ -1,6 +1,9 @@
 import Glibc
 import Logging
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 import Synchronization
 
 /// A running Rollcall: the store, the state writer and the listener, put together.

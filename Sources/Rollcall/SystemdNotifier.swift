@@ -1,5 +1,6 @@
 import Glibc
 import RollcallCore
+import RollcallSupport
 import Synchronization
 
 /// Tells the service manager how this process is, by the protocol of sd_notify(3): lines of text

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Rollcall
+import RollcallTools
 
 /// `rollcall backup`: a verified copy of a store.
 struct BackupCommand: ParsableCommand {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Rollcall
+import RollcallBasis
 
 /// `rollcall check`: what a file of settings means.
 struct CheckCommand: ParsableCommand {

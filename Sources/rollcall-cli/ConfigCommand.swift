@@ -1,5 +1,5 @@
 import ArgumentParser
-import Rollcall
+import RollcallBasis
 
 /// `rollcall config`: the default file.
 struct ConfigCommand: ParsableCommand {

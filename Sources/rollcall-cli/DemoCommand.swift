@@ -3,6 +3,9 @@ import FoundationEssentials
 import Glibc
 import Logging
 import Rollcall
+import RollcallBasis
+import RollcallSupport
+import RollcallTools
 
 /// `rollcall demo`: a server with simulated phones, to see what it does.
 struct DemoCommand: ParsableCommand {
@@ -52,7 +55,7 @@ struct DemoCommand: ParsableCommand {
         }
         options.logLevel = level
         do throws(Demo.Fault) {
-            let demo = try Demo(options)
+            let demo = try Demo(options, serve: Self.serve)
             if printConfig {
                 print(demo.settings, terminator: "")
                 return
@@ -61,6 +64,20 @@ struct DemoCommand: ParsableCommand {
         } catch {
             complain(error.description)
             throw ExitCode(error.exitCode)
+        }
+    }
+
+    /// Starts the real server for the demo.
+    private static func serve(
+        _ configuration: Configuration, _ source: SettingsSource, _ log: Logger
+    ) throws(DemoServer.Fault) -> DemoServer {
+        do throws(ServerError) {
+            let server = try Server(configuration, source: source, log: log)
+            return DemoServer(port: server.port) { server.stop() }
+        } catch {
+            let isTaken =
+                if case .listener(_, .socket(_, _, EADDRINUSE)) = error { true } else { false }
+            throw DemoServer.Fault(isAddressTaken: isTaken, description: "\(error)")
         }
     }
 }

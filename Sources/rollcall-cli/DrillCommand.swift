@@ -1,5 +1,5 @@
 import ArgumentParser
-import Rollcall
+import RollcallTools
 
 /// `rollcall drill`: a test of the way to a receiver.
 struct DrillCommand: ParsableCommand {

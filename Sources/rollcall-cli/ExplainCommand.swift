@@ -1,5 +1,5 @@
 import ArgumentParser
-import Rollcall
+import RollcallTools
 
 /// `rollcall explain`: one person's last day.
 struct ExplainCommand: ParsableCommand {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Rollcall
+import RollcallTools
 
 /// `rollcall export`: a store's history as a file that can be replayed.
 struct ExportCommand: ParsableCommand {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Rollcall
+import RollcallTools
 
 /// `rollcall gaps`: who was silent, and why.
 struct GapsCommand: ParsableCommand {

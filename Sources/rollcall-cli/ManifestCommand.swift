@@ -1,5 +1,6 @@
 import ArgumentParser
-import Rollcall
+import RollcallSupport
+import RollcallTools
 
 /// `rollcall manifest`: files for those who run it and scrape it.
 struct ManifestCommand: ParsableCommand {

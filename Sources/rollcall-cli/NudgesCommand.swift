@@ -1,5 +1,5 @@
 import ArgumentParser
-import Rollcall
+import RollcallTools
 
 /// `rollcall nudges`: who was asked to open their app, and who was not and why.
 struct NudgesCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
-import Rollcall
 import RollcallCore
+import RollcallTools
 
 /// `rollcall replay`: folds a file in virtual time and prints every decision.
 struct ReplayCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
-import Rollcall
+import RollcallBasis
+import RollcallSupport
 
 /// `rollcall`: argument parsing and printing, nothing else.
 @main

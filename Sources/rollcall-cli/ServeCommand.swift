@@ -2,6 +2,8 @@ import ArgumentParser
 import Glibc
 import Logging
 import Rollcall
+import RollcallBasis
+import RollcallSupport
 
 /// `rollcall serve`: the watch itself.
 struct ServeCommand: ParsableCommand {

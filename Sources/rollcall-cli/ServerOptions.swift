@@ -1,7 +1,9 @@
 import ArgumentParser
 import Glibc
-import Rollcall
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
+import RollcallTools
 
 /// The options that say where the answers come from, and how they are printed.
 struct ServerOptions: ParsableArguments {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Rollcall
+import RollcallTools
 
 /// `rollcall silence`: mutes of notifications.
 struct SilenceCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
-import Rollcall
 import RollcallCore
+import RollcallTools
 import Synchronization
 
 /// `rollcall simulate`: a fleet that does not exist, with phones that behave as phones do.

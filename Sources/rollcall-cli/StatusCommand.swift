@@ -1,5 +1,5 @@
 import ArgumentParser
-import Rollcall
+import RollcallTools
 
 /// `rollcall status`: how everything stands.
 struct StatusCommand: ParsableCommand {

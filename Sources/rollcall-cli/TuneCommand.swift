@@ -1,5 +1,5 @@
 import ArgumentParser
-import Rollcall
+import RollcallTools
 
 /// `rollcall tune`: what other settings would have done with the fleet's own history.
 struct TuneCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import RollcallCore
 
-@testable import Rollcall
+@testable import RollcallBasis
 
 /// What receivers and sinks answer, as libcurl hands it over: lines of a head, an empty line, a body.
 /// Whatever they say, there is one verdict, a wait that is bounded, and words on one line that hold no

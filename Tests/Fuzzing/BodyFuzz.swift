@@ -1,6 +1,7 @@
 import RollcallCore
 
 @testable import Rollcall
+@testable import RollcallSupport
 
 /// The smaller bodies: heartbeats, wakes, silences. What is taken of one must be legal, and must leave
 /// the engine whole; what was read as a tree must be the same tree when it is written and read again.

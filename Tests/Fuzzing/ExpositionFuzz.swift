@@ -1,6 +1,6 @@
 import RollcallCore
 
-@testable import Rollcall
+@testable import RollcallSupport
 
 /// Names of people's making in metrics: whatever a label's value is, the page is read back as the same
 /// series with the same values, in both formats.

@@ -1,6 +1,6 @@
 import RollcallCore
 
-@testable import Rollcall
+@testable import RollcallStore
 
 /// Rows of a store, and of its decisions, whatever stands in them: they are read, or make no
 /// sense. What a damaged one means to the engine is not asked.

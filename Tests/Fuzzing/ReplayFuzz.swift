@@ -1,6 +1,7 @@
 import RollcallCore
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// Files of replay lines, as `rollcall replay` reads them. Whatever they say, the engine stays whole,
 /// unless they hand over another one, which is taken at its word as a checkpoint is; and every

@@ -3,6 +3,8 @@ import Logging
 import RollcallCore
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// Whole requests, at the doors and behind them, without a socket: each is answered once, with a status
 /// of ours, fields that cannot end a head, and JSON where it says so. An input is the lines of a head,

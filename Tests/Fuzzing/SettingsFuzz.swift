@@ -1,6 +1,7 @@
 import RollcallCore
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallTools
 
 /// Files of settings. One that is taken says the same again as the tree of its policy, has a meaning
 /// that can be told, and an error names a line that there is.

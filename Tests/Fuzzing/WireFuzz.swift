@@ -2,7 +2,7 @@ import Glibc
 import Logging
 import RollcallCore
 
-@testable import Rollcall
+@testable import RollcallSupport
 
 /// Bytes on a connection to the real listener, as one segment and then the end of what the client
 /// sends. Whatever comes, the connection is closed, and what came before looks like answers.

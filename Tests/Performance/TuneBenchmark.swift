@@ -1,6 +1,7 @@
 import Glibc
-import Rollcall
+import RollcallBasis
 import RollcallCore
+import RollcallTools
 
 /// How long `rollcall tune` takes for a day of a fleet, beside the parts it is made of.
 struct TuneBenchmark {

@@ -1,6 +1,8 @@
 import Glibc
 import Logging
 import Rollcall
+import RollcallBasis
+import RollcallSupport
 import Testing
 
 /// Who is let in, over real sockets. Source: V9.

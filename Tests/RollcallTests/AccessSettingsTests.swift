@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// The settings under `web`: tokens, the listener of its own, the way in from outside.
 @Suite struct AccessSettingsTests {

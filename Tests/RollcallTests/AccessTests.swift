@@ -1,6 +1,8 @@
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// Tokens, hosts and origins as values. Source: V9.
 @Suite struct AccessTests {

@@ -5,6 +5,8 @@ import Synchronization
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// How much may wait for the state writer, and whose fault it is if it is too much.
 @Suite(.serialized) struct AdmissionTests {

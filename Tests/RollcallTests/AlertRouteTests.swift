@@ -3,6 +3,8 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// The routes of alerts, silences and drills, on a store with a history. Source: A7, A10,
 /// A11.

@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
 
 /// The settings under `alerts`. Source: Contract/Alerts, V8.
 @Suite struct AlertSettingsTests {

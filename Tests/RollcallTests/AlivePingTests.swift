@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
 
 @Suite struct AlivePingTests {
     private static let fine = Health(

@@ -2,7 +2,8 @@ import Glibc
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallStore
+@testable import RollcallTools
 
 /// Whatever is wrong with a copy, it does not become a backup.
 @Suite struct BackupCheckTests {

@@ -1,4 +1,5 @@
-import Rollcall
+import RollcallSupport
+import RollcallTools
 
 /// A server that gives the answer that was written for a target, and 404 for others.
 final class CannedServer: Sendable {

@@ -1,7 +1,8 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// Two threads at a checkpoint: the one that reads, and the one that puts together.
 @Suite struct CheckpointRestorerTests {

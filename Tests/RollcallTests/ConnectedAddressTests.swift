@@ -2,7 +2,8 @@ import Glibc
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// Who is never called, whatever name leads there.
 @Suite struct ConnectedAddressTests {

@@ -1,7 +1,9 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
+@testable import RollcallTools
 
 /// What a terminal is given.
 @Suite struct ConsoleTests {

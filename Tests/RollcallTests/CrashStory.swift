@@ -4,6 +4,8 @@ import RollcallCore
 import Synchronization
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// Where a process is killed, and what the pager does until then.
 struct Crash: CustomStringConvertible, Sendable {

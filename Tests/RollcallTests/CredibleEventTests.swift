@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallStore
 
 /// Files and rows can say what no scanner lets through: whoever reads them refuses it, so that no
 /// arithmetic meets it. Found by fuzzing.

@@ -2,7 +2,7 @@ import CCurl
 import Glibc
 import Testing
 
-@testable import Rollcall
+@testable import RollcallSupport
 
 /// The numbers that are declared by hand are those of the library.
 @Suite struct CurlNumbersTests {

@@ -3,6 +3,7 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
 
 /// What the log tells of what was decided, and of whom. Source: D4.
 @Suite struct DecisionLogTests {

@@ -2,7 +2,9 @@ import Foundation
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
+@testable import RollcallTools
 
 /// What the demo tells of answers, and how it looks.
 @Suite struct DemoNarratorTests {
@@ -251,11 +253,17 @@ import Testing
     @Test func `it listens on loopback only, and begins with a store of its own`() throws {
         var options = Demo.Options()
         options.listenAddress = "0.0.0.0:0"
-        #expect(throws: Demo.Fault.self) { try Demo(options) }
+        #expect(throws: Demo.Fault.self) { try Demo(options, serve: Self.nobody) }
         options.listenAddress = "[::1]:0"
         options.storagePath = "/dev/null"
-        #expect(throws: Demo.Fault.self) { try Demo(options) }
+        #expect(throws: Demo.Fault.self) { try Demo(options, serve: Self.nobody) }
         options.storagePath = nil
-        #expect(try Demo(options).settings.contains("listen_address: \"[::1]:0\""))
+        let settings = try Demo(options, serve: Self.nobody).settings
+        #expect(settings.contains("listen_address: \"[::1]:0\""))
+    }
+
+    /// No server comes up.
+    private static let nobody: DemoServer.Start = { _, _, _ throws(DemoServer.Fault) in
+        throw DemoServer.Fault(isAddressTaken: false, description: "nobody is asked")
     }
 }

@@ -1,7 +1,8 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallSupport
+@testable import RollcallTools
 
 /// What the demo has happen, and when. Without time, but for the engine's own.
 @Suite struct DemoScriptTests {

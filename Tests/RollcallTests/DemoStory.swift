@@ -1,7 +1,9 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
+@testable import RollcallTools
 
 /// The demo in virtual time: its phones, its script and its settings, with the engine itself in the
 /// place of the server. Pages and pushes are taken for sent when they are decided.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Rollcall
+@testable import RollcallSupport
 
 /// A URL names who is asked, and nobody else is. Source: A8, §9.
 @Suite struct DestinationTests {

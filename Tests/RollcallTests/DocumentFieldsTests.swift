@@ -2,6 +2,7 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallSupport
 
 /// What small documents hold that their routes do not know. Source: P3.
 @Suite struct DocumentFieldsTests {

@@ -2,6 +2,7 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallSupport
 
 /// Bodies that are one small document: they are read into a tree, so that they are bounded more
 /// closely than items. Source: style 15.

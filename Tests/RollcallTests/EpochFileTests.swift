@@ -3,6 +3,7 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallStore
 
 /// The file that tells a store which was restored from an older copy (N2).
 @Suite struct EpochFileTests {

@@ -3,6 +3,9 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallSupport
 
 /// The region of somebody who is erased, in what is stored about alerts (I11).
 @Suite struct ErasedRegionTests {

@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
 
 /// Whole ways to Expo: what is sent, and what each of its answers means. Source: N7.
 @Suite struct ExpoCallerTests {

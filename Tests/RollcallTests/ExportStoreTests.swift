@@ -3,7 +3,9 @@ import Glibc
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallTools
 
 /// Which stores can be exported, and what is said of the others.
 @Suite struct ExportStoreTests {

@@ -1,7 +1,8 @@
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
 @testable import RollcallCore
+@testable import RollcallStore
 
 /// What an export does not carry and a store holds: so that each of its tables has rows.
 extension ExportStory {

@@ -2,6 +2,8 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// A story that goes through the real store in virtual time, with whatever an export must carry.
 final class ExportStory {

@@ -2,7 +2,9 @@ import Glibc
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallTools
 
 @Suite struct FleetStoreTests {
     private static func settings(_ responders: Int, minutes: Int64) -> FleetSettings {

@@ -1,7 +1,8 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallTools
 
 @Suite struct FleetTests {
     private static let hour: Int64 = 3_600_000

@@ -1,7 +1,9 @@
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
 @testable import RollcallCore
+@testable import RollcallStore
 
 /// Gaps and dark time as they stand in the store, and how they leave it (Contract/Gaps, J7, I7).
 @Suite struct GapStoreTests {

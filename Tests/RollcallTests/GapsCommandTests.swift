@@ -1,7 +1,8 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallSupport
+@testable import RollcallTools
 
 /// What `rollcall gaps` prints, of canned answers.
 @Suite struct GapsCommandTests {

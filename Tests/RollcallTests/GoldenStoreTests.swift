@@ -2,7 +2,9 @@ import Foundation
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
 @testable import RollcallCore
+@testable import RollcallStore
 
 /// Stores that older versions left behind are opened, migrated and gone on with (J4).
 @Suite struct GoldenStoreTests {

@@ -3,7 +3,8 @@ import RollcallCore
 import Synchronization
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 @Suite struct HTTPCallerTests {
     private static func call(

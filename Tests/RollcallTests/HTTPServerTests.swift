@@ -1,5 +1,5 @@
 import Glibc
-import Rollcall
+import RollcallSupport
 import Synchronization
 import Testing
 

@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import Rollcall
+@testable import RollcallSupport
 
 /// The product's limits with a change.
 func httpLimits(_ change: (inout HTTPLimits) -> Void) -> HTTPLimits {

@@ -1,4 +1,4 @@
-import Rollcall
+import RollcallSupport
 import Testing
 
 /// Clients who close their direction behind the request, as `nc -N` does. Source: RFC 9293 §3.6.

@@ -4,6 +4,9 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallSupport
 
 /// A store with a history that is written turn by turn, by virtual time.
 struct HistoryStory {

@@ -4,6 +4,8 @@ import Synchronization
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// What is answered of the past, by a real server from a real store (V5).
 @Suite struct HistoryTests {

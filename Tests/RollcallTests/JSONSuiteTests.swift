@@ -2,7 +2,7 @@ import Foundation
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallSupport
 
 /// The scanner against the cases of JSONTestSuite: what RFC 8259 allows is accepted, within our
 /// limits, what it forbids is refused, and where it leaves the choice, ours is the one written here.

@@ -2,7 +2,7 @@ import CSQLite
 import Glibc
 import Testing
 
-@testable import Rollcall
+@testable import RollcallStore
 
 /// The journal on a disk that fails when told to. One after the other: the faults are global.
 @Suite(.serialized) struct JournalFaultTests {

@@ -2,7 +2,7 @@ import CSQLite
 import Glibc
 import Testing
 
-@testable import Rollcall
+@testable import RollcallStore
 
 /// SQLite's own system layer, whose writes and syncs return what a test wants.
 enum FaultyDisk {

@@ -2,7 +2,7 @@ import CSQLite
 import Glibc
 import Testing
 
-@testable import Rollcall
+@testable import RollcallStore
 
 /// The journal against real files, in a directory of its own per test.
 @Suite struct JournalTests {

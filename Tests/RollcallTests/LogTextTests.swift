@@ -3,7 +3,7 @@ import Glibc
 import Logging
 import Testing
 
-@testable import Rollcall
+@testable import RollcallSupport
 
 /// Names that come from outside stand in the log, and nobody who reads it is steered by them.
 @Suite struct LogTextTests {

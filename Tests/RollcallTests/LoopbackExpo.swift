@@ -2,7 +2,8 @@ import Glibc
 import RollcallCore
 import Synchronization
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// Expo's push service as its documents describe it: a ticket for each message in their order, and
 /// receipts by tickets. It counts what phones would show.

@@ -1,7 +1,8 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallTools
 
 /// What `rollcall manifest` prints for given settings; the tools that read it are asked elsewhere.
 @Suite struct ManifestTests {

@@ -1,6 +1,7 @@
 import Glibc
 import Rollcall
 import RollcallCore
+import RollcallSupport
 import Testing
 
 @Suite struct MetricsTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Rollcall
+@testable import RollcallStore
 
 /// Whether a store is on a disk of this machine (D-12).
 @Suite struct MountTableTests {

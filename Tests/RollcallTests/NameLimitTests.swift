@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallSupport
 
 /// Names beyond the limits, as a backend is told of them. Source: style 15.
 @Suite struct NameLimitTests {

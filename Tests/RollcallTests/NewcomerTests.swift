@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Rollcall
+@testable import RollcallSupport
 
 /// Who connects and says nothing: it must not make others wait. Source: V5, V8.
 @Suite(.serialized) struct NewcomerTests {

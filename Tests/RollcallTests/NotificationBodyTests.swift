@@ -2,7 +2,7 @@ import Foundation
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
 
 /// The bodies of each kind, whole.
 @Suite struct NotificationBodyTests {

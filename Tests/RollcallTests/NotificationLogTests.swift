@@ -2,7 +2,7 @@ import Logging
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
 
 @Suite struct NotificationLogTests {
     @Test func `the log gets a pager's words, and no person's name`() {

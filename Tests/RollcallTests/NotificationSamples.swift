@@ -1,6 +1,6 @@
 import RollcallCore
 
-@testable import Rollcall
+@testable import RollcallBasis
 
 /// Messages as tests send them.
 enum NotificationSamples {

@@ -3,6 +3,8 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// `GET /v1/nudges` and `GET /v1/responders/{id}/nudge`, on a store with a history. Source: design
 /// §7 N8.

@@ -1,7 +1,8 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// The settings under `nudges`. Source: Contract/Nudges, V8, F34.
 @Suite struct NudgeSettingsTests {

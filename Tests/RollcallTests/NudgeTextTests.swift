@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
 
 /// What nudges say. Source: N6.
 @Suite struct NudgeTextTests {

@@ -3,6 +3,8 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// The document against the table of routes; what is answered is held against it by the acceptance
 /// tests. Source: V5.
@@ -109,7 +111,7 @@ import Testing
             "NotExpected": NotExpected.allCases.map(\.word),
             "NoticeKind": Notice.Kind.allCases.map(\.word),
             "NoticeOutcome": NoticeOutcome.allCases.map(\.word),
-            "NudgeChoice": NudgeJSON.Choice.allCases.map(\.word),
+            "NudgeChoice": NudgeChoice.allCases.map(\.word),
             "NudgeMode": NudgeRules.Mode.allCases.map(\.word),
             "NudgeOutcome": NudgeOutcome.allCases.map(\.word),
             "NudgeReason": NudgeReason.allCases.map(\.word),

@@ -1,7 +1,8 @@
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
 @testable import RollcallCore
+@testable import RollcallStore
 
 /// The outbox's tables: what a start finds, and what retention leaves (A9).
 @Suite struct OutboxStoreTests {

@@ -1,7 +1,8 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallTools
 
 /// Settings that an export writes decide as those that the journal holds (F5).
 @Suite struct PolicyTreeTests {

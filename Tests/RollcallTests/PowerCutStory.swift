@@ -1,6 +1,9 @@
 import RollcallCore
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallSupport
 
 /// A store's life on a disk whose calls are noted: turns, checkpoints of the engine and of the log,
 /// erasures, days that are cut, nudges that are claimed, orderly ends and crashes. Where each

@@ -3,6 +3,8 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// The power is cut anywhere in a store's life: every turn whose commit returned is there, whole, and
 /// nothing else is half there (J2, J3, J5; G1, F8).

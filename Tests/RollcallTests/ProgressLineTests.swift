@@ -1,7 +1,7 @@
 import Testing
 
-@testable import Rollcall
 @testable import RollcallCore
+@testable import RollcallTools
 
 @Suite struct ProgressLineTests {
     /// What was written, and the time, which the test moves.

@@ -1,7 +1,8 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// What sinks are sent, as a whole. Source: N5, N6, N7, N9.
 @Suite struct PushBodyTests {

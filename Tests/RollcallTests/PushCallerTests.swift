@@ -2,7 +2,8 @@ import RollcallCore
 import Synchronization
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// Pushes to a webhook, and Expo's receipts. Source: N7.
 @Suite struct PushCallerTests {

@@ -4,6 +4,9 @@ import RollcallCore
 import Synchronization
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallSupport
 
 /// Processes that are killed while they nudge people, and what the phones saw (N2).
 ///

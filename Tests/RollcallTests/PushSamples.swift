@@ -1,6 +1,6 @@
 import RollcallCore
 
-@testable import Rollcall
+@testable import RollcallBasis
 
 /// Pushes as tests send them.
 enum PushSamples {

@@ -1,7 +1,7 @@
 import Testing
 
-@testable import Rollcall
 @testable import RollcallCore
+@testable import RollcallStore
 
 /// The pushes' table: what a start finds, what retention and erasures leave (N2, N7).
 @Suite struct PushStoreTests {

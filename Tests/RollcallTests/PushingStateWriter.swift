@@ -5,6 +5,8 @@ import Synchronization
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// A sink that is no server: what it is sent is kept, and a script answers.
 final class ScriptedSink: Sendable {

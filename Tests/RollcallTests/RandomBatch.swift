@@ -1,4 +1,4 @@
-import Rollcall
+import RollcallTools
 
 /// A body of batches that dice make: JSON without a fault, in any of the ways in which it can be
 /// written. What it says is right as often as wrong.

@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
 
 /// What a reload tells of the ways to receivers: that they are others, never what they are.
 @Suite struct ReceiverBookTests {

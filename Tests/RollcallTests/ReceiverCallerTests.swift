@@ -4,7 +4,8 @@ import RollcallCore
 import Synchronization
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// Whole ways: a message, a server on this machine, and what came of it.
 @Suite struct ReceiverCallerTests {

@@ -1,7 +1,8 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// The list `receivers`, and `alive_ping`. Source: A8, §11.
 @Suite struct ReceiverSettingsTests {

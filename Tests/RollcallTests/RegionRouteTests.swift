@@ -3,6 +3,9 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallSupport
 
 /// `GET /v1/regions`, `GET /v1/status` and what gaps say in words. Source: V5.
 @Suite struct RegionRouteTests {

@@ -5,6 +5,8 @@ import Synchronization
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// Settings read again while the server runs, all or nothing. Source: V8, F19.
 @Suite struct ReloaderTests {

@@ -3,6 +3,10 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallSupport
+@testable import RollcallTools
 
 /// What is cut, what stays, and that nobody notices (J7).
 @Suite struct RetentionTests {

@@ -3,6 +3,8 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// Each bit of a store, one after the other: none may flip unnoticed (J3, D-08).
 @Suite struct RowChecksumBitsTests {

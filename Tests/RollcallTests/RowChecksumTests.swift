@@ -1,7 +1,10 @@
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
 @testable import RollcallCore
+@testable import RollcallStore
+@testable import RollcallTools
 
 /// Rows that change in part carry checksums, and what is not over is counted: damage in what a start
 /// decides by puts the store aside, damage in what is told is said when it is to be told (D-08).

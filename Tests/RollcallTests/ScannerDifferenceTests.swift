@@ -1,6 +1,6 @@
 import Foundation
-import Rollcall
 import RollcallCore
+import RollcallTools
 import Testing
 
 /// The scanner beside Foundation's decoder, over bodies that seeds make and break. What both take says

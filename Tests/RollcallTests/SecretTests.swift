@@ -2,7 +2,7 @@ import Glibc
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
 
 /// Secrets in settings, inline or by file. Source: V8.
 @Suite struct SecretTests {

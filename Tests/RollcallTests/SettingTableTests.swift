@@ -2,7 +2,8 @@ import Foundation
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// One table describes all settings: the printed file, the words about it and the page of settings
 /// agree with what is really read.

@@ -2,7 +2,8 @@ import Glibc
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// All that is wrong with a file is told at once, with what was probably meant; and what `check`
 /// says of a file that is right. Source: V8, V8; D7.

@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
 
 /// The file and what wins over it. Source: V8, V8.
 @Suite struct SettingsTests {

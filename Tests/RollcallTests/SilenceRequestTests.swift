@@ -2,6 +2,7 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallSupport
 
 /// Bodies of `POST /v1/silences`, and conditions as text. Source: A7.
 @Suite struct SilenceRequestTests {

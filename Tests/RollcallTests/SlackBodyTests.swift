@@ -2,7 +2,7 @@ import Foundation
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
 
 @Suite struct SlackBodyTests {
     private static let later = NotificationSamples.time + Milliseconds(125_250)

@@ -2,6 +2,7 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallSupport
 
 /// What requests say about the clocks of their sources, at the edge. Source: D10.
 @Suite struct SourceClocksTests {

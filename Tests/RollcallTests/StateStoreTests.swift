@@ -2,7 +2,8 @@ import Glibc
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// What is written turn by turn is what a restart comes back to (J1 to J5).
 @Suite struct StateStoreTests {

@@ -4,6 +4,8 @@ import Synchronization
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// What the state writer does with what is on its way to receivers (A9, A11).
 @Suite struct StateWriterOutboxTests {

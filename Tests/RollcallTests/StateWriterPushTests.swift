@@ -4,6 +4,10 @@ import Synchronization
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallSupport
+@testable import RollcallTools
 
 /// What the state writer does with what is on its way to phones (N2, N6, N7, N9).
 @Suite struct StateWriterPushTests {

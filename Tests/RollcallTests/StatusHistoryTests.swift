@@ -3,6 +3,8 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// Samples of the fleet, and `GET /v1/status/history`. Source: J6, J7, §2, §9.
 @Suite struct StatusHistoryTests {

@@ -3,6 +3,8 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallSupport
 
 /// What serves the page for people; how it looks and lives is for a browser to say, in the
 /// acceptance tests. Source: V4.

@@ -3,6 +3,9 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallSupport
 
 /// Checkpoints, erasures and retention beside writes that wait (J5, J7).
 struct StoreChoresTests {

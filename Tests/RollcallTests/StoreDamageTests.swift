@@ -3,6 +3,10 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallSupport
+@testable import RollcallTools
 
 /// A store in which a bit flipped or of which an end is missing is never wrong silently (G12, D-08).
 ///

@@ -3,7 +3,10 @@ import Glibc
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallSupport
+@testable import RollcallTools
 
 /// An export replays to what the store holds, from wherever it begins (V7).
 @Suite struct StoreExportTests {

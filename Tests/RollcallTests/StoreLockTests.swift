@@ -2,7 +2,7 @@ import Glibc
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallStore
 
 /// The lock file: who holds it, and the mark that the store's failing was told.
 @Suite struct StoreLockTests {

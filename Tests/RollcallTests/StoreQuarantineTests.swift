@@ -4,6 +4,9 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallSupport
 
 /// A store that cannot be read is put aside, never deleted, and said (G12, D-08).
 @Suite struct StoreQuarantineTests {

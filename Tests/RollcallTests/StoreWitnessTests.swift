@@ -3,6 +3,8 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// Somebody lays hands on the store's file between its opening and the first look at it: the file that
 /// is looked for is the one that was opened (J6).

@@ -1,7 +1,8 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// Alerts over a restart: nobody is told twice, and a page keeps its key (J3, J4, §6 A1).
 @Suite struct StoredAlertTests {

@@ -1,7 +1,8 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// Nudges over a restart: whoever was nudged is not nudged again, whatever the rules (J3, J4, N2).
 @Suite struct StoredNudgeTests {

@@ -1,7 +1,7 @@
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallBasis
 
 /// One message of many alerts, as people get it. Source: D11, D7, D8.
 @Suite struct StormBodyTests {

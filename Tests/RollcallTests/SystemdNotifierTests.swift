@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Rollcall
+@testable import RollcallSupport
 
 /// What a service manager is told (sd_notify(3)), against a socket like its own.
 @Suite struct SystemdNotifierTests {

@@ -4,6 +4,9 @@ import Synchronization
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallSupport
 
 /// One person's history, walked back (J7, §9), and who waits for it.
 @Suite struct TimelineTests {

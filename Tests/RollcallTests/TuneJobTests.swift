@@ -1,8 +1,9 @@
 import Glibc
 import Testing
 
-@testable import Rollcall
 @testable import RollcallCore
+@testable import RollcallSupport
+@testable import RollcallTools
 
 @Suite struct TuneJobTests {
     private static let zero: Int64 = 1_795_219_200_000

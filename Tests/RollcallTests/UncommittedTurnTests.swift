@@ -3,6 +3,8 @@ import Synchronization
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
 
 /// A turn of which the commit failed is kept whole: what follows a commit follows this one, too, once it
 /// works (J6).

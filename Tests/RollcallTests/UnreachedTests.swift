@@ -2,6 +2,8 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallStore
+@testable import RollcallSupport
 
 /// Who is said to be told, and when it is said that nobody is (D1).
 @Suite struct UnreachedTests {

@@ -2,7 +2,7 @@ import Foundation
 import RollcallCore
 import Testing
 
-@testable import Rollcall
+@testable import RollcallSupport
 
 /// `POST /v1/wakes`. Source: N9.
 @Suite struct WakeRouteTests {

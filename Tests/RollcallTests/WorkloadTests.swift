@@ -4,6 +4,9 @@ import RollcallCore
 import Testing
 
 @testable import Rollcall
+@testable import RollcallBasis
+@testable import RollcallStore
+@testable import RollcallSupport
 
 /// What waits is bounded by the time that it will take, as well as by bytes. Source: style 15.
 @Suite(.serialized) struct WorkloadTests {

@@ -1,3 +1,5 @@
+import RollcallTools
+
 /// What alerts are about: phones that come and go, regions that empty. Source: Contract/Alerts.
 extension World {
     // MARK: - Flapping

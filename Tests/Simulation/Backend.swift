@@ -1,3 +1,5 @@
+import RollcallTools
+
 /// One backend instance, which forwards what phones send and has opinions of its own.
 struct Backend {
     /// Its name as a source; nil is `default`.

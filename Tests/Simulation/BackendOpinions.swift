@@ -1,3 +1,5 @@
+import RollcallTools
+
 /// What backends claim and know: their own status transitions, facts, rosters, erasures.
 extension World {
     /// What everybody was before they were that, by the model's own ladder.

@@ -1,3 +1,5 @@
+import RollcallTools
+
 /// What is known of the clocks of sources: the raw facts, from which all else is derived each time.
 /// Source: D10.
 struct ClockBook {

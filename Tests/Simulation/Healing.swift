@@ -1,3 +1,5 @@
+import RollcallTools
+
 /// The second part of a story: nothing is wrong any more, and everything must become right.
 struct Healing {
     /// When the last fault is over and the truth is told; milliseconds since the story began.

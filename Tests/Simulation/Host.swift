@@ -1,3 +1,5 @@
+import RollcallTools
+
 /// The machine that Rollcall runs on, and its disk.
 struct Host {
     /// Why nothing is taken in.

@@ -1,5 +1,5 @@
-import Rollcall
 import RollcallCore
+import RollcallTools
 
 /// Changes to a story, or to how it is told, that must change nothing.
 struct Metamorphosis {

@@ -1,5 +1,5 @@
-import Rollcall
 import RollcallCore
+import RollcallTools
 
 /// Changes to how time passes in a story, that must change nothing.
 extension Metamorphosis {

@@ -1,3 +1,5 @@
+import RollcallTools
+
 /// What nudges depend on: settings, tokens, circles, company, the wall. Source: Contract/Nudges.
 extension World {
     /// Rules that fit the settings in force.

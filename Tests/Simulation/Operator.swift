@@ -1,4 +1,4 @@
-import Rollcall
+import RollcallTools
 
 /// The settings of a world, and who changes them.
 extension StoryPolicy {

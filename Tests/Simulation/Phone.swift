@@ -1,3 +1,5 @@
+import RollcallTools
+
 /// One person with one phone. Its own life is true; what Rollcall hears of it is another matter.
 struct Phone {
     /// Whether the app sends install ids.

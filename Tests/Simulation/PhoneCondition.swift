@@ -1,4 +1,4 @@
-import Rollcall
+import RollcallTools
 
 /// What a phone could say of itself, and what of it reaches the backend.
 struct PhoneCondition {

@@ -1,3 +1,5 @@
+import RollcallTools
+
 /// What befalls phones and the people who carry them.
 extension World {
     /// A phone at random, of those that still live if there are any.

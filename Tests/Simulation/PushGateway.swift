@@ -1,5 +1,5 @@
-import Rollcall
 import RollcallCore
+import RollcallTools
 
 /// The phones behind a push gateway, as far as they matter: what was shown on them, and how often. It
 /// takes, refuses and loses its answers; whatever becomes of those, nothing is shown twice. Source:

@@ -1,6 +1,8 @@
 import Glibc
-import Rollcall
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallTools
 
 /// A story through the real journal, with crashes at any turn: what comes back is what was
 /// committed, and what is pushed to phones is pushed once. Source: J2, J3, §7 N7.

@@ -1,4 +1,4 @@
-import Rollcall
+import RollcallTools
 
 /// When alerts fire, as far as the simulation varies it. Source: Contract/Alerts, V8.
 struct StoryAlerts: Equatable {

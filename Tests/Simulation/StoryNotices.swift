@@ -1,4 +1,4 @@
-import Rollcall
+import RollcallTools
 
 /// A condition on one label of an alert. Source: A7.
 struct StoryMatcher: Equatable {

@@ -1,4 +1,4 @@
-import Rollcall
+import RollcallTools
 
 /// Who is nudged when, as far as the simulation varies it. Source: Contract/Nudges, V8.
 struct StoryNudges: Equatable {

@@ -1,4 +1,4 @@
-import Rollcall
+import RollcallTools
 
 /// What the engine said of silences whose truth is known, counted.
 struct TruthAggregates: Sendable {

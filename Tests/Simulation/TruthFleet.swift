@@ -1,5 +1,5 @@
-import Rollcall
 import RollcallCore
+import RollcallTools
 
 /// A seeded day of a fleet: its truth, and what Rollcall hears of it. The fleet is the one of
 /// `rollcall simulate`.

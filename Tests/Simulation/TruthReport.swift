@@ -1,4 +1,4 @@
-import Rollcall
+import RollcallTools
 
 /// The tables and figures of a truth campaign, as text.
 struct TruthReport {

@@ -1,4 +1,4 @@
-import Rollcall
+import RollcallTools
 
 /// Which words are right for a true cause.
 struct TruthWords {

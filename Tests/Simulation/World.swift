@@ -1,4 +1,4 @@
-import Rollcall
+import RollcallTools
 
 /// A simulated fleet with everything around it: phones, backends, disk, host and operator.
 ///

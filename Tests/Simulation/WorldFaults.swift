@@ -1,4 +1,4 @@
-import Rollcall
+import RollcallTools
 
 /// What can befall a fleet. Some are faults, some are only daily life.
 enum Fault: String, CaseIterable {

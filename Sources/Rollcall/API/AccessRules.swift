@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// The rules for who is let in, judged by the head of a request. Source: V9.
 extension Router {

@@ -1,4 +1,6 @@
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The firings that a question is about.
 struct AlertHistoryQuery: Sendable {

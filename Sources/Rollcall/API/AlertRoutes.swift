@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallStore
 
 /// The routes about alerts. Source: A10, §9.
 extension Router {

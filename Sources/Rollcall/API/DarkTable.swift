@@ -1,4 +1,6 @@
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The dark time that is asked for.
 struct DarkQuery: Sendable {

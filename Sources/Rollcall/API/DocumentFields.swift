@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The members of a small document, such as a silence, that its route does not know. Source: P3.
 struct DocumentFields {

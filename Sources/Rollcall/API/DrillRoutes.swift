@@ -1,4 +1,7 @@
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The routes of drills: test alerts through the real path. Source: A11.
 extension Router {

@@ -1,4 +1,6 @@
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// `GET /v1/gaps` as a list, newest first.
 struct GapList {

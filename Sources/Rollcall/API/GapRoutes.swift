@@ -1,4 +1,6 @@
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The gaps that a question is about.
 struct GapQuery: Sendable {

@@ -1,4 +1,6 @@
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// `GET /v1/gaps?by=…`: gaps counted by some of their words.
 ///

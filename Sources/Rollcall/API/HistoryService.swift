@@ -1,6 +1,8 @@
 import Glibc
 import Logging
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 import Synchronization
 
 /// The limits of the work for one question of history; what is left is told by `next` or

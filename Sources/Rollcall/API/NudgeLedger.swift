@@ -1,9 +1,12 @@
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The entries of the nudge ledger that a question is about.
 struct NudgeQuery: Sendable {
     var responder: [UInt8]?
-    var choice: NudgeJSON.Choice?
+    var choice: NudgeChoice?
     /// The place at which a page begins: a decision's number.
     var after: Int64?
     var limit = Router.limitStandard
@@ -13,7 +16,7 @@ struct NudgeQuery: Sendable {
         [
             .text("responder_id", "Of this person.", OpenAPI.schema("Name"), into: \.responder),
             .word(
-                "decision", "Decided so.", NudgeJSON.Choice.allCases, \.word,
+                "decision", "Decided so.", NudgeChoice.allCases, \.word,
                 schema: "NudgeChoice", into: \.choice),
             .cursor { $0.after = $1[0] },
             .limit(
@@ -112,7 +115,7 @@ struct NudgeLedger {
             }
             return
         }
-        if let choice = query.choice, NudgeJSON.Choice(report) != choice { return }
+        if let choice = query.choice, NudgeChoice(report) != choice { return }
         guard !present.erased.contains(row.responder) else { return }
         found.append(Entry(id: row.id, responder: row.responder, at: at, report: report))
     }
@@ -163,7 +166,7 @@ struct NudgeLedger {
         return [
             "id": .integer(entry.id), "at": AlertJSON.time(entry.at),
             "responder_id": AlertJSON.text(id),
-            "decision": NudgeJSON.Choice(report).map { AlertJSON.word($0.word) } ?? nil,
+            "decision": NudgeChoice(report).map { AlertJSON.word($0.word) } ?? nil,
             "reason": report.reason.map { AlertJSON.word($0.word) } ?? nil,
             "until": report.until.map { AlertJSON.time($0) } ?? nil,
             "dry_run": .boolean(report.isDryRun),

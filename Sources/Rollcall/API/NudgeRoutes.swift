@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallStore
 
 /// The routes about nudges. Source: N8, §9.
 extension Router {

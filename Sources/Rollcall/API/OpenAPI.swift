@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// `GET /openapi.json`: every route in OpenAPI 3.1. Source: V5.
 ///

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The reason why a query makes no sense.
 struct ParameterError: Error {

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The routes that answer questions, from memory (J8).
 extension Router {

@@ -1,12 +1,10 @@
+import RollcallBasis
 import RollcallCore
 
 /// `GET /v1/regions`: how each region stands, from memory (J8).
 extension Router {
     /// Regions without a `limit`.
     static var regionsStandard: Int { 256 }
-    /// Regions looked at for one answer at most, so that a backend that names a region for each
-    /// person does not hold the state writer up: some milliseconds.
-    static var regionsLookedAtMax: Int { 20_000 }
 
     func listRegions(_ query: RegionQuery, _ answer: @escaping Answer) {
         writer.ask { view in
@@ -52,7 +50,7 @@ struct RegionList {
     /// The page that `query` asks for. Regions under `coverage` are always looked at, all others up
     /// to `lookedAtMax`, in the order in which they were first named.
     init(
-        _ query: RegionQuery, _ engine: Engine, lookedAtMax: Int = Router.regionsLookedAtMax
+        _ query: RegionQuery, _ engine: Engine, lookedAtMax: Int = Resource.regionsLookedAtMax
     ) {
         self.engine = engine
         let names = engine.regions.names

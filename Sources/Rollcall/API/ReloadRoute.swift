@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// `POST /-/reload`. Source: V3.
 extension Router {

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The instant at which a client says that it sent a request: in the body, else in the header.
 /// Source: D10.

@@ -1,4 +1,7 @@
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// Whole rosters, and erasures. Source: I11.
 extension Router {

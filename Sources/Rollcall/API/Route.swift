@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// A route: what is asked of a resource by a method, who may ask, with which parameters and body,
 /// what is answered, and who answers. `Route.all` is the one table of them. Source: V5.

@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// The table of all routes. Routing, `Allow`, scopes, the reading of parameters, the labels of
 /// metrics and the OpenAPI document come from it.
@@ -267,7 +269,7 @@ extension Route {
             """
             In the order of their names' bytes. Go on with `after` = `next` until it is null. A \
             region that everybody left is left out unless it must be staffed; of more than \
-            \(Router.regionsLookedAtMax) the later ones are too, and `truncated` says so.
+            \(Resource.regionsLookedAtMax) the later ones are too, and `truncated` says so.
             """,
             query: RegionQuery.parameters, answers: [200: "RegionList"]
         ) { $0.listRegions($1, $2.answer) },

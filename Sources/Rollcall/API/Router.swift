@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// The router of requests to their routes. Source: V5.
 package struct Router: Sendable {

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 import Synchronization
 
 /// Answers scrapes in time, whatever the state writer is at.

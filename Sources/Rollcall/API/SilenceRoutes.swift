@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// The silence that somebody asks for with `POST /v1/silences`. Source: A7.
 struct SilenceRequest {

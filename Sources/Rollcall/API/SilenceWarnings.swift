@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The things about a silence that were probably not meant: a name that nobody has mutes nothing,
 /// and whoever relies on it is paged all the same. Source: A7; D7.

@@ -1,4 +1,6 @@
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The stretch of the fleet's past that a question is about, and how closely.
 struct StatusHistoryQuery: Sendable {

@@ -1,4 +1,6 @@
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The part of a person's timeline that is asked for.
 struct TimelineQuery: Sendable {

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The circle that somebody looks at, as they tell with `POST /v1/wakes`. Source: N9.
 struct WakeRequest: Equatable {

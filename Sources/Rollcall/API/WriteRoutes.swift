@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The routes that bring something. Source: I7.
 extension Router {

@@ -1,7 +1,9 @@
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// Alerts as they are answered.
-enum AlertJSON {
+package enum AlertJSON {
     /// Alerts in one answer at most: it is written between two turns, in some milliseconds. The
     /// least are left out: what is not critical, and what is only pending.
     static let alertsMax = 500
@@ -177,10 +179,10 @@ enum AlertJSON {
 
     static func text(_ bytes: [UInt8]) -> JSONTree { .text(String(decoding: bytes, as: UTF8.self)) }
 
-    static func word(_ word: StaticString) -> JSONTree { .text("\(word)") }
+    package static func word(_ word: StaticString) -> JSONTree { .text("\(word)") }
 
     /// A time; null for never.
-    static func time(_ time: Timestamp) -> JSONTree {
+    package static func time(_ time: Timestamp) -> JSONTree {
         time > .distantPast ? .text(RFC3339.string(time)) : nil
     }
 }

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The sources whose clocks are off, or whose times lag, each with a plain sentence. Source: D10.
 enum ClockJSON {

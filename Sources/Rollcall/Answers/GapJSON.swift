@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The object that tells of one gap.
 enum GapJSON {

@@ -1,33 +1,15 @@
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// Nudges as JSON. Source: N8.
-enum NudgeJSON {
-    /// The decisions by which entries of the ledger are asked for.
-    enum Choice: CaseIterable, Sendable {
-        case send, hold, dryRun
-
-        /// The word in queries and answers.
-        var word: StaticString {
-            switch self {
-            case .send: "send"
-            case .hold: "hold"
-            case .dryRun: "dry_run"
-            }
-        }
-
-        /// Nil for what is no decision.
-        init?(_ report: NudgeReport) {
-            switch report.kind {
-            case .send: self = report.isDryRun ? .dryRun : .send
-            case .hold: self = .hold
-            case .followed: return nil
-            }
-        }
-    }
-
+package enum NudgeJSON {
     /// Appends the members of a report behind others.
     static func appendMembers(_ report: NudgeReport, to body: inout [UInt8]) {
-        if let choice = Choice(report) { ResponderJSON.word("decision", choice.word, to: &body) }
+        if let choice = NudgeChoice(report) {
+            ResponderJSON.word("decision", choice.word, to: &body)
+        }
         if let reason = report.reason { ResponderJSON.word("reason", reason.word, to: &body) }
         if let until = report.until { ResponderJSON.time("until", until, to: &body) }
         if let outcome = report.outcome { ResponderJSON.word("followed", outcome.word, to: &body) }
@@ -70,6 +52,17 @@ enum NudgeJSON {
             "attempts": .integer(Int64(deliveryStatus.attempts)),
             "outcome": deliveryStatus.outcome.map { AlertJSON.word($0.word) } ?? nil,
             "finished_at": deliveryStatus.finishedAt.map { AlertJSON.time($0) } ?? nil,
+        ]
+    }
+}
+
+extension NudgeStanding {
+    /// As members of an answer.
+    var tree: JSONTree {
+        [
+            "mode": AlertJSON.word(mode.word), "sink": AlertJSON.word(sink.word),
+            "frozen_until": frozenUntil.map { AlertJSON.time($0) } ?? nil,
+            "watching": .boolean(isWatching),
         ]
     }
 }

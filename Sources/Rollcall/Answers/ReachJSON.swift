@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 extension Unreached {
     /// As `GET /v1/status` tells it; null if everybody critical has somebody.

@@ -1,4 +1,7 @@
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The object that tells about the watch itself.
 enum StatusJSON {

@@ -1,6 +1,8 @@
 import Glibc
 import Logging
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// Tells somebody outside that the watch works, again and again: who is not told any more raises
 /// the alarm that we cannot. Healthchecks, Dead Man's Snitch and the like all take a GET. It is

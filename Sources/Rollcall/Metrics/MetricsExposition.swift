@@ -1,4 +1,6 @@
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The stats that the store knows of itself and the engine does not.
 package struct StoreStats: Equatable, Sendable {

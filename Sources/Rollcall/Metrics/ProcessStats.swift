@@ -1,5 +1,6 @@
 import Glibc
 import RollcallCore
+import RollcallSupport
 
 /// The stats of this process by the system, under the names that all Prometheus clients use.
 ///

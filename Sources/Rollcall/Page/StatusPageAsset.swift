@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// A file of the page, as it stands in `Page/Assets`; its bytes are in the program.
 enum StatusPageAsset: String, CaseIterable, Sendable {

@@ -1,5 +1,7 @@
 import Foundation
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// A refusal as a page, for somebody with a browser: what is missing, and what to do.
 enum StatusPageRefusal {

@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// The document that every view of the page begins as: what it needs, and how the fleet stood when
 /// it was asked for, which is all that a browser without JavaScript shows.

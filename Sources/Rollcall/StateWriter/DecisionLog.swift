@@ -1,5 +1,7 @@
 import Logging
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// The log of what was decided and is committed, as lines of our own. Source: D4.
 ///

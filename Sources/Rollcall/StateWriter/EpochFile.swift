@@ -1,5 +1,7 @@
 import Glibc
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// A file beside the store that tells a store which was restored from an older copy, or has lost its
 /// log: one that does not know of pushes that were sent (N2), or of turns that were acknowledged. It

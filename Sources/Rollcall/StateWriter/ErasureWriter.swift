@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallStore
 
 /// Removes erased people from the store, a piece a turn (I11, DELETE /v1/responders/{id}).
 ///

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 import Synchronization
 
 /// The instant at which the state writer's loop went round last, for those who must not ask the

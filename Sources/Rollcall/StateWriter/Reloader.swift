@@ -1,6 +1,8 @@
 import Glibc
 import Logging
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 import Synchronization
 
 /// The outcome of a reload.

@@ -1,5 +1,7 @@
 import Logging
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// Cuts the journal's oldest part up to a kept checkpoint, a piece a turn (J7).
 ///

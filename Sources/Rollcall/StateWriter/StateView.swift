@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallStore
 
 /// The state that a question sees: the committed one, by reference, for as long as it is being
 /// answered.

@@ -1,5 +1,8 @@
 import Logging
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The state writer and what must be said while nothing can be stored: the store's alarm (A5), and
 /// the health by which the outward ping is withheld.

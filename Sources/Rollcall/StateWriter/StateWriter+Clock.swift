@@ -1,5 +1,7 @@
 import Glibc
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The state writer's clock: where the machine's time and running time meet.
 extension StateWriter {

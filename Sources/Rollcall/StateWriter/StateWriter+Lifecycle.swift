@@ -1,5 +1,8 @@
 import Logging
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The beginning and the end of a state writer's life.
 extension StateWriter {

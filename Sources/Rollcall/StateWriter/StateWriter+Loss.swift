@@ -1,5 +1,8 @@
 import Logging
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The state writer and what was lost with a store: it is said, told to receivers (A5), and
 /// remembered.

@@ -1,5 +1,8 @@
 import Logging
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The state writer and its outbox: what was decided is stored, what is stored is sent, what came
 /// of it is stored too (A9).

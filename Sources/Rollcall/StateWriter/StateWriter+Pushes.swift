@@ -1,5 +1,8 @@
 import Logging
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The state writer and its pushes: what was decided is stored, what is stored is claimed, what is
 /// claimed is sent, once (N2, N7).

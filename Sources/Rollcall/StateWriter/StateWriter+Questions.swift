@@ -1,4 +1,7 @@
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The state writer and those who ask: answers come from the committed state (J8).
 extension StateWriter {

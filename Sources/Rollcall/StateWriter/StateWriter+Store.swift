@@ -1,5 +1,8 @@
 import Logging
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 import Synchronization
 
 /// The state writer and its store: commits, the turns of which the commit failed, the log.

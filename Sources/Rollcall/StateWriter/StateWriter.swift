@@ -1,5 +1,8 @@
 import Logging
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 import Synchronization
 
 /// The outcome of a write.

@@ -1,4 +1,7 @@
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The piece that a commit wrote for the chores, and when.
 struct ChorePiece {

@@ -1,4 +1,7 @@
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The opening of a store for the state writer: as it is, or anew if it cannot be read.
 ///

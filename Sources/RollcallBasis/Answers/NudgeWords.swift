@@ -1,15 +1,23 @@
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The plain words by which nudges are told. Source: N8.
-enum NudgeWords {
+package enum NudgeWords {
     /// An outcome of a nudge, and when it was known.
-    struct Followed: Equatable {
-        let outcome: NudgeOutcome
-        let at: Timestamp
+    package struct Followed: Equatable {
+        package let outcome: NudgeOutcome
+        package let at: Timestamp
+
+        /// The ledger hands over what it read of a nudge's outcome, and the turn's instant.
+        package init(outcome: NudgeOutcome, at: Timestamp) {
+            self.outcome = outcome
+            self.at = at
+        }
     }
 
     /// Returns the reason why somebody is not nudged, in words.
-    static func reason(_ reason: NudgeReason) -> String {
+    package static func reason(_ reason: NudgeReason) -> String {
         switch reason {
         case .offDuty: "they are not expected to share"
         case .paused: "they paused sharing"
@@ -22,7 +30,7 @@ enum NudgeWords {
     }
 
     /// Returns what followed a nudge, in words; `later` is the time in between.
-    static func outcome(_ outcome: NudgeOutcome, later: Milliseconds?) -> String {
+    package static func outcome(_ outcome: NudgeOutcome, later: Milliseconds?) -> String {
         let within = within(later)
         return switch outcome {
         case .located:
@@ -45,7 +53,7 @@ enum NudgeWords {
     // MARK: - The ledger
 
     /// An entry of the ledger, which was decided `at` that time.
-    static func entry(
+    package static func entry(
         _ report: NudgeReport, at: Timestamp, _ push: PushDeliveryStatus?, _ followed: Followed?
     ) -> String {
         if report.kind == .hold {
@@ -74,7 +82,7 @@ enum NudgeWords {
     // MARK: - Now
 
     /// Whether somebody would be nudged now, and if not, why not and when at the earliest.
-    static func answer(
+    package static func answer(
         _ answer: NudgeAnswer, _ standing: NudgeStanding, now: Timestamp
     ) -> String {
         if standing.mode == .disabled { return "not nudged: nudges are disabled" }

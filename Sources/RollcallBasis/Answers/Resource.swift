@@ -2,7 +2,7 @@ import RollcallCore
 
 /// The resource that a path names: every path that there is, once. What can be asked of it is told
 /// by its routes. Source: V5.
-enum Resource: String, CaseIterable, Sendable {
+package enum Resource: String, CaseIterable, Sendable {
     case batches = "/v1/batches"
     case transitions = "/v1/transitions"
     case responders = "/v1/responders"
@@ -38,18 +38,22 @@ enum Resource: String, CaseIterable, Sendable {
     case personPage = "/people/{id}"
     case asset = "/assets/{version}/{name}"
 
+    /// Regions looked at for one answer at most, so that a backend that names a region for each
+    /// person does not hold the state writer up: some milliseconds.
+    package static let regionsLookedAtMax = 20_000
+
     /// Its path; what varies stands in braces.
-    var path: String { rawValue }
+    package var path: String { rawValue }
 
     /// Returns its path with `values`, percent-encoded, in place of what stands in braces.
-    func path(_ values: String...) -> String {
+    package func path(_ values: String...) -> String {
         var rest = values[...]
         return parts.map { $0.hasPrefix("{") ? rest.popFirst() ?? "" : String($0) }
             .joined(separator: "/")
     }
 
     /// The names of what varies in its path.
-    var variables: [String] {
+    package var variables: [String] {
         parts.filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) }
     }
 
@@ -58,7 +62,7 @@ enum Resource: String, CaseIterable, Sendable {
     }
 
     /// True for what a browser shows to people.
-    var isPage: Bool {
+    package var isPage: Bool {
         switch self {
         case .page, .gapsPage, .alertsPage, .nudgesPage, .feedsPage, .peoplePage, .personPage:
             true
@@ -68,24 +72,24 @@ enum Resource: String, CaseIterable, Sendable {
 }
 
 /// A path that names something.
-struct Target: Equatable, Sendable {
+package struct Target: Equatable, Sendable {
     /// A file of the page: the version of all of them, and its name.
-    struct Asset: Equatable, Sendable {
-        var version: Substring = ""
-        var name: Substring = ""
+    package struct Asset: Equatable, Sendable {
+        package var version: Substring = ""
+        package var name: Substring = ""
     }
 
     /// The resource that it names.
-    let resource: Resource
+    package let resource: Resource
     /// Of a responder, and of what is below one: the id.
-    private(set) var id: [UInt8] = []
+    package private(set) var id: [UInt8] = []
     /// Of an erasure, a silence or a drill: its number.
-    private(set) var number: Int64 = 0
+    package private(set) var number: Int64 = 0
     /// Of a file of the page: which one.
-    private(set) var asset = Asset()
+    package private(set) var asset = Asset()
 
     /// The target that `path` names; nil if there is no such thing.
-    init?(_ path: String) {
+    package init?(_ path: String) {
         if let resource = Self.fixed[path] {
             self.resource = resource
             return

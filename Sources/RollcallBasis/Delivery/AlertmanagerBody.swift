@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// Alerts as Alertmanager takes them: `POST /api/v2/alerts`, a JSON array.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import RollcallCore
+import RollcallSupport
 
 /// The verdicts on answers, or on there being none. Source: A9.
 ///

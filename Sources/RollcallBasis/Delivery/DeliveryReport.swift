@@ -1,24 +1,38 @@
 import Logging
 import RollcallCore
+import RollcallSupport
 
 /// The report that a delivery worker to a receiver's address brings back.
-struct DeliveryReport: Sendable {
-    let queue: QueueKey
+package struct DeliveryReport: Sendable {
+    package let queue: QueueKey
     /// The payload that was carried.
-    let payload: NotificationPayload
+    package let payload: NotificationPayload
     /// The number of the attempt.
-    let attempt: Int
-    let result: AttemptResult
-    let beganAt: Timestamp
-    var took = Milliseconds(0)
+    package let attempt: Int
+    package let result: AttemptResult
+    package let beganAt: Timestamp
+    package var took = Milliseconds(0)
+
+    /// A worker tells how one attempt ended, when it began, and what it took.
+    package init(
+        queue: QueueKey, payload: NotificationPayload, attempt: Int, result: AttemptResult,
+        beganAt: Timestamp, took: Milliseconds = Milliseconds(0)
+    ) {
+        self.queue = queue
+        self.payload = payload
+        self.attempt = attempt
+        self.result = result
+        self.beganAt = beganAt
+        self.took = took
+    }
 
     /// The notice's number; 0 for a refresh.
-    var notice: Int64 { payload.notice }
+    package var notice: Int64 { payload.notice }
 }
 
 extension DeliveryEndpoints {
     /// Returns what carries drafts to one address of one receiver, for the thread that it is made on.
-    func carrier(
+    package func carrier(
         to queue: QueueKey, log: Logger, report: @escaping (DeliveryReport) -> Void
     ) -> ((payload: NotificationPayload, attempt: Int)) -> Void {
         let send = makeSend(log)

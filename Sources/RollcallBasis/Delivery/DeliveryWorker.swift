@@ -1,3 +1,5 @@
+import RollcallSupport
+
 /// Carries one load after the other on a thread of its own: whatever is at the other end holds up
 /// nobody else (A9, N7).
 final class DeliveryWorker<Load: Sendable>: Sendable {
@@ -27,12 +29,14 @@ final class DeliveryWorker<Load: Sendable>: Sendable {
 }
 
 /// Delivery workers by where they go, each sent for with the first load.
-struct DeliveryWorkers<Queue: Hashable, Load: Sendable> {
+package struct DeliveryWorkers<Queue: Hashable, Load: Sendable> {
     private var all: [Queue: DeliveryWorker<Load>] = [:]
+
+    package init() {}
 
     /// Hands over a load to the delivery worker of `queue`, who does `work` if they are new; false
     /// if the system has no thread left.
-    mutating func carry(
+    package mutating func carry(
         _ load: Load, to queue: Queue, _ work: @escaping @Sendable () -> (Load) -> Void
     ) -> Bool {
         let worker = all[queue] ?? DeliveryWorker(work)
@@ -42,10 +46,10 @@ struct DeliveryWorkers<Queue: Hashable, Load: Sendable> {
     }
 
     /// Sends delivery workers home after what they are at.
-    mutating func dismiss(_ queues: [Queue]) {
+    package mutating func dismiss(_ queues: [Queue]) {
         for queue in queues { all.removeValue(forKey: queue)?.close() }
     }
 
     /// Sends all of them home.
-    mutating func dismissAll() { dismiss(Array(all.keys)) }
+    package mutating func dismissAll() { dismiss(Array(all.keys)) }
 }

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// An answer of Expo's push service. Source: Expo, "Push tickets", "Push receipts" and "Push
 /// errors".

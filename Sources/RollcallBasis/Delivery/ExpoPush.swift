@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The requests to Expo's push service. Source: N6, N7, N9; Expo, "Send notifications with the Expo
 /// Push Service".

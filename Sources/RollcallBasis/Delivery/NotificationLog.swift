@@ -1,5 +1,6 @@
 import Logging
 import RollcallCore
+import RollcallSupport
 
 /// Messages as lines of our own log: who has no receiver still finds what fired. Source:
 /// A8.

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// One message to a receiver, before it is put in the words of its kind: names are in it, texts are
 /// made, and links. Source: A8.

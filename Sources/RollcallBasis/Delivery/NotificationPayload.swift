@@ -2,16 +2,16 @@ import RollcallCore
 
 /// A message as the state writer hands it over: facts, and the names that belong to them. It is put
 /// in words by whoever sends it, so that the state writer need not wait for that.
-struct NotificationPayload: Sendable {
+package struct NotificationPayload: Sendable {
     /// The store's number.
     let store: UInt64
     let receiver: [UInt8]
     /// The notice's number; 0 for a refresh, which is none.
     let notice: Int64
     let kind: Notice.Kind
-    let members: [NoticeMember]
+    package let members: [NoticeMember]
     /// The facts about the alerts that its one member stands for; nil of all others.
-    private(set) var storm: StormFacts?
+    package private(set) var storm: StormFacts?
     private(set) var context: [NoticeMember] = []
     /// The number of alerts that fire beyond those that `context` holds.
     private(set) var contextMore = 0
@@ -25,7 +25,7 @@ struct NotificationPayload: Sendable {
 
     /// A payload of what is to be sent; `name` gives people's ids as they are now, nil of somebody
     /// erased, `error` what the receiver answered last in whose place a fallback is told.
-    init(
+    package init(
         _ sending: OutboxSending, store: UInt64, error: (NoticeMember) -> String? = { _ in nil },
         name: (Int) -> [UInt8]?
     ) {
@@ -52,7 +52,7 @@ struct NotificationPayload: Sendable {
 
     /// A message that an alarm about the store, or its end, is told with: from memory, so its number
     /// is none.
-    init(_ sending: StoreAlarm.Sending, store: UInt64) {
+    package init(_ sending: StoreAlarm.Sending, store: UInt64) {
         self.store = store
         receiver = sending.queue.receiver
         notice = Self.number(of: sending.subject)
@@ -62,7 +62,9 @@ struct NotificationPayload: Sendable {
     }
 
     /// In the place of a notice's number: which alarm about the store it is.
-    static func number(of subject: StoreAlarm.Subject) -> Int64 { subject == .failing ? -1 : -2 }
+    package static func number(of subject: StoreAlarm.Subject) -> Int64 {
+        subject == .failing ? -1 : -2
+    }
 
     /// The message in words.
     func message(externalURL: String) -> NotificationMessage {
@@ -116,7 +118,7 @@ struct NotificationPayload: Sendable {
     }
 
     /// 16 digits.
-    static func hexadecimal(_ number: UInt64) -> String {
+    package static func hexadecimal(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// One event of PagerDuty's Events API v2: an alert fires or is over. Source: A8;
 /// PagerDuty's "Send an Event".

@@ -1,16 +1,17 @@
 import RollcallCore
+import RollcallSupport
 
 /// Posts JSON to whom the settings name, one request at a time.
 ///
 /// It blocks its thread for ten seconds a request at most and belongs to one thread at a time, as
 /// `HTTPCaller` does, whose connection it keeps.
-final class Poster {
+package final class Poster {
     /// Until a connection stands.
-    static let connectTimeout = Milliseconds(3000)
+    package static let connectTimeout = Milliseconds(3000)
     /// Until the answer is whole, however steadily it drips.
-    static let timeout = Milliseconds(10_000)
+    package static let timeout = Milliseconds(10_000)
     /// Bytes of an answer's body at most, if nothing else is said.
-    static let answerBytesMax = 64 << 10
+    package static let answerBytesMax = 64 << 10
 
     private let library: Result<CurlLibrary, CurlMissing>
     private let patience: Milliseconds

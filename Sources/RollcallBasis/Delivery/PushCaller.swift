@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// Hands pushes to their sink, one request at a time, on one thread at a time. Source: N7.
 package final class PushCaller {

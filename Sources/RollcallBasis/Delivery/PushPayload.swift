@@ -23,6 +23,25 @@ package struct PushPayload: Sendable {
     package let timeToLive: Milliseconds
     package let decidedAt: Timestamp
 
+    /// The state writer hands over a push with what is true of it as it is sent.
+    package init(
+        number: Int64, kind: PushKind, store: UInt64, responderID: [UInt8], token: [UInt8]?,
+        isSilent: Bool, platform: Platform, facts: NudgeFacts, circles: [[UInt8]],
+        timeToLive: Milliseconds, decidedAt: Timestamp
+    ) {
+        self.number = number
+        self.kind = kind
+        self.store = store
+        self.responderID = responderID
+        self.token = token
+        self.isSilent = isSilent
+        self.platform = platform
+        self.facts = facts
+        self.circles = circles
+        self.timeToLive = timeToLive
+        self.decidedAt = decidedAt
+    }
+
     /// `nudge_<store>_<number>`, the same over retries: a sink can tell a repetition by it.
     package var id: String { "\(kind.word)_\(NotificationPayload.hexadecimal(store))_\(number)" }
 

@@ -1,24 +1,25 @@
 import Logging
 import RollcallCore
+import RollcallSupport
 
 /// The report that a delivery worker of pushes brings back.
-struct PushReport: Sendable {
-    let queue: PushQueue
+package struct PushReport: Sendable {
+    package let queue: PushQueue
     /// The attempts, one for each push; empty for receipts.
-    var attempts: [PushAttempt] = []
+    package var attempts: [PushAttempt] = []
     /// The answer to a question for receipts.
-    var receipts: PushReceipts?
+    package var receipts: PushReceipts?
     /// The first error, for people: no secret, no token.
-    var error: String?
+    package var error: String?
     /// The answer to that; nil without one.
     var status: Int?
-    var took = Milliseconds(0)
+    package var took = Milliseconds(0)
 
     /// A report from `queue`.
     init(_ queue: PushQueue) { self.queue = queue }
 
     /// The report about pushes that were not sent at all.
-    init(_ queue: PushQueue, notSent numbers: [Int64], _ error: String?) {
+    package init(_ queue: PushQueue, notSent numbers: [Int64], _ error: String?) {
         self.queue = queue
         if queue.load == .receipts {
             receipts = PushReceipts(verdicts: nil, error: error)
@@ -30,7 +31,7 @@ struct PushReport: Sendable {
 }
 
 /// The load of a delivery worker of pushes.
-enum PushLoad: Sendable {
+package enum PushLoad: Sendable {
     /// Pushes of one call, and the numbers of those that are told not to be sent.
     case pushes([PushPayload], held: [Int64])
     /// The tickets of one question.
@@ -40,7 +41,7 @@ enum PushLoad: Sendable {
 extension DeliveryEndpoints {
     /// Returns what carries pushes to the sink, or asks it for receipts, one call after the other, for
     /// the thread that it is made on (N7).
-    func carrier(
+    package func carrier(
         of queue: PushQueue, log: Logger, report: @escaping (PushReport) -> Void
     ) -> (PushLoad) -> Void {
         let calls = makePushCaller(log)

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The result of one attempt to hand a push to its sink.
 package struct PushResult: Equatable, Sendable {

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 import Synchronization
 
 /// The ways to those who are told of alerts, and to phones, as the settings say now: a reload

@@ -1,5 +1,6 @@
 import Logging
 import RollcallCore
+import RollcallSupport
 
 /// Delivers messages to one receiver's address, one at a time, on one thread at a time. Source: A8,
 /// A9.

@@ -1,7 +1,7 @@
 import RollcallCore
 
 /// The header field `Retry-After`. Source: RFC 9110 §10.2.3.
-enum RetryAfter {
+package enum RetryAfter {
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
@@ -13,7 +13,7 @@ enum RetryAfter {
 
     /// Seconds or a date, as the span from `now` on, at most `AttemptResult.retryAfterMax`; nil if
     /// it is neither. A date that has passed is no wait.
-    static func span(_ text: String, now: Timestamp) -> Milliseconds? {
+    package static func span(_ text: String, now: Timestamp) -> Milliseconds? {
         let most = AttemptResult.retryAfterMax
         let bare = String(text.drop { $0 == " " }.prefix(64))
         let digits = bare.prefix { $0.isASCII && $0.isNumber }

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// A message as Slack's incoming webhooks take it: blocks, and a plain text for what shows none.
 /// Source: A8; docs.slack.dev, "Formatting message text" and "Block Kit".

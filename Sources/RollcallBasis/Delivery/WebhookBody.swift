@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// A message in the words of Alertmanager's webhook, version 4: what everything that takes alerts
 /// can read. Source: A8; Alertmanager's `notify/webhook` and `template`.

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The requests to push for a backend of one's own: the body of one Standard Webhooks message.
 /// Source: N6, N7, N9.

@@ -1,3 +1,4 @@
+import RollcallSupport
 import Yams
 
 /// The rules for who may come in, and where: the settings under `web` beside the address. Source:

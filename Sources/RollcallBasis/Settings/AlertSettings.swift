@@ -1,11 +1,12 @@
 import RollcallCore
+import RollcallSupport
 import Yams
 
 extension AlertRules.Rule {
     /// The annotation's name of the link to a runbook.
     private static let runbook = Array("runbook_url".utf8)
     /// Labels that Rollcall itself sets: an alert's identity and its severity.
-    static let ownLabels = ["alertname", "severity", "region", "source", "suspected"]
+    package static let ownLabels = ["alertname", "severity", "region", "source", "suspected"]
     /// Labels, and annotations, of one alert at most.
     static let labelsMax = 32
     /// Bytes of a value at most.

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The meaning of the settings of alerts, in words.
 extension Configuration {

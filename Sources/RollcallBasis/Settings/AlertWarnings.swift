@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The shape of alerts that there may be by the settings: labels that are known, and the one that
 /// is not.

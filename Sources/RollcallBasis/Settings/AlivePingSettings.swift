@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The place that we tell that the watch works, for those who notice if we do not. Source: V8.
 package struct AlivePingSettings: Equatable, Sendable {

@@ -34,7 +34,7 @@ package struct Configuration: Equatable, Sendable {
     package init() {}
 
     /// A configuration that decides as `policy` does, and is the default otherwise.
-    init(policy: Policy) {
+    package init(policy: Policy) {
         self.policy = policy
         nudgeMode = policy.nudges.mode
     }
@@ -52,7 +52,7 @@ package struct Configuration: Equatable, Sendable {
     /// Reads a configuration file's text and what wins over it; `sources` then also tell what was
     /// asked for. Throws `ConfigurationError` as above, with the variable or flag where that gave
     /// the value, and with whatever else is wrong.
-    init(yaml: String, sources: inout SettingSources) throws(ConfigurationError) {
+    package init(yaml: String, sources: inout SettingSources) throws(ConfigurationError) {
         var faults = ConfigurationFaults()
         repeat {
             var attempt = sources

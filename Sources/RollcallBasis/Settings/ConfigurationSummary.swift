@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The meaning of a configuration, in words.
 extension Configuration {

@@ -1,9 +1,10 @@
 import RollcallCore
+import RollcallSupport
 import Yams
 
 /// A mapping of a YAML file of which every key must be read, or it is an error. Flags and variables
 /// win over its values.
-struct ConfigurationTree {
+package struct ConfigurationTree {
     /// The mapping's name from the top on; empty for the file itself.
     let path: String
     private let line: Int
@@ -216,7 +217,7 @@ struct ConfigurationTree {
     }
 
     /// The longest duration where nothing else is said.
-    static let durationMax = Milliseconds(366 * 86_400_000)
+    package static let durationMax = Milliseconds(366 * 86_400_000)
 
     /// An error about a key of this mapping; where nobody gave it, about one of `others`.
     func fault(

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// A setting that is legal and will probably be regretted.
 package struct ConfigurationWarning: Equatable, Sendable, CustomStringConvertible {

@@ -1,5 +1,6 @@
 import Glibc
 import RollcallCore
+import RollcallStore
 
 /// Files to be read.
 package enum InputFile {
@@ -14,7 +15,8 @@ package enum InputFile {
     /// regular file will do, which never makes anybody wait, and one that is not just being written.
     /// - Throws: `InputFileError` if it cannot be read, is too large or not UTF-8, or, if
     ///   `isAgain`, is no regular file, empty, or changes meanwhile.
-    static func text(_ path: String, isAgain: Bool = false) throws(InputFileError) -> String {
+    package static func text(_ path: String, isAgain: Bool = false) throws(InputFileError) -> String
+    {
         let more = isAgain ? O_NONBLOCK : 0
         let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | more)
         if descriptor < 0 { throw .cannotRead(path: path, errno: errno) }
@@ -68,7 +70,7 @@ package enum InputFile {
     /// Returns the settings in the file at `path` and nothing else: no variables, no secrets (a
     /// replay decides by its input alone).
     /// - Throws: `InputFileError` if it cannot be read, or its settings are wrong.
-    static func configuration(_ path: String) throws(InputFileError) -> Configuration {
+    package static func configuration(_ path: String) throws(InputFileError) -> Configuration {
         let text = try text(path)
         do throws(ConfigurationError) {
             return try Configuration(yaml: text)
@@ -79,7 +81,7 @@ package enum InputFile {
 
     /// Returns the next bytes; none at the end.
     /// - Throws: `InputFileError.cannotRead` if the system does not read them.
-    static func chunk(_ descriptor: CInt, path: String) throws(InputFileError) -> [UInt8] {
+    package static func chunk(_ descriptor: CInt, path: String) throws(InputFileError) -> [UInt8] {
         var failure: CInt = 0
         let chunk = [UInt8](unsafeUninitializedCapacity: chunkBytes) { buffer, count in
             let got = read(descriptor, buffer.baseAddress, buffer.count)

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The texts of nudges, by why somebody is silent. Source: N6.
 package struct NudgeTexts: Equatable, Sendable {

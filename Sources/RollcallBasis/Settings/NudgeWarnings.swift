@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 extension Configuration {
     /// More often than this is a nag, and a nag is ignored.

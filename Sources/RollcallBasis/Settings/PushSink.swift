@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The sink that carries pushes to phones, and how it is reached: made of the settings, never
 /// journaled, never shown. What decides about it is `NudgeRules.Sink`. Source: N7.

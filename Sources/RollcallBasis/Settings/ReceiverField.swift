@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 import Yams
 
 /// A setting of each receiver in the list, beside its name and where it is.

@@ -1,10 +1,11 @@
 import RollcallCore
+import RollcallSupport
 import Yams
 
 /// The receivers that are told, and how they are reached: the list `receivers`. Source: A8, §11.
-struct ReceiverSettings {
+package struct ReceiverSettings {
     /// Letters of a name at most.
-    static let nameMax = 64
+    package static let nameMax = 64
     /// The receivers, as far as they decide, in the order of the file.
     private(set) var receivers: [Receiver] = []
     /// The ways to them; none where secrets decide nothing.

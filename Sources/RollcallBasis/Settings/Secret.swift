@@ -11,7 +11,7 @@ package struct Secret: Equatable, Sendable, CustomStringConvertible, CustomRefle
     /// A secret of `bytes`, without the line feed that editors leave at a file's end.
     /// - Throws: `SecretFault` with the reason if that is none: empty, too long, or with control
     ///   characters.
-    init(_ bytes: [UInt8]) throws(SecretFault) {
+    package init(_ bytes: [UInt8]) throws(SecretFault) {
         var bytes = bytes
         if bytes.last == 0x0A { bytes.removeLast() }
         if bytes.last == 0x0D { bytes.removeLast() }
@@ -31,15 +31,18 @@ package struct Secret: Equatable, Sendable, CustomStringConvertible, CustomRefle
 }
 
 /// The reason why a secret cannot be had; it names no secret.
-struct SecretFault: Error, Equatable {
-    let reason: String
+package struct SecretFault: Error, Equatable {
+    package let reason: String
+
+    /// Whoever refuses a secret says why, without it.
+    package init(reason: String) { self.reason = reason }
 }
 
 /// The file that holds a secret.
-enum SecretFile {
+package enum SecretFile {
     /// Reads the secret at `path`; `isOpen` tells that every user of the machine can.
     /// - Throws: `SecretFault` if it is no regular file, cannot be read, or holds no secret.
-    static func read(_ path: String) throws(SecretFault) -> (secret: Secret, isOpen: Bool) {
+    package static func read(_ path: String) throws(SecretFault) -> (secret: Secret, isOpen: Bool) {
         // A FIFO without a writer would hold the caller up for ever.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         if descriptor < 0 { throw failure() }

@@ -15,7 +15,7 @@ package struct Setting: Sendable {
     }
 
     /// The use that a replay makes of a setting.
-    enum Replay {
+    package enum Replay {
         /// Nothing: it decides nothing that is journaled.
         case unknown
         /// It stands in `policy` lines.
@@ -29,9 +29,9 @@ package struct Setting: Sendable {
     /// The meaning of it, in a few words.
     package let summary: String
     package let effect: Effect
-    let replay: Replay
+    package let replay: Replay
     /// The name's parts: the sections, and its own name in the last of them.
-    let parts: [String]
+    package let parts: [String]
     /// Of a list: its elements, which a reload tells one by one.
     private(set) var elements: (@Sendable (Configuration) -> [(name: String, text: String)])?
     /// The part of it that is never shown, and whether two configurations differ in that.
@@ -89,12 +89,12 @@ package struct Setting: Sendable {
     package func value(_ configuration: Configuration) -> String { shown(configuration).yaml }
 
     /// The value as it stands in a `policy` line; nil if it does not.
-    func replayed(_ configuration: Configuration) -> SettingValue? {
+    package func replayed(_ configuration: Configuration) -> SettingValue? {
         replay == .unknown ? nil : named(configuration)
     }
 
     /// Takes this setting, and nothing else, over from another configuration.
-    func copy(from other: Configuration, to configuration: inout Configuration) {
+    package func copy(from other: Configuration, to configuration: inout Configuration) {
         copying(other, &configuration)
     }
 
@@ -119,7 +119,7 @@ package struct Setting: Sendable {
     // MARK: - The shape of a file
 
     /// The settings by the part of their names at `depth`, in their order.
-    static func groups(
+    package static func groups(
         _ settings: ArraySlice<Setting>, at depth: Int
     ) -> [(name: String, settings: ArraySlice<Setting>)] {
         var groups: [(name: String, settings: ArraySlice<Setting>)] = []

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 import Yams
 
 /// A kind of value: how it is read, with its range, and how it is written.

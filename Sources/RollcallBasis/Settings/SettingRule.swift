@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// What must hold between the settings of a section, or follows from several of them; checked once
 /// all of it is read.

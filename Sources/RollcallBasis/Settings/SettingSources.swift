@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The source that gave a setting its value.
 package enum SettingOrigin: Equatable, Sendable {
@@ -18,19 +19,19 @@ package enum SettingOrigin: Equatable, Sendable {
 }
 
 /// The values that win over those of a file, and what was asked for while it was read.
-struct SettingSources: Sendable {
+package struct SettingSources: Sendable {
     /// The prefix of variables' names.
     static let prefix = "ROLLCALL_"
 
     /// Values given on the command line, by setting.
-    var flags: [String: String] = [:]
+    package var flags: [String: String] = [:]
     /// Values given by the environment, by variable.
     var variables: [String: String] = [:]
     /// The directory at which the file's relative names of secret files begin; empty for the
     /// working directory.
     var directory = ""
     /// False where secrets decide nothing, as in a replay: then their files are not even opened.
-    var opensSecrets = true
+    package var opensSecrets = true
     /// Settings that are read as if nobody had given them: what is wrong with them is known.
     var skipped: Set<String> = []
     /// Returns why nothing can be sent; nil if it can.
@@ -38,14 +39,16 @@ struct SettingSources: Sendable {
         if case .failure(let missing) = CurlLibrary.shared { missing } else { nil }
     }
 
+    package init() {}
+
     /// Settings of one value that the reader asked for, in its order; these may be variables.
     private(set) var keys: [String] = []
     /// Settings that only the file can give: lists and mappings of free names.
     private(set) var listKeys: [String] = []
     /// Settings whose secrets stand in the file itself.
-    private(set) var inlineSecrets: [String] = []
+    package private(set) var inlineSecrets: [String] = []
     /// Files that settings name, as they are written there.
-    private(set) var files: [String] = []
+    package private(set) var files: [String] = []
     /// The warnings about what is legal and still not as it should be.
     private(set) var warnings: [String] = []
 

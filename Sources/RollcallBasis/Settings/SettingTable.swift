@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallStore
 
 /// The table of all settings: a setting is declared here and nowhere else. Its default is that of
 /// the property that it is kept in.

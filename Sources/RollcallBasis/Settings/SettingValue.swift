@@ -2,7 +2,7 @@ import RollcallCore
 
 /// The value of a setting as it is written: in a file, which is YAML, and in a `policy` line, which
 /// is JSON.
-enum SettingValue: Sendable {
+package enum SettingValue: Sendable {
     /// A number or true or false; in a file also what stands there as it is.
     case plain(String)
     /// A text, in a file in quotes only where YAML would take it for something else.
@@ -24,7 +24,7 @@ enum SettingValue: Sendable {
     }
 
     /// The value as a `policy` line has it.
-    var json: String {
+    package var json: String {
         switch self {
         case .plain(let text): text
         case .word(let text): Self.escaped(text)
@@ -41,7 +41,7 @@ enum SettingValue: Sendable {
     }
 
     /// JSON's strings are YAML's as well.
-    static func quoted(_ text: [UInt8]) -> String {
+    package static func quoted(_ text: [UInt8]) -> String {
         var bytes: [UInt8] = []
         JSONWriter.string(text, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)

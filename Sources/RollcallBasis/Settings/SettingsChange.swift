@@ -24,7 +24,7 @@ package struct SettingsChange: Equatable, Sendable {
     package var needsRestart: [Difference] = []
 
     /// From what runs, begun with `started`, to `new`.
-    init(from running: Configuration, started: Configuration, to new: Configuration) {
+    package init(from running: Configuration, started: Configuration, to new: Configuration) {
         for setting in Setting.all {
             let old = setting.effect == .start ? started : running
             let difference = Difference(

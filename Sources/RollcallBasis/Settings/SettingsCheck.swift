@@ -1,3 +1,5 @@
+import RollcallSupport
+
 /// The report of `rollcall check` on a file.
 package struct SettingsCheck: Sendable {
     /// The configuration warnings of the settings.

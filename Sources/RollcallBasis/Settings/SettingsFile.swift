@@ -1,3 +1,5 @@
+import RollcallSupport
+
 /// A whole file of settings with a comment for each, as `rollcall config` prints it.
 package enum SettingsFile {
     /// The column at which comments begin, if the setting before leaves room.

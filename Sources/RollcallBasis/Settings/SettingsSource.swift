@@ -1,4 +1,5 @@
 import Foundation
+import RollcallSupport
 
 /// The source of a server's settings: flag > `ROLLCALL_…` variable > file > default.
 ///

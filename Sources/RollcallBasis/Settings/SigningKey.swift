@@ -1,5 +1,6 @@
 import Foundation
 import RollcallCore
+import RollcallSupport
 
 /// The key with which messages to a webhook are signed, as Standard Webhooks 1.0.0 writes it:
 /// `whsec_` and the base64 of 24 to 64 bytes.

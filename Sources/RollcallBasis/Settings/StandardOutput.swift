@@ -1,18 +1,18 @@
 import Glibc
 
 /// Standard output, written whole.
-enum StandardOutput {
+package enum StandardOutput {
     /// Writes and empties `bytes`.
     /// - Throws: `InputFileError.cannotWrite` if the system does not take them; they are gone all
     ///   the same.
-    static func write(_ bytes: inout [UInt8]) throws(InputFileError) {
+    package static func write(_ bytes: inout [UInt8]) throws(InputFileError) {
         let failure = write(bytes, to: STDOUT_FILENO)
         bytes.removeAll(keepingCapacity: true)
         if failure != 0 { throw .cannotWrite(errno: failure) }
     }
 
     /// Writes all of `bytes`; returns the system's error number, 0 for none.
-    static func write(_ bytes: [UInt8], to descriptor: CInt) -> CInt {
+    package static func write(_ bytes: [UInt8], to descriptor: CInt) -> CInt {
         bytes.withUnsafeBytes { buffer in
             var at = 0
             while at < buffer.count {

@@ -1,5 +1,6 @@
 import Glibc
 import RollcallCore
+import RollcallSupport
 
 /// One request to somebody else's server.
 package struct HTTPCall: Sendable {

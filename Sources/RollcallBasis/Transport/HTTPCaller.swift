@@ -1,6 +1,7 @@
 import CCurl
 import Glibc
 import RollcallCore
+import RollcallSupport
 
 /// Calls other servers, one request at a time, and keeps their connections for the next.
 ///

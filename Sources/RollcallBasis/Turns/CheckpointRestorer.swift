@@ -1,4 +1,6 @@
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// Puts an engine together from a checkpoint on a thread of its own, while whoever reads the slices
 /// takes the next ones apart: half of a start's work each.

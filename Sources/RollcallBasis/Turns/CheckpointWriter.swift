@@ -1,11 +1,13 @@
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// Writes the engine's checkpoints, a few slices a turn (J5).
 ///
 /// A restart folds the rows since the newest complete one. Those are `rowsAim`, after which the next is
 /// begun, and what comes until it is written. With turns of a second that would be millions, so it keeps
 /// pace with the rows: it is whole before they are twice as many.
-struct CheckpointWriter {
+package struct CheckpointWriter {
     /// Rows after which a checkpoint is due, by the work that a restart would have.
     static let rowsAim = 500_000
     /// Milliseconds after which one is due if there was any row.
@@ -19,9 +21,9 @@ struct CheckpointWriter {
     private static let bytesPruned = 512 << 10
 
     /// The newest complete one.
-    private(set) var last: EngineCheckpoint?
+    package private(set) var last: EngineCheckpoint?
     /// About how many bytes the last turn wrote.
-    private(set) var bytesWritten = 0
+    package private(set) var bytesWritten = 0
 
     private var checkpoint: Checkpoint?
     private var current = EngineCheckpoint(
@@ -35,21 +37,21 @@ struct CheckpointWriter {
     private var lastElapsed = ClockReading.now().elapsed
 
     /// `last` is the newest complete one, and `rows` came after it.
-    init(last: EngineCheckpoint?, rows: Int = 0, rowsAim: Int = rowsAim) {
+    package init(last: EngineCheckpoint?, rows: Int = 0, rowsAim: Int = rowsAim) {
         self.last = last
         self.rows = rows
         self.rowsAim = rowsAim
     }
 
     /// True while slices are left to be written.
-    var isWriting: Bool { checkpoint != nil }
+    package var isWriting: Bool { checkpoint != nil }
 
     /// True if it has to go faster than as it suits, with a turn of so many rows: the rows come in time
     /// for twice the aim, with a quarter to spare.
-    func isBehind(_ turnRows: Int) -> Bool { next < slicesDue(turnRows) }
+    package func isBehind(_ turnRows: Int) -> Bool { next < slicesDue(turnRows) }
 
     /// True if a turn of so many rows would be beyond twice the aim.
-    func isBeyond(_ turnRows: Int) -> Bool { rows + turnRows > 2 * rowsAim }
+    package func isBeyond(_ turnRows: Int) -> Bool { rows + turnRows > 2 * rowsAim }
 
     /// Slices that should be written with a turn of so many rows.
     private func slicesDue(_ turnRows: Int) -> Int {
@@ -60,7 +62,7 @@ struct CheckpointWriter {
     }
 
     /// Cuts the state as of `turn`, whose commit is done.
-    mutating func begin(turn: Int64, _ engine: Engine, _ clock: ClockReading) {
+    package mutating func begin(turn: Int64, _ engine: Engine, _ clock: ClockReading) {
         let cut = Checkpoint(engine)
         checkpoint = cut
         current = EngineCheckpoint(
@@ -72,10 +74,10 @@ struct CheckpointWriter {
     }
 
     /// Drops an unfinished one: the store it was meant for failed.
-    mutating func abandon() { checkpoint = nil }
+    package mutating func abandon() { checkpoint = nil }
 
     /// Notes a committed turn and begins a checkpoint when one is due, or wanted.
-    mutating func committed(
+    package mutating func committed(
         rows count: Int, turn: Int64, _ engine: Engine, _ clock: ClockReading, isWanted: Bool
     ) {
         wrote()
@@ -87,7 +89,7 @@ struct CheckpointWriter {
     }
 
     /// Notes that the slices written last are committed.
-    mutating func wrote() {
+    package mutating func wrote() {
         guard let checkpoint, next == checkpoint.sliceCount else { return }
         self.checkpoint = nil
         last = current
@@ -96,7 +98,7 @@ struct CheckpointWriter {
 
     /// Writes one of a turn, whole, in transactions of its own: at the end, when nobody waits.
     /// - Throws: `StoreError` if it cannot be written; then it is not complete.
-    mutating func writeWhole(
+    package mutating func writeWhole(
         turn: Int64, _ engine: Engine, _ clock: ClockReading, to journal: Journal
     ) throws(StoreError) {
         abandon()
@@ -113,7 +115,7 @@ struct CheckpointWriter {
     /// ms, unless nobody waits for the turn. If it is behind with a turn of so many rows, it goes on
     /// for up to `allowance` until it is not.
     /// - Throws: `StoreError` if the store cannot be written.
-    mutating func write(
+    package mutating func write(
         to journal: Journal, isWaitedFor: Bool = true, turnRows: Int = 0,
         allowance: Duration = .zero
     ) throws(StoreError) {

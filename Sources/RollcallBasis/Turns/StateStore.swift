@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallStore
 
 /// The state writer's side of the journal: what a turn looks like in it, and how to come back from
 /// it.
@@ -42,7 +43,7 @@ package struct StateStore {
     /// Opens or makes it under a lock that is held already, or through SQLite's system layer named
     /// `vfs`: tests give one of their own.
     /// - Throws: `StoreError` if `Journal` cannot open it, or its number cannot be written.
-    init(
+    package init(
         path: String, vfs: String?, lock: StoreLock? = nil, aroundCommit: AroundCommit? = nil
     ) throws(StoreError) {
         self.aroundCommit = aroundCommit

@@ -1,9 +1,9 @@
 import RollcallCore
 
 /// A decision as a row of the store. A code, once written, keeps its meaning for ever.
-struct DecisionCode {
+package struct DecisionCode {
     /// The kinds of decisions.
-    enum Kind: UInt8 {
+    package enum Kind: UInt8 {
         case status = 1
         case blind = 2
         case gap = 3
@@ -18,13 +18,13 @@ struct DecisionCode {
     /// Stands for NOT_EXPECTED in a status row.
     private static let notExpected: UInt8 = 255
 
-    let kind: Kind
+    package let kind: Kind
     /// The person's number + 1; 0 for none.
-    let responder: Int64
-    let at: Timestamp
-    let body: [UInt8]
+    package let responder: Int64
+    package let at: Timestamp
+    package let body: [UInt8]
 
-    init(_ decision: Decision) {
+    package init(_ decision: Decision) {
         switch decision {
         case .status(let at, let number, let from, let to, let origin):
             let words = [
@@ -57,7 +57,7 @@ struct DecisionCode {
     }
 
     /// Returns the decision that `row` stores; nil if it makes no sense.
-    static func decision(_ row: DecisionRow) -> Decision? {
+    package static func decision(_ row: DecisionRow) -> Decision? {
         let at = Timestamp(milliseconds: row.atMilliseconds)
         let number = Int(row.responder) - 1
         switch (Kind(rawValue: row.kind), row.body.count) {
@@ -95,15 +95,15 @@ struct DecisionCode {
     }
 
     /// True for the beginnings and ends of blind windows.
-    static func isBlindness(_ kind: UInt8) -> Bool { kind == Kind.blind.rawValue }
+    package static func isBlindness(_ kind: UInt8) -> Bool { kind == Kind.blind.rawValue }
 
     /// True for the kinds of which a store's ledgers are made (J4).
-    static func isOfLedger(_ kind: UInt8) -> Bool {
+    package static func isOfLedger(_ kind: UInt8) -> Bool {
         [.alert, .notice, .mute, .nudge, .wake].contains(Kind(rawValue: kind))
     }
 
     /// True if `row` stores the same decision.
-    func equals(_ row: DecisionRow) -> Bool {
+    package func equals(_ row: DecisionRow) -> Bool {
         row.kind == kind.rawValue && row.responder == responder
             && row.atMilliseconds == at.milliseconds
             && row.body.elementsEqual(body)
@@ -112,7 +112,7 @@ struct DecisionCode {
 
 extension DecisionRow {
     /// The report of a gap; nil if it is another decision.
-    var gap: GapReport? {
+    package var gap: GapReport? {
         guard case .gap(_, _, let report) = DecisionCode.decision(self) else { return nil }
         return report
     }

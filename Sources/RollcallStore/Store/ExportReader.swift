@@ -7,7 +7,7 @@ import RollcallCore
 /// Everything is read in pieces, copied and let go: no piece's transaction lasts longer than a
 /// second (J8), so the log can be cut behind it, and ingest never waits. The store's lock is
 /// left to whoever serves.
-final class ExportReader {
+package final class ExportReader {
     /// The longest time that a piece may last, with the time of one row more.
     private static let pieceMax = Duration.milliseconds(200)
     /// Bytes of a piece's bodies, with those of one row more.
@@ -15,7 +15,7 @@ final class ExportReader {
     /// Rows between looks at the clock.
     private static let rowsALook = 64
 
-    let path: String
+    package let path: String
     private let statements: ExportStatements
     /// Erasures that were known at the beginning: none of them waits.
     private var lastErasure: Int64 = 0
@@ -23,7 +23,7 @@ final class ExportReader {
 
     /// Opens the store at `path`, as `Journal` made it. Throws `ExportError` if it cannot be read,
     /// is empty, older or damaged, or, if that is minded, somebody is being erased.
-    init(path given: String, mindsErasures: Bool) throws(ExportError) {
+    package init(path given: String, mindsErasures: Bool) throws(ExportError) {
         self.mindsErasures = mindsErasures
         let opened: (path: String, connection: SQLiteConnection, found: JournalSchema.Found)
         do throws(StoreError) {
@@ -55,7 +55,7 @@ final class ExportReader {
 
     /// True if the file at `path` is a database: asked of SQLite itself, since to close another
     /// descriptor of it would drop the locks of a server in this very process.
-    static func isDatabase(_ path: String) -> Bool {
+    package static func isDatabase(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size >= 512
         else { return false }
@@ -98,7 +98,7 @@ final class ExportReader {
 
     /// Checks that nobody was erased since it was opened: their items were read. Throws
     /// `ExportError` if somebody was, or is being erased and that is minded.
-    func checkErasures() throws(ExportError) {
+    package func checkErasures() throws(ExportError) {
         let last = try read { () throws(StoreError) in try statements.lastErasure.one() }
         if last > lastErasure, mindsErasures { throw .erased(path: path) }
         // A repeated one may have been opened again.
@@ -109,13 +109,13 @@ final class ExportReader {
 
     /// Returns the number of the newest turn, 0 without any. Throws `ExportError` if the store
     /// cannot be read.
-    func lastTurnNumber() throws(ExportError) -> Int64 {
+    package func lastTurnNumber() throws(ExportError) -> Int64 {
         try read { () throws(StoreError) in try statements.lastTurn.one() }
     }
 
     /// Returns the turn of a number, or the next one; nil behind the last. Throws `ExportError` if
     /// the store cannot be read.
-    func turn(notBefore number: Int64) throws(ExportError) -> Turn? {
+    package func turn(notBefore number: Int64) throws(ExportError) -> Turn? {
         try read { () throws(StoreError) in
             try statements.turnAt.first([.number: number]) { Turn($0) }
         }
@@ -124,7 +124,7 @@ final class ExportReader {
     /// Returns the last turn up to `last` whose wall is not behind `time`; nil if none is. Walls
     /// rise with the numbers but for one that was set back. Throws `ExportError` if the store
     /// cannot be read.
-    func lastTurn(notAfter time: Timestamp, upTo last: Int64) throws(ExportError) -> Turn? {
+    package func lastTurn(notAfter time: Timestamp, upTo last: Int64) throws(ExportError) -> Turn? {
         guard let oldest = try turn(notBefore: .min) else { return nil }
         var (low, high) = (oldest.number, last)
         var best: Turn?
@@ -146,7 +146,7 @@ final class ExportReader {
 
     /// Returns the next turns behind `number`, up to `last`. Throws `ExportError` if one is damaged
     /// or cannot be read.
-    func turns(after number: Int64, through last: Int64) throws(ExportError) -> [Turn] {
+    package func turns(after number: Int64, through last: Int64) throws(ExportError) -> [Turn] {
         var found: [Turn] = []
         let select = statements.turns
         var damaged: Int64?
@@ -164,7 +164,7 @@ final class ExportReader {
 
     /// Returns the next rows from `id` on, up to `last`. Throws `ExportError` if one is damaged or
     /// cannot be read.
-    func rows(from id: Int64, through last: Int64) throws(ExportError) -> ExportRows {
+    package func rows(from id: Int64, through last: Int64) throws(ExportError) -> ExportRows {
         var found = ExportRows()
         let select = statements.rows
         var damaged: Int64?
@@ -183,7 +183,7 @@ final class ExportReader {
     /// Returns the next decisions from `id` on that a replay prints, with the number behind the
     /// last that was looked at; none at the end of the table. Throws `ExportError` if one is
     /// damaged or cannot be read.
-    func decisions(
+    package func decisions(
         from id: Int64
     ) throws(ExportError) -> (found: [StoredDecision], next: Int64) {
         var found: [StoredDecision] = []
@@ -211,7 +211,7 @@ final class ExportReader {
     /// Returns the id of the first decision of a turn behind `turn`, or one behind the last. The
     /// table has no index by turn, but turns rise with ids. Throws `ExportError` if the store
     /// cannot be read.
-    func firstDecision(afterTurn turn: Int64) throws(ExportError) -> Int64 {
+    package func firstDecision(afterTurn turn: Int64) throws(ExportError) -> Int64 {
         try read { () throws(StoreError) in
             var (low, high) = (Int64(0), try statements.lastDecision.one() + 1)
             while low < high {
@@ -234,7 +234,7 @@ final class ExportReader {
     ///
     /// It cuts up to a checkpoint: first it gives up all before that one, then it takes rows from
     /// the oldest on, then decisions.
-    func checkUncut(turn: Int64, row: Int64) throws(ExportError) {
+    package func checkUncut(turn: Int64, row: Int64) throws(ExportError) {
         let (oldestRow, oldestCheckpoint) = try read { () throws(StoreError) in
             (try statements.oldestRow.one(), try statements.oldestCheckpoint.one())
         }
@@ -247,7 +247,7 @@ final class ExportReader {
 
     /// Returns all checkpoints that are complete, the oldest first. Throws `ExportError` if they
     /// cannot be read.
-    func checkpoints() throws(ExportError) -> [EngineCheckpoint] {
+    package func checkpoints() throws(ExportError) -> [EngineCheckpoint] {
         var found: [EngineCheckpoint] = []
         let select = statements.checkpoints
         try piece(select) {
@@ -259,7 +259,7 @@ final class ExportReader {
 
     /// Returns the state of a checkpoint; nil if it is damaged, or was given up meanwhile. Throws
     /// `ExportError` if the store cannot be read.
-    func engine(of checkpoint: EngineCheckpoint) throws(ExportError) -> Engine? {
+    package func engine(of checkpoint: EngineCheckpoint) throws(ExportError) -> Engine? {
         guard checkpoint.engineVersion <= Engine.version else { return nil }
         var reader = CheckpointReader(version: checkpoint.engineVersion)
         for index in 0..<max(0, checkpoint.slices) {
@@ -278,7 +278,7 @@ final class ExportReader {
     // MARK: - Parts
 
     /// Returns the bytes of the file. Throws `ExportError` if the store cannot be read.
-    func byteCount() throws(ExportError) -> Int64 {
+    package func byteCount() throws(ExportError) -> Int64 {
         try read { () throws(StoreError) in
             try statements.pageCount.one() * statements.pageSize.one()
         }
@@ -305,13 +305,13 @@ final class ExportReader {
 }
 
 /// A decision as it was stored.
-struct StoredDecision {
-    var turn: Int64
-    var decision: Decision
+package struct StoredDecision {
+    package var turn: Int64
+    package var decision: Decision
 }
 
 /// Rows of the journal, copied.
-struct ExportRows {
+package struct ExportRows {
     private struct Row {
         var id: Int64
         var kind: UInt8
@@ -323,10 +323,12 @@ struct ExportRows {
     private var bytes: [UInt8] = []
     private var next = 0
 
-    var isEmpty: Bool { next == rows.count }
+    package init() {}
+
+    package var isEmpty: Bool { next == rows.count }
 
     /// The number of the next row; nil at the end.
-    var nextID: Int64? { next < rows.count ? rows[next].id : nil }
+    package var nextID: Int64? { next < rows.count ? rows[next].id : nil }
 
     mutating func append(id: Int64, kind: UInt8, responder: Int64, _ body: UnsafeRawBufferPointer) {
         let start = bytes.count
@@ -335,7 +337,7 @@ struct ExportRows {
     }
 
     /// Lets `take` have the next row.
-    mutating func takeNext<Value>(_ take: (JournalRow) -> Value) -> Value {
+    package mutating func takeNext<Value>(_ take: (JournalRow) -> Value) -> Value {
         let row = rows[next]
         next += 1
         return bytes.withUnsafeBytes { bytes in

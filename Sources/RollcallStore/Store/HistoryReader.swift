@@ -1,38 +1,38 @@
 import RollcallCore
 
 /// A gap's row as it stands in a statement: gone with the next step.
-struct GapRow {
+package struct GapRow {
     private let row: Statement
 
     fileprivate init(_ row: Statement) { self.row = row }
 
     var number: Int64 { row[.number] }
     /// The person's number + 1.
-    var responder: Int64 { row[.responder] }
-    var aggregates: GapAggregates { GapAggregates(raw: row[.aggregates]) }
+    package var responder: Int64 { row[.responder] }
+    package var aggregates: GapAggregates { GapAggregates(raw: row[.aggregates]) }
     /// In SQLite's memory.
-    var region: UnsafeRawBufferPointer { row.bytes(.region) }
-    var openedAt: Timestamp { row[.openedMs] }
-    var isOpen: Bool { row[.closedMs] == Int64(0) }
+    package var region: UnsafeRawBufferPointer { row.bytes(.region) }
+    package var openedAt: Timestamp { row[.openedMs] }
+    package var isOpen: Bool { row[.closedMs] == Int64(0) }
     /// The place in the order of opening.
     var place: GapPlace { GapPlace(opened: row[.openedMs], number: number) }
     /// The report as its newest decision has it; nil if it makes no sense.
-    var report: GapReport? { GapReport(journalBytes: Array(row.bytes(.body))) }
+    package var report: GapReport? { GapReport(journalBytes: Array(row.bytes(.body))) }
 }
 
 /// A place among the gaps by their opening, newest first: what is before it has been read.
-struct GapPlace: Equatable, Sendable {
+package struct GapPlace: Equatable, Sendable {
     /// Milliseconds since 1970.
-    var opened: Int64
-    var number: Int64
+    package var opened: Int64
+    package var number: Int64
 
     /// Before the gaps that opened before a time; nil for now.
-    init(until time: Timestamp?) {
+    package init(until time: Timestamp?) {
         opened = time?.milliseconds ?? .max
         number = .min
     }
 
-    init(opened: Int64, number: Int64) {
+    package init(opened: Int64, number: Int64) {
         self.opened = opened
         self.number = number
     }
@@ -40,7 +40,7 @@ struct GapPlace: Equatable, Sendable {
 
 /// Reads gaps, dark time and turns of a live store, from one thread, in pieces that are a
 /// transaction each: none lasts longer than a second (J8).
-final class HistoryReader {
+package final class HistoryReader {
     /// The longest time that a piece may last, with the time of one row or some more: a fifth of
     /// what is promised.
     static let pieceMax = Duration.milliseconds(200)
@@ -48,20 +48,20 @@ final class HistoryReader {
     private static let rowsALook = 128
 
     /// Rows and decisions, by their numbers.
-    let journal: JournalReader
+    package let journal: JournalReader
     /// The reader of what became of notices.
-    let notices: NoticeReader
+    package let notices: NoticeReader
     /// The reader of what became of pushes.
-    let pushes: PushReader
+    package let pushes: PushReader
     /// The reader of how the fleet stood.
-    let samples: SampleReader
+    package let samples: SampleReader
     private let gapsAt, gapsBefore, openGapsAt, openGapsBefore, gapsAfter, gap: Statement
     private let darkOfDay, dark, turn, lastTurn, blind, nobodys, alerts: Statement
     private let nudgesBefore, nudgesFrom: Statement
 
     /// Opens the store at `path`, which a `Journal` has made. Throws `StoreError` if it cannot be
     /// opened or is damaged.
-    init(path: String) throws(StoreError) {
+    package init(path: String) throws(StoreError) {
         journal = try JournalReader(path: path)
         let connection = journal.connection
         notices = try NoticeReader(connection)
@@ -134,7 +134,7 @@ final class HistoryReader {
     /// Reads gaps that opened at `since` or later, the newest first, behind `place`, and moves it
     /// on; true once there are no more. `take` says whether to go on behind the row it is given.
     /// Throws `StoreError` if one is damaged or cannot be read.
-    func gaps(
+    package func gaps(
         behind place: inout GapPlace, since: Int64, openOnly: Bool, take: (GapRow) -> Bool
     ) throws(StoreError) -> Bool {
         guard place.opened >= since else { return true }
@@ -161,7 +161,7 @@ final class HistoryReader {
     /// Reads all gaps by rising number behind `number`, and moves it on; true once there are no
     /// more. The cheapest way through many: no index and no reports. Throws `StoreError` if one is
     /// damaged or cannot be read.
-    func scanGaps(
+    package func scanGaps(
         after number: inout Int64, take: (GapRow) -> Bool
     ) throws(StoreError) -> Bool {
         var moved = number
@@ -174,7 +174,7 @@ final class HistoryReader {
 
     /// Calls `take` with the gap of a number, if there is one. Throws `StoreError` if it is damaged
     /// or cannot be read.
-    func gap(_ number: Int64, take: (GapRow) -> Void) throws(StoreError) {
+    package func gap(_ number: Int64, take: (GapRow) -> Void) throws(StoreError) {
         _ = try gap.first([.number: number]) { row throws(StoreError) in
             try check(row, .gaps)
             take(GapRow(row))
@@ -185,7 +185,7 @@ final class HistoryReader {
 
     /// Reads a day's rows by rising person behind number `responder`, and moves it on; true once
     /// there are no more. Throws `StoreError` if one is damaged or cannot be read.
-    func dark(
+    package func dark(
         day: Int64, after responder: inout Int64, take: (DarkRow) -> Bool
     ) throws(StoreError) -> Bool {
         var moved = responder
@@ -199,7 +199,7 @@ final class HistoryReader {
 
     /// Returns a person's dark time of a day; nil if there is none. Throws `StoreError` if it is
     /// damaged or cannot be read.
-    func dark(day: Int64, of responder: Int64) throws(StoreError) -> DarkRow? {
+    package func dark(day: Int64, of responder: Int64) throws(StoreError) -> DarkRow? {
         try dark.first([.day: day, .responder: responder]) { row throws(StoreError) in
             try check(row, .dark)
             return DarkRow(row)
@@ -219,7 +219,7 @@ final class HistoryReader {
 
     /// Calls `take` with the newest decision about blindness before `id`; false if there is none.
     /// Throws `StoreError` if it cannot be read.
-    func blindDecision(
+    package func blindDecision(
         before id: Int64, take: (DecisionRow) -> Void
     ) throws(StoreError) -> Bool {
         try blind.first([.id: id]) { take(DecisionRow($0)) } != nil
@@ -228,7 +228,7 @@ final class HistoryReader {
     /// Reads decisions about nobody, blindness among them, the newest first, before `id`, and moves
     /// it on; true once there are no more. `take` says whether to go on behind the one it is given.
     /// Throws `StoreError` if one is damaged or cannot be read.
-    func decisionsAboutNobody(
+    package func decisionsAboutNobody(
         before id: inout Int64, take: (DecisionRow) -> Bool
     ) throws(StoreError) -> Bool {
         try decisions(nobodys, &id, take)
@@ -239,7 +239,7 @@ final class HistoryReader {
     /// Reads decisions about alerts, the newest first, before `id`, and moves it on; true once
     /// there are no more. `take` says whether to go on behind the one it is given. Throws
     /// `StoreError` if one is damaged or cannot be read.
-    func alertDecisions(
+    package func alertDecisions(
         before id: inout Int64, take: (DecisionRow) -> Bool
     ) throws(StoreError) -> Bool {
         try decisions(alerts, &id, take)
@@ -250,7 +250,7 @@ final class HistoryReader {
     /// Reads entries of the nudge ledger, the newest first, before `id`, and moves it on; true once
     /// there are no more. `take` says whether to go on behind the one it is given. Throws
     /// `StoreError` if one is damaged or cannot be read.
-    func nudgeDecisions(
+    package func nudgeDecisions(
         before id: inout Int64, take: (DecisionRow) -> Bool
     ) throws(StoreError) -> Bool {
         try decisions(nudgesBefore, &id, take)
@@ -258,7 +258,7 @@ final class HistoryReader {
 
     /// Reads entries of the nudge ledger from `id` on, the oldest first, and moves it on; true once
     /// there are no more. Throws `StoreError` if one is damaged or cannot be read.
-    func nudgeDecisions(
+    package func nudgeDecisions(
         from id: inout Int64, take: (DecisionRow) -> Bool
     ) throws(StoreError) -> Bool {
         try decisions(nudgesFrom, &id, beyond: 1, take)

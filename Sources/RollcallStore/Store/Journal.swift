@@ -28,7 +28,7 @@ package final class Journal {
     /// The last id given to a decision, 0 for none; the next is greater.
     package private(set) var lastDecision: Int64
     /// For those who write their own tables in the state writer's transaction; see `writing(_:)`.
-    let connection: SQLiteConnection
+    package let connection: SQLiteConnection
 
     let lock: StoreLock
     /// Against somebody who knows the file by another name.
@@ -37,7 +37,7 @@ package final class Journal {
     /// Prepared once; the reading half of this class stands in JournalReader.swift.
     let statements: JournalStatements
     /// The reader of what became of notices, as it stands.
-    let notices: NoticeReader
+    package let notices: NoticeReader
     private var isOpen = false
     private var failure: StoreError?
     private var turnWritten: Int64?
@@ -55,7 +55,7 @@ package final class Journal {
 
     /// Opens it through SQLite's system layer named `vfs`: tests give one that fails on demand.
     /// `held` is its lock, if that is held already. Throws `StoreError` likewise.
-    init(path given: String, vfs: String?, lock held: StoreLock? = nil) throws(StoreError) {
+    package init(path given: String, vfs: String?, lock held: StoreLock? = nil) throws(StoreError) {
         let path = try StoreFile.resolve(given)
         if let held { lock = held } else { lock = try StoreLock(storePath: path) }
         let directory = try StoreDirectory(storePath: path)

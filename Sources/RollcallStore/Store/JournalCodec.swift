@@ -33,7 +33,7 @@ enum EventCode {
 }
 
 /// Puts the events of a journal together again from its rows.
-struct JournalReplay {
+package struct JournalReplay {
     /// Events of the turn being read, each with the number of its first row.
     private(set) var events: [(event: Event, row: Int64)] = []
     private var list = ItemList()
@@ -42,8 +42,10 @@ struct JournalReplay {
     private var terms: RosterTerms?
     private var isOpen = false
 
+    package init() {}
+
     /// Takes a row; false if it makes no sense.
-    mutating func take(_ row: JournalRow) -> Bool {
+    package mutating func take(_ row: JournalRow) -> Bool {
         let kind = row.kind & ~EventCode.begins
         if ItemKind(rawValue: kind) != nil {
             if row.kind & EventCode.begins != 0 {
@@ -74,14 +76,14 @@ struct JournalReplay {
     }
 
     /// Hands over the events that are whole by now.
-    mutating func takeClosed() -> [(event: Event, row: Int64)] {
+    package mutating func takeClosed() -> [(event: Event, row: Int64)] {
         if events.isEmpty { return [] }
         defer { events = [] }
         return events
     }
 
     /// Ends the turn and hands over its events.
-    mutating func finish() -> [(event: Event, row: Int64)] {
+    package mutating func finish() -> [(event: Event, row: Int64)] {
         close()
         defer { events = [] }
         return events

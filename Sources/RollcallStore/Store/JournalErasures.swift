@@ -30,19 +30,19 @@ package struct Erasure: Equatable, Sendable {
 extension Journal {
     /// Returns every erasure that is remembered, the oldest first.
     /// - Throws: `StoreError` if they cannot be read.
-    func erasures() throws(StoreError) -> [Erasure] {
+    package func erasures() throws(StoreError) -> [Erasure] {
         try statements.allErasures.all { Erasure($0) }
     }
 
     /// Keeps an erasure as it stands.
     /// - Throws: `StoreError` if it cannot be written.
-    func put(_ erasure: Erasure) throws(StoreError) {
+    package func put(_ erasure: Erasure) throws(StoreError) {
         try run(statements.putErasure, erasure.arguments)
     }
 
     /// Forgets erasures that were finished before a time.
     /// - Throws: `StoreError` if the store cannot be written.
-    func forgetErasures(finishedBefore time: Timestamp) throws(StoreError) {
+    package func forgetErasures(finishedBefore time: Timestamp) throws(StoreError) {
         try run(statements.forgetErasures, [.finishedMs: time])
     }
 
@@ -50,7 +50,7 @@ extension Journal {
     /// stands, and moves it on. Rows are not deleted: an event of many items needs the places of all
     /// of them, and a row that enrolled somebody took a number.
     /// - Throws: `StoreError` if the store cannot be read or written.
-    func removeRows(
+    package func removeRows(
         of erasure: inout Erasure, limit: Int
     ) throws(StoreError) {
         var moved = erasure
@@ -111,14 +111,14 @@ extension Journal {
 
     /// Returns the complete checkpoints of turns before `turn`, the oldest first.
     /// - Throws: `StoreError` if they cannot be read.
-    func checkpoints(beforeTurn turn: Int64) throws(StoreError) -> [EngineCheckpoint] {
+    package func checkpoints(beforeTurn turn: Int64) throws(StoreError) -> [EngineCheckpoint] {
         try statements.checkpointsBefore.all([.turn: turn]) { EngineCheckpoint($0) }
     }
 
     /// Returns a slice of a checkpoint; nil if it is gone.
     /// - Throws: `StoreError.damaged` if it is not as it was written, another `StoreError` if it
     ///   cannot be read.
-    func slice(
+    package func slice(
         turn: Int64, index: Int64, engineVersion: Int64
     ) throws(StoreError) -> [UInt8]? {
         try statements.slice.first([.turn: turn, .slice: index]) { select throws(StoreError) in
@@ -132,7 +132,7 @@ extension Journal {
 
     /// Puts other bytes in a slice's place.
     /// - Throws: `StoreError` if it cannot be written.
-    func replaceSlice(
+    package func replaceSlice(
         turn: Int64, index: Int64, engineVersion: Int64, with body: [UInt8]
     ) throws(StoreError) {
         try writing { () throws(StoreError) in
@@ -147,7 +147,7 @@ extension Journal {
 
     /// Gives a checkpoint up: its slices go by `pruneCheckpoints`.
     /// - Throws: `StoreError` if the store cannot be written.
-    func dropCheckpoint(turn: Int64) throws(StoreError) {
+    package func dropCheckpoint(turn: Int64) throws(StoreError) {
         try run(
             statements.dropCheckpoint,
             [.turn: turn, .state: Code(EngineCheckpoint.State.obsolete)])

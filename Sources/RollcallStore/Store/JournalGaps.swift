@@ -5,7 +5,7 @@ import RollcallCore
 ///     bits  0…7   the suspicion        bits 16…23  the platform
 ///     bits  8…15  the verdict + 1      bit  24     too much was blind
 ///     0 without one                    bits 25…62  watched milliseconds, 0 while open
-struct GapAggregates {
+package struct GapAggregates {
     private static let lengthMax: Int64 = 1 << 38 - 1
 
     let raw: Int64
@@ -21,28 +21,28 @@ struct GapAggregates {
         raw = words | (report.isLeftOut ? 1 << 24 : 0) | length << 25
     }
 
-    var cause: GapCause { GapCause(rawValue: byte(0)) ?? .unexplained }
+    package var cause: GapCause { GapCause(rawValue: byte(0)) ?? .unexplained }
     /// Nil while there is none.
-    var verdict: GapVerdict? { byte(8) == 0 ? nil : GapVerdict(rawValue: byte(8) - 1) }
-    var platform: Platform { Platform(rawValue: byte(16)) ?? .unknown }
+    package var verdict: GapVerdict? { byte(8) == 0 ? nil : GapVerdict(rawValue: byte(8) - 1) }
+    package var platform: Platform { Platform(rawValue: byte(16)) ?? .unknown }
     /// True if it is left out for blindness (D5); rows of older versions have it for any blindness.
-    var isBlind: Bool { raw & 1 << 24 != 0 }
+    package var isBlind: Bool { raw & 1 << 24 != 0 }
     /// 0 while it is open.
-    var length: Milliseconds { Milliseconds(raw >> 25) }
+    package var length: Milliseconds { Milliseconds(raw >> 25) }
 
     private func byte(_ shift: Int64) -> UInt8 { UInt8(truncatingIfNeeded: raw >> shift) }
 }
 
 /// Dark time of one person on one day, as a turn adds it to the store's row (C4).
-struct DarkRow: Equatable, Sendable {
+package struct DarkRow: Equatable, Sendable {
     /// Days since 1970-01-01, UTC.
-    var day: Int64
+    package var day: Int64
     /// The person's number + 1.
-    var responder: Int64
-    var platform: Platform
-    var contact = Milliseconds(0)
-    var location = Milliseconds(0)
-    var region: [UInt8]
+    package var responder: Int64
+    package var platform: Platform
+    package var contact = Milliseconds(0)
+    package var location = Milliseconds(0)
+    package var region: [UInt8]
 
     /// The bookings of a turn, one row a day and person, in the order of the table's key: what is
     /// written in order costs a page once.
@@ -75,7 +75,7 @@ extension Journal {
     /// Returns the highest number of a gap, 0 without any. A row that is not as it was written says
     /// nothing: gaps are told, and nothing is decided by them.
     /// - Throws: `StoreError` if the store cannot be read.
-    func lastGap() throws(StoreError) -> Int64 {
+    package func lastGap() throws(StoreError) -> Int64 {
         let select = statements.lastGap
         defer { select.reset() }
         while try select.next() {
@@ -87,7 +87,7 @@ extension Journal {
     /// Keeps what is known of a gap that counts, in the open transaction; `body` is the report as
     /// the decision holds it.
     /// - Throws: `StoreError` if it cannot be written.
-    func put(
+    package func put(
         _ report: GapReport, responder: Int64, turn: Int64, body: UnsafeRawBufferPointer
     ) throws(StoreError) {
         try writing { () throws(StoreError) in
@@ -108,7 +108,7 @@ extension Journal {
 
     /// Adds dark time to the rows of its days, in the open transaction.
     /// - Throws: `StoreError` if they cannot be written.
-    func add(_ rows: [DarkRow]) throws(StoreError) {
+    package func add(_ rows: [DarkRow]) throws(StoreError) {
         guard !rows.isEmpty else { return }
         try writing { () throws(StoreError) in
             for row in rows { try row.write(by: statements.addDark) }
@@ -122,7 +122,7 @@ extension Journal {
     ///
     /// It comes before their decisions are cut: an erasure finds a gap by them.
     /// - Throws: `StoreError` if the store cannot be read or written.
-    func cutGaps(
+    package func cutGaps(
         through turn: Turn, after last: inout Int64, limit: Int64
     ) throws(StoreError) -> Bool {
         var moved = last
@@ -151,7 +151,7 @@ extension Journal {
 
     /// Removes at most `limit` rows of dark time of days before `day`; true if some are left.
     /// - Throws: `StoreError` if the store cannot be written.
-    func cutDark(before day: Int64, limit: Int64) throws(StoreError) -> Bool {
+    package func cutDark(before day: Int64, limit: Int64) throws(StoreError) -> Bool {
         try run(statements.deleteDarkBefore, [.day: day, .limit: limit])
         return connection.changes == limit
     }
@@ -160,7 +160,7 @@ extension Journal {
 
     /// Removes a person's gap; no other person's.
     /// - Throws: `StoreError` if the store cannot be written.
-    func removeGap(_ number: Int64, of responder: Int64) throws(StoreError) {
+    package func removeGap(_ number: Int64, of responder: Int64) throws(StoreError) {
         guard number > 0 else { return }
         try writing { () throws(StoreError) in try delete(gap: number, of: responder) }
     }
@@ -172,7 +172,7 @@ extension Journal {
     /// Removes a person's dark time of at most `limit` days behind `day`. Returns the day to go on
     /// behind; nil once nothing is left.
     /// - Throws: `StoreError` if the store cannot be read or written.
-    func removeDark(
+    package func removeDark(
         of responder: Int64, after day: Int64, limit: Int
     ) throws(StoreError) -> Int64? {
         var last: Int64? = day

@@ -30,7 +30,7 @@ extension Journal {
     /// - Throws: `StoreError` if they cannot be read, and `damaged` if a row is not as it was
     ///   written, or if there are not as many as there should be: an index finds them, and it may
     ///   be what is damaged.
-    func messages() throws(StoreError) -> [OutboxMessage] {
+    package func messages() throws(StoreError) -> [OutboxMessage] {
         let select = statements.aliveMessages
         defer { select.reset() }
         var messages: [OutboxMessage] = []
@@ -54,7 +54,7 @@ extension Journal {
 
     /// Writes what changed in the outbox, in the open transaction. What is over does not change.
     /// - Throws: `StoreError` if it cannot be written.
-    func write(_ changes: OutboxChanges) throws(StoreError) {
+    package func write(_ changes: OutboxChanges) throws(StoreError) {
         try keepAlive { () throws(StoreError) in
             for message in changes.added {
                 try run(statements.insertMessage, message.changing, message.staying)
@@ -69,7 +69,7 @@ extension Journal {
 
     /// Keeps an attempt as it stands, in the open transaction.
     /// - Throws: `StoreError` if it cannot be written.
-    func put(_ attempt: AttemptRow) throws(StoreError) {
+    package func put(_ attempt: AttemptRow) throws(StoreError) {
         try run(statements.putAttempt, attempt.arguments)
     }
 
@@ -79,7 +79,7 @@ extension Journal {
     /// `time`, with their attempts, and moves `last` on; true if some are left. What is not over
     /// stays, however old.
     /// - Throws: `StoreError` if the store cannot be read or written.
-    func cutOutbox(
+    package func cutOutbox(
         before time: Timestamp, after last: inout Int64, limit: Int64
     ) throws(StoreError) -> Bool {
         var moved = last
@@ -120,13 +120,13 @@ extension Journal {
     /// Returns the number that tells this store from all others, in every key that a pager sees;
     /// nil before it has one.
     /// - Throws: `StoreError` if it cannot be read.
-    func storeNumber() throws(StoreError) -> UInt64? {
+    package func storeNumber() throws(StoreError) -> UInt64? {
         try integer(forKey: Self.storeNumberKey).map { UInt64(bitPattern: $0) }
     }
 
     /// Gives it its number, once, in the open transaction.
     /// - Throws: `StoreError` if it cannot be written.
-    func set(storeNumber: UInt64) throws(StoreError) {
+    package func set(storeNumber: UInt64) throws(StoreError) {
         try set(Int64(bitPattern: storeNumber), forKey: Self.storeNumberKey)
     }
 

@@ -27,7 +27,7 @@ extension Journal {
 
     /// Writes what changed of pushes, in the open transaction. What is over does not change.
     /// - Throws: `StoreError` if it cannot be written.
-    func write(_ changes: PushChanges) throws(StoreError) {
+    package func write(_ changes: PushChanges) throws(StoreError) {
         try keepAlive { () throws(StoreError) in
             for message in changes.added {
                 try run(statements.insertPush, message.changing, message.staying)
@@ -42,7 +42,7 @@ extension Journal {
 
     /// Returns the highest number of a push that the store holds; 0 for none.
     /// - Throws: `StoreError` if it cannot be read, or is not as it was written.
-    func lastPush() throws(StoreError) -> Int64 {
+    package func lastPush() throws(StoreError) -> Int64 {
         try statements.lastPush.first { row throws(StoreError) in
             let number = row.integer(.number)
             guard row.fits(.pushes) else {
@@ -57,13 +57,13 @@ extension Journal {
     /// Returns the number of attempts to send a push that this store ever began: beside it stands
     /// the same number, and a store that knows of fewer is a copy that was made before (N2).
     /// - Throws: `StoreError` if it cannot be read.
-    func pushClaims() throws(StoreError) -> Int64 {
+    package func pushClaims() throws(StoreError) -> Int64 {
         try integer(forKey: Self.pushClaimsKey) ?? 0
     }
 
     /// Keeps their number, in the open transaction.
     /// - Throws: `StoreError` if it cannot be written.
-    func set(pushClaims claims: Int64) throws(StoreError) {
+    package func set(pushClaims claims: Int64) throws(StoreError) {
         try set(claims, forKey: Self.pushClaimsKey)
     }
 
@@ -74,7 +74,7 @@ extension Journal {
     /// Removes those of the next `limit` pushes behind push `last` that were over before `time`,
     /// and moves `last` on; true if some are left. What is not over stays.
     /// - Throws: `StoreError` if the store cannot be read or written.
-    func cutPushes(
+    package func cutPushes(
         before time: Timestamp, after last: inout Int64, limit: Int64
     ) throws(StoreError) -> Bool {
         var moved = last
@@ -105,7 +105,7 @@ extension Journal {
 
     /// Removes at most `limit` pushes to person number `responder` - 1; true if some may be left.
     /// - Throws: `StoreError` if the store cannot be written.
-    func removePushes(of responder: Int64, limit: Int64) throws(StoreError) -> Bool {
+    package func removePushes(of responder: Int64, limit: Int64) throws(StoreError) -> Bool {
         var removed: Int64 = 0
         let delete = statements.deletePushesOf
         try delete.bind([.responder: responder, .limit: limit])

@@ -1,11 +1,17 @@
 import RollcallCore
 
 /// A message by its notice and the address of its receiver.
-struct MessagePlace: Comparable, Sendable {
+package struct MessagePlace: Comparable, Sendable {
     var notice: Int64 = 0
     var target: Int64 = -1
 
-    static func < (left: Self, right: Self) -> Bool {
+    /// Whoever goes through messages begins before the first, or behind the one of `notice` and `target`.
+    package init(notice: Int64 = 0, target: Int64 = -1) {
+        self.notice = notice
+        self.target = target
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
         (left.notice, left.target) < (right.notice, right.target)
     }
 }
@@ -17,7 +23,7 @@ extension Journal {
     /// nobody; returns the last of them, nil once there are no more. Those behind `turn` stay: a
     /// restart decides them again, and compares (J3).
     /// - Throws: `StoreError` if the store cannot be read or written.
-    func forgetRegions(
+    package func forgetRegions(
         _ regions: ErasedRegions, _ engine: Engine, through turn: Int64, after last: Int64,
         limit: Int64
     ) throws(StoreError) -> Int64? {
@@ -53,7 +59,7 @@ extension Journal {
     /// Takes the names of `regions` out of the next `limit` messages behind `last`, whether they
     /// are over or not; returns the last of them, nil once there are no more.
     /// - Throws: `StoreError` if the store cannot be read or written.
-    func forgetRegions(
+    package func forgetRegions(
         _ regions: ErasedRegions, _ engine: Engine, after last: MessagePlace, limit: Int64
     ) throws(StoreError) -> MessagePlace? {
         let select = statements.messageBodiesAfter

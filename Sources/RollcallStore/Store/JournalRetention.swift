@@ -5,20 +5,20 @@ extension Journal {
     /// Returns the bytes of the file that hold something; what was removed is used again before it
     /// grows.
     /// - Throws: `StoreError` if the store cannot be read.
-    func usedBytes() throws(StoreError) -> Int64 {
+    package func usedBytes() throws(StoreError) -> Int64 {
         let pages = try statements.pageCount.one() - statements.freePages.one()
         return try pages * statements.pageSize.one()
     }
 
     /// Returns the turn of a number; nil if it is cut.
     /// - Throws: `StoreError` if it cannot be read.
-    func turn(_ number: Int64) throws(StoreError) -> Turn? {
+    package func turn(_ number: Int64) throws(StoreError) -> Turn? {
         try statements.turn.first([.number: number]) { Turn($0) }
     }
 
     /// Removes at most `limit` rows, decisions and turns up to `turn`; true if some are left.
     /// - Throws: `StoreError` if the store cannot be written.
-    func cut(through turn: Turn, limit: Int64) throws(StoreError) -> Bool {
+    package func cut(through turn: Turn, limit: Int64) throws(StoreError) -> Bool {
         for (delete, bound) in [
             (statements.deleteRows, turn.lastRow), (statements.deleteDecisions, turn.number),
             (statements.deleteTurns, turn.number),
@@ -31,7 +31,7 @@ extension Journal {
 
     /// Gives up the checkpoints of turns before `turn`.
     /// - Throws: `StoreError` if the store cannot be read or written.
-    func dropCheckpoints(beforeTurn turn: Int64) throws(StoreError) {
+    package func dropCheckpoints(beforeTurn turn: Int64) throws(StoreError) {
         try writing { () throws(StoreError) in
             try dropCheckpoints(statements.checkpointsBefore, [.turn: turn])
         }

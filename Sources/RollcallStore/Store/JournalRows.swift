@@ -80,6 +80,15 @@ package struct EngineCheckpoint: Equatable, Sendable {
     package var slices: Int64
     /// The instant at which it was begun, by the wall clock, in milliseconds since 1970.
     package var createdMilliseconds: Int64
+
+    /// Whoever writes a checkpoint counts its slices before the first; it began at
+    /// `createdMilliseconds` since 1970.
+    package init(turn: Int64, engineVersion: Int64, slices: Int64, createdMilliseconds: Int64) {
+        self.turn = turn
+        self.engineVersion = engineVersion
+        self.slices = slices
+        self.createdMilliseconds = createdMilliseconds
+    }
 }
 
 /// A slice of a checkpoint; the version of the rules that wrote it stands with the checkpoint.
@@ -114,7 +123,7 @@ package struct WALCheckpoint: Equatable, Sendable {
 
 extension JournalRow {
     /// The current row of a statement that selects the whole table.
-    init(_ row: Statement) {
+    package init(_ row: Statement) {
         id = row[.id]
         // What fits no byte was not written: such a kind is none, and its checksum does not fit.
         kind = UInt8(exactly: row.integer(.kind)) ?? .max
@@ -137,7 +146,7 @@ extension JournalRow {
 
 extension DecisionRow {
     /// The current row of a statement that selects the whole table.
-    init(_ row: Statement) {
+    package init(_ row: Statement) {
         id = row[.id]
         turn = row[.turn]
         kind = UInt8(exactly: row.integer(.kind)) ?? .max
@@ -163,7 +172,7 @@ extension DecisionRow {
 
 extension Turn {
     /// The current row of a statement that selects the whole table.
-    init(_ row: Statement) {
+    package init(_ row: Statement) {
         self.init(
             number: row[.number], nowMilliseconds: row[.nowMs], wallMilliseconds: row[.wallMs],
             firstRow: row[.firstRow], lastRow: row[.lastRow], engineVersion: row[.engineVersion])

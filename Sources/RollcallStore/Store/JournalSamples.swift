@@ -6,10 +6,10 @@ import RollcallCore
 /// blind there is none: what was last known then was not seen.
 package struct FleetSample: Equatable, Sendable {
     /// The instant at which it was counted, by the wall.
-    var at: Timestamp
+    package var at: Timestamp
     /// Expected people, by `Status`.
-    var byStatus: [Int]
-    var notExpected: Int
+    package var byStatus: [Int]
+    package var notExpected: Int
 
     /// The counts of `engine` at its now.
     init(_ engine: Engine) {
@@ -47,7 +47,7 @@ package struct FleetSampler: Sendable {
 extension Journal {
     /// Keeps a sample, in the open transaction; another one of the same minute gives way.
     /// - Throws: `StoreError` if it cannot be written.
-    func put(_ sample: FleetSample) throws(StoreError) {
+    package func put(_ sample: FleetSample) throws(StoreError) {
         try writing { () throws(StoreError) in
             let put = statements.putSample
             put.bind(FleetSample.minute(sample.at), as: .minute)
@@ -62,7 +62,7 @@ extension Journal {
 
     /// Removes at most `limit` samples from before `time`; true if some are left.
     /// - Throws: `StoreError` if the store cannot be written.
-    func cutSamples(before time: Timestamp, limit: Int64) throws(StoreError) -> Bool {
+    package func cutSamples(before time: Timestamp, limit: Int64) throws(StoreError) -> Bool {
         try run(
             statements.deleteSamplesBefore, [.minute: FleetSample.minute(time), .limit: limit])
         return connection.changes == limit
@@ -70,7 +70,7 @@ extension Journal {
 }
 
 /// Reads samples.
-final class SampleReader {
+package final class SampleReader {
     private let last: Statement
 
     /// A reader of a store of which the tables are there.
@@ -87,7 +87,7 @@ final class SampleReader {
     /// Calls `take` with samples at `since` or later and before `until`, the newest first, until it
     /// says no.
     /// - Throws: `StoreError` if one cannot be read, or is not as it was written.
-    func samples(
+    package func samples(
         since: Timestamp, until: Timestamp, take: (FleetSample) -> Bool
     ) throws(StoreError) {
         try last.bind([

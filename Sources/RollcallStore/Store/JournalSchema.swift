@@ -2,16 +2,16 @@ import CSQLite
 import RollcallCore
 
 /// The store's tables, and the settings without which its promises do not hold.
-enum JournalSchema {
+package enum JournalSchema {
     /// "RLCL", which tells `file` and us whose database it is.
     static let applicationID: Int64 = 0x524c_434c
     /// The version of the tables below.
-    static let version: Int64 = 9
+    package static let version: Int64 = 9
     /// Marks a file as of that version.
     private static let markVersion: SQL = "PRAGMA user_version = 9"
 
     /// The kind of a file, seen without changing it.
-    enum Found: Equatable {
+    package enum Found: Equatable {
         /// No table, no mark: a file that was just made, or whose making was cut off.
         case empty
         /// Ours, of this version.
@@ -23,7 +23,7 @@ enum JournalSchema {
     /// Tells an empty file and ours from everybody else's. Writes nothing, so that a file that is
     /// refused stays as it was. Throws `StoreError` if it is another's, of a newer version, or
     /// cannot be read.
-    static func inspect(_ connection: SQLiteConnection) throws(StoreError) -> Found {
+    package static func inspect(_ connection: SQLiteConnection) throws(StoreError) -> Found {
         let application = try connection.integer("PRAGMA application_id")
         let version = try connection.integer("PRAGMA user_version")
         let objects = try connection.integer("SELECT count(*) FROM sqlite_schema")
@@ -283,7 +283,7 @@ extension JournalSchema {
 
     /// Sets what must hold before the first page is read, whoever's file it is. Throws `StoreError`
     /// if SQLite refuses an option.
-    static func guardConnection(_ connection: SQLiteConnection) throws(StoreError) {
+    package static func guardConnection(_ connection: SQLiteConnection) throws(StoreError) {
         connection.setBusyTimeout(milliseconds: openingWaitMilliseconds)
         connection.setLimit(SQLITE_LIMIT_LENGTH, to: Int32(Journal.bodyBytesMax) + 1024)
         connection.setLimit(SQLITE_LIMIT_ATTACHED, to: 0)

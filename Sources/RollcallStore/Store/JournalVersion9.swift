@@ -75,7 +75,7 @@ extension JournalSchema {
 /// A backup says of itself that it is one (N2). An older Rollcall does not look for it.
 extension Journal {
     /// Under which it does, with the time; 0 once a start has taken it into account.
-    static let copiedKey = "copied_ms"
+    package static let copiedKey = "copied_ms"
 
     /// Returns when this store was copied by `rollcall backup`, if nobody has served the copy yet.
     /// - Throws: `StoreError` if it cannot be read.
@@ -86,5 +86,5 @@ extension Journal {
 
     /// Notes in the open transaction that the copy is a store of its own by now.
     /// - Throws: `StoreError` if it cannot be written.
-    func forgetCopying() throws(StoreError) { try set(0, forKey: Self.copiedKey) }
+    package func forgetCopying() throws(StoreError) { try set(0, forKey: Self.copiedKey) }
 }

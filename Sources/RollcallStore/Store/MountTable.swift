@@ -2,7 +2,7 @@ import Glibc
 import Logging
 
 /// The file systems that files are on, as the kernel tells in `/proc/self/mountinfo`.
-enum MountTable {
+package enum MountTable {
     /// File systems that another machine keeps.
     private static let networks: Set<String> = [
         "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ceph", "afs", "lustre", "gfs2", "ocfs2",
@@ -15,7 +15,7 @@ enum MountTable {
     ///
     /// sqlite.org/wal.html: "WAL does not work over a network filesystem", for two machines share no
     /// memory. One alone can, as far as the server keeps its locks and its promises of fsync.
-    static func warn(of path: String, _ log: Logger) {
+    package static func warn(of path: String, _ log: Logger) {
         var status = stat()
         guard stat(path, &status) == 0,
             let name = network(device: status.st_dev, in: String(decoding: table, as: UTF8.self))

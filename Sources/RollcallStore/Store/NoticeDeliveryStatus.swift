@@ -32,7 +32,7 @@ package struct NoticeDeliveryStatus: Equatable, Sendable {
 }
 
 /// Reads what became of notices, through whichever connection.
-final class NoticeReader {
+package final class NoticeReader {
     private let messages, attempts: Statement
 
     /// A reader of a store of which the tables are there.
@@ -52,7 +52,7 @@ final class NoticeReader {
 
     /// Returns what became of the notice of a number so far; nil if there is none, or it was cut.
     /// - Throws: `StoreError` if it cannot be read, or is not as it was written.
-    func deliveryStatus(of number: Int64) throws(StoreError) -> NoticeDeliveryStatus? {
+    package func deliveryStatus(of number: Int64) throws(StoreError) -> NoticeDeliveryStatus? {
         var deliveryStatus: NoticeDeliveryStatus?
         messages.bind(number, as: .notice)
         defer { messages.reset() }

@@ -5,21 +5,21 @@ package struct PendingRow {
     package var id: Int64
     package var kind: UInt8
     /// The person's number + 1; 0 for none.
-    var responder: Int64
-    var previous: Int64
+    package var responder: Int64
+    package var previous: Int64
     /// The range of the body in the bytes of its turn.
-    var body: Range<Int>
+    package var body: Range<Int>
 }
 
 /// Rows and decisions of one turn, ready to be written as often as it takes (J6).
 package struct PendingTurn {
     package private(set) var rows: [PendingRow] = []
-    private(set) var bytes: [UInt8] = []
+    package private(set) var bytes: [UInt8] = []
     package var decisions: [NumberedDecision] = []
     /// Dark time that was booked.
-    private(set) var dark: [DarkRow] = []
+    package private(set) var dark: [DarkRow] = []
     /// The erasures of what is to be removed from the store after this turn.
-    private(set) var erasures: [Erasure] = []
+    package private(set) var erasures: [Erasure] = []
     /// The changes of the outbox, and attempts that began or ended.
     package var outbox = OutboxChanges()
     package var attempts: [AttemptRow] = []
@@ -58,7 +58,7 @@ package struct PendingTurn {
     }
 
     /// About how many bytes of the log it takes.
-    var storedBytes: Int {
+    package var storedBytes: Int {
         bytes.count + 40 * rows.count + 200 * decisions.count + 60 * dark.count
             + 1000 * outbox.added.count + 200 * (outbox.changed.count + attempts.count)
             + 200 * (pushes.added.count + pushes.changed.count)
@@ -71,7 +71,7 @@ package struct PendingTurn {
     }
 
     /// True if there is nothing to be kept but the sign of life.
-    var isEmpty: Bool {
+    package var isEmpty: Bool {
         rows.isEmpty && decisions.isEmpty && outbox.isEmpty && attempts.isEmpty && pushes.isEmpty
     }
 

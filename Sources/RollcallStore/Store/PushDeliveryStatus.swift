@@ -1,17 +1,17 @@
 import RollcallCore
 
 /// The delivery status of a push so far. Source: N7.
-struct PushDeliveryStatus: Equatable, Sendable {
-    var state: PushMessage.State
+package struct PushDeliveryStatus: Equatable, Sendable {
+    package var state: PushMessage.State
     /// Attempts that were begun.
-    var attempts: Int
+    package var attempts: Int
     /// Nil until it is over.
-    var outcome: PushOutcome?
-    var finishedAt: Timestamp?
+    package var outcome: PushOutcome?
+    package var finishedAt: Timestamp?
 }
 
 /// Reads what became of pushes.
-final class PushReader {
+package final class PushReader {
     private let push: Statement
 
     /// A reader of a store of which the tables are there.
@@ -22,7 +22,7 @@ final class PushReader {
 
     /// Returns what became of the push of a number; nil if there is none, or it was cut.
     /// - Throws: `StoreError` if it cannot be read, or is not as it was written.
-    func deliveryStatus(of number: Int64) throws(StoreError) -> PushDeliveryStatus? {
+    package func deliveryStatus(of number: Int64) throws(StoreError) -> PushDeliveryStatus? {
         try push.first([.number: number]) { select throws(StoreError) in
             guard select.fits(.pushes), let row = PushMessage(select)?.row else {
                 throw .damaged("push \(number) is not as it was written")

@@ -12,9 +12,9 @@ import RollcallCore
 /// Rows of versions before 7 have none, which is NULL and not 0: SQLite reads what is missing at a
 /// file's end as zeros, and then those would fit. It is no secret: who can write the file can write the
 /// checksum.
-struct RowChecksum {
+package struct RowChecksum {
     /// The table that a row stands in: one must not pass for another.
-    enum Table: UInt64 {
+    package enum Table: UInt64 {
         case journal = 1
         case decisions = 2
         case turns = 3
@@ -70,18 +70,18 @@ struct RowChecksum {
 // MARK: - Rows
 
 /// A row of which we reckon the checksum, and not SQL.
-protocol SummedRow {
+package protocol SummedRow {
     var checksum: Int64 { get }
     /// True if a row that was read is the one that was written with a checksum, or nobody knows.
     func fits(_ stored: Int64?) -> Bool
 }
 
 extension SummedRow {
-    func fits(_ stored: Int64?) -> Bool { stored == nil || stored == checksum }
+    package func fits(_ stored: Int64?) -> Bool { stored == nil || stored == checksum }
 }
 
 extension JournalRow: SummedRow {
-    var checksum: Int64 {
+    package var checksum: Int64 {
         var sum = RowChecksum(.journal)
         sum.add(id)
         sum.add(UInt64(kind))
@@ -93,7 +93,7 @@ extension JournalRow: SummedRow {
 }
 
 extension DecisionRow: SummedRow {
-    var checksum: Int64 {
+    package var checksum: Int64 {
         var sum = RowChecksum(.decisions)
         sum.add(id)
         sum.add(turn)
@@ -121,7 +121,7 @@ extension Turn: SummedRow {
     /// The `Engine.version` that came with version 9 of the store.
     private static let endedSince: Int64 = 6
 
-    var checksum: Int64 { checksum(isEnded: true) }
+    package var checksum: Int64 { checksum(isEnded: true) }
 
     /// That of a turn; `isEnded` is false for one of a version before 9.
     func checksum(isEnded: Bool) -> Int64 {
@@ -138,7 +138,7 @@ extension Turn: SummedRow {
 
     /// There may be millions of them, so those of a version before 9 keep their sums, and what these
     /// do not see of the engine's version makes it one that was not written then.
-    func fits(_ stored: Int64?) -> Bool {
+    package func fits(_ stored: Int64?) -> Bool {
         if stored == nil || stored == checksum { return true }
         let isOld = (1..<Self.endedSince).contains(engineVersion)
         return isOld && stored == checksum(isEnded: false)
@@ -195,7 +195,7 @@ extension RowChecksum {
 
     /// Walks through a table. Throws `StoreError.damaged` at the first row that is not as it was
     /// written.
-    static func check(_ table: Table, _ connection: SQLiteConnection) throws(StoreError) {
+    package static func check(_ table: Table, _ connection: SQLiteConnection) throws(StoreError) {
         let select = try Statement(connection, "\(select: table)")
         defer { select.finalize() }
         var place = 0
@@ -210,7 +210,7 @@ extension RowChecksum {
 
 extension Statement {
     /// The checksum of the current row; nil of one that an older version wrote.
-    var checksum: Int64? { isNull(.checksum) ? nil : integer(.checksum) }
+    package var checksum: Int64? { isNull(.checksum) ? nil : integer(.checksum) }
 
     /// True if the current row, of a statement that selects a whole table of which SQL reckons the
     /// checksums, is the one that was written, or nobody knows.

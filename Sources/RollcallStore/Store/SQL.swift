@@ -1,30 +1,30 @@
 /// SQL that stands in the code: of literals, numbers of enums and names of columns, so that nothing from
 /// outside gets into it.
-struct SQL: ExpressibleByStringInterpolation, CustomStringConvertible {
-    let description: String
+package struct SQL: ExpressibleByStringInterpolation, CustomStringConvertible {
+    package let description: String
 
-    init(stringLiteral text: StaticString) { description = "\(text)" }
-    init(stringInterpolation parts: Parts) { description = parts.text }
+    package init(stringLiteral text: StaticString) { description = "\(text)" }
+    package init(stringInterpolation parts: Parts) { description = parts.text }
 
     /// The pieces that it is put together of.
-    struct Parts: StringInterpolationProtocol {
-        typealias Table = RowChecksum.Table
+    package struct Parts: StringInterpolationProtocol {
+        package typealias Table = RowChecksum.Table
 
         fileprivate var text = ""
 
-        init(literalCapacity: Int, interpolationCount: Int) {}
+        package init(literalCapacity: Int, interpolationCount: Int) {}
 
-        mutating func appendLiteral(_ literal: StaticString) { text += "\(literal)" }
+        package mutating func appendLiteral(_ literal: StaticString) { text += "\(literal)" }
 
         /// The number that stands for a state, a kind or a table.
-        mutating func appendInterpolation<Code: RawRepresentable>(
+        package mutating func appendInterpolation<Code: RawRepresentable>(
             _ code: Code
         ) where Code.RawValue: FixedWidthInteger { text += "\(code.rawValue)" }
 
         mutating func appendInterpolation(name table: Table) { text += table.name }
 
         /// Columns of a table, or all of it: `SELECT … FROM …`.
-        mutating func appendInterpolation(select table: Table, _ columns: StoreColumn...) {
+        package mutating func appendInterpolation(select table: Table, _ columns: StoreColumn...) {
             // "If there is no AS clause then the name of the column is unspecified and may change
             // from one release of SQLite to the next", sqlite3_column_name().
             let names = (columns.isEmpty ? table.columns + [.checksum] : columns).map(\.name)
@@ -32,7 +32,7 @@ struct SQL: ExpressibleByStringInterpolation, CustomStringConvertible {
         }
 
         /// A whole row with its checksum, of parameters named like columns: `INTO … VALUES(…)`.
-        mutating func appendInterpolation(into table: Table) {
+        package mutating func appendInterpolation(into table: Table) {
             let names = table.columns.map(\.name)
             let values = names.map { ":\($0)" }
             text += "INTO \(table.name)(\(list(names)), checksum) "

@@ -11,19 +11,19 @@ enum SQLiteValue {
 }
 
 /// The one owner of a SQLite handle. Not for two threads at once.
-final class SQLiteConnection {
+package final class SQLiteConnection {
     /// Whether a connection may write.
-    enum Access {
+    package enum Access {
         case readWrite, readOnly
     }
 
     /// The file, as an absolute path.
-    let path: String
+    package let path: String
     private var handle: OpaquePointer?
 
     /// Opens an existing file. `vfs` names SQLite's layer over the system; tests give one that
     /// fails. Throws `StoreError` if SQLite refuses.
-    init(path: String, access: Access, vfs: String? = nil) throws(StoreError) {
+    package init(path: String, access: Access, vfs: String? = nil) throws(StoreError) {
         // SQLITE_OPEN_NOMUTEX: "The new database connection will use the "multi-thread" threading
         // mode." One thread at a time uses it, so locking every call would buy nothing.
         // No SQLITE_OPEN_CREATE: the file is made with mode 0600 before, and a reader makes none.
@@ -94,7 +94,7 @@ final class SQLiteConnection {
     }
 
     /// Closes the handle. Throws `StoreError` as long as a statement of it lives.
-    func close() throws(StoreError) {
+    package func close() throws(StoreError) {
         // "If the database connection is associated with unfinalized prepared statements …
         // then sqlite3_close() will leave the database connection open and return SQLITE_BUSY."
         try check(sqlite3_close(handle), sql: "close \(path)")
@@ -129,20 +129,20 @@ final class SQLiteConnection {
     }
 
     /// Runs a statement once, whatever rows it returns. Throws `StoreError` if SQLite refuses.
-    func run(_ sql: SQL) throws(StoreError) {
+    package func run(_ sql: SQL) throws(StoreError) {
         try Statement(self, sql).run()
     }
 
     /// Returns the first column of the first row as text, nil without a row. Throws `StoreError` if
     /// SQLite refuses.
-    func text(_ sql: SQL) throws(StoreError) -> String? {
+    package func text(_ sql: SQL) throws(StoreError) -> String? {
         let statement = try Statement(self, sql)
         return try statement.next() ? statement.text(at: 0) : nil
     }
 
     /// Returns the first column of the first row as an integer, 0 without a row or for NULL. Throws
     /// `StoreError` if SQLite refuses.
-    func integer(_ sql: SQL) throws(StoreError) -> Int64 {
+    package func integer(_ sql: SQL) throws(StoreError) -> Int64 {
         try Statement(self, sql).one()
     }
 
@@ -224,7 +224,7 @@ final class SQLiteConnection {
 ///
 /// Columns and parameters go by their names, whose places are found once: a row that is read or
 /// written looks them up by number.
-final class Statement {
+package final class Statement {
     private let connection: SQLiteConnection
     private let sql: SQL
     private var handle: OpaquePointer?
@@ -234,7 +234,7 @@ final class Statement {
     let parameterCount: Int32
 
     /// Prepares `sql`, one statement. Throws `StoreError` if SQLite refuses it.
-    init(_ connection: SQLiteConnection, _ sql: SQL) throws(StoreError) {
+    package init(_ connection: SQLiteConnection, _ sql: SQL) throws(StoreError) {
         let handle = try connection.prepare(sql)
         self.handle = handle
         self.connection = connection
@@ -253,7 +253,7 @@ final class Statement {
     }
 
     /// Frees the statement before its owner goes, so that the connection can be closed.
-    func finalize() {
+    package func finalize() {
         // "Invoking sqlite3_finalize() on a NULL pointer is a harmless no-op", so deinit may too.
         sqlite3_finalize(handle)
         handle = nil
@@ -311,7 +311,7 @@ final class Statement {
 
     /// Goes to the next row; false after the last, and the statement is reset then. Throws
     /// `StoreError` if SQLite refuses the step.
-    func next() throws(StoreError) -> Bool {
+    package func next() throws(StoreError) -> Bool {
         let code = sqlite3_step(handle)
         if code == SQLITE_ROW { return true }
         guard code == SQLITE_DONE else {
@@ -342,7 +342,9 @@ final class Statement {
     }
 
     /// An integer of the current row.
-    func integer(_ column: StoreColumn) -> Int64 { sqlite3_column_int64(handle, place(column)) }
+    package func integer(_ column: StoreColumn) -> Int64 {
+        sqlite3_column_int64(handle, place(column))
+    }
 
     /// True for a column that holds nothing.
     func isNull(_ column: StoreColumn) -> Bool {

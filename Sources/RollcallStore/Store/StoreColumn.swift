@@ -2,7 +2,7 @@ import CSQLite
 
 /// A column of the store's tables, or what a parameter of a statement stands for: named as in SQL, in
 /// Swift's letters, `next_ms` as `nextMs`.
-enum StoreColumn: UInt8, CaseIterable {
+package enum StoreColumn: UInt8, CaseIterable {
     case id, kind, responder, previous, body, checksum
     case number, turn, nowMs, wallMs, firstRow, lastRow, engineVersion, atMs
     case key, value
@@ -47,7 +47,8 @@ extension RowChecksum.Table {
     /// The tables that a start decides by and that are small: looked at whole.
     static let small: [Self] = [.meta, .checkpoints, .erasures]
     /// All of which SQL reckons the checksums.
-    static let partly: [Self] = small + [.outbox, .attempts, .pushes, .gaps, .dark, .samples]
+    package static let partly: [Self] =
+        small + [.outbox, .attempts, .pushes, .gaps, .dark, .samples]
 
     /// The name in SQL.
     var name: String { self == .slices ? "checkpoint_slices" : "\(self)" }

@@ -7,7 +7,7 @@ import Glibc
 /// While it is held the file stands still and the log only grows, so that the file and what the log
 /// holds by then are a whole store, without a connection of SQLite's and without a transaction.
 /// `.lock` itself is locked as a whole by the server, with flock(2), which these know nothing of.
-final class StoreCopyLock {
+package final class StoreCopyLock {
     /// Far behind what is written there.
     private static let place: off_t = 1 << 30
     /// The time that a mover waits for copies that began before it goes on all the same: a stopped
@@ -23,7 +23,7 @@ final class StoreCopyLock {
 
     /// For who copies: waits until nothing is being moved, for `seconds` at most; nil then. Without a
     /// lock file that can be had nobody serves the store, and nothing is locked.
-    init?(copying storePath: String, seconds: Int) {
+    package init?(copying storePath: String, seconds: Int) {
         descriptor = open(storePath + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return }
         for _ in 0..<(seconds * 100) {

@@ -66,7 +66,7 @@ package enum StoreError: Error, Equatable {
     }
 
     /// A text that says what is wrong with the store, without what to do about it.
-    var finding: String {
+    package var finding: String {
         switch self {
         case .sqlite(let failure): "\(failure.message) (SQLite \(failure.extendedCode))"
         case .foreignFile(_, let applicationID, let version):

@@ -8,7 +8,7 @@ import RollcallCore
 ///
 /// It also holds the mark that the store's failing was told to receivers (A5), because it is a file
 /// whose bytes are there already: a full disk takes what is written in place.
-final class StoreLock {
+package final class StoreLock {
     /// The holder's number, filled up with spaces, then the mark: `!` or `-` and a time.
     private enum Layout {
         static let processBytes = 12
@@ -26,7 +26,7 @@ final class StoreLock {
     /// Takes the lock of the store at `path`, without waiting.
     /// - Throws: `StoreError.secondInstance` if another process holds it, `file` if the system
     ///   refuses a call.
-    init(storePath path: String) throws(StoreError) {
+    package init(storePath path: String) throws(StoreError) {
         let lockPath = path + ".lock"
         self.path = lockPath
         let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
@@ -183,11 +183,11 @@ extension Journal {
 }
 
 /// The store's file, by the system's own calls.
-enum StoreFile {
+package enum StoreFile {
     /// Returns the path without links, absolute: two names of one store must mean one lock, and
     /// SQLite reads a name that begins with `file:` as an address.
     /// - Throws: `StoreError.file` if it names no file, or its directory cannot be found.
-    static func resolve(_ path: String) throws(StoreError) -> String {
+    package static func resolve(_ path: String) throws(StoreError) -> String {
         guard !path.isEmpty, !path.utf8.contains(0), path.utf8.last != UInt8(ascii: "/") else {
             throw .file(call: "open", path: path, errno: EINVAL)
         }
@@ -215,14 +215,14 @@ enum StoreFile {
     }
 
     /// Bytes of the file at `path`, 0 if it is none, or there is none.
-    static func size(_ path: String) -> Int {
+    package static func size(_ path: String) -> Int {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return 0 }
         return Int(status.st_size)
     }
 
     /// True if there is anything of this name.
-    static func isThere(_ path: String) -> Bool {
+    package static func isThere(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0
     }
@@ -244,13 +244,13 @@ enum StoreFile {
 /// Linux reports a failed write-back to the descriptors that were open then. SQLite syncs the
 /// directory itself and ignores the error; one opened afterwards might
 /// not hear of it any more.
-final class StoreDirectory {
+package final class StoreDirectory {
     private let path: String
     private let descriptor: Int32
 
     /// Opens the directory that the file at `storePath` is in.
     /// - Throws: `StoreError.file` if it cannot be opened.
-    init(storePath: String) throws(StoreError) {
+    package init(storePath: String) throws(StoreError) {
         path = StoreFile.directory(of: storePath)
         descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .file(call: "open", path: path, errno: errno) }
@@ -262,7 +262,7 @@ final class StoreDirectory {
 
     /// Makes the directory's entries durable.
     /// - Throws: `StoreError.file` if the system refuses.
-    func sync() throws(StoreError) {
+    package func sync() throws(StoreError) {
         guard fsync(descriptor) == 0 else {
             throw .file(call: "fsync", path: path, errno: errno)
         }

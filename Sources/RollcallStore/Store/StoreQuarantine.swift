@@ -14,19 +14,31 @@ package struct StateLoss: Equatable, Sendable {
     package var kept: [String] = []
     /// True until the fleet has been watched again for a while (see `StateWriter.tendLoss`).
     package var isOpen = true
+
+    /// The store's opening tells of a loss that it has just noticed, or reads one of a successor.
+    package init(
+        cause: StateLossCause, at: Timestamp, evidence: String, kept: [String] = [],
+        isOpen: Bool = true
+    ) {
+        self.cause = cause
+        self.at = at
+        self.evidence = evidence
+        self.kept = kept
+        self.isOpen = isOpen
+    }
 }
 
 /// Puts a store aside that cannot be read: its files get other names, and are never deleted.
 ///
 /// Source: G12, D-08.
-enum StoreQuarantine {
+package enum StoreQuarantine {
     /// The endings of a store's files. The first is moved first: what is left without it is put
     /// aside at the next start.
     private static let endings = ["", "-wal", "-shm", "-journal"]
 
     /// Returns what an error says of the store itself; nil for all that may be the disk's, another
     /// process' or our own fault: that is no reason to take a store away from its place.
-    static func cause(_ error: StoreError) -> StateLossCause? {
+    package static func cause(_ error: StoreError) -> StateLossCause? {
         switch error {
         case .foreignFile: .foreign
         case .damaged: .damaged
@@ -39,7 +51,7 @@ enum StoreQuarantine {
     /// Leaves word that damage, or somebody's hand on its files, was met while the store at `path` was
     /// served: a start may not read what is damaged, and would come to the same end again and again. An
     /// error is no news: that end is said in any case.
-    static func suspect(_ path: String) {
+    package static func suspect(_ path: String) {
         let descriptor = open(path + suspicion, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         if descriptor >= 0 { close(descriptor) }
     }
@@ -48,12 +60,12 @@ enum StoreQuarantine {
     static func isSuspect(_ path: String) -> Bool { StoreFile.isThere(path + suspicion) }
 
     /// Takes it away: the store was looked at.
-    static func trust(_ path: String) { unlink(path + suspicion) }
+    package static func trust(_ path: String) { unlink(path + suspicion) }
 
     private static let suspicion = ".suspect"
 
     /// True if the store's file is missing or empty and its log is not: SQLite would delete that.
-    static func isLogAlone(_ path: String) -> Bool {
+    package static func isLogAlone(_ path: String) -> Bool {
         StoreFile.size(path) == 0
             && (StoreFile.size(path + "-wal") > 0 || StoreFile.size(path + "-journal") > 0)
     }
@@ -63,7 +75,9 @@ enum StoreQuarantine {
     ///
     /// Throws `StoreError.file` if the system refuses a call; what was moved by then is in its new
     /// place.
-    static func quarantine(_ path: String, at wall: Timestamp) throws(StoreError) -> [String] {
+    package static func quarantine(_ path: String, at wall: Timestamp) throws(StoreError)
+        -> [String]
+    {
         let directory = try StoreDirectory(storePath: path)
         let name = freeName(path, at: wall)
         var moved: [String] = []
@@ -93,7 +107,7 @@ enum StoreQuarantine {
     /// True if another process holds a lock of SQLite's on the file at `path`: whoever reads or
     /// writes it, or has it open with a log. Our own connections must be closed by now: to close a
     /// descriptor drops this process' locks.
-    static func isHeld(_ path: String) -> Bool {
+    package static func isHeld(_ path: String) -> Bool {
         // PENDING_BYTE, RESERVED_BYTE and the 510 bytes of SHARED_FIRST (sqlite.org/fileformat2).
         let locks = isLocked(path, from: 0x4000_0000, count: 512)
         // "The 8 locks … at offset 120", and the one by which a connection says that it is there.
@@ -127,7 +141,7 @@ extension Journal {
 
     /// Keeps it, in the open transaction.
     /// - Throws: `StoreError` if it cannot be written.
-    func set(stateLoss loss: StateLoss) throws(StoreError) {
+    package func set(stateLoss loss: StateLoss) throws(StoreError) {
         var failure: StoreError?
         loss.storedBytes.withUnsafeBytes { bytes in
             do throws(StoreError) {

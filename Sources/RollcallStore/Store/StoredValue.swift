@@ -1,7 +1,7 @@
 import RollcallCore
 
 /// A value that a parameter of a statement can be given.
-protocol Argument {
+package protocol Argument {
     /// Throws `StoreError` if SQLite refuses it.
     func bind(to statement: Statement, as column: StoreColumn) throws(StoreError)
 }
@@ -13,7 +13,7 @@ protocol StoredNumber: Argument {
 }
 
 extension StoredNumber {
-    func bind(to statement: Statement, as column: StoreColumn) {
+    package func bind(to statement: Statement, as column: StoreColumn) {
         statement.bind(stored, as: column)
     }
 }
@@ -54,32 +54,32 @@ struct Code: Argument {
         stored = value.map { Int64($0.rawValue) } ?? -1
     }
 
-    func bind(to statement: Statement, as column: StoreColumn) {
+    package func bind(to statement: Statement, as column: StoreColumn) {
         statement.bind(stored, as: column)
     }
 }
 
 extension String: Argument {
-    func bind(to statement: Statement, as column: StoreColumn) throws(StoreError) {
+    package func bind(to statement: Statement, as column: StoreColumn) throws(StoreError) {
         try statement.bind(self, as: column)
     }
 }
 
 extension [UInt8]: Argument {
-    func bind(to statement: Statement, as column: StoreColumn) throws(StoreError) {
+    package func bind(to statement: Statement, as column: StoreColumn) throws(StoreError) {
         try statement.bind(copying: self, as: column)
     }
 }
 
 extension UnsafeRawBufferPointer: Argument {
-    func bind(to statement: Statement, as column: StoreColumn) throws(StoreError) {
+    package func bind(to statement: Statement, as column: StoreColumn) throws(StoreError) {
         try statement.bind(self, as: column)
     }
 }
 
 /// What parameters are given, by their names. Rows that come by the thousand are bound one value at a
 /// time, which makes no list.
-typealias Arguments = KeyValuePairs<StoreColumn, any Argument>
+package typealias Arguments = KeyValuePairs<StoreColumn, any Argument>
 
 extension Statement {
     /// Binds every parameter. Throws `StoreError` if SQLite refuses one.
@@ -95,7 +95,7 @@ extension Statement {
     }
 
     /// Binds every parameter, and runs to the end. Throws `StoreError` if SQLite refuses.
-    func run(_ arguments: Arguments) throws(StoreError) { try run([arguments]) }
+    package func run(_ arguments: Arguments) throws(StoreError) { try run([arguments]) }
 
     func run(_ parts: [Arguments]) throws(StoreError) {
         try bind(parts)

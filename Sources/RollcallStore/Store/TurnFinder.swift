@@ -1,28 +1,28 @@
 import RollcallCore
 
 /// Turns and rows between two times.
-struct TurnSpan {
+package struct TurnSpan {
     /// Turns before it are older than what is asked for.
-    var first = Int64.min
-    var firstRow = Int64.min
+    package var first = Int64.min
+    package var firstRow = Int64.min
     /// Turns behind it are newer.
-    var last = Int64.max
-    var lastRow = Int64.max
+    package var last = Int64.max
+    package var lastRow = Int64.max
 }
 
 /// Finds turns by their rows and times. Neither has an index: both rise with the turns' numbers,
 /// times but for a wall that was set back.
-struct TurnFinder {
+package struct TurnFinder {
     private let reader: HistoryReader
     /// The turn that was found last: the next row of a walk back is before it.
     private var found: Turn?
 
     /// A finder in the store of `reader`.
-    init(_ reader: HistoryReader) { self.reader = reader }
+    package init(_ reader: HistoryReader) { self.reader = reader }
 
     /// Returns the turn in which a row was folded; nil if it was cut.
     /// - Throws: `StoreError` if the store cannot be read.
-    mutating func turn(ofRow row: Int64) throws(StoreError) -> Turn? {
+    package mutating func turn(ofRow row: Int64) throws(StoreError) -> Turn? {
         var high = try reader.lastTurnNumber()
         if let found, found.lastRow >= row {
             if found.firstRow <= row { return found }
@@ -36,7 +36,7 @@ struct TurnFinder {
 
     /// Returns the turns from one time on and before another.
     /// - Throws: `StoreError` if the store cannot be read.
-    func span(since: Timestamp?, until: Timestamp?) throws(StoreError) -> TurnSpan {
+    package func span(since: Timestamp?, until: Timestamp?) throws(StoreError) -> TurnSpan {
         var span = TurnSpan()
         let last = try reader.lastTurnNumber()
         if let since {

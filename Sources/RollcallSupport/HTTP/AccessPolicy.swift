@@ -8,7 +8,7 @@ package struct AccessPoint: Sendable {
     /// Only `/metrics` and health are behind it, for everybody.
     package var isForProbes: Bool
     /// `Host` as programs on this machine write it: known to be ours without being taken apart.
-    let usualHosts: [String]
+    package let usualHosts: [String]
 
     /// The access point that a listener is.
     package init(_ listener: HTTPListener, isForProbes: Bool = false) {
@@ -35,7 +35,7 @@ package final class AccessPolicy: Sendable {
     }
 
     /// The reason why somebody was not let in.
-    enum Refusal: String, CaseIterable {
+    package enum Refusal: String, CaseIterable {
         /// `Host` names another machine.
         case host
         /// No token, or one that is not known.
@@ -72,10 +72,10 @@ package final class AccessPolicy: Sendable {
     package func close() { closing.store(true, ordering: .relaxed) }
 
     /// True from `close` on.
-    var isClosing: Bool { closing.load(ordering: .relaxed) }
+    package var isClosing: Bool { closing.load(ordering: .relaxed) }
 
     /// Counts a refusal; a line a second at most says so: who knocks must not fill the disk.
-    func count(_ refusal: Refusal) {
+    package func count(_ refusal: Refusal) {
         let now = ContinuousClock.now
         let logged: [Int]? = state.withLock { state in
             for (place, known) in Refusal.allCases.enumerated() where known == refusal {

@@ -3,20 +3,20 @@ import Logging
 
 /// The number of files and sockets that the system lets us have open, and how many of them clients
 /// get.
-enum DescriptorLimit {
+package enum DescriptorLimit {
     /// The number that is never given to clients: the store, its epoch file, readers of history,
     /// receivers.
     static let reserve = 32
 
     /// The number that there may be now; nil if they are without limit, or the system does not say.
-    static var current: Int? {
+    package static var current: Int? {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return nil }
         return Int(exactly: limit.rlim_cur)
     }
 
     /// Raises the limit as far as we may: shells give 1024, from a time of select(2).
-    static func raise() {
+    package static func raise() {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
         limit.rlim_cur = limit.rlim_max
@@ -25,7 +25,7 @@ enum DescriptorLimit {
 
     /// Returns how many connections can be open if `wanted` are asked for: without a descriptor for
     /// the store's files or for a receiver it would be no use to take another one.
-    static func connections(_ wanted: Int, hasProbes: Bool, log: Logger) -> Int {
+    package static func connections(_ wanted: Int, hasProbes: Bool, log: Logger) -> Int {
         guard let current else { return wanted }
         let probes = hasProbes ? HTTPLimits.probes.connectionsMax : 0
         let most = current - reserve - probes

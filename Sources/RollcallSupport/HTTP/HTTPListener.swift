@@ -8,15 +8,15 @@ package struct HTTPListener {
     /// The socket; whoever holds the listener closes it or hands it on.
     let descriptor: Int32
     /// The address as it was given.
-    let address: String
+    package let address: String
     /// The port, also when the kernel chose it.
-    let port: Int
+    package let port: Int
 
     /// True if only this machine can reach it.
-    var isLoopback: Bool { Self.isLoopback(address) ?? false }
+    package var isLoopback: Bool { Self.isLoopback(address) ?? false }
 
     /// True if only this machine can reach what listens at `address`; nil if that is no address.
-    static func isLoopback(_ address: String) -> Bool? {
+    package static func isLoopback(_ address: String) -> Bool? {
         var storage = sockaddr_storage()
         do throws(HTTPServerError) {
             _ = try parse(address, into: &storage)
@@ -68,7 +68,7 @@ package struct HTTPListener {
     }
 
     /// Closes the socket of a listener that no server took.
-    func close() { Glibc.close(descriptor) }
+    package func close() { Glibc.close(descriptor) }
 }
 
 /// Connections the kernel holds while all of ours are in use.

@@ -2,13 +2,21 @@ import Glibc
 import RollcallCore
 
 /// A reading of the machine's clocks.
-struct ClockReading {
+package struct ClockReading {
     /// Milliseconds of the clock that also runs while the machine is suspended.
-    var elapsed: Int64
+    package var elapsed: Int64
     /// Milliseconds since 1970.
-    var wall: Timestamp
+    package var wall: Timestamp
 
-    static func now() -> ClockReading {
+    /// A test, or whoever counts from an instant of their own, sets both clocks; `elapsed` is
+    /// milliseconds.
+    package init(elapsed: Int64, wall: Timestamp) {
+        self.elapsed = elapsed
+        self.wall = wall
+    }
+
+    /// Reads both clocks.
+    package static func now() -> ClockReading {
         ClockReading(
             elapsed: milliseconds(CLOCK_BOOTTIME),
             wall: Timestamp(milliseconds: milliseconds(CLOCK_REALTIME)))

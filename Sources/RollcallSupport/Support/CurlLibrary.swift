@@ -44,7 +44,7 @@ package final class CurlLibrary: @unchecked Sendable {
     }
 
     /// Calls `body` with the table of functions, which must not leave it.
-    func withFunctions<Value>(_ body: (OpaquePointer) -> Value) -> Value { body(functions) }
+    package func withFunctions<Value>(_ body: (OpaquePointer) -> Value) -> Value { body(functions) }
 }
 
 /// There is no libcurl: nothing can be sent, and the rest works.

@@ -1,7 +1,7 @@
 import Glibc
 
 /// A thread of its own, for whoever waits for others.
-final class DetachedThread: Sendable {
+package final class DetachedThread: Sendable {
     /// Bytes of the thread's stack if nothing else is said: TLS needs a part of it.
     private static let stackBytesStandard = 1 << 20
 
@@ -10,7 +10,7 @@ final class DetachedThread: Sendable {
     private init(_ work: @escaping @Sendable () -> Void) { self.work = work }
 
     /// Starts a thread that does `work` and ends; false if the system has none left.
-    static func start(
+    package static func start(
         stackBytes: Int = stackBytesStandard, _ work: @escaping @Sendable () -> Void
     ) -> Bool {
         let box = Unmanaged.passRetained(DetachedThread(work))

@@ -4,12 +4,12 @@ import Glibc
 ///
 /// `@unchecked Sendable` is true because everything but the constant handles is touched under the
 /// mutex only.
-final class Mailbox<Message: Sendable>: @unchecked Sendable {
+package final class Mailbox<Message: Sendable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var messages: [Message] = []
 
-    init() {
+    package init() {
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
@@ -27,7 +27,7 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
     }
 
     /// Puts a message in. Wakes the state writer only if it may be asleep: a wake costs 20 µs.
-    func put(_ message: Message) {
+    package func put(_ message: Message) {
         pthread_mutex_lock(mutex)
         let wasEmpty = messages.isEmpty
         messages.append(message)
@@ -36,7 +36,7 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
     }
 
     /// Takes everything out; waits for at most `milliseconds` for the first message.
-    func takeAll(waiting milliseconds: Int64) -> [Message] {
+    package func takeAll(waiting milliseconds: Int64) -> [Message] {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         if messages.isEmpty, milliseconds > 0 {

@@ -4,17 +4,17 @@ import CGnuTLS
 ///
 /// Neither can fail for want of memory or input: both say an error only if the library lacks the
 /// algorithm, and no version that can be linked does. Source: gnutls.org manual, "Hash and MAC functions".
-enum SHA256 {
+package enum SHA256 {
     /// Bytes of a digest.
     static let byteCount = 32
 
     /// Returns the digest of `bytes`.
-    static func digest(of bytes: [UInt8]) -> [UInt8] {
+    package static func digest(of bytes: [UInt8]) -> [UInt8] {
         result { gnutls_hash_fast(GNUTLS_DIG_SHA256, bytes, bytes.count, $0) }
     }
 
     /// Returns the HMAC of `bytes` under `key`.
-    static func hmac(of bytes: [UInt8], key: [UInt8]) -> [UInt8] {
+    package static func hmac(of bytes: [UInt8], key: [UInt8]) -> [UInt8] {
         result { gnutls_hmac_fast(GNUTLS_MAC_SHA256, key, key.count, bytes, bytes.count, $0) }
     }
 

@@ -2,12 +2,12 @@ import Glibc
 import Synchronization
 
 /// The three descriptors that every process has, or should have.
-enum StandardStreams {
+package enum StandardStreams {
     /// Opens those that whoever started us left closed, on nothing.
     ///
     /// The next file to be opened would get such a number, and the ready line or a line of the log
     /// would go into it: into the lock of the store, or to whoever is connected.
-    static func hold() {
+    package static func hold() {
         while true {
             let descriptor = open("/dev/null", O_RDWR)
             if descriptor > STDERR_FILENO { close(descriptor) }
@@ -23,7 +23,7 @@ enum StandardStreams {
 /// with others, so that it is not ours to make non-blocking. Hence one of our own for the same pipe
 /// or terminal; and where the system opens none (a socket, a pipe of another user's), it is asked for
 /// room first, under the lock.
-final class LogStream: Sendable {
+package final class LogStream: Sendable {
     private enum Mode: Equatable {
         case file, reopened, asked
     }
@@ -41,7 +41,7 @@ final class LogStream: Sendable {
     private static let askedBytes = 4096
 
     /// That of the process.
-    static let standardError = LogStream(STDERR_FILENO)
+    package static let standardError = LogStream(STDERR_FILENO)
 
     private let descriptor: CInt
     private let mode: Mode
@@ -67,7 +67,7 @@ final class LogStream: Sendable {
     }
 
     /// Lines that were lost, whole or in part, since the process began.
-    var linesLost: Int { state.withLock { $0.linesLostEver } }
+    package var linesLost: Int { state.withLock { $0.linesLostEver } }
 
     /// Writes a line, which ends with a line break. Before the first one after some were lost comes
     /// what `told` says of their number.

@@ -37,10 +37,12 @@ package struct ConsoleStyle: Sendable {
         return style
     }
 
-    func bold(_ text: String) -> String { isColoured ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
-    func dim(_ text: String) -> String { isColoured ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
+    package func bold(_ text: String) -> String { isColoured ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
+    package func dim(_ text: String) -> String { isColoured ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
     /// For what wants attention; its words say so too.
-    func loud(_ text: String) -> String { isColoured ? "\u{1B}[1;31m\(text)\u{1B}[0m" : text }
+    package func loud(_ text: String) -> String {
+        isColoured ? "\u{1B}[1;31m\(text)\u{1B}[0m" : text
+    }
 
     // MARK: - Times
 
@@ -63,25 +65,25 @@ package struct ConsoleStyle: Sendable {
     }
 
     /// `2026-11-21`.
-    func day(_ at: Timestamp) -> String { text(at, "%Y-%m-%d") }
+    package func day(_ at: Timestamp) -> String { text(at, "%Y-%m-%d") }
     /// `03:00:05`.
-    func time(_ at: Timestamp) -> String { text(at, "%H:%M:%S") }
+    package func time(_ at: Timestamp) -> String { text(at, "%H:%M:%S") }
     /// `03:00`.
-    func minute(_ at: Timestamp) -> String { text(at, "%H:%M") }
+    package func minute(_ at: Timestamp) -> String { text(at, "%H:%M") }
     /// `2026-11-21 03:00:05`.
-    func moment(_ at: Timestamp) -> String { "\(day(at)) \(time(at))" }
+    package func moment(_ at: Timestamp) -> String { "\(day(at)) \(time(at))" }
     /// `UTC`, or the local zone's name at that time.
-    func zone(_ at: Timestamp) -> String { isLocal ? text(at, "%Z") : "UTC" }
+    package func zone(_ at: Timestamp) -> String { isLocal ? text(at, "%Z") : "UTC" }
 
     /// `03:00:05`, with the day before it if it is not that of `beside`.
-    func time(_ at: Timestamp, beside: Timestamp) -> String {
+    package func time(_ at: Timestamp, beside: Timestamp) -> String {
         day(at) == day(beside) ? time(at) : moment(at)
     }
 
     // MARK: - Spans
 
     /// A span in its two greatest units, cut: `8m 30s`, `2h 5m`, `3d 4h`; `0.4s` below a second.
-    static func span(_ span: Milliseconds, between: String = " ") -> String {
+    package static func span(_ span: Milliseconds, between: String = " ") -> String {
         let count = max(0, span.count)
         if count > 0, count < 1000 { return "0.\(max(1, count / 100))s" }
         let units: [(String, Int64)] = [

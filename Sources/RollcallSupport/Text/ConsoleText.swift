@@ -33,7 +33,7 @@ package enum ConsoleText {
     }
 
     /// Columns that `text` takes on a terminal: wide characters take two.
-    static func columns(_ text: String) -> Int { text.reduce(0) { $0 + columns($1) } }
+    package static func columns(_ text: String) -> Int { text.reduce(0) { $0 + columns($1) } }
 
     private static func columns(_ character: Character) -> Int {
         guard let first = character.unicodeScalars.first else { return 0 }
@@ -54,7 +54,7 @@ package enum ConsoleText {
     }
 
     /// `text` with blanks up to so many columns; cut, with an ellipsis, if it takes more.
-    static func fitted(_ text: String, _ width: Int, isRight: Bool = false) -> String {
+    package static func fitted(_ text: String, _ width: Int, isRight: Bool = false) -> String {
         let count = columns(text)
         if count <= width {
             let blanks = String(repeating: " ", count: width - count)
@@ -72,7 +72,7 @@ package enum ConsoleText {
 
     /// `text` in lines of so many columns at most, broken at blanks. A word that is longer than a
     /// line stands on one of its own.
-    static func wrapped(_ text: String, _ width: Int) -> [String] {
+    package static func wrapped(_ text: String, _ width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
         var count = 0

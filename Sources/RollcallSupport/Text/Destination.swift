@@ -1,14 +1,14 @@
 /// The part of a URL that may be shown, and what is decided by it.
-struct Destination: Equatable {
+package struct Destination: Equatable {
     /// `https://host:port` as written, without user, password, path and query.
-    let text: String
+    package let text: String
     /// True if only this machine can be meant.
-    let isLoopback: Bool
+    package let isLoopback: Bool
     /// True if a user or a password stands before the host.
-    let hasUser: Bool
+    package let hasUser: Bool
 
     /// Nil if it is no `http` or `https` URL with a host.
-    init?(url: String) {
+    package init?(url: String) {
         // A backslash is a slash to some readers and part of a name to others: what is asked would
         // not be who is named. It stands in no URL (RFC 3986 §2).
         guard url.utf8.allSatisfy({ (0x21...0x7E) ~= $0 && $0 != UInt8(ascii: "\\") }),

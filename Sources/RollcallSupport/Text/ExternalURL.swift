@@ -29,14 +29,14 @@ package struct ExternalURL: Sendable, Equatable {
 }
 
 /// The host and the port of an authority, as in `Host` and in URLs. Source: RFC 9110 §7.2.
-struct HostName: Equatable {
+package struct HostName: Equatable {
     /// Lower case; an IPv6 one in brackets.
-    let host: String
+    package let host: String
     /// As it was given; nil if it was not.
     let port: UInt16?
 
     /// Reads `host` or `host:port`; nil if it is neither.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         // Outside of ASCII a letter's lower case can be a letter of ASCII: the Kelvin sign's is "k".
         guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         let lower = text.lowercased()
@@ -69,7 +69,7 @@ struct HostName: Equatable {
     }
 
     /// True if the name can only mean this machine, whatever a name server says.
-    var isLoopback: Bool {
+    package var isLoopback: Bool {
         if host == "localhost" { return true }
         var address = in_addr()
         if inet_pton(AF_INET, host, &address) == 1 {
@@ -79,7 +79,7 @@ struct HostName: Equatable {
     }
 
     /// An origin as browsers write it: the scheme's own port is left out. Source: RFC 6454 §6.2.
-    static func origin(scheme: String, _ name: HostName) -> String {
+    package static func origin(scheme: String, _ name: HostName) -> String {
         guard let port = name.port, port != (scheme == "https" ? 443 : 80) else {
             return "\(scheme)://\(name.host)"
         }

@@ -4,20 +4,30 @@ import RollcallCore
 ///
 /// A suspicion rests on what the phone said before it fell silent, a verdict on what its return
 /// showed; each says what it proves and what not. Source: Contract/Gaps, `GapCause`, `GapVerdict`.
-struct GapWording {
+package struct GapWording {
     /// The evidence of the line: facts of a suspicion, or of a return.
-    let evidence: JSONTree
-    let style: ConsoleStyle
+    package let evidence: JSONTree
+    package let style: ConsoleStyle
     /// The instant at which it was said: times of the same day need no date.
-    let at: Timestamp
+    package let at: Timestamp
     /// Whether times say in which zone they are: where nothing else around them does.
-    var namesZone = false
+    package var namesZone = false
+
+    /// Whoever prints or pages hands over a line's evidence, and how its reader sees times.
+    package init(
+        evidence: JSONTree, style: ConsoleStyle, at: Timestamp, namesZone: Bool = false
+    ) {
+        self.evidence = evidence
+        self.style = style
+        self.at = at
+        self.namesZone = namesZone
+    }
 
     // MARK: - Suspicions
 
     /// Returns what is suspected and why, and what the phone had said last; `before` is what was
     /// suspected until then.
-    func suspicion(_ cause: String, before: String? = nil) -> String {
+    package func suspicion(_ cause: String, before: String? = nil) -> String {
         let was = before.map { " (before: \($0))" } ?? ""
         return "Suspected: \(ConsoleText.safe(cause))\(was), because \(reason(cause)). \(lastKnown)"
     }
@@ -29,7 +39,7 @@ struct GapWording {
     }
 
     /// Returns why this cause is suspected.
-    func reason(_ cause: String) -> String {
+    package func reason(_ cause: String) -> String {
         switch cause {
         case "permission_denied": "the phone had said that the location permission is denied"
         case "location_services_off": "the phone had said that its location services are off"
@@ -66,7 +76,7 @@ struct GapWording {
     }
 
     /// Returns what the phone had said of itself, most telling first; nil if nothing is known.
-    static func known(_ facts: JSONTree) -> String? {
+    package static func known(_ facts: JSONTree) -> String? {
         var parts = phrases(facts)
         let depths = facts["queue_depths"]?.elements.compactMap(\.whole) ?? []
         if !depths.isEmpty {
@@ -81,7 +91,7 @@ struct GapWording {
     }
 
     /// Those of the facts that are words.
-    static func phrases(_ facts: JSONTree) -> [String] {
+    package static func phrases(_ facts: JSONTree) -> [String] {
         var parts: [String] = []
         if let word = facts["duty_state"]?.shown { parts.append("duty \(word)") }
         if let word = facts["region"]?.shown { parts.append("region \(word)") }
@@ -111,14 +121,14 @@ struct GapWording {
     // MARK: - Verdicts
 
     /// Returns what it was, and what that proves.
-    func outcome(_ verdict: String, suspected: String) -> String {
+    package func outcome(_ verdict: String, suspected: String) -> String {
         let proof = proof(verdict)
         return "It was: \(ConsoleText.safe(verdict)) (suspected: \(ConsoleText.safe(suspected))). "
             + (proof.first?.uppercased() ?? "") + proof.dropFirst()
     }
 
     /// Returns what a reason to be blind means.
-    static func blindness(_ word: String?) -> String {
+    package static func blindness(_ word: String?) -> String {
         switch word {
         case "heartbeat": "your backend's heartbeats stayed away"
         case "overload": "Rollcall refused half of the writes"
@@ -132,7 +142,7 @@ struct GapWording {
 
     /// Says that a part of the gap was not seen, and what follows (D5); nil if that is too short to
     /// be told.
-    static func blind(_ span: Milliseconds, isLeftOut: Bool) -> String? {
+    package static func blind(_ span: Milliseconds, isLeftOut: Bool) -> String? {
         guard span >= BlindReason.reportedFrom else { return nil }
         let text = "For \(ConsoleStyle.span(span)) of it we were not watching"
         return isLeftOut
@@ -140,7 +150,7 @@ struct GapWording {
     }
 
     /// Returns what the return showed, what that proves and what not.
-    func proof(_ verdict: String) -> String {
+    package func proof(_ verdict: String) -> String {
         switch verdict {
         case "reinstalled":
             "a new install began since the gap opened, so the app's data were gone. It does not "

@@ -6,7 +6,7 @@ extension JSONTree {
 
     /// Reads one document. Of a number, what a double cannot hold is lost.
     /// - Throws: `JSONError` if the text is not one document of JSON, or nested too deep.
-    init(reading text: [UInt8]) throws(JSONError) {
+    package init(reading text: [UInt8]) throws(JSONError) {
         var cursor = JSONCursor(range: 0..<text.count, depthMax: Self.depthMax)
         self = try Self.value(&cursor, text.span)
         guard cursor.isAtEnd(text.span) else { throw cursor.error("end expected") }
@@ -77,7 +77,7 @@ extension JSONTree {
     // MARK: - Looking at one
 
     /// A member of an object; nil of anything else, and where it is null.
-    subscript(_ name: String) -> JSONTree? {
+    package subscript(_ name: String) -> JSONTree? {
         guard case .object(let members) = self,
             let value = members.first(where: { $0.name == name })?.value, value != .null
         else { return nil }
@@ -85,13 +85,13 @@ extension JSONTree {
     }
 
     /// The text that this is.
-    var text: String? {
+    package var text: String? {
         guard case .text(let text) = self else { return nil }
         return text
     }
 
     /// The number that this is.
-    var number: Double? {
+    package var number: Double? {
         switch self {
         case .integer(let value): Double(value)
         case .number(let value): value
@@ -100,7 +100,7 @@ extension JSONTree {
     }
 
     /// The number that this is, if it is a whole one.
-    var whole: Int64? {
+    package var whole: Int64? {
         switch self {
         case .integer(let value): value
         case .number(let value): Int64(exactly: value)
@@ -109,29 +109,29 @@ extension JSONTree {
     }
 
     /// The elements of this list; none of anything else.
-    var elements: [JSONTree] {
+    package var elements: [JSONTree] {
         guard case .list(let values) = self else { return [] }
         return values
     }
 
     /// The members of this object; none of anything else.
-    var members: [Member] {
+    package var members: [Member] {
         guard case .object(let members) = self else { return [] }
         return members
     }
 
     /// True only for `true`.
-    var isTrue: Bool { self == .boolean(true) }
+    package var isTrue: Bool { self == .boolean(true) }
 
     /// The instant that this text names.
-    var instant: Timestamp? {
+    package var instant: Timestamp? {
         guard let text else { return nil }
         let bytes = Array(text.utf8)
         return RFC3339.parse(bytes.span, 0..<bytes.count)
     }
 
     /// The span that these seconds are.
-    var seconds: Milliseconds? {
+    package var seconds: Milliseconds? {
         number.flatMap { Int64(exactly: ($0 * 1000).rounded()) }.map { Milliseconds($0) }
     }
 }

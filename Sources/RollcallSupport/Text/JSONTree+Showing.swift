@@ -1,10 +1,10 @@
 extension JSONTree {
     /// This text as it may be shown on a terminal.
-    var shown: String? { text.map(ConsoleText.safe) }
+    package var shown: String? { text.map(ConsoleText.safe) }
 
     /// This document for standard output, with a line feed. JSON lets the control characters
     /// beyond ASCII, which a terminal may obey, stand as they are; here they are escaped too.
-    var printed: String {
+    package var printed: String {
         var bytes: [UInt8] = []
         append(to: &bytes)
         var text = ""

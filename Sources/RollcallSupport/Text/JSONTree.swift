@@ -2,7 +2,7 @@ import RollcallCore
 
 /// A JSON document that is put together once; its members stay in the order in which they are
 /// written. What is answered on each request is appended by `JSONWriter` instead.
-enum JSONTree: Sendable, Equatable {
+package enum JSONTree: Sendable, Equatable {
     case null
     case boolean(Bool)
     case integer(Int64)
@@ -12,25 +12,32 @@ enum JSONTree: Sendable, Equatable {
     case object([Member])
 
     /// A name and its value.
-    struct Member: Sendable, Equatable {
-        let name: String
-        let value: JSONTree
+    package struct Member: Sendable, Equatable {
+        package let name: String
+        package let value: JSONTree
+
+        /// Whoever puts an object together names each value once.
+        @inlinable
+        package init(name: String, value: JSONTree) {
+            self.name = name
+            self.value = value
+        }
     }
 
     /// The names of an object's members; none of anything else.
-    var names: [String] {
+    package var names: [String] {
         guard case .object(let members) = self else { return [] }
         return members.map(\.name)
     }
 
     /// This object with the members of another behind its own.
-    func with(_ other: JSONTree) -> JSONTree {
+    package func with(_ other: JSONTree) -> JSONTree {
         guard case .object(let own) = self, case .object(let more) = other else { return self }
         return .object(own + more)
     }
 
     /// Appends the document's text.
-    func append(to output: inout [UInt8]) {
+    package func append(to output: inout [UInt8]) {
         switch self {
         case .null: JSONWriter.raw("null", to: &output)
         case .boolean(let value): JSONWriter.raw(value ? "true" : "false", to: &output)
@@ -61,13 +68,13 @@ extension JSONTree: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringInterpolation,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    init(nilLiteral: ()) { self = .null }
-    init(booleanLiteral value: Bool) { self = .boolean(value) }
-    init(integerLiteral value: Int64) { self = .integer(value) }
-    init(floatLiteral value: Double) { self = .number(value) }
-    init(stringLiteral value: String) { self = .text(value) }
-    init(arrayLiteral elements: JSONTree...) { self = .list(elements) }
-    init(dictionaryLiteral elements: (String, JSONTree)...) {
+    package init(nilLiteral: ()) { self = .null }
+    package init(booleanLiteral value: Bool) { self = .boolean(value) }
+    package init(integerLiteral value: Int64) { self = .integer(value) }
+    package init(floatLiteral value: Double) { self = .number(value) }
+    package init(stringLiteral value: String) { self = .text(value) }
+    package init(arrayLiteral elements: JSONTree...) { self = .list(elements) }
+    package init(dictionaryLiteral elements: (String, JSONTree)...) {
         self = .object(elements.map { Member(name: $0.0, value: $0.1) })
     }
 }

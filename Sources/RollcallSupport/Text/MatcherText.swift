@@ -2,23 +2,26 @@ import RollcallCore
 
 /// Conditions on labels as people write them: `name=value`, `name!=value`, `name=a|b`.
 /// Source: A7.
-enum MatcherText {
+package enum MatcherText {
     /// Conditions of one receiver, or one silence, at most.
-    static let countMax = 32
+    package static let countMax = 32
     /// Values of one condition at most.
     static let valuesMax = 64
     /// Bytes of a name, and of a value, at most.
     static let bytesMax = 1024
 
     /// The reason why a text is no condition.
-    struct Fault: Error, Equatable {
-        let reason: String
+    package struct Fault: Error, Equatable {
+        package let reason: String
+
+        /// Whoever reads conditions says what one must be like.
+        package init(reason: String) { self.reason = reason }
     }
 
     /// Reads one condition. Quotes around the value, as Prometheus has them, are let go.
     /// - Throws: `Fault` if it is like none of `name=value`, `name!=value` and `name=a|b`, or too
     ///   long.
-    static func matcher(_ text: String) throws(Fault) -> LabelMatcher {
+    package static func matcher(_ text: String) throws(Fault) -> LabelMatcher {
         guard let place = text.firstIndex(of: "=") else {
             throw Fault(reason: "must be like name=value, name!=value or name=a|b")
         }
@@ -37,7 +40,7 @@ enum MatcherText {
 
     /// Makes a condition of its parts; a value may be several, with `|` between them.
     /// - Throws: `Fault` if the name is none, or it holds too many or too long values.
-    static func matcher(
+    package static func matcher(
         name: String, isEqual: Bool, value: String
     ) throws(Fault) -> LabelMatcher {
         guard isName(name) else {
@@ -55,17 +58,17 @@ enum MatcherText {
     }
 
     /// The word for `never`, in the place of conditions.
-    static let none = "none"
+    package static let none = "none"
 
     /// The condition as it would be read.
-    static func text(_ matcher: LabelMatcher) -> String {
+    package static func text(_ matcher: LabelMatcher) -> String {
         let values = matcher.values.map { String(decoding: $0, as: UTF8.self) }
         let name = String(decoding: matcher.name, as: UTF8.self)
         return "\(name)\(matcher.isEqual ? "=" : "!=")\(values.joined(separator: "|"))"
     }
 
     /// True for what Prometheus takes as a label's name.
-    static func isName(_ text: String) -> Bool {
+    package static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
         return text.utf8.allSatisfy { byte in
             switch byte {
@@ -80,5 +83,5 @@ enum MatcherText {
 
 extension LabelMatcher {
     /// The condition that no alert meets: of a receiver that is only somebody's fallback.
-    static let never = LabelMatcher(name: [], values: [])
+    package static let never = LabelMatcher(name: [], values: [])
 }

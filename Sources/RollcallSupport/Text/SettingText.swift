@@ -1,7 +1,7 @@
 import RollcallCore
 
 /// Settings as text: how they are written in a file, and how they are told to people.
-enum SettingText {
+package enum SettingText {
     /// Units of durations as they are told, in milliseconds.
     private static let durationUnits: [(name: String, count: Int64)] = [
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
@@ -10,14 +10,15 @@ enum SettingText {
     private static let readUnits: [(name: String, count: Int64)] =
         [("y", 365 * 86_400_000), ("w", 7 * 86_400_000)] + durationUnits.reversed()
     /// Units of sizes, in bytes.
-    static let sizeUnits: [(name: String, count: Int64)] = [
+    package static let sizeUnits: [(name: String, count: Int64)] = [
         ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40),
     ]
     /// Minutes below this are told in seconds, as everybody does with thresholds: 90s, 180s.
     private static let secondsBelow: Int64 = 600_000
 
     /// A whole number with one of `units`; nil if it is none, or too great for anything.
-    static func quantity(_ text: String, _ units: [(name: String, count: Int64)]) -> Int64? {
+    package static func quantity(_ text: String, _ units: [(name: String, count: Int64)]) -> Int64?
+    {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int64(digits),
             let unit = units.first(where: { $0.name == text.dropFirst(digits.count) })
@@ -28,7 +29,7 @@ enum SettingText {
 
     /// A span as people write it: `90s`, `2m30s`, `2w`. Each unit stands at most once, a greater one
     /// before a smaller; nil for anything else, or if it is too long for anything.
-    static func duration(_ text: String) -> Milliseconds? {
+    package static func duration(_ text: String) -> Milliseconds? {
         var rest = text[...]
         var units = readUnits[...]
         var total: Int64 = 0
@@ -47,7 +48,7 @@ enum SettingText {
     }
 
     /// A duration as a setting: `180s`, `15m`, `30d`. `between` stands before the unit.
-    static func of(_ span: Milliseconds, between: String = "") -> String {
+    package static func of(_ span: Milliseconds, between: String = "") -> String {
         let units = durationUnits.filter { unit in
             unit.name != "m" || abs(span.count) >= secondsBelow
         }
@@ -55,7 +56,7 @@ enum SettingText {
     }
 
     /// A size as a setting: `8MiB`.
-    static func of(bytes: Int, between: String = "") -> String {
+    package static func of(bytes: Int, between: String = "") -> String {
         text(Int64(bytes), sizeUnits, between)
     }
 

@@ -1,5 +1,5 @@
 /// Names that were probably meant.
-enum Spelling {
+package enum Spelling {
     /// More changed letters than this are another word.
     private static let distanceMax = 3
 
@@ -7,7 +7,7 @@ enum Spelling {
     private static let stemMin = 4
 
     /// The nearest of `names` if it is near enough to be meant, as the end of a sentence.
-    static func hint(for name: String, among names: some Sequence<String>) -> String {
+    package static func hint(for name: String, among names: some Sequence<String>) -> String {
         let plain = plain(name)
         let nearest = names.sorted().map { (distance(Self.plain($0), plain), $0) }
             .min { $0.0 < $1.0 }
@@ -21,7 +21,7 @@ enum Spelling {
 
     /// The setting among `keys`, from the top on, that is called `name` and stands elsewhere than
     /// below `path`, as the end of a sentence.
-    static func hint(for name: String, below path: String, among keys: [String]) -> String {
+    package static func hint(for name: String, below path: String, among keys: [String]) -> String {
         let plain = plain(name)
         let namesakes = keys.filter { key in
             key.split(separator: ".").last.map { Self.plain(String($0)) } == plain

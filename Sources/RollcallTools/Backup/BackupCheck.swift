@@ -1,5 +1,7 @@
 import CSQLite
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// Looks at everything in a copy of a store: pages, indexes, checksums, numbers without holes, and
 /// whether a start would come to its last turn.

@@ -1,4 +1,6 @@
 import Glibc
+import RollcallBasis
+import RollcallStore
 
 /// The file that becomes a backup, under the name it has until then, and a log beside it.
 final class BackupFile {

@@ -1,5 +1,8 @@
 import Glibc
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// A verified copy of a store, of a server that runs or of none.
 ///

@@ -1,6 +1,9 @@
 import Glibc
 import Logging
+import Rollcall
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// `rollcall demo`: the real server, forty simulated phones that talk to it over HTTP, and somebody
 /// who tells what happens. Source: V6.
@@ -31,10 +34,13 @@ package struct Demo {
     private static let stopMax = Milliseconds.seconds(15)
 
     private let options: Options
+    private let serve: DemoServer.Start
 
-    /// A demo as it was asked for.
+    /// A demo as it was asked for, of a server that `serve` starts.
     /// - Throws: `Fault` if the address is not of loopback, or the store exists.
-    package init(_ options: Options) throws(Fault) {
+    package init(
+        _ options: Options, serve: @escaping DemoServer.Start
+    ) throws(Fault) {
         guard HTTPListener.isLoopback(options.listenAddress) == true else {
             throw Fault(
                 exitCode: 64,
@@ -48,6 +54,7 @@ package struct Demo {
                     + "its own: name another, or look at this one with rollcall serve")
         }
         self.options = options
+        self.serve = serve
     }
 
     /// The program as a reader in the folder `here` may call it, who called it by `path`.
@@ -78,7 +85,7 @@ package struct Demo {
             throw Fault(exitCode: 1, description: "\(error)")
         }
         defer { folder.remove() }
-        let stage = try DemoStage(options, folder)
+        let stage = try DemoStage(options, folder, serve)
         let style = ConsoleStyle.ofDemo()
         let names = DemoNames(server: stage.url, program: options.program)
         say(DemoGreeting.text(names, isEndless: !options.endsAfterScript))
@@ -127,7 +134,7 @@ extension DemoDirector.Outcome {
 
 /// The stage around the story: the server, who it tells, who tells it.
 private struct DemoStage {
-    let server: Server
+    let server: DemoServer
     let receivers: DemoReceivers
     let backend: DemoBackend
     let address: ServerAddress
@@ -135,7 +142,9 @@ private struct DemoStage {
 
     /// Everything but the phones, running.
     /// - Throws: `Demo.Fault` if libcurl is missing, or the receivers or the server do not come up.
-    init(_ options: Demo.Options, _ folder: DemoFolder) throws(Demo.Fault) {
+    init(
+        _ options: Demo.Options, _ folder: DemoFolder, _ serve: DemoServer.Start
+    ) throws(Demo.Fault) {
         do throws(HTTPCallError) {
             _ = try HTTPCaller()
         } catch {
@@ -147,7 +156,7 @@ private struct DemoStage {
             throw Demo.Fault(exitCode: 1, description: "\(error)")
         }
         do throws(Demo.Fault) {
-            server = try Self.serve(options, folder, receivers)
+            server = try Self.server(options, folder, receivers, serve)
         } catch {
             receivers.stop()
             throw error
@@ -170,9 +179,10 @@ private struct DemoStage {
         receivers.stop()
     }
 
-    private static func serve(
-        _ options: Demo.Options, _ folder: DemoFolder, _ receivers: DemoReceivers
-    ) throws(Demo.Fault) -> Server {
+    private static func server(
+        _ options: Demo.Options, _ folder: DemoFolder, _ receivers: DemoReceivers,
+        _ serve: DemoServer.Start
+    ) throws(Demo.Fault) -> DemoServer {
         let settings = DemoSettings(
             listenAddress: options.listenAddress,
             storagePath: options.storagePath ?? folder.store, receivers: receivers.url)
@@ -189,15 +199,15 @@ private struct DemoStage {
         let log = Logger(label: "rollcall") {
             LogLines(component: $0, level: level, format: .logfmt)
         }
-        do throws(ServerError) {
-            return try Server(configuration, source: source, log: log)
+        do throws(DemoServer.Fault) {
+            return try serve(configuration, source, log)
         } catch {
             throw Demo.Fault(exitCode: 1, description: Self.words(error, options.listenAddress))
         }
     }
 
-    private static func words(_ error: ServerError, _ address: String) -> String {
-        guard case .listener(_, .socket(_, _, EADDRINUSE)) = error else { return "\(error)" }
+    private static func words(_ error: DemoServer.Fault, _ address: String) -> String {
+        guard error.isAddressTaken else { return error.description }
         return "\(address) is taken, perhaps by another rollcall: choose another place by "
             + "--web.listen-address, such as 127.0.0.1:0 for any free port"
     }

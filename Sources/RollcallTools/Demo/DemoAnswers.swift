@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The server's answers to one round of questions: all that the demo knows of Rollcall.
 struct DemoAnswers: Sendable {

@@ -1,5 +1,6 @@
 import Glibc
 import RollcallCore
+import RollcallSupport
 import Synchronization
 
 /// The backend of the demo's phones: forwards what they send to Rollcall's public API, as a real one

@@ -1,5 +1,7 @@
 import Glibc
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 import Synchronization
 
 /// The demo's own loop, a thread: asks the server, tells what is new, lets the script go on.

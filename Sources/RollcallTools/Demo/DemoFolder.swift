@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import RollcallBasis
 
 /// A folder of the demo's own for its settings and its store, and nobody else's to read.
 struct DemoFolder: Sendable {

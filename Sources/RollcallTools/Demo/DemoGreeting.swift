@@ -1,3 +1,5 @@
+import RollcallSupport
+
 /// The words before the story and after it.
 enum DemoGreeting {
     /// Returns what this is, and what to look at beside it.

@@ -1,4 +1,5 @@
 import Glibc
+import RollcallSupport
 
 /// A line of what the demo tells.
 struct DemoLine: Equatable, Sendable {

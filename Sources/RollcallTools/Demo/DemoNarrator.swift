@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// Tells what is new in Rollcall's answers: pure. What it says was answered or sent by the server;
 /// of the script it knows only who is meant to be silent.

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 import Synchronization
 
 /// The pager, the chat and the push service of the demo: a server on loopback that takes what

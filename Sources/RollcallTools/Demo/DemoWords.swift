@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The words of the demo for answers: shorter than `rollcall explain`, which says what each proves.
 enum DemoWords {

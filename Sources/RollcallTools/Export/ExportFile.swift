@@ -1,5 +1,8 @@
 import Glibc
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// An export from a store to a file or to standard output.
 package struct ExportFile {

@@ -1,3 +1,4 @@
+import RollcallBasis
 import RollcallCore
 
 /// Settings that decide as the tree of a `policy` line, which `Configuration(yaml:)` reads back to

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallStore
 
 /// A store's history as the lines of a replay. Source: V7.
 ///

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The options of a fleet on the command line, as text; nil where nothing was said.
 package struct FleetOptions: Sendable {

@@ -1,5 +1,7 @@
 import Glibc
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// The reason why a simulated history could not be left where it was wanted.
 package enum FleetError: Error, CustomStringConvertible {

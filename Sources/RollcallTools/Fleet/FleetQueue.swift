@@ -1,5 +1,7 @@
 import Glibc
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 import Synchronization
 
 /// A request to be posted. Whatever becomes of it, it is sent again with the same bytes.

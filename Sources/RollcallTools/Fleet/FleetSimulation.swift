@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// The work of `rollcall simulate`, and what it says at the end.
 package struct FleetSimulation: Sendable {

@@ -1,5 +1,8 @@
 import Glibc
+import RollcallBasis
 import RollcallCore
+import RollcallStore
+import RollcallSupport
 
 /// A fleet's history as a store that `rollcall serve` opens: what a state writer would have written
 /// that watched the fleet, made in virtual time.

@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// The summary of a fleet that reported to a server.
 package struct FleetSummary: Sendable {

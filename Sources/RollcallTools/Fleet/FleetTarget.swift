@@ -1,5 +1,6 @@
 import Glibc
 import RollcallCore
+import RollcallSupport
 import Synchronization
 
 /// A fleet that reports to a running server.

@@ -1,4 +1,5 @@
 import Glibc
+import RollcallBasis
 import RollcallCore
 
 /// The files that `rollcall manifest` prints, for whoever runs or scrapes Rollcall.

@@ -1,3 +1,4 @@
+import RollcallBasis
 import RollcallCore
 
 /// The scrape configuration that `rollcall manifest prometheus` prints.

@@ -1,3 +1,4 @@
+import RollcallBasis
 import RollcallCore
 
 /// The places in a Pod of the files that settings name: those beside the settings are part of their

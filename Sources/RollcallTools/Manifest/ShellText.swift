@@ -1,3 +1,5 @@
+import RollcallSupport
+
 /// Arguments as a shell reads them, for commands that people copy out of a manifest.
 enum ShellText {
     /// `argument`, in quotes if anything of it means something to a shell. A control character, which

@@ -1,3 +1,4 @@
+import RollcallBasis
 import RollcallCore
 
 /// A replay from a file to standard output.

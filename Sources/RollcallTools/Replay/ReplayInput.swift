@@ -1,5 +1,7 @@
 import Glibc
+import RollcallBasis
 import RollcallCore
+import RollcallStore
 
 /// The lines of a replay, from a file, standard input or a store, which is read as `rollcall export`
 /// writes it.

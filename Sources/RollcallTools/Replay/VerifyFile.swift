@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// A replay that says whether what it decides is what had been decided: `rollcall replay --verify`.
 package struct VerifyFile {

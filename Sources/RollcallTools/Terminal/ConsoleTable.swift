@@ -1,3 +1,5 @@
+import RollcallSupport
+
 /// A table for people: each column as wide as its widest cell. Where a terminal has no room, the
 /// blanks between columns become fewer first, then cells of those that may are cut.
 struct ConsoleTable {

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// Contacts one after the other that say the same of the phone.
 struct ContactRun {

@@ -1,5 +1,7 @@
 import Glibc
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// The question that `rollcall drill` asks of a server: a test alert, and what became of it.
 /// Source: A11.

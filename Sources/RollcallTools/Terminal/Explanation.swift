@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// A person's time told line by line, as `rollcall explain` does it.
 package struct Explanation {

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// Events, oldest first, as sentences.
 struct ExplanationStory {

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// Gaps counted by cause, verdict, region or platform, for people.
 struct GapCounts {

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// Gaps as a table for people.
 struct GapListing {

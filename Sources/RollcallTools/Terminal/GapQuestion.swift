@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// A question for gaps, as `rollcall gaps` asks it: which, since when, and how they are told.
 package struct GapQuestion: Sendable {

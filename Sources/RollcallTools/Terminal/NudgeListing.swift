@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The nudge ledger as a table for people, with the answer for one person before it.
 struct NudgeListing {

@@ -1,4 +1,7 @@
+import Rollcall
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// A question for the nudge ledger, as `rollcall nudges` asks it.
 package struct NudgeQuestion: Sendable {
@@ -30,7 +33,7 @@ package struct NudgeQuestion: Sendable {
             throw .wrongOption("ID: 1 to \(ItemScanner.nameBytesMax) bytes expected")
         }
         id = options.id
-        let words = NudgeJSON.Choice.allCases.map { "\($0.word)" }
+        let words = NudgeChoice.allCases.map { "\($0.word)" }
         let choice = try GapQuestion.word("--decision", options.decision, words)
         filter = [("responder_id", options.id), ("decision", choice)]
             .compactMap { name, value in value.map { (name, $0) } }

@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// The sentences of a timeline about nudges and wakes.
 struct NudgeStory {

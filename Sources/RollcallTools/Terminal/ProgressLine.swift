@@ -1,5 +1,6 @@
 import Glibc
 import RollcallCore
+import RollcallSupport
 
 /// The progress of a long job, on standard error: one line that is written over on a terminal, else
 /// a line now and then. Nothing for a job that is done before the first is due.

@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// The server that a command asks, and what lets it in.
 package struct ServerAddress: Sendable {

@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// Asks a running server over HTTP.
 package final class ServerQuestions {

@@ -1,4 +1,6 @@
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// The question that `rollcall silence` asks of a server. Source: A7.
 package struct SilenceQuestion: Sendable {

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The standing of everything, for people: whether anybody watches, the fleet by region, who is
 /// silent and why, alerts, and Rollcall itself. Each part shows so many rows and says how many

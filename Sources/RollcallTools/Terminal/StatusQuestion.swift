@@ -1,4 +1,7 @@
+import Rollcall
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// The question of how everything stands, as `rollcall status` asks it. Source: V6.
 package struct StatusQuestion: Sendable {
@@ -57,7 +60,7 @@ package struct StatusQuestion: Sendable {
         _ server: ServerQuestions
     ) throws(QuestionError) -> (items: [JSONTree], isWhole: Bool) {
         do throws(QuestionError) {
-            let count = Router.regionsLookedAtMax
+            let count = Resource.regionsLookedAtMax
             let found = try server.pages(
                 Resource.regions.path, [], list: "regions", count: count)
             return (found.items, found.isWhole)

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The costs of things, as the command line says them.
 package enum TuneCosts {

@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// A result as one JSON document; its names stay as they are.
 struct TuneDocument {

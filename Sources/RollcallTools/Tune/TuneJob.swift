@@ -1,4 +1,5 @@
 import Glibc
+import RollcallBasis
 import RollcallCore
 
 /// Reads a history once and folds it with every setting of a sweep.

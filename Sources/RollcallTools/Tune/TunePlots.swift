@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// Plots of a result as SVG that stands in a page: colours are the page's.
 struct TunePlots {

@@ -1,5 +1,7 @@
 import Glibc
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// `rollcall tune`: runs a job and prints what came out of it.
 package struct TunePrint {

@@ -1,3 +1,4 @@
+import RollcallBasis
 import RollcallCore
 
 /// The settings that decide something a replay can show.

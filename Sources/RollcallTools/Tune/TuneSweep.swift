@@ -1,5 +1,7 @@
 import Glibc
+import RollcallBasis
 import RollcallCore
+import RollcallSupport
 
 /// One setting, or several together, that is tried instead of the present ones.
 package struct TuneCandidate: Sendable {

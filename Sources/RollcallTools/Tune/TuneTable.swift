@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// A result as a page for a terminal.
 struct TuneTable {

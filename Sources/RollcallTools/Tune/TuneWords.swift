@@ -1,4 +1,5 @@
 import RollcallCore
+import RollcallSupport
 
 /// The meaning of a result, in sentences.
 struct TuneWords {
