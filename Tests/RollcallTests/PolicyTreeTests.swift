@@ -134,6 +134,7 @@ import Testing
             let policy = draw.policy()
             let text = String(decoding: PolicyTree.text(policy), as: UTF8.self)
             #expect(try again(policy) == policy, "\(text)")
+            #expect(Policy(journalBytes: policy.journalBytes) == policy, "\(text)")
         }
     }
 

@@ -370,7 +370,9 @@ struct AlertHistory {
         switch report.key.name {
         case .highOfflineRate: .number(Double(report.facts.limit) / 10_000)
         case .responderFlapping: .integer(report.facts.limit)
-        default: nil
+        case .noOnlineResponders, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
+            .rollcallStoreFailing, .telemetryFeedDown, .watchdog:
+            nil
         }
     }
 }

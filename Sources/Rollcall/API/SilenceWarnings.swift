@@ -62,10 +62,8 @@ struct SilenceWarnings {
     /// Labels that alerts have, by Rollcall or by the settings.
     private static func labelNames(_ engine: Engine) -> Set<String> {
         let rules = engine.policy.alerts
-        let ours = [
-            rules.highOfflineRate, rules.noOnlineResponders, rules.responderFlapping,
-            rules.telemetryFeedDown,
-        ].flatMap(\.labels).map { String(decoding: $0.name, as: UTF8.self) }
+        let ours = AlertName.allCases.flatMap { rules[$0].labels }
+            .map { String(decoding: $0.name, as: UTF8.self) }
         return Set(ours + AlertRules.Rule.ownLabels)
     }
 }

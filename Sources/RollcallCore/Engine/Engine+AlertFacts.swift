@@ -50,7 +50,10 @@ extension Engine {
         switch key.name {
         case .responderFlapping: isMeant = person.isFlapping
         case .highOfflineRate: isMeant = person.status == .offline
-        default: isMeant = person.status != .online
+        case .noOnlineResponders: isMeant = person.status != .online
+        case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
+            .telemetryFeedDown, .watchdog:
+            isMeant = false
         }
         guard isMeant else { return }
         if let gap = gaps[number], person.hasGap {

@@ -174,7 +174,10 @@ extension Engine {
                         aggregates.count(.offline, in: region),
                         active: aggregates.active(in: region))
                 case .noOnlineResponders: aggregates.count(.online, in: region) == 0
-                default: aggregates.flapping(in: region) > 0
+                case .responderFlapping: aggregates.flapping(in: region) > 0
+                case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
+                    .rollcallStoreFailing, .telemetryFeedDown, .watchdog:
+                    false
                 }
             let key = AlertKey(name: alert, subject: .region(name))
             if mayBegin || alerting.board[key] != nil { keys.append(key) }
@@ -210,7 +213,9 @@ extension Engine {
         case .responderFlapping:
             let flapping = number(of: key.subject).map { aggregates.flapping(in: $0) } ?? 0
             return (flapping > 0, AlertStats(count: flapping, total: active))
-        default: return (false, AlertStats())
+        case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
+            .telemetryFeedDown, .watchdog:
+            return (false, AlertStats())
         }
     }
 
