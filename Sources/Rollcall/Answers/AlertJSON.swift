@@ -179,6 +179,7 @@ package enum AlertJSON {
 
     static func text(_ bytes: [UInt8]) -> JSONTree { .text(String(decoding: bytes, as: UTF8.self)) }
 
+    /// Returns a word of the code as an answer shows it.
     package static func word(_ word: StaticString) -> JSONTree { .text("\(word)") }
 
     /// A time; null for never.

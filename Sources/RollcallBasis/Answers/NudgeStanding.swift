@@ -11,6 +11,7 @@ package struct NudgeStanding: Equatable, Sendable {
     /// The store's number, which stands in the ids of pushes.
     let store: UInt64
 
+    /// Reads how nudges stand in the engine at this turn.
     package init(_ engine: Engine, store: UInt64) {
         mode = engine.policy.nudges.mode
         sink = engine.policy.nudges.sink

@@ -24,6 +24,7 @@ package struct DecisionCode {
     package let at: Timestamp
     package let body: [UInt8]
 
+    /// Takes a decision apart as the store keeps it.
     package init(_ decision: Decision) {
         switch decision {
         case .status(let at, let number, let from, let to, let origin):

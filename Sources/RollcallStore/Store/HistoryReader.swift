@@ -32,6 +32,7 @@ package struct GapPlace: Equatable, Sendable {
         number = .min
     }
 
+    /// Whoever asks for a page begins at this gap: the instant at which it opened, its number.
     package init(opened: Int64, number: Int64) {
         self.opened = opened
         self.number = number

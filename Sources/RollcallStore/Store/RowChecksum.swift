@@ -77,6 +77,7 @@ package protocol SummedRow {
 }
 
 extension SummedRow {
+    /// True if nobody wrote a checksum, or the one that this row has.
     package func fits(_ stored: Int64?) -> Bool { stored == nil || stored == checksum }
 }
 

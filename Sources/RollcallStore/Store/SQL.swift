@@ -3,7 +3,9 @@
 package struct SQL: ExpressibleByStringInterpolation, CustomStringConvertible {
     package let description: String
 
+    /// Takes SQL that stands in the code as it is.
     package init(stringLiteral text: StaticString) { description = "\(text)" }
+    /// Takes SQL that was put together of `parts`.
     package init(stringInterpolation parts: Parts) { description = parts.text }
 
     /// The pieces that it is put together of.
@@ -12,8 +14,10 @@ package struct SQL: ExpressibleByStringInterpolation, CustomStringConvertible {
 
         fileprivate var text = ""
 
+        /// The compiler begins with no text; both counts are only hints.
         package init(literalCapacity: Int, interpolationCount: Int) {}
 
+        /// Appends SQL that stands in the code.
         package mutating func appendLiteral(_ literal: StaticString) { text += "\(literal)" }
 
         /// The number that stands for a state, a kind or a table.

@@ -13,6 +13,7 @@ protocol StoredNumber: Argument {
 }
 
 extension StoredNumber {
+    /// Gives the value to the parameter of this column.
     package func bind(to statement: Statement, as column: StoreColumn) {
         statement.bind(stored, as: column)
     }
@@ -54,24 +55,28 @@ struct Code: Argument {
         stored = value.map { Int64($0.rawValue) } ?? -1
     }
 
+    /// Gives the value to the parameter of this column.
     package func bind(to statement: Statement, as column: StoreColumn) {
         statement.bind(stored, as: column)
     }
 }
 
 extension String: Argument {
+    /// Gives the value to the parameter of this column.
     package func bind(to statement: Statement, as column: StoreColumn) throws(StoreError) {
         try statement.bind(self, as: column)
     }
 }
 
 extension [UInt8]: Argument {
+    /// Gives the value to the parameter of this column.
     package func bind(to statement: Statement, as column: StoreColumn) throws(StoreError) {
         try statement.bind(copying: self, as: column)
     }
 }
 
 extension UnsafeRawBufferPointer: Argument {
+    /// Gives the value to the parameter of this column.
     package func bind(to statement: Statement, as column: StoreColumn) throws(StoreError) {
         try statement.bind(self, as: column)
     }

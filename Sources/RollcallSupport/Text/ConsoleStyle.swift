@@ -37,7 +37,9 @@ package struct ConsoleStyle: Sendable {
         return style
     }
 
+    /// Returns a heading as a coloured terminal shows it; elsewhere the text.
     package func bold(_ text: String) -> String { isColoured ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
+    /// Returns what the eye may pass over, dim where there are colours.
     package func dim(_ text: String) -> String { isColoured ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
     /// For what wants attention; its words say so too.
     package func loud(_ text: String) -> String {

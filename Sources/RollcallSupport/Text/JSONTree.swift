@@ -68,12 +68,19 @@ extension JSONTree: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringInterpolation,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+    /// Whoever writes `nil` means null.
     package init(nilLiteral: ()) { self = .null }
+    /// Whoever writes `true` or `false` means that.
     package init(booleanLiteral value: Bool) { self = .boolean(value) }
+    /// Whoever writes a whole number means it.
     package init(integerLiteral value: Int64) { self = .integer(value) }
+    /// Whoever writes a fraction means it.
     package init(floatLiteral value: Double) { self = .number(value) }
+    /// Whoever writes a text means it.
     package init(stringLiteral value: String) { self = .text(value) }
+    /// Whoever writes a list means its elements in this order.
     package init(arrayLiteral elements: JSONTree...) { self = .list(elements) }
+    /// Whoever writes a dictionary means its members in this order.
     package init(dictionaryLiteral elements: (String, JSONTree)...) {
         self = .object(elements.map { Member(name: $0.0, value: $0.1) })
     }
