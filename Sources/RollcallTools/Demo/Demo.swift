@@ -1,6 +1,5 @@
 import Glibc
 import Logging
-import Rollcall
 import RollcallBasis
 import RollcallCore
 import RollcallSupport

@@ -1,4 +1,3 @@
-import Rollcall
 import RollcallBasis
 import RollcallCore
 import RollcallSupport
