@@ -39,7 +39,7 @@ enum JournalFuzz {
             let scan = try? ItemScanner.scan(Array(body.utf8).span, kind: kind)
             return scan?.items ?? ItemList()
         }
-        let silence = EngineSamples.engine().notifications.silences.first
+        let silence = EngineSamples.engine().alerting.notifications.silences.first
         var roster = RosterTerms()
         roster.id = [0x72]
         let push = PushEnd(number: 1, person: 0, kind: .nudge, outcome: .delivered)
