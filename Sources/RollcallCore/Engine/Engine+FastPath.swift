@@ -83,7 +83,7 @@ extension Engine {
         if instant < idleUntil { return true }
         guard hasBegun, instant >= clock.now else { return false }
         pass(before: instant)
-        guard !(isUnclosed || clock.isBlind || stall.isSuspected), sight.isCalm,
+        guard !(isUnclosed || clock.isBlind || stall.isSuspected), sight.isUnimpaired,
             nudges.toEvaluate.isEmpty, alerting.board.hasInput,
             !(alerting.board.isDue(clock.observedNow) || alerting.notifications.isDirty
                 || alerting.notifications.isAllDirty)

@@ -86,7 +86,7 @@ package struct Sight: Sendable {
     }
 
     /// True if time alone could tell nothing new of this: nobody is missed, and nothing is refused.
-    var isCalm: Bool { resumptions.isEmpty && writes.refused == 0 && !feed.isAnyMissing }
+    var isUnimpaired: Bool { resumptions.isEmpty && writes.refused == 0 && !feed.isAnyMissing }
 
     /// Lets go of what is over, and looks who is missing. Tells what changed about clocks.
     mutating func expire(now: RunningTime, heardUntil: RunningTime) -> [SkewReport] {
