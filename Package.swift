@@ -8,8 +8,8 @@ let strict: [SwiftSetting] = [
 
 /// All Swift of the product but the command, from below.
 let modules = [
-    "RollcallCore", "RollcallStore", "RollcallSupport", "RollcallBasis", "Rollcall",
-    "RollcallTools",
+    "RollcallCore", "RollcallCluster", "RollcallStore", "RollcallSupport", "RollcallBasis",
+    "Rollcall", "RollcallTools",
 ]
 let product = modules.map { Target.Dependency.target(name: $0) }
 
@@ -44,6 +44,8 @@ let package = Package(
         ),
         .target(name: "CCurl", publicHeadersPath: "."),
         .target(name: "RollcallCore", swiftSettings: strict),
+        // Pure too: how several members are one watch.
+        .target(name: "RollcallCluster", dependencies: ["RollcallCore"], swiftSettings: strict),
         // The store and what knows nothing of it are built side by side.
         .target(
             name: "RollcallStore", dependencies: ["RollcallCore", "CSQLite"], swiftSettings: strict),
@@ -58,7 +60,7 @@ let package = Package(
         .target(
             name: "RollcallBasis",
             dependencies: [
-                "RollcallCore", "RollcallStore", "RollcallSupport", "CCurl",
+                "RollcallCluster", "RollcallCore", "RollcallStore", "RollcallSupport", "CCurl",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -108,6 +110,9 @@ let package = Package(
         .testTarget(
             name: "RollcallCoreTests", dependencies: ["RollcallCore"], swiftSettings: strict),
         .testTarget(
+            name: "RollcallClusterTests", dependencies: ["RollcallCluster", "RollcallCore"],
+            swiftSettings: strict),
+        .testTarget(
             name: "RollcallTests",
             dependencies: product + [
                 "CCurl", "CSQLite",
@@ -136,9 +141,10 @@ if let runtime = Context.environment["ROLLCALL_FUZZER"] {
     ]
 }
 
-// The core and its tests build in seconds without the rest: see Tests/quick.
+// What is pure and its tests build in seconds without the rest: see Tests/quick.
 if Context.environment["ROLLCALL_CORE_ONLY"] != nil {
+    let pure = ["RollcallCore", "RollcallCoreTests", "RollcallCluster", "RollcallClusterTests"]
     package.products = []
     package.dependencies = []
-    package.targets.removeAll { !["RollcallCore", "RollcallCoreTests"].contains($0.name) }
+    package.targets.removeAll { !pure.contains($0.name) }
 }

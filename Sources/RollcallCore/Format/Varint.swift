@@ -1,6 +1,7 @@
 /// Variable-length integers, seven bits a byte, low bits first.
-enum Varint {
-    static func append(_ value: UInt64, to bytes: inout [UInt8]) {
+package enum Varint {
+    /// Writes one at the end of `bytes`.
+    package static func append(_ value: UInt64, to bytes: inout [UInt8]) {
         var rest = value
         while rest >= 0x80 {
             bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -10,7 +11,7 @@ enum Varint {
     }
 
     /// Reads one from `at` on and moves `at` behind it; nil if `end` comes first.
-    static func read(_ bytes: Span<UInt8>, _ at: inout Int, _ end: Int) -> UInt64? {
+    package static func read(_ bytes: Span<UInt8>, _ at: inout Int, _ end: Int) -> UInt64? {
         if end - at >= 8, at >= 0, end <= bytes.count {
             let eight = bytes.extracting(at..<(at + 8)).withUnsafeBytes {
                 UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self))

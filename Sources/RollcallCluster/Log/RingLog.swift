@@ -1,0 +1,362 @@
+import RollcallCore
+
+/// The turn log as a ring of keys in a key-value store (S2, S12).
+///
+/// An append is one transaction: it compares the head's value and revision, puts the entry into its
+/// slot and the new head in its place. What is too large for one request is put in parts before, each
+/// of which compares the head too; nobody sees them until the entry in the slot names them. Nothing
+/// deletes slots: an append overwrites one of a position that is trimmed, and where there is none the
+/// log is full.
+package final class RingLog: TurnLog {
+    /// The sizes of a log.
+    package struct Sizes: Sendable {
+        /// Entries between the tail and the head at most.
+        package var slots: Int64 = 65_536
+        /// Bytes of an entry, and of a part, in one request: half of what etcd takes, for the
+        /// gateway's Base64.
+        package var partBytes = 512 << 10
+
+        /// The standard ones.
+        package init() {}
+    }
+
+    private let store: any KeyValueStore
+    private let keys: RingKeys
+    private let sizes: Sizes
+
+    /// The log under a prefix of a store's keys.
+    package init(_ store: any KeyValueStore, prefix: [UInt8], sizes: Sizes = Sizes()) {
+        self.store = store
+        self.sizes = sizes
+        keys = RingKeys(prefix: prefix, slots: sizes.slots)
+    }
+
+    // MARK: - The end
+
+    package func head(reply: @escaping @Sendable (HeadOutcome) -> Void) {
+        let keys = keys
+        store.run(KeyValueTransaction(Self.lookAtEnd(keys))) { outcome in
+            switch outcome {
+            case .answered(let answer):
+                guard let view = Self.view(answer.found[...], keys) else {
+                    let isNone = answer.found.first?.isEmpty == true
+                    return reply(isNone ? .none : .failed("the log's head makes no sense"))
+                }
+                reply(.view(view))
+            case .notRun(let why), .unknown(let why): reply(.failed(why))
+            }
+        }
+    }
+
+    private static func lookAtEnd(_ keys: RingKeys) -> [KeyValueTransaction.Operation] {
+        [
+            .get(key: keys.head), .get(key: keys.tail), .get(key: keys.beat),
+            .range(from: keys.notes, to: RingKeys.behind(keys.notes), limit: 100),
+        ]
+    }
+
+    /// The view of what `lookAtEnd` found; nil without a head that makes sense.
+    private static func view(_ found: ArraySlice<[KeyValueRow]>, _ keys: RingKeys) -> LogView? {
+        let found = Array(found)
+        guard found.count == 4, let head = found[0].first.flatMap({ RingValue.head($0) }) else {
+            return nil
+        }
+        return LogView(
+            head: head, beat: found[2].first?.revision ?? 0,
+            tail: found[1].first.flatMap { RingValue.number($0.value) } ?? 0,
+            notes: found[3].compactMap { RingValue.note($0, prefix: keys.notes) })
+    }
+
+    // MARK: - Appending
+
+    package func create(
+        log: UInt64, _ entry: LogEntry, reply: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
+        let head = LogHead(
+            log: log, position: entry.position, hash: entry.hash, reign: entry.origin.reign,
+            revision: 0)
+        let transaction = KeyValueTransaction(
+            if: [.absent(key: keys.head)],
+            [
+                .put(key: keys.slot(entry.position), value: Slot.whole(entry.bytes).bytes),
+                .put(key: keys.head, value: RingValue.head(head)),
+            ])
+        store.run(transaction) { reply(Self.outcome($0, head)) }
+    }
+
+    package func append(
+        _ entry: LogEntry, after view: LogView,
+        reply: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
+        precondition(entry.position == view.head.position + 1, "the entry that follows")
+        // The tail only moves on: one that was seen earlier leaves less room, never more.
+        guard entry.position - view.tail <= sizes.slots else {
+            return reply(.unavailable("the log is full: a member must hold what is in it"))
+        }
+        let bytes = entry.bytes
+        guard bytes.count > sizes.partBytes else {
+            return put(.whole(bytes), of: entry, after: view.head, reply)
+        }
+        putParts(bytes, from: 0, of: entry, after: view.head, reply)
+    }
+
+    /// Puts the parts from number `index` on, one after the other, and the slot behind the last.
+    private func putParts(
+        _ bytes: [UInt8], from index: Int, of entry: LogEntry, after head: LogHead,
+        _ reply: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
+        let begin = index * sizes.partBytes
+        guard begin < bytes.count else {
+            let count = (bytes.count + sizes.partBytes - 1) / sizes.partBytes
+            let slot = Slot.parts(count: count, hash: StableHash.of(bytes.span, bytes.indices))
+            return put(slot, of: entry, after: head, reply)
+        }
+        let part = Array(bytes[begin..<min(begin + sizes.partBytes, bytes.count)])
+        let transaction = KeyValueTransaction(
+            if: isEnd(head),
+            [.put(key: keys.part(entry.position, entry.origin, index), value: part)])
+        store.run(transaction) { [self] outcome in
+            switch outcome {
+            case .answered(let answer) where answer.isTrue:
+                putParts(bytes, from: index + 1, of: entry, after: head, reply)
+            case .answered: reply(.refused)
+            case .notRun(let why): reply(.unavailable(why))
+            // A part may come late: nothing names it, and a second one is equal.
+            case .unknown(let why): reply(.unknown(why))
+            }
+        }
+    }
+
+    private func put(
+        _ slot: Slot, of entry: LogEntry, after head: LogHead,
+        _ reply: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
+        let next = LogHead(
+            log: head.log, position: entry.position, hash: entry.hash, reign: entry.origin.reign,
+            revision: 0)
+        let transaction = KeyValueTransaction(
+            if: isEnd(head),
+            [
+                .put(key: keys.slot(entry.position), value: slot.bytes),
+                .put(key: keys.head, value: RingValue.head(next)),
+            ])
+        store.run(transaction) { reply(Self.outcome($0, next)) }
+    }
+
+    /// The log still ends at `head`, by value and revision.
+    private func isEnd(_ head: LogHead) -> [KeyValueTransaction.Comparison] {
+        [
+            .value(key: keys.head, is: RingValue.head(head)),
+            .revision(key: keys.head, is: head.revision),
+        ]
+    }
+
+    private static func outcome(_ outcome: KeyValueOutcome, _ head: LogHead) -> AppendOutcome {
+        switch outcome {
+        case .answered(let answer) where answer.isTrue:
+            var head = head
+            head.revision = answer.revision
+            return .landed(head)
+        case .answered: return .refused
+        case .notRun(let why): return .unavailable(why)
+        case .unknown(let why): return .unknown(why)
+        }
+    }
+
+    package func beat(
+        after head: LogHead, reply: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
+        let transaction = KeyValueTransaction(
+            if: isEnd(head), [.put(key: keys.beat, value: RingValue.number(head.position))])
+        store.run(transaction) { reply(Self.outcome($0, head)) }
+    }
+
+    // MARK: - Reading
+
+    package func read(
+        after position: Int64, limit: Int, reply: @escaping @Sendable (ReadOutcome) -> Void
+    ) {
+        // A range ends where the ring does: what follows is read next time.
+        let first = position + 1
+        let last = min(first + Int64(limit) - 1, (first / sizes.slots + 1) * sizes.slots - 1)
+        let range = KeyValueTransaction.Operation.range(
+            from: keys.slot(first), to: keys.behindSlot(last), limit: limit)
+        store.run(KeyValueTransaction(Self.lookAtEnd(keys) + [range])) { [self] outcome in
+            switch outcome {
+            case .answered(let answer):
+                guard answer.found.count == 5, let view = Self.view(answer.found.prefix(4), keys)
+                else { return reply(.failed("the log's head makes no sense")) }
+                collect(answer.found[4][...], [], after: position, view, reply)
+            case .notRun(let why), .unknown(let why): reply(.failed(why))
+            }
+        }
+    }
+
+    /// Takes the entries out of slots that were read in one transaction with `view`, and reads the
+    /// parts of those that have some.
+    private func collect(
+        _ rows: ArraySlice<KeyValueRow>, _ entries: [LandedEntry], after position: Int64,
+        _ view: LogView, _ reply: @escaping @Sendable (ReadOutcome) -> Void
+    ) {
+        var rows = rows
+        var entries = entries
+        while let row = rows.popFirst() {
+            let next = position + Int64(entries.count) + 1
+            switch Slot(bytes: row.value) {
+            case .whole(let bytes):
+                guard let entry = LogEntry(bytes: bytes) else {
+                    return reply(.failed("the slot of position \(next) makes no sense"))
+                }
+                // The slot still holds the entry of a round before, or already that of a later one.
+                guard entry.position == next else {
+                    return finish(entries, after: position, view, reply)
+                }
+                entries.append(LandedEntry(entry, revision: row.revision))
+            case .parts(let count, let hash):
+                let (rest, known) = (rows, entries)
+                return readParts(of: next, count, hash) { [self] found in
+                    switch found {
+                    case .failure(let why): reply(.failed(why.text))
+                    case .success(nil): finish(known, after: position, view, reply)
+                    case .success(let entry?):
+                        let landed = LandedEntry(entry, revision: row.revision)
+                        collect(rest, known + [landed], after: position, view, reply)
+                    }
+                }
+            case nil: return reply(.failed("the slot of position \(next) makes no sense"))
+            }
+        }
+        finish(entries, after: position, view, reply)
+    }
+
+    private func finish(
+        _ entries: [LandedEntry], after position: Int64, _ view: LogView,
+        _ reply: (ReadOutcome) -> Void
+    ) {
+        // What the tail has passed may be overwritten at any time.
+        if position < view.tail, entries.isEmpty { return reply(.trimmed(view)) }
+        // Parts may have been read later than the head.
+        let count = max(0, view.head.position - position)
+        reply(.entries(Array(entries.prefix(Int(count))), view))
+    }
+
+    private struct ReadFailure: Error {
+        var text: String
+    }
+
+    /// Reads the parts of an entry and puts it together; nil if they are not, or no longer, those of
+    /// the slot.
+    private func readParts(
+        of position: Int64, _ count: Int, _ hash: UInt64,
+        _ reply: @escaping @Sendable (Result<LogEntry?, ReadFailure>) -> Void
+    ) {
+        gather(Array(keys.parts(of: position)), position, []) { result in
+            reply(
+                result.map { rows in
+                    // Of several who tried, the one whose bytes the slot vouches for.
+                    let byOrigin = Dictionary(grouping: rows) { Array($0.key.dropLast(19)) }
+                    for parts in byOrigin.values where parts.count == count {
+                        let bytes = parts.flatMap(\.value)
+                        guard StableHash.of(bytes.span, bytes.indices) == hash else { continue }
+                        return LogEntry(bytes: bytes).flatMap {
+                            $0.position == position ? $0 : nil
+                        }
+                    }
+                    return nil
+                })
+        }
+    }
+
+    /// Reads all parts of a position from key `from` on, one a request: each is about as large as an
+    /// answer may be.
+    private func gather(
+        _ from: [UInt8], _ position: Int64, _ found: [KeyValueRow],
+        _ reply: @escaping @Sendable (Result<[KeyValueRow], ReadFailure>) -> Void
+    ) {
+        let end = RingKeys.behind(keys.parts(of: position))
+        let transaction = KeyValueTransaction([.range(from: from, to: end, limit: 1)])
+        store.run(transaction) { [self] outcome in
+            switch outcome {
+            case .answered(let answer):
+                guard let row = answer.found.first?.first else { return reply(.success(found)) }
+                gather(row.key + [0], position, found + [row], reply)
+            case .notRun(let why), .unknown(let why): reply(.failure(ReadFailure(text: why)))
+            }
+        }
+    }
+
+    // MARK: - Watching, trimming, notes
+
+    package func watch(after revision: Int64, receive: @escaping @Sendable (LogNews) -> Void) {
+        let keys = keys
+        store.watch(prefix: keys.prefix + [UInt8(ascii: "/")], after: revision) { news in
+            guard case .changed(let rows) = news else { return receive(.lost) }
+            for row in rows {
+                if row.key == keys.beat {
+                    receive(.beat(revision: row.revision))
+                } else if row.key.starts(with: keys.slotPrefix) {
+                    // One in parts is read: the head that follows says that it is there.
+                    guard case .whole(let bytes) = Slot(bytes: row.value),
+                        let entry = LogEntry(bytes: bytes)
+                    else { continue }
+                    receive(.entry(LandedEntry(entry, revision: row.revision)))
+                }
+            }
+        }
+    }
+
+    package func trim(through position: Int64, _ view: LogView) {
+        guard position > view.tail, position < view.head.position else { return }
+        let comparison: KeyValueTransaction.Comparison =
+            view.tail == 0
+            ? .absent(key: keys.tail)
+            : .value(key: keys.tail, is: RingValue.number(view.tail))
+        // Parts go with their entries, also those that nobody's slot ever named.
+        let parts = KeyValueTransaction.Operation.delete(
+            from: keys.parts(of: 0), to: keys.parts(of: position + 1))
+        let transaction = KeyValueTransaction(
+            if: [comparison], [.put(key: keys.tail, value: RingValue.number(position)), parts])
+        store.run(transaction) { [store] outcome in
+            guard case .answered(let answer) = outcome, answer.isTrue else { return }
+            store.forget(before: view.head.revision)
+        }
+    }
+
+    package func note(_ note: MemberNote) {
+        let put = KeyValueTransaction.Operation.put(
+            key: keys.note(note.member), value: RingValue.note(note))
+        store.run(KeyValueTransaction([put])) { _ in }
+    }
+}
+
+/// What stands in a slot.
+private enum Slot {
+    case whole([UInt8])
+    /// The entry is in that many parts, whose bytes together have that hash.
+    case parts(count: Int, hash: UInt64)
+
+    var bytes: [UInt8] {
+        switch self {
+        case .whole(let entry): return [1] + entry
+        case .parts(let count, let hash):
+            var bytes: [UInt8] = [2]
+            Varint.append(UInt64(count), to: &bytes)
+            Varint.append(hash, to: &bytes)
+            return bytes
+        }
+    }
+
+    init?(bytes: [UInt8]) {
+        switch bytes.first {
+        case 1: self = .whole(Array(bytes.dropFirst()))
+        case 2:
+            var at = 1
+            guard
+                let count = Varint.read(bytes.span, &at, bytes.count).flatMap({ Int(exactly: $0) }),
+                let hash = Varint.read(bytes.span, &at, bytes.count), at == bytes.count
+            else { return nil }
+            self = .parts(count: count, hash: hash)
+        default: return nil
+        }
+    }
+}

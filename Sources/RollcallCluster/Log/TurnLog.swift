@@ -1,0 +1,149 @@
+import RollcallCore
+
+/// The end of the log, as one linearizable read saw it.
+package struct LogHead: Equatable, Sendable {
+    /// Tells this log from all others; drawn when it was made.
+    package var log: UInt64
+    /// The position of the last entry.
+    package var position: Int64
+    /// Its hash.
+    package var hash: UInt64
+    /// The reign in which it was written.
+    package var reign: Int64
+    /// The engine's revision at which it came to be. An engine that was restored from an older copy
+    /// may hold the same value at another one (S2).
+    package var revision: Int64
+
+    /// The head of a log.
+    package init(log: UInt64, position: Int64, hash: UInt64, reign: Int64, revision: Int64) {
+        self.log = log
+        self.position = position
+        self.hash = hash
+        self.reign = reign
+        self.revision = revision
+    }
+}
+
+/// What a member last said of itself in the log. Never used for safety.
+package struct MemberNote: Equatable, Sendable {
+    package var member: [UInt8]
+    /// The last position that it holds durably.
+    package var position: Int64
+    /// Its wall clock when it said so.
+    package var wall: Timestamp
+
+    /// The note of a member.
+    package init(member: [UInt8], position: Int64, wall: Timestamp) {
+        self.member = member
+        self.position = position
+        self.wall = wall
+    }
+}
+
+/// What a linearizable read of the log's end tells.
+package struct LogView: Equatable, Sendable {
+    package var head: LogHead
+    /// The engine's revision of the leader's last beat; 0 before the first (S8).
+    package var beat: Int64
+    /// The last position that is trimmed; 0 while none is.
+    package var tail: Int64
+    package var notes: [MemberNote]
+
+    /// What was read.
+    package init(head: LogHead, beat: Int64, tail: Int64, notes: [MemberNote]) {
+        self.head = head
+        self.beat = beat
+        self.tail = tail
+        self.notes = notes
+    }
+}
+
+/// An entry with the engine's revision at which it landed.
+package struct LandedEntry: Equatable, Sendable {
+    package var entry: LogEntry
+    package var revision: Int64
+
+    /// An entry that landed.
+    package init(_ entry: LogEntry, revision: Int64) {
+        self.entry = entry
+        self.revision = revision
+    }
+}
+
+/// The outcome of reading the log's end.
+package enum HeadOutcome: Equatable, Sendable {
+    case view(LogView)
+    /// There is no log yet.
+    case none
+    /// It could not be read; why.
+    case failed(String)
+}
+
+/// The outcome of an append.
+package enum AppendOutcome: Equatable, Sendable {
+    /// It stands in the log, and outlives the loss of the engine's minority; the head that it made.
+    case landed(LogHead)
+    /// It does not, and this attempt never will.
+    case refused
+    /// The log has no room, and this attempt never landed; why.
+    case unavailable(String)
+    /// Nobody knows; why (S3).
+    case unknown(String)
+}
+
+/// The outcome of reading entries.
+package enum ReadOutcome: Equatable, Sendable {
+    /// The entries that follow, without a hole, and the end of the log at that instant; no entry if
+    /// there is none.
+    case entries([LandedEntry], LogView)
+    /// What follows is trimmed.
+    case trimmed(LogView)
+    /// It could not be read; why.
+    case failed(String)
+}
+
+/// Something that a watch of the log tells: a hint that saves a read, and nothing that safety rests
+/// on.
+package enum LogNews: Equatable, Sendable {
+    case entry(LandedEntry)
+    /// The leader beat, at that revision of the engine.
+    case beat(revision: Int64)
+    /// The watch has lost its place: whoever watches reads, and watches anew.
+    case lost
+}
+
+/// A replicated compare-and-append: where the turns of a watch of several members stand before any
+/// store holds them. Source: S1, S2.
+///
+/// Every call returns at once; its reply comes once, on any thread. `head` and `read` return only
+/// what outlives the loss of the engine's minority.
+package protocol TurnLog: Sendable {
+    /// Reads the end, linearizably.
+    func head(reply: @escaping @Sendable (HeadOutcome) -> Void)
+
+    /// Makes the log with its first entry, if there is none.
+    func create(
+        log: UInt64, _ entry: LogEntry, reply: @escaping @Sendable (AppendOutcome) -> Void)
+
+    /// Appends the entry that follows `head`, if the log still ends there, by value and revision.
+    func append(
+        _ entry: LogEntry, after view: LogView,
+        reply: @escaping @Sendable (AppendOutcome) -> Void)
+
+    /// Reads at most `limit` entries after a position.
+    func read(
+        after position: Int64, limit: Int, reply: @escaping @Sendable (ReadOutcome) -> Void)
+
+    /// Beats, if the log still ends at `head` (S8); `landed` tells the beat's revision as that of
+    /// the head.
+    func beat(after head: LogHead, reply: @escaping @Sendable (AppendOutcome) -> Void)
+
+    /// Calls `receive` with every entry and beat after a revision, in order, on one thread.
+    func watch(after revision: Int64, receive: @escaping @Sendable (LogNews) -> Void)
+
+    /// Lets go of entries through a position, if the tail still is where `view` saw it (S12).
+    func trim(through position: Int64, _ view: LogView)
+
+    /// Says of a member what others may want to know.
+    func note(_ note: MemberNote)
+}
