@@ -237,7 +237,7 @@ extension Script {
     /// The same lines with ones between them that change nothing; nil if lines are signs of life.
     func steppedLines() -> [(at: Int64, json: String)]? {
         let isRegular = lines.allSatisfy { line in
-            ["start", "stop", "turn", "clock"].allSatisfy {
+            ["start", "stop", "reign", "turn", "clock"].allSatisfy {
                 !line.json.contains("\"kind\":\"\($0)\"")
             }
         }

@@ -118,6 +118,9 @@ struct Script {
             if !words.isEmpty { body.append("\"at\":\(try instant(&words))") }
             add("transition", "{\(body.joined(separator: ","))}")
         case "start", "stop", "turn": add(String(who), nil)
+        case "reign":
+            let unobserved = try Self.span(words.some())
+            add("reign", #"{"number":1,"member":"b","unobserved_ms":\#(unobserved)}"#)
         case "line": lines.append((at, "{\"at\":\(at + Self.zero)," + json.dropFirst()))
         default: try person(who, &words, Clauses(members: json))
         }

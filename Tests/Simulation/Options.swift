@@ -10,6 +10,8 @@ struct Options {
           --seed N       this one only, and say what it contains
           --truth N      instead: N fleets whose silences have known causes; how often the engine's
                          suspicions and verdicts are right. --first tells where to begin
+          --cluster N    instead: N stories of three members that are one watch on a log
+          --planted      with --cluster: plants every fault in turn until a story finds it
           --stores N     every N-th story also through the real journal, 0 for none (20)
           --quick        end at the first failure and do not shrink it
           --folder PATH  where failing stories go, and stores if there is no /dev/shm (TMPDIR or
@@ -28,6 +30,9 @@ struct Options {
     var folder: String
     var isQuick = false
     var asksForHelp = false
+    /// True for stories of a cluster, and to plant faults into them.
+    var isCluster = false
+    var plants = false
     /// How many fleets with known truth; nil for stories.
     var truths: UInt64?
 
@@ -39,10 +44,13 @@ struct Options {
         self.folder = folder
         var rest = arguments[...]
         while let name = rest.popFirst() {
-            if name == "--help" || name == "--quick" {
-                if name == "--help" { asksForHelp = true } else { isQuick = true }
-                continue
+            switch name {
+            case "--help": asksForHelp = true
+            case "--quick": isQuick = true
+            case "--planted": plants = true
+            default: break
             }
+            if ["--help", "--quick", "--planted"].contains(name) { continue }
             guard let value = rest.popFirst() else { return nil }
             if name == "--folder" {
                 self.folder = value
@@ -54,6 +62,7 @@ struct Options {
             case "--first": first = number
             case "--seed": (first, seeds, isSingle) = (number, 1, true)
             case "--truth": truths = number
+            case "--cluster": (isCluster, seeds) = (true, number)
             case "--stores": storesEvery = number
             default: return nil
             }

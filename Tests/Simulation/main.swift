@@ -9,5 +9,6 @@ if options.asksForHelp {
     print(Options.usage)
     exit(0)
 }
+if options.isCluster { exit(simulateCluster(options)) }
 if let truths = options.truths { exit(await seekTruth(options, truths)) }
 exit(await simulate(options))

@@ -93,6 +93,8 @@ package struct Member: Sendable {
     var provenAt: Int64?
     var notedPosition: Int64 = 0
     var notedAt = Int64.min / 4
+    /// The members' notes, and when each was first seen as it is.
+    private var noted: [[UInt8]: (note: MemberNote, at: Int64)] = [:]
 
     /// An append on its way.
     struct OpenAppend: Sendable {
@@ -112,6 +114,8 @@ package struct Member: Sendable {
     static let resolveEvery: Int64 = 100
     /// The time between two notes.
     private static let noteEvery: Int64 = 1000
+    /// A member is alive if what it notes has changed within so long.
+    private static let aliveFor: Int64 = 15_000
 
     /// A member whose store holds `place`, started at `now`.
     package init(_ settings: Settings, at place: LogPlace, now: Int64) {
@@ -171,26 +175,31 @@ package struct Member: Sendable {
         if now - notedAt >= Self.noteEvery {
             notedAt = now
             note(&effects)
-            trim(&effects)
+            trim(now, &effects)
         }
         return effects
     }
 
     private mutating func note(_ effects: inout [MemberEffect]) {
-        guard notedPosition != place.position, !isBusy, !isFolding else { return }
+        guard notedPosition != place.position, !isRebuilding, !isJoining else { return }
         notedPosition = place.position
         effects.append(.note(position: place.position))
     }
 
-    /// Lets go of what everybody holds; if the log runs full, of what two hold, and at last of what
-    /// only this member does (S12).
-    private mutating func trim(_ effects: inout [MemberEffect]) {
+    /// Lets go of what everybody holds; if the log runs full, of what another member holds that is
+    /// alive, and at last of what only this one is known to hold (S12).
+    private mutating func trim(_ now: Int64, _ effects: inout [MemberEffect]) {
         guard role == .leading, let view else { return }
-        let held = view.notes.map(\.position).sorted()
         let used = view.head.position - view.tail
-        var through = held.count > 1 ? held[0] : 0
+        var through = view.notes.count > 1 ? view.notes.map(\.position).min() ?? 0 : 0
         var isSingleCopy = false
-        if used > settings.slots * 3 / 4, held.count > 1 { through = held[held.count - 2] }
+        if used > settings.slots * 3 / 4 {
+            // Who says nothing any more may have lost what it held.
+            let alive = noted.filter {
+                $0.key != settings.name && now - $0.value.at <= Self.aliveFor
+            }
+            through = max(through, alive.map(\.value.note.position).max() ?? 0)
+        }
         if used > settings.slots * 15 / 16, through <= view.tail + settings.slots / 64 {
             through = place.position - settings.slotsKept
             isSingleCopy = true
@@ -243,6 +252,9 @@ package struct Member: Sendable {
         let isSame = view.map { $0.head == seen.head && $0.beat == seen.beat } ?? false
         if !isSame || steadySince == nil { steadySince = now }
         view = seen
+        for note in seen.notes where noted[note.member]?.note != note {
+            noted[note.member] = (note, now)
+        }
         switch role {
         case .following: follow(&effects)
         case .standing:

@@ -57,6 +57,10 @@ struct CheckpointHead {
         archive.codePart { engine.alerting.board.code(&$0) }
         archive.codePart { engine.alerting.notifications.code(&$0) }
         if archive.version >= 5 { archive.codePart { engine.nudges.code(&$0) } }
+        // Only a cluster has reigns: without one there is nothing to be read or written (S16).
+        if archive.isReading ? !archive.isAtEnd : !engine.reigns.isEmpty {
+            archive.codePart { engine.reigns.code(&$0) }
+        }
         // The board's timers are as the rules say.
         guard archive.isReading else { return }
         engine.alerting.board.armAgain(engine.policy.alerts)

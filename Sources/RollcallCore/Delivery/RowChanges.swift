@@ -7,6 +7,12 @@ package struct RowChanges<Row: Equatable & Sendable>: Equatable, Sendable {
 
     package init() {}
 
+    /// The changes that somebody else has made.
+    package init(added: [Row], changed: [Row]) {
+        self.added = added
+        self.changed = changed
+    }
+
     /// True if there is nothing to write.
     package var isEmpty: Bool { added.isEmpty && changed.isEmpty }
 

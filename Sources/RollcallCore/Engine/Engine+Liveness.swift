@@ -177,7 +177,7 @@ extension Engine {
         while let first = deadlines.first() {
             let person = roster[first.number]
             let due = due(person)
-            if due <= first.at { return first.at }
+            if due <= first.at { return max(first.at, reigns.waitsUntil) }
             _ = deadlines.set(first.number, due)
         }
         return nil
@@ -186,6 +186,7 @@ extension Engine {
     /// Passes the deadlines that are due: first the late, then the forgotten (F1).
     mutating func settleDeadlines() {
         let now = clock.observedNow
+        guard now >= reigns.waitsUntil else { return }
         let (late, lost, moved) = due(now, among: deadlines.take(until: now))
         for (number, due) in moved { _ = deadlines.set(number, due) }
         guard !late.isEmpty || !lost.isEmpty else { return }
@@ -266,6 +267,7 @@ extension Engine {
         retired.changeAll { $0 = min($0, now) }
         factOverflows.changeAll { $0.clampInstants(to: now) }
         declaredWorse.clampInstants(to: now)
+        reigns.clampInstants(to: now)
         queueDepths.changeAll { $0.clampInstants(to: now) }
         gaps.changeAll { $0.clampInstants(to: now) }
         dark.clampInstants(to: now)

@@ -62,6 +62,7 @@ package struct Engine: Sendable {
     var erasures = Erasures()
     var rosters = RosterParts()
     var declaredWorse = DeclaredWorse()
+    var reigns = Reigns()
     var massGaps = MassGaps()
     var dark = DarkBook()
     package internal(set) var alerting = Alerting()
@@ -158,6 +159,8 @@ package struct Engine: Sendable {
         let instant = hasBegun ? max(instant, previous) : instant
         switch event {
         case .start: resume(.stopped, since: previous, at: instant)
+        case .reign(let reign):
+            resume(.stopped, since: max(previous, instant - reign.unobserved), at: instant)
         case .turn(let lateness) where hasBegun && isLate(lateness, previous, instant):
             resume(.suspended, since: previous, at: instant)
             // As at a start, nobody could be heard meanwhile (D6).
@@ -231,6 +234,9 @@ package struct Engine: Sendable {
         case .start(let isRestored):
             sight.feed.start(now: clock.now)
             if isRestored { freezeNudges() }
+        case .reign(let reign):
+            sight.feed.start(now: clock.now)
+            reigns.begin(reign, clock)
         case .silence(let change): alerting.change(change, clock, &receipt)
         case .drill(let receiver):
             alerting.drill(receiver, AlertContext(policy, clock), &decisions, &receipt)

@@ -12,6 +12,8 @@ extension Event {
         case .heartbeat(_, let every): (0...Self.spanMax).contains(every.count)
         case .skew(_, let skew): skew.count.magnitude <= UInt64(SourceSkews.skewMax)
         case .refused(let count): (0...Self.refusedMax).contains(count)
+        case .reign(let reign):
+            reign.number > 0 && (0...Self.spanMax).contains(reign.unobserved.count)
         case .items, .roster, .erase, .clock, .store, .policy, .silence, .drill, .outcome, .pushed,
             .wake, .turn, .start, .stop:
             true

@@ -34,6 +34,8 @@ package enum Event: Sendable {
     case turn(lateness: Milliseconds?)
     /// We run again; `isRestored` if the store may be older than what was already sent (N2).
     case start(isRestored: Bool = false)
+    /// Another member of the cluster leads from now on, or the same one anew.
+    case reign(Reign)
     /// We stop.
     case stop
 }
@@ -69,6 +71,13 @@ package struct NumberedDecision: Equatable, Sendable {
     package var id: Int64
     /// The number of the same person's decision before this one; 0 without one.
     package var previous: Int64
+
+    /// A decision of a number.
+    package init(decision: Decision, id: Int64, previous: Int64) {
+        self.decision = decision
+        self.id = id
+        self.previous = previous
+    }
 }
 
 /// The names of sources.

@@ -2,15 +2,15 @@
 /// that what is read cannot differ from what was written.
 ///
 /// Reading damaged bytes never traps: values become zero and `isDamaged` is set.
-struct Archive {
+package struct Archive {
     /// The version that is written now; `Engine.version`.
-    static let newestVersion: Int64 = 6
+    package static let newestVersion: Int64 = 6
 
     /// The bytes that were written, or that are read.
-    private(set) var bytes: [UInt8]
+    package private(set) var bytes: [UInt8]
     /// True if the bytes ended too early or made no sense.
-    private(set) var isDamaged = false
-    let isReading: Bool
+    package private(set) var isDamaged = false
+    package let isReading: Bool
     /// The engine's version that wrote the bytes.
     let version: Int64
     private var at = 0
@@ -20,14 +20,14 @@ struct Archive {
     private var nesting = 0
 
     /// An archive to be written.
-    init() {
+    package init() {
         bytes = []
         isReading = false
         version = Self.newestVersion
     }
 
     /// An archive to be read from byte `first` on, written by an engine of `version`.
-    init(reading bytes: [UInt8], from first: Int = 0, version: Int64 = newestVersion) {
+    package init(reading bytes: [UInt8], from first: Int = 0, version: Int64 = newestVersion) {
         self.bytes = bytes
         self.version = version
         isReading = true
@@ -35,13 +35,13 @@ struct Archive {
     }
 
     /// The bytes of a part that any version wrote; see `codePart`.
-    init(part bytes: [UInt8]) {
+    package init(part bytes: [UInt8]) {
         self.init(reading: bytes)
         mayEndEarly = true
     }
 
     /// The bytes that `body` writes.
-    static func bytes(_ body: (inout Archive) -> Void) -> [UInt8] {
+    package static func bytes(_ body: (inout Archive) -> Void) -> [UInt8] {
         var archive = Archive()
         // Most are that long: of a mass of them each would grow four times.
         archive.reserve(128)
@@ -50,7 +50,7 @@ struct Archive {
     }
 
     /// Lets `body` read a part that any version wrote; false if the bytes are damaged.
-    static func reads(part bytes: [UInt8], _ body: (inout Archive) -> Void) -> Bool {
+    package static func reads(part bytes: [UInt8], _ body: (inout Archive) -> Void) -> Bool {
         var archive = Archive(part: bytes)
         body(&archive)
         return !archive.isDamaged && archive.isAtEnd
@@ -58,7 +58,7 @@ struct Archive {
 
     /// Codes a part that later versions may lengthen: what an older one did not write keeps the
     /// value that it has.
-    mutating func codePart(_ body: (inout Archive) -> Void) {
+    package mutating func codePart(_ body: (inout Archive) -> Void) {
         // Version 1 knew no parts: its values followed each other.
         if isReading && version == 1 { return body(&self) }
         var part = Archive()
@@ -72,26 +72,26 @@ struct Archive {
     }
 
     /// True once all bytes were read.
-    var isAtEnd: Bool { at == bytes.count }
+    package var isAtEnd: Bool { at == bytes.count }
 
     /// True if nothing is left of a part that may end early: values stay as they are.
     private var keeps: Bool { mayEndEarly && isAtEnd && nesting == 0 }
 
     /// Notes that what was read cannot be.
-    mutating func refuse() { isDamaged = true }
+    package mutating func refuse() { isDamaged = true }
 
     /// Makes room for so many bytes.
-    mutating func reserve(_ count: Int) { bytes.reserveCapacity(count) }
+    package mutating func reserve(_ count: Int) { bytes.reserveCapacity(count) }
 
     /// Writes bytes as `code` writes an array of them.
-    mutating func append(_ values: ArraySlice<UInt8>) {
+    package mutating func append(_ values: ArraySlice<UInt8>) {
         Varint.append(UInt64(values.count) << 1, to: &bytes)
         bytes.append(contentsOf: values)
     }
 
     // MARK: - Numbers
 
-    mutating func code(_ value: inout UInt64) {
+    package mutating func code(_ value: inout UInt64) {
         if !isReading { return Varint.append(value, to: &bytes) }
         if keeps { return }
         var next = at
@@ -102,46 +102,46 @@ struct Archive {
     }
 
     /// Small magnitudes of either sign take few bytes.
-    mutating func code(_ value: inout Int64) {
+    package mutating func code(_ value: inout Int64) {
         var folded = UInt64(bitPattern: value << 1 ^ value >> 63)
         code(&folded)
         value = Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1)
     }
 
     /// A count or a place: sums of them, and one more, are numbers still, also of damaged bytes.
-    mutating func code(_ value: inout Int) {
+    package mutating func code(_ value: inout Int) {
         var wide = Int64(value)
         code(&wide)
         if wide.magnitude < 1 << 48 { value = Int(wide) } else { isDamaged = true }
     }
 
-    mutating func code<Number: FixedWidthInteger>(_ value: inout Number) {
+    package mutating func code<Number: FixedWidthInteger>(_ value: inout Number) {
         var wide = Int64(truncatingIfNeeded: value)
         code(&wide)
         if let narrow = Number(exactly: wide) { value = narrow } else { isDamaged = true }
     }
 
-    mutating func code(_ value: inout Bool) {
+    package mutating func code(_ value: inout Bool) {
         var number: UInt8 = value ? 1 : 0
         code(&number)
         value = number == 1
     }
 
-    mutating func code(_ value: inout Double) {
+    package mutating func code(_ value: inout Double) {
         var pattern = value.bitPattern
         code(&pattern)
         value = Double(bitPattern: pattern)
     }
 
-    mutating func code<Word: RawRepresentable<UInt8>>(_ value: inout Word) {
+    package mutating func code<Word: RawRepresentable<UInt8>>(_ value: inout Word) {
         var raw = value.rawValue
         code(&raw)
         if let word = Word(rawValue: raw) { value = word } else { isDamaged = true }
     }
 
-    mutating func code(_ value: inout Milliseconds) { code(&value.count) }
+    package mutating func code(_ value: inout Milliseconds) { code(&value.count) }
 
-    mutating func code<Time: Instant>(_ value: inout Time) {
+    package mutating func code<Time: Instant>(_ value: inout Time) {
         var milliseconds = value.milliseconds
         code(&milliseconds)
         value = Time(milliseconds: milliseconds)
@@ -149,7 +149,7 @@ struct Archive {
 
     // MARK: - Containers
 
-    mutating func code<Value>(
+    package mutating func code<Value>(
         _ value: inout Value?, empty: Value, _ body: (inout Archive, inout Value) -> Void
     ) {
         if keeps { return }
@@ -164,7 +164,7 @@ struct Archive {
     }
 
     /// The content of a value that is known to be there.
-    mutating func code<Value>(
+    package mutating func code<Value>(
         some value: inout Value?, empty: Value, _ body: (inout Archive, inout Value) -> Void
     ) {
         var content = value ?? empty
@@ -172,7 +172,7 @@ struct Archive {
         value = content
     }
 
-    mutating func code<Value>(
+    package mutating func code<Value>(
         _ values: inout [Value], empty: Value, _ body: (inout Archive, inout Value) -> Void
     ) {
         if keeps { return }
@@ -194,7 +194,7 @@ struct Archive {
         nesting -= 1
     }
 
-    mutating func code(_ values: inout [UInt8]) {
+    package mutating func code(_ values: inout [UInt8]) {
         if keeps { return }
         guard isReading else { return append(values[...]) }
         let range = range()
@@ -202,7 +202,7 @@ struct Archive {
     }
 
     /// Passes over bytes that `code` would read as an array of them, and returns where they stand.
-    mutating func range() -> Range<Int> {
+    package mutating func range() -> Range<Int> {
         var count = 0
         code(&count)
         guard count >= 0, count <= bytes.count - at else {
@@ -213,15 +213,15 @@ struct Archive {
         return at..<(at + count)
     }
 
-    mutating func code(_ values: inout [Int]) {
+    package mutating func code(_ values: inout [Int]) {
         code(&values, empty: 0) { archive, value in archive.code(&value) }
     }
 
-    mutating func code(_ values: inout [Int64]) {
+    package mutating func code(_ values: inout [Int64]) {
         code(&values, empty: 0) { archive, value in archive.code(&value) }
     }
 
-    mutating func code(_ values: inout [[UInt8]]) {
+    package mutating func code(_ values: inout [[UInt8]]) {
         code(&values, empty: []) { archive, value in archive.code(&value) }
     }
 }

@@ -49,6 +49,12 @@ package enum EventLine {
             }
         case .start(let isRestored):
             line("start", nil, at, &output) { if isRestored { $0.flag("restored", true) } }
+        case .reign(let reign):
+            line("reign", nil, at, &output) { body in
+                body.integer("number", reign.number)
+                body.text("member", reign.member)
+                body.integer("unobserved_ms", reign.unobserved.count)
+            }
         case .stop: line("stop", nil, at, &output)
         }
         return true

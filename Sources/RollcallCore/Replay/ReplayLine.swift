@@ -111,6 +111,10 @@ package struct ReplayBody {
     package var state: String?
     package var count: Int?
     package var isRestored = false
+    /// Of a reign.
+    var number: Int64?
+    var member: [UInt8]?
+    var unobservedMilliseconds: Int64?
     /// The instant at which the request was sent (D10).
     package var sentAt = SentAt.untold
     /// Of a push that came to its end (`outcome`).
@@ -154,11 +158,16 @@ package struct ReplayBody {
             if name == "outcome" { outcome = String(decoding: value, as: UTF8.self) }
             if name == "token" { token = value }
             if name == "hash" { hash = value }
+            if name == "member" { member = value }
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             let number = try cursor.number(bytes)
             if name == "sent_at" { sentAt = SentAt(number: bytes, number) }
             if name == "push" { push = JSONText.natural(bytes, number) }
             if name == "person" { person = JSONText.natural(bytes, number).map { Int($0) } }
+            if name == "number" { self.number = JSONText.natural(bytes, number) }
+            if name == "unobserved_ms" {
+                unobservedMilliseconds = JSONText.natural(bytes, number)
+            }
             let value = JSONText.double(bytes, number) ?? .infinity
             if name == "every_seconds" { everySeconds = value }
             if name == "step_ms" {

@@ -216,6 +216,12 @@ package struct ReplayReader {
             guard let count = body.count else { throw fault("body has no count") }
             return .refused(count: count)
         case "start": return .start(isRestored: body.isRestored)
+        case "reign":
+            guard let number = body.number, let member = body.member,
+                let unobserved = body.unobservedMilliseconds
+            else { throw fault("body has no number, member or unobserved_ms") }
+            return .reign(
+                Reign(number: number, member: member, unobserved: Milliseconds(unobserved)))
         case "turn":
             return .turn(lateness: body.lateMilliseconds.map { Milliseconds($0) })
         default: throw fault("unknown kind \"\(line.kind)\"")

@@ -30,6 +30,7 @@ enum EventCode {
     static let wake: UInt8 = 33
     /// The code of what a minute says of a source's clock.
     static let skew: UInt8 = 34
+    static let reign: UInt8 = 35
 }
 
 /// Puts the events of a journal together again from its rows.
@@ -137,6 +138,14 @@ package struct JournalReplay {
                 let call = WakeCall(journalBytes: Array(body[8..<(8 + count)]))
             else { return nil }
             return .wake(call, source: Array(body.dropFirst(8 + count)))
+        case EventCode.reign:
+            guard let count = Self.number(body),
+                let unobserved = Self.number(Array(body.dropFirst(8)))
+            else { return nil }
+            return .reign(
+                Reign(
+                    number: count, member: Array(body.dropFirst(16)),
+                    unobserved: Milliseconds(unobserved)))
         case EventCode.start: return .start(isRestored: body == [1])
         case EventCode.stop: return .stop
         default: return nil

@@ -11,6 +11,13 @@ package struct FleetSample: Equatable, Sendable {
     package var byStatus: [Int]
     package var notExpected: Int
 
+    /// The counts of an instant.
+    init(at: Timestamp, byStatus: [Int], notExpected: Int) {
+        self.at = at
+        self.byStatus = byStatus
+        self.notExpected = notExpected
+    }
+
     /// The counts of `engine` at its now.
     init(_ engine: Engine) {
         at = engine.clock.wallNow

@@ -13,13 +13,13 @@ package struct PendingRow {
 
 /// Rows and decisions of one turn, ready to be written as often as it takes (J6).
 package struct PendingTurn {
-    package private(set) var rows: [PendingRow] = []
-    package private(set) var bytes: [UInt8] = []
+    package internal(set) var rows: [PendingRow] = []
+    package internal(set) var bytes: [UInt8] = []
     package var decisions: [NumberedDecision] = []
     /// Dark time that was booked.
-    package private(set) var dark: [DarkRow] = []
+    package internal(set) var dark: [DarkRow] = []
     /// The erasures of what is to be removed from the store after this turn.
-    package private(set) var erasures: [Erasure] = []
+    package internal(set) var erasures: [Erasure] = []
     /// The changes of the outbox, and attempts that began or ended.
     package var outbox = OutboxChanges()
     package var attempts: [AttemptRow] = []
@@ -34,7 +34,7 @@ package struct PendingTurn {
     package var pushSendings: [PushSending] = []
     /// Of the first turn in a minute: how the fleet stood at its end.
     package var sample: FleetSample?
-    package private(set) var turn = Turn(
+    package internal(set) var turn = Turn(
         number: 0, nowMilliseconds: 0, wallMilliseconds: 0, firstRow: 1, lastRow: 0,
         engineVersion: Engine.version)
 
@@ -108,6 +108,11 @@ package struct PendingTurn {
         case .wake(let call, let source): return wake(call, source, &engine, at: instant)
         case .start(let isRestored):
             append(EventCode.start, isRestored ? [1] : [], &engine)
+        case .reign(let reign):
+            append(
+                EventCode.reign,
+                Self.number(reign.number) + Self.number(reign.unobserved.count) + reign.member,
+                &engine)
         case .stop: append(EventCode.stop, [], &engine)
         }
         return engine.fold(event, at: instant)

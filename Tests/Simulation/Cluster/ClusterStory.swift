@@ -1,0 +1,132 @@
+import RollcallCluster
+import RollcallTools
+
+/// One story of a cluster: some minutes of troubles, then a peace in which everything must come right.
+enum ClusterStory {
+    /// Minutes of troubles, and of peace.
+    private static let troubles: Int64 = 180_000
+    private static let peace: Int64 = 45_000
+
+    /// Plays the story of a seed; what failed, and what it contained.
+    static func run(
+        seed: UInt64, fault: ClusterFault? = nil
+    ) -> (failure: String?, marks: [String: Int]) {
+        let world = ClusterWorld(seed: seed, fault: fault)
+        for host in 0..<ClusterWorld.hosts {
+            world.time.after(world.dice.number(0...3000)) { world.start(host) }
+        }
+        world.pump()
+        for number in 0..<(ClusterWorld.living + ClusterWorld.leaving) {
+            world.time.after(world.dice.number(5000...10_000)) { world.report(number) }
+        }
+        trouble(world)
+        slots(world)
+        // Of some stories the log itself goes back, and then nothing else is asked.
+        if world.dice.chance(150) {
+            let at = world.dice.number(60_000...troubles)
+            let state = Snapshot()
+            world.time.after(at - world.dice.number(200...20_000)) {
+                state.value = world.etcd.state
+            }
+            world.time.after(at) { restore(world, state) }
+        }
+        world.time.run(until: troubles) { world.failure != nil }
+        heal(world)
+        world.time.run(until: troubles + peace) { world.failure != nil }
+        world.checkEnd()
+        return (world.failure, world.marks)
+    }
+
+    private final class Snapshot: @unchecked Sendable {
+        var value: VirtualEtcd.State?
+    }
+
+    private static func restore(_ world: ClusterWorld, _ state: Snapshot) {
+        guard let older = state.value, older.revision < world.etcd.state.revision else { return }
+        world.isRestored = true
+        if world.dice.chance(500) {
+            world.mark("the log was restored")
+            world.etcd.restore(older)
+        } else {
+            world.mark("the log was written again")
+            world.etcd.rewrite(older)
+        }
+    }
+
+    private static func slots(_ world: ClusterWorld) {
+        world.checkSlots()
+        world.time.after(1000) { slots(world) }
+    }
+
+    /// Lets something go wrong, now and then.
+    private static func trouble(_ world: ClusterWorld) {
+        world.time.after(world.dice.number(2000...15_000)) {
+            guard world.time.now < troubles else { return }
+            strike(world)
+            trouble(world)
+        }
+    }
+
+    private static func strike(_ world: ClusterWorld) {
+        let host = Int(world.dice.number(0...2))
+        let long = world.dice.pick([300, 1000, 2500, 4000, 9000] as [Int64])
+        func over(_ body: @escaping () -> Void) {
+            world.troubledAt[host] = world.time.now + long
+            world.time.after(long, body)
+        }
+        switch world.dice.number(0...9) {
+        case 0, 1:
+            world.mark("a process was killed")
+            world.kill(host)
+            over { world.start(host) }
+        case 2:
+            world.mark("a process was killed and its disk is gone")
+            // Of two that are left one may be down at any time, but not both.
+            guard world.processes.count(where: { $0 != nil }) == 3, !world.isRestored else {
+                return
+            }
+            world.kill(host)
+            world.disks[host] = ClusterDisk()
+            over { world.start(host) }
+        case 3, 4:
+            world.mark("a process was stopped")
+            world.pause(host, for: long)
+            over {}
+        case 5:
+            world.mark("a member was cut off")
+            world.cut[host] = true
+            over { world.cut[host] = false }
+        case 6:
+            world.mark("the log was away")
+            world.isEtcdDown = true
+            for other in 0..<ClusterWorld.hosts { world.troubledAt[other] = world.time.now + long }
+            world.time.after(long) { world.isEtcdDown = false }
+        case 7:
+            world.mark("a watch stalled")
+            world.stalledUntil[host] = world.time.now + long
+        case 8:
+            world.mark("the way to the log was shaky")
+            world.isShaky = true
+            over {
+                world.isShaky = false
+                for other in 0..<ClusterWorld.hosts {
+                    world.troubledAt[other] = world.time.now + ClusterLink.patience + 3000
+                }
+            }
+        default:
+            world.mark("a wall stepped")
+            world.walls[host] = world.dice.pick([-3_600_000, -2000, 0, 2000, 40_000])
+            over { world.walls[host] = 0 }
+        }
+    }
+
+    private static func heal(_ world: ClusterWorld) {
+        world.isShaky = false
+        world.isEtcdDown = false
+        for host in 0..<ClusterWorld.hosts {
+            world.cut[host] = false
+            world.walls[host] = 0
+            world.start(host)
+        }
+    }
+}

@@ -1,0 +1,378 @@
+import RollcallCluster
+import RollcallCore
+import RollcallStore
+import RollcallTools
+
+/// Three members of a watch, their log, people who report, receivers that count, and everything that
+/// may go wrong between them. It notes what happened by its own means and fails a story that breaks a
+/// promise.
+final class ClusterWorld: @unchecked Sendable {
+    /// Few, so that stories come around the ring.
+    static let slots: Int64 = 128
+    static let hosts = 3
+    /// People of whom each reports until the end.
+    static let living = 8
+    /// People of whom each goes silent at some time.
+    static let leaving = 8
+    private static let epoch: Int64 = 1_795_219_200_000
+
+    let time = VirtualTime()
+    let etcd = VirtualEtcd()
+    let fault: ClusterFault?
+    var dice: Dice
+    var disks = [ClusterDisk](repeating: ClusterDisk(), count: hosts)
+    private(set) var processes = [ClusterProcess?](repeating: nil, count: hosts)
+    private(set) var failure: String?
+    private(set) var marks: [String: Int] = [:]
+
+    // The present troubles.
+    var isShaky = false
+    var isEtcdDown = false
+    var cut = [Bool](repeating: false, count: hosts)
+    var stalledUntil = [Int64](repeating: 0, count: hosts)
+    private var wokenAt = [Int64](repeating: 0, count: hosts)
+    var walls = [Int64](repeating: 0, count: hosts)
+    /// When the last trouble of each host was over.
+    var troubledAt = [Int64](repeating: 0, count: hosts)
+    /// True once the log went back to an older state.
+    var isRestored = false
+
+    // The ledger.
+    private(set) var landed: [Int64: UInt64] = [:]
+    private(set) var revisions: [Int64: Int64] = [:]
+    private var tail: Int64 = 0
+    private var reigns: [(at: Int64, host: Int)] = []
+    private(set) var lost: [Int: LogLoss] = [:]
+    var trims: [Int64: Bool] = [:]
+    /// Bodies of batches that were answered with a 2xx.
+    private var acknowledged: [[UInt8]] = []
+    /// Bodies of batches that stand in turns that landed.
+    private var kept: Set<[UInt8]> = []
+    private var decided: Set<Int64> = []
+    private var pushed: Set<Int64> = []
+    private var watch: UInt64?
+    private var people = [(sequence: Int64, isWaiting: Bool, leavesAt: Int64)]()
+
+    init(seed: UInt64, fault: ClusterFault?) {
+        self.fault = fault
+        dice = Dice(seed: seed)
+        people = (0..<(Self.living + Self.leaving)).map { number in
+            (0, false, number < Self.living ? .max : dice.number(60_000...180_000))
+        }
+        for host in walls.indices { walls[host] = dice.number(-200...200) }
+        etcd.onChange = { [weak self] rows in self?.observe(rows) }
+    }
+
+    /// What the members are told by their files: shortest times, so that a story of minutes has
+    /// alerts, pages and nudges.
+    static let policy: Policy = {
+        var policy = Policy()
+        policy.onDuty = Policy.Profile(expected: 5, degradedAfter: 15, offlineAfter: 30)
+        policy.alerts.highOfflineRate.pendingFor = .seconds(5)
+        policy.alerts.offlineAbove = 500
+        var pager = Receiver(name: Array("pager".utf8), kind: .pagerduty)
+        pager.repeatInterval = .seconds(30)
+        policy.receivers = [pager]
+        policy.nudges.mode = .live
+        policy.nudges.sink = .webhook
+        policy.nudges.staleAfter.standard = .seconds(40)
+        policy.nudges.minInterval = .seconds(40)
+        return policy
+    }()
+
+    // MARK: - The story
+
+    func start(_ host: Int) {
+        guard processes[host] == nil, failure == nil else { return }
+        troubledAt[host] = time.now
+        processes[host] = ClusterProcess(self, host: host)
+    }
+
+    func kill(_ host: Int) {
+        processes[host]?.kill()
+        processes[host] = nil
+        troubledAt[host] = time.now
+    }
+
+    func pause(_ host: Int, for span: Int64) { wokenAt[host] = time.now + span }
+
+    /// Until when a host is stopped; nil if it runs.
+    func pausedUntil(_ host: Int) -> Int64? { wokenAt[host] > time.now ? wokenAt[host] : nil }
+
+    func isCut(_ host: Int) -> Bool { cut[host] || isEtcdDown }
+
+    func isStalled(_ host: Int) -> Bool { stalledUntil[host] > time.now }
+
+    /// The wall clock of a host.
+    func wall(_ host: Int) -> Int64 { Self.epoch + time.now + walls[host] }
+
+    func mark(_ what: String) { marks[what, default: 0] += 1 }
+
+    func fail(_ what: String) {
+        if failure == nil { failure = "at \(time.now) ms: \(what)" }
+    }
+
+    /// Watches pump what they have, also what came while they stalled.
+    func pump() {
+        for process in processes { process?.link?.pump() }
+        time.after(5) { [self] in pump() }
+    }
+
+    /// People report every five seconds, and again until they are answered.
+    func report(_ number: Int) {
+        let person = people[number]
+        guard time.now < person.leavesAt else { return mark("somebody fell silent") }
+        time.after(5000) { [self] in report(number) }
+        guard !person.isWaiting else { return }
+        people[number].sequence += 1
+        people[number].isWaiting = true
+        let body = """
+            {"responder_id":"p\(number)","duty_state":"ON_DUTY","last_sequence":\(person.sequence + 1),\
+            "updates":[{"sequence":\(person.sequence + 1),"captured_at":\(Self.epoch + time.now)}]}
+            """
+        send(number, Array(body.utf8))
+    }
+
+    private func send(_ number: Int, _ body: [UInt8]) {
+        guard let scan = try? ItemScanner.scan(body.span, kind: .batch), scan.rejected.isEmpty
+        else {
+            preconditionFailure("a world writes what can be read")
+        }
+        let host = Int(dice.number(0...2))
+        // Who is not answered in time asks again, elsewhere; a later answer counts all the same.
+        var isOver = false
+        let again = { [self] in
+            if isOver { return }
+            isOver = true
+            time.after(300) { [self] in send(number, body) }
+        }
+        time.after(1500) { again() }
+        guard let process = processes[host] else { return again() }
+        let bytes = scan.items.bytes
+        process.deliver { [self] in
+            guard process.member.role == .leading else { return again() }
+            process.inbox.append(
+                ClusterProcess.Write(
+                    event: .items(scan.items, source: EventSource.standard),
+                    reply: { [self] isTaken in
+                        guard isTaken else { return again() }
+                        acknowledged.append(bytes)
+                        if isOver { return }
+                        isOver = true
+                        people[number].isWaiting = false
+                    }))
+        }
+    }
+
+    /// A member answers its writes.
+    func answer(
+        _ writes: [ClusterProcess.Write], by process: ClusterProcess, _ isTaken: Bool
+    ) {
+        for write in writes { write.reply(isTaken) }
+        guard isTaken, !writes.isEmpty, !isRestored else { return }
+        if landed[process.disk.place.position] != process.disk.place.hash {
+            fail("S1: m\(process.host) answered 2xx to what has not landed")
+        }
+    }
+
+    // MARK: - Members among each other
+
+    /// The places of the other members that answer.
+    func places(for host: Int) -> [PeerPlace] {
+        processes.indices.compactMap { other in
+            guard other != host, let process = processes[other], pausedUntil(other) == nil else {
+                return nil
+            }
+            return PeerPlace(member: process.member.settings.name, place: disks[other].place)
+        }
+    }
+
+    /// A copy of the store of another member that runs.
+    func copy(for host: Int) -> ClusterDisk? {
+        mark("a store was copied")
+        return processes.indices.filter {
+            $0 != host && processes[$0] != nil && pausedUntil($0) == nil
+        }.map { disks[$0] }.max { $0.place.position < $1.place.position }
+    }
+
+    // MARK: - What is noted
+
+    /// A transaction changed keys of the log.
+    private func observe(_ rows: [KeyValueRow]) {
+        for row in rows {
+            let key = String(decoding: row.key, as: UTF8.self)
+            let words = String(decoding: row.value, as: UTF8.self).split(separator: " ")
+            if key == "/w/head", words.count == 5, let position = Int64(words[1 + 1]),
+                let hash = UInt64(words[3], radix: 16)
+            {
+                if landed[position] != nil { fail("S2: position \(position) was written twice") }
+                let last = landed.keys.max() ?? 0
+                if position != last + 1 { fail("S2: \(position) landed after \(last)") }
+                landed[position] = hash
+                revisions[position] = row.revision
+            } else if key == "/w/tail", let through = words.first.flatMap({ Int64($0) }) {
+                trimmed(through)
+            }
+        }
+    }
+
+    private func trimmed(_ through: Int64) {
+        mark("the log was trimmed")
+        tail = through
+        let holders = disks.count { $0.place.position >= through }
+        if trims[through] != true, holders < 2 {
+            fail("S12: \(through) was trimmed and \(holders) member holds it")
+        }
+    }
+
+    /// Nothing between the tail and the head may be missing.
+    func checkSlots() {
+        guard let head = landed.keys.max(), !isRestored else { return }
+        let count = etcd.state.rows.keys.count {
+            String(decoding: $0, as: UTF8.self).contains("/slot/")
+        }
+        if Int64(count) < min(head - tail, Self.slots) { fail("S12: slots are missing") }
+    }
+
+    /// A member appends.
+    func note(append entry: LogEntry, after head: LogHead) {
+        if let revision = revisions[head.position], revision != head.revision, !isRestored {
+            fail("S2: an append compares revision \(head.revision) of \(head.position)")
+        }
+    }
+
+    /// A member keeps what landed.
+    func note(commit landed: LandedEntry, by process: ClusterProcess) {
+        let place = landed.entry.position
+        guard !isRestored else { return }
+        if self.landed[place] != landed.entry.hash {
+            fail("S1: m\(process.host) keeps what has not landed at \(place)")
+        }
+        guard let pending = PendingTurn(logBytes: landed.entry.body) else { return }
+        pending.bytes.withUnsafeBytes { bytes in
+            for row in pending.rows { kept.insert(Array(bytes[row.body])) }
+        }
+        let isReign = landed.entry.kind == .reign
+        for decision in pending.decisions {
+            switch decision.decision {
+            case .status(_, let number, _, let to, _) where to == .offline:
+                let name = String(decoding: process.engine.roster.id(number), as: UTF8.self)
+                if let living = Int(name.dropFirst()), living < Self.living {
+                    fail("S9: \(name) reports and is OFFLINE")
+                }
+                mark("somebody went OFFLINE")
+            case .nudge(_, _, let report) where report.kind == .send:
+                decided.insert(report.number)
+            default: break
+            }
+        }
+        if isReign, pending.rows.contains(where: { $0.kind == 24 }), pending.turn.number > 1 {
+            fail("S4: a reign brought a policy of its own")
+        }
+    }
+
+    /// A member begins to lead: nobody may who leads, and is well.
+    func note(reignOf process: ClusterProcess) {
+        mark("a reign")
+        for other in processes.compactMap(\.self) where other.host != process.host {
+            let isWell =
+                other.member.role == .leading && other.member.mayTouch(at: time.now)
+                && pausedUntil(other.host) == nil && !isCut(other.host) && !isShaky
+            // Two may stand at once: the second's entry is refused.
+            let isSettled = reigns.last.map { time.now - $0.at > 1000 } ?? true
+            if isWell, isSettled, time.now - max(troubledAt[other.host], troubledAt[process.host]) > 5000 {
+                fail("S8: m\(process.host) reigns and m\(other.host) leads, and is well")
+            }
+        }
+        reigns.append((time.now, process.host))
+    }
+
+    func note(_ loss: LogLoss, of host: Int) {
+        mark("a member noticed that the log was lost")
+        lost[host] = loss
+        if !isRestored { fail("S11: m\(host) finds the log lost: \(loss)") }
+    }
+
+    // MARK: - What reaches the world
+
+    private func touch(by process: ClusterProcess, _ what: String) {
+        guard let proven = process.provenAt else {
+            return fail("S6: m\(process.host) sends \(what) after an outcome that nobody knew")
+        }
+        let late = time.now - proven
+        // What was proposed later is proven by nothing yet.
+        if late > 1000 {
+            fail("S6: m\(process.host) sends \(what) \(late) ms after its last proof")
+        }
+        let position = process.disk.place.position
+        if !isRestored, landed[position] != process.disk.place.hash {
+            fail("S1: m\(process.host) sends \(what) of a turn that has not landed")
+        }
+    }
+
+    func page(_ sending: OutboxSending, key: UInt64, by process: ClusterProcess) {
+        guard case .message(let message, _, _) = sending.content else { return }
+        mark("a page")
+        touch(by: process, "a page")
+        if watch == nil { watch = process.disk.watch }
+        if key != watch { fail("S7: a page went out under a key of m\(process.host)") }
+        let isKept = process.disk.open.messages.contains { $0.number == message.number }
+        if !isKept { fail("S1: page \(message.number) went out and no store holds it") }
+    }
+
+    func push(_ sending: PushSending, by process: ClusterProcess) {
+        mark("a push")
+        touch(by: process, "a push")
+        for message in sending.messages {
+            if !decided.contains(message.number) {
+                fail("S1: push \(message.number) was sent and no turn had decided it")
+            }
+            if !pushed.insert(message.number).inserted {
+                fail("S7: push \(message.number) was sent twice")
+            }
+        }
+    }
+
+    // MARK: - The end
+
+    /// What must be true once nothing is wrong any more.
+    func checkEnd() {
+        guard failure == nil else { return }
+        let running = processes.compactMap(\.self)
+        if isRestored {
+            for process in running where process.member.role == .leading {
+                let ahead = disks.contains { $0.place.position > process.disk.place.position }
+                if ahead { fail("S11: m\(process.host) leads, and another holds more") }
+            }
+            return
+        }
+        let leaders = running.filter { $0.member.role == .leading }
+        guard leaders.count == 1, let leader = leaders.first else {
+            let roles = running.map { "m\($0.host) \($0.member.role)" }.joined(separator: ", ")
+            return fail("S8: \(leaders.count) lead of \(roles)")
+        }
+        for body in acknowledged where !kept.contains(body) {
+            return fail("S1: a batch was acknowledged and is in no turn")
+        }
+        for process in running {
+            guard process.member.isConfirmed(at: time.now) else {
+                return fail("S15: m\(process.host) is not confirmed")
+            }
+            let recovered = process.disk.recover().map { Self.state($0) }
+            if process.open == nil, recovered != Self.state(process.engine) {
+                fail("S10: m\(process.host) holds another state than its store")
+            }
+            if process.disk.place == leader.disk.place,
+                Self.state(process.engine) != Self.state(leader.engine), leader.open == nil
+            {
+                fail("S10: m\(process.host) holds another state than m\(leader.host)")
+            }
+        }
+        if acknowledged.count < 100 { fail("only \(acknowledged.count) batches were taken") }
+    }
+
+    private static func state(_ engine: Engine) -> [[UInt8]] {
+        let checkpoint = Checkpoint(engine)
+        return (0..<checkpoint.sliceCount).map { checkpoint.slice($0) }
+    }
+}
