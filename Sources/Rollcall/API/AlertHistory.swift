@@ -312,7 +312,9 @@ struct AlertHistory {
                 Self.note(targets, of: notice, fallback, at, in: &reaches, storm: storm)
             }
             guard !reaches.contains(where: { $0.receiver == mute.receiver }) else { continue }
-            let state: Reach.State = incident.endedAt == nil ? .waiting : .dropped
+            // The next message goes to nobody whom the settings do not name.
+            let isNamed = present.receivers.contains(mute.receiver)
+            let state: Reach.State = incident.endedAt == nil && isNamed ? .waiting : .dropped
             var reach = Reach(receiver: mute.receiver, state: state, decidedAt: joinedAt)
             reach.storm = storm
             reaches.append(reach)
