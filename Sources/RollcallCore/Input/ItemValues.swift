@@ -60,7 +60,7 @@ extension ItemScanner {
             return refuse(
                 field, .outOfRange, "1 to \(bytesMax) bytes without control characters expected")
         }
-        if field == .region, isPlace(token, body) {
+        if field == .region || field == .osVersion || field == .appVersion, isPlace(token, body) {
             return refuse(field, .coordinate, Self.placeRefusal)
         }
         write { ItemWriter.text(tag, token, body, to: &$0) }
