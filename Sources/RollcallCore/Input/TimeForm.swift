@@ -10,7 +10,7 @@ package enum TimeForm: UInt8, CaseIterable, Sendable {
     /// Bytes of a time that is written with escapes at most.
     private static let timeBytesMax = 64
     /// Numbers below it are seconds.
-    private static let millisecondsFrom: Int64 = 100_000_000_000
+    package static let millisecondsFrom: Int64 = 100_000_000_000
     /// Numbers from here on are no time.
     private static let millisecondsEnd: Int64 = 100_000_000_000_000
 
