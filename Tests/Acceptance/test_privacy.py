@@ -96,6 +96,7 @@ class Canaries:
         return self.random.choice((
             "{}, {}", "{},{}", "{};{}", "{} {}", "{} / {}", "geo:{},{}", "POINT({1} {0})",
             "N{}E{}", "{}N {}E", "lat {} lon {}", "home ({}|{})", "{}\u00b0 {}\u00b0", "@{},{},15z",
+            "{}%2C{}", "{}%252c%20{}", "{}\uff0c{}", "{}\u3001{}", "{}\u00a0{}", "{}\u2009/\u2009{}",
         )).format(latitude, longitude)
 
     def plant(self, item):
@@ -119,6 +120,7 @@ class Canaries:
             elif kind == 5:
                 item["region"] = self.place()
                 item["circles"] = [self.place(), self.place()]
+                item["os_version"], item["app_version"] = self.place(), self.place()
                 # Of a silence and of a wake.
                 item["comment"] = item["author"] = item["circle"] = self.place()
                 item["viewer"], item["matchers"], item["duration"] = "a", ["region=north"], "1s"

@@ -4,6 +4,7 @@ whatever is killed meanwhile, and everything that it was told has its end.
 Source: D11, A9, D1; PagerDuty's Events API v2.
 """
 
+import json
 import re
 import time
 import unittest
@@ -178,6 +179,43 @@ class StormTests(RollcallTestCase):
         self.assertIsNone(self.status()["nobody_reached"])
         self.assertEqual(len([i for i in self.pager.incidents if KEY.fullmatch(i.key)]), 1)
 
+    def test_whom_a_silence_keeps_out_of_a_storms_repeat_is_not_said_to_be_told(self):
+        def oncall(one):
+            return next(r for r in one["receivers"] if r["receiver"] == "oncall")
+
+        def shown(region):
+            past = self.server.get("/v1/alerts/history?limit=200").json()["incidents"]
+            return [
+                oncall(a)["state"] for a in self.alerts() + past if a["labels"]["region"] == region]
+
+        self.pager.is_away = True
+        self.fleet.cut(*self.everybody[:60])
+        self.fires(60)
+        self.pager.is_away = False
+        incident = eventually(
+            lambda: next((i for i in self.pager.incidents if KEY.fullmatch(i.key)), None), BACK,
+            "the storm")
+        self.fleet.cut(*self.everybody[60:70])
+        self.fires(70)
+        silence = {
+            "matchers": ["region=r-000|r-065"], "duration": "1h", "author": "kim", "comment": "x"}
+        self.assertEqual(self.server.post("/v1/silences", json.dumps(silence)).status, 200)
+        self.fleet.cut(*self.everybody[70:130])
+        self.fires(130)
+        eventually(
+            lambda: any(
+                '"alerts":"128"' in json.dumps(r.json(), separators=(",", ":"))
+                for r in list(self.pager.requests)), SOON, "the storm is told again")
+        eventually(lambda: shown("r-066") == ["taken", "taken"], SOON, "others are told")
+        # The first message told of one of the two.
+        self.assertEqual(shown("r-000"), ["taken", "taken"])
+        self.assertEqual(shown("r-065"), ["waiting", "waiting"])
+        self.crash()
+        self.assertEqual(shown("r-065"), ["waiting", "waiting"])
+        one = next(a for a in self.alerts() if a["labels"]["region"] == "r-065")
+        self.assertEqual(
+            one["muted"], [{"receiver": "oncall", "reason": "silence", "silence": 1}])
+
     def test_a_pager_by_another_name_leaves_an_incident_and_that_is_told(self):
         self.fleet.cut(*self.everybody[:120])
         self.fires(120)
@@ -195,8 +233,9 @@ class StormTests(RollcallTestCase):
         self.assertNotIn("the settings do not say how it is reached", log)
         # Nobody sends anything to a name that the settings do not know.
         def states():
+            past = self.server.get("/v1/alerts/history?limit=200").json()["incidents"]
             return {
-                r["state"] for a in self.alerts() for r in a["receivers"]
+                r["state"] for a in self.alerts() + past for r in a["receivers"]
                 if r["receiver"] == "oncall"
             }
         eventually(lambda: "waiting" not in states(), SOON, "nobody is said to wait")

@@ -94,6 +94,14 @@ enum ItemFuzz {
             (0, "{\"responder_id\":\"a\",\"received_at\":1795230005.12,\"dutyState\":\"ON_DUTY\"}"),
             (
                 0,
+                "{\"responder_id\":\"a\",\"received_at\":17.95230005120e11,\"region\":\"5２.5%2C１3,4\"}"
+            ),
+            (
+                0,
+                "{\"responder_id\":\"a\",\"updates\":[{\"sequence\":1,\"fix\":null,\"sequence\":2}]}"
+            ),
+            (
+                0,
                 "{\"app_state\":\"background\",\"telemetry\":{\"queueDepth\":1,\"queue_depth\":2}}"
             ),
         ]

@@ -9,6 +9,14 @@ import Testing
         "52.52N 13.40E", "52,5200 13,4050", "52,5200;13,4050", "POINT(13.4050 52.5200)",
         "lat 52.5200 lon 13.4050", "52°31′12″N 13°24′18″E", "52.520/13.405", "+52.5200+013.4050",
         "@52.5200066,13.404954,15z", "circle-9 52.5200 13.4050", "179.99, 89.99",
+        // With one decimal it is a place within some kilometres.
+        "52.5,13.4", "52.5;13.4", "52.5, 13.4", "-3.5,4.5", "[13.4,52.5]", "at 52.5,13.4 or so",
+        "51.5,-0.1",
+        // In other letters.
+        "52.52%2C13.40", "52.5200%2c13.4050", "52.5200%2C%2013.4050", "52%2E52%3B13%2E40",
+        "52.52%252C13.40", "geo%3A52,13", "５２.５２, １３.４０", "52.52，13.40", "５２．５２，１３．４０",
+        "52.52\u{A0}13.405\u{A0}52.520", "52.520\u{202F}13.405", "52.52、13.40", "٥٢٫٥٢،١٣٫٤٠",
+        "\u{2212}33.86;\u{2009}151.20", "52.5\u{FF0C}13.4",
     ])
     func `what looks like a place is one`(text: String) {
         #expect(PlaceText.isIn(Array(text.utf8)))
@@ -19,7 +27,9 @@ import Testing
         "21.11.2026 22.11.2026", "10.52.20.13", "10.0.0.1, 10.0.0.2", "v1.2.3, v1.2.4", "1, 2",
         "100,200 300,400", "3.5, 4.5", "99.50, 120.75", "a.b, c.d", "geo: north", "geometry:1",
         "GEOSTRADA", "20° warm", "Köln 1.5, 2.5", "52.52", "7.25, 400.10", "Haus 5, Zimmer 12",
-        "v52.5200, v13.4050", "2026-11-23T03:00:00.120Z",
+        "v52.5200, v13.4050", "2026-11-23T03:00:00.120Z", "1.2,3", "1.2,3.4", "3.5,4.5",
+        "Köln 12.5, 13.5", "100%", "100%2C", "50%-60%", "%", "%2", "%zz", "１", "Ω 1.5", "12.5,13",
+        "%FF%FE", "x12.5,13.5", "1.2.3,4.5.6", "北 1.5 南 2.5",
     ])
     func `shifts, versions, dates and addresses are names`(text: String) {
         #expect(!PlaceText.isIn(Array(text.utf8)))
@@ -45,6 +55,18 @@ import Testing
         #expect(result.problems.map(\.fault) == [.coordinate, .coordinate])
         #expect(result.problemCount(.coordinate) == 2)
         #expect(result.problems.allSatisfy { !$0.detail.contains("5") })
+    }
+
+    @Test func `a version that looks like a place is refused too, and nothing else of its batch`()
+        throws
+    {
+        let body =
+            #"{"responder_id":"a","os_version":"52.5200%2C13.4050","app_version":"1.2,3","#
+            + #""region":"north"}"#
+        let result = try scan(body)
+        #expect(result.problems.map(\.pointer) == ["/os_version"])
+        #expect(result.problemCount(.coordinate) == 1)
+        #expect(result.items.count == 1)
     }
 
     /// J3: an older store may hold such names, and what is read from it is what it was.

@@ -371,6 +371,12 @@ import Testing
         ("1795230005120", 1_795_230_005_120, .milliseconds),
         ("1795230005120.9", 1_795_230_005_120, .milliseconds),
         ("99999999999999", 99_999_999_999_999, .milliseconds),
+        ("1.7e12", 1_700_000_000_000, .milliseconds), ("1e9", 1_000_000_000_000, .seconds),
+        ("1.7952300051209E9", 1_795_230_005_120, .seconds),
+        ("17952300051209e-1", 1_795_230_005_120, .milliseconds),
+        ("17952300051209e-4", 1_795_230_005_120, .seconds), ("0e99999999999", 0, .seconds),
+        ("1795230005e+0", 1_795_230_005_000, .seconds), ("1e-99999999999", 0, .seconds),
+        ("0.00000000000000000017e31", 1_700_000_000_000, .milliseconds),
         (#""2026-11-21T03:00:05.120Z""#, 1_795_230_005_120, .rfc3339),
     ])
     func `P1: a number is seconds or milliseconds by its magnitude, and that is counted`(
@@ -383,7 +389,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["100000000000000", "-1", "1e9", "1.7e12", "true", #""1795230005""#])
+    @Test(arguments: [
+        "100000000000000", "-1", "1e14", "-1.7e12", "1e99999999999", "9999999999999999999999",
+        "92233720368547758079e0", "true", #""1795230005""#,
+    ])
     func `P1: any other number is no time, and rejects the batch`(told: String) throws {
         let result = try scan(#"{"responder_id":"a","received_at":\#(told)}"#)
         #expect(result.rejected.map(\.pointer) == ["/received_at"] && result.items.count == 0)

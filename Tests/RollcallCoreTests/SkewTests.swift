@@ -250,8 +250,9 @@ import Testing
         #expect(SentAt(field: "2026-11-21T00:00:00.250Z") == .at(time, .rfc3339))
         #expect(SentAt(field: "1795219200.25") == .at(time, .seconds))
         #expect(SentAt(field: "1795219200250") == .at(time, .milliseconds))
+        #expect(SentAt(field: "1.79521920025e9") == .at(time, .seconds))
         #expect(SentAt(field: nil) == .untold)
-        for text in ["", " ", "now", "-5", "1e9", "1795219200 ", "2026-11-21", "\u{7f}", "0x10"] {
+        for text in ["", " ", "now", "-5", "1e", "1795219200 ", "2026-11-21", "\u{7f}", "0x10"] {
             #expect(SentAt(field: text) == .unreadable, "\(text)")
         }
     }

@@ -22,6 +22,82 @@ import Testing
         #expect(stage.broken == [])
     }
 
+    @Test(arguments: [false, true])
+    func `D1, D11: whom a silence keeps out of a repeat is not told by it, until another tells`(
+        restores: Bool
+    ) throws {
+        var pager = Self.pager
+        pager.repeatInterval = .seconds(300)
+        var stage = try StormStage([pager])
+        stage.restores = restores
+        func mutes(_ region: String) -> [MuteReason] {
+            let key = AlertKey(name: .noOnlineResponders, subject: .region(Array(region.utf8)))
+            return stage.engine.alerting.board[key]?.muted.map(\.reason) ?? []
+        }
+        func told(_ region: String) -> [Reach.State] {
+            let key = AlertKey(name: .noOnlineResponders, subject: .region(Array(region.utf8)))
+            guard let alert = stage.engine.alerting.board[key],
+                let notified = alert.notified.first, !alert.isAwaited(by: pager.name)
+            else { return [] }
+            return stage.outbox.reach(
+                of: notified.storm, since: alert.startsAt, from: notified.at
+            ).map(\.state)
+        }
+        try stage.report(1...6, at: 0)
+        try stage.report([7], at: 20)
+        stage.pass(to: 112)
+        let storm = try #require(stage.engine.storms.first)
+        #expect(mutes("r-1") == [] && told("r-1") == [.taken])
+        #expect(mutes("r-7") == [.storm(storm)] && told("r-7") == [])
+        stage.silence([.of("region", "r-1", "r-7")], from: 115, until: 300)
+        try stage.report(8...12, at: 120)
+        stage.pass(to: 250)
+        #expect(stage.notified == ["90 pager fired storm of 6", "210 pager repeated storm of 10"])
+        // The first message told of one of them.
+        #expect(mutes("r-1") == [] && told("r-1") == [.taken])
+        #expect(mutes("r-7") == [.silence(1)] && told("r-7") == [])
+        #expect(mutes("r-8") == [] && told("r-8") == [.taken])
+        stage.pass(to: 310)
+        #expect(mutes("r-7") == [.storm(storm)])
+        stage.answers["pager"] = .fails
+        stage.pass(to: 513)
+        #expect(mutes("r-7") == [] && told("r-7") == [.trying])
+        stage.answers["pager"] = .takes
+        stage.pass(to: 600)
+        #expect(stage.notified.count == 3 && told("r-7") == [.taken])
+        let reasons = stage.stored.compactMap { decision -> MuteReason? in
+            guard case .mute(_, let mute) = decision, mute.key.subject == .region(Array("r-7".utf8))
+            else { return nil }
+            return mute.reason
+        }
+        #expect(reasons == [.storm(storm), .silence(1), .storm(storm)])
+        #expect(stage.broken == [])
+    }
+
+    @Test func `J4, D11: another version knows from the store whom a storm left out`() throws {
+        var stage = try StormStage([Self.pager])
+        let ledger = stage.engine.alertLedger
+        try stage.report(1...6, at: 0)
+        try stage.report([7], at: 20)
+        stage.pass(to: 112)
+        stage.silence([.of("region", "r-7")], from: 115, until: 3000)
+        try stage.report(8...13, at: 120)
+        stage.pass(to: 250)
+        var engine = stage.engine
+        engine.take(ledger, stored: stage.stored)
+        #expect(engine.brokenInvariants() == [])
+        for number in 1...13 {
+            let key = AlertKey(
+                name: .noOnlineResponders, subject: .region(Array("r-\(number)".utf8)))
+            let alert = try #require(engine.alerting.board[key])
+            let notified = try #require(alert.notified.first)
+            #expect(alert.muted.map(\.reason) == (number == 7 ? [.silence(1)] : []))
+            let reach = stage.outbox.reach(
+                of: notified.storm, since: alert.startsAt, from: notified.at)
+            #expect(number == 7 || reach.map(\.state) == [.taken], "\(number)")
+        }
+    }
+
     @Test func `A7, D11: what a silence covers when it becomes a storm is told as one`() throws {
         var stage = try StormStage([Self.pager])
         stage.answers["pager"] = .fails

@@ -135,6 +135,30 @@ import Testing
             result.problems.map(\.fault) == [.malformed, .unknownValue, .duplicateKey])
     }
 
+    /// I12: whichever of two is meant, nobody knows; of a sequence that costs the update.
+    @Test func `a field given twice is a problem in updates and telemetry too`() throws {
+        let result = try scan(
+            #"{"responder_id":"a","telemetry":{"app_state":"foreground","app_state":"background","#
+                + #""queue_depth":null,"queue_depth":3},"updates":[{"sequence":1,"sequence":2},"#
+                + #"{"sequence":3,"captured_at":1795230005,"captured_at":1795230006},"#
+                + #"{"fix":"cached","sequence":4,"fix":"live"},{"sequence":null,"sequence":5}]}"#)
+        #expect(
+            result.problems.map(\.pointer) == [
+                "/telemetry/app_state", "/updates/0/sequence", "/updates/1/captured_at",
+                "/updates/2/fix",
+            ])
+        #expect(result.problems.allSatisfy { $0.fault == .duplicateKey })
+        let item = try #require(result.items.item(0))
+        #expect(item.telemetry?.isInForeground == true && item.telemetry?.queueDepth == 3)
+        #expect(item.updateCount == 3)
+        var reader = UpdateReader(item)
+        var updates: [Update] = []
+        while let update = reader.next(result.items.bytes.span) { updates.append(update) }
+        try #require(updates.map(\.sequence) == [3, 4, 5])
+        #expect(updates[0].capturedAt?.milliseconds == 1_795_230_005_000)
+        #expect(updates.map(\.isCached) == [false, true, false])
+    }
+
     /// F15: telemetry is taken as a whole, and one of the six is enough to make the batch carry it.
     @Test func `P3: one field beside makes the batch carry telemetry`() throws {
         let engine = try timeline(

@@ -115,6 +115,44 @@ import Testing
         #expect(try status("DELETE", "/v1/heartbeat", Self.ingest) == 200)
     }
 
+    /// B2, F6: the latest told holds, whoever tells it; a switch that is stretched is nearly off.
+    @Test func `a longer promise by another's token is taken, named and logged`() throws {
+        let log = LogCapture()
+        let house = try House(log: log.logger) {
+            $0.accessPolicy.access = try Access(tokens: [
+                Access.Token(name: "pod", scopes: [.ingest], bytes: Array(Self.ingest.utf8)),
+                Access.Token(name: "two", scopes: [.ingest], bytes: Array(Self.read.utf8)),
+                Access.Token(
+                    name: "boss", scopes: [.ingest, .admin], bytes: Array(Self.admin.utf8)),
+            ])
+        }
+        func beat(_ seconds: Int, _ path: String, _ token: String) throws -> String {
+            let answer = try ask(
+                house.port, "POST", "/v1/heartbeat\(path)", token: token,
+                body: "{\"every_seconds\":\(seconds)}")
+            #expect(answer.status == 200)
+            return answer.body
+        }
+        let isNamed = { (body: String) in body.contains(#""pointer":"/every_seconds""#) }
+        // Its own, for the first time, as often or more often: nothing to be said.
+        #expect(try !isNamed(beat(10, "", Self.ingest)))
+        #expect(try !isNamed(beat(20, "", Self.ingest)))
+        #expect(try !isNamed(beat(3600, "?source=pod-2", Self.read)))
+        #expect(try !isNamed(beat(20, "?source=pod", Self.read)))
+        #expect(try !isNamed(beat(10, "?source=pod", Self.read)))
+        #expect(try !isNamed(beat(60, "?source=pod", Self.admin)))
+        #expect(!log.lines.contains { $0.contains("promise") })
+        let answer = try beat(3600, "?source=pod", Self.read)
+        #expect(
+            answer == #"{"accepted":1,"problems":[{"index":0,"pointer":"/every_seconds","#
+                + #""detail":"it holds, but 60 s were promised before, and this token is not the "#
+                + "source's own\"}]}\n")
+        let line = log.lines.first { $0.contains("promise") } ?? ""
+        #expect(line.hasPrefix("warning another's token stretched the promise of a source"))
+        #expect(line.contains("before=60") && line.contains("every=1h"))
+        #expect(line.contains("source=pod") && line.contains("token=two"))
+    }
+
     @Test func `refusals are counted like all answers`() throws {
         let house = try House { $0.accessPolicy.access = try access() }
         _ = try ask(house.port, "POST", "/v1/batches", body: batch)
@@ -259,14 +297,15 @@ final class House {
 
     var port: Int { server.port }
 
-    init(_ change: (inout Configuration) throws -> Void = { _ in }) throws {
+    init(
+        log: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        _ change: (inout Configuration) throws -> Void = { _ in }
+    ) throws {
         var configuration = Configuration()
         configuration.listenAddress = "127.0.0.1:0"
         configuration.storagePath = directory.store
         try change(&configuration)
-        server = try Server(
-            configuration,
-            log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        server = try Server(configuration, log: log)
     }
 
     deinit { server.stop() }

@@ -127,7 +127,10 @@ import Testing
         let ended = try server.answer("/v1/silences/1", "DELETE")
         #expect(ended.status == 200)
         #expect((try object(ended)["silence"] as? [String: Any])?["state"] as? String == "over")
-        #expect(try server.answer("/v1/silences/1", "DELETE").status == 404)
+        let again = try server.answer("/v1/silences/1", "DELETE")
+        #expect(again.status == 404 && again.body.contains("silence 1 is over since 20"))
+        let none = try server.answer("/v1/silences/7", "DELETE")
+        #expect(none.status == 404 && none.body.contains("no silence has this id"))
         let all = try server.get("/v1/silences")["silences"] as? [[String: Any]]
         #expect(all?.compactMap { $0["state"] as? String } == ["over"])
         #expect(try server.answer("/v1/silences", "POST", body: "{}").status == 422)

@@ -42,6 +42,70 @@ import Testing
         #expect(try server.answer("/metrics").body.contains(series))
     }
 
+    @Test(
+        arguments: [
+            ("/v1/heartbeat", #"{"every_seconds":5,"every_seconds":3600}"#, "/every_seconds"),
+            ("/v1/wakes", #"{"circle":"c","viewer":"v","circle":"d"}"#, "/circle"),
+            (
+                "/v1/silences",
+                #"{"matchers":["region=a"],"matchers":["region=b"],"duration":"1h","author":"k","#
+                    + #""comment":"c"}"#, "/matchers"
+            ),
+            (
+                "/v1/silences",
+                #"{"matchers":{"region":"a","region":"b"},"duration":"1h","author":"k","#
+                    + #""comment":"c"}"#, "/matchers/region"
+            ),
+        ])
+    func `a field of a document that is given twice refuses it`(
+        target: String, body: String, pointer: String
+    ) throws {
+        let server = try HistoryServer(directory, policy: Policy())
+        defer { server.stop() }
+        let answer = try server.answer(target, "POST", body: body)
+        #expect(answer.status == 422)
+        #expect(answer.body.contains("\"detail\":\"\(pointer): named twice\""), "\(answer.body)")
+    }
+
+    /// D10: when it was sent is no reason to refuse a beat.
+    @Test func `a sent_at that is given twice is named, and null is no value`() throws {
+        let server = try HistoryServer(directory, policy: Policy())
+        defer { server.stop() }
+        let answer = try server.answer(
+            "/v1/heartbeat", "POST",
+            body: #"{"every_seconds":null,"every_seconds":5,"sent_at":1795219200,"sent_at":5}"#)
+        #expect(
+            answer.body == #"{"accepted":1,"problems":[{"index":0,"pointer":"/sent_at","#
+                + "\"detail\":\"named twice\"}]}\n")
+    }
+
+    @Test(arguments: ["[]", "7", "null", #""x""#])
+    func `a heartbeat that is no object is JSON all the same`(body: String) throws {
+        let server = try HistoryServer(directory, policy: Policy())
+        defer { server.stop() }
+        let answer = try server.answer("/v1/heartbeat", "POST", body: body)
+        #expect(answer.status == 422 && answer.body.contains("an object expected"))
+        #expect(try server.answer("/v1/heartbeat", "POST", body: "[").status == 400)
+    }
+
+    @Test(
+        arguments: [
+            ("/v1/responders?duty_state=", "duty_state: one of O"),
+            ("/v1/gaps?since=1795219200", "since: 1795219200 milliseconds"),
+            ("/v1/gaps?until=99999999999", "write 99999999999000"),
+            ("/v1/alerts/history?since=5", "since: 5 milliseconds"),
+        ])
+    func `a parameter that says nothing, or seconds for milliseconds, is refused with a hint`(
+        target: String, hint: String
+    ) throws {
+        let server = try HistoryServer(directory, policy: Policy())
+        defer { server.stop() }
+        let answer = try server.answer(target)
+        #expect(answer.status == 400 && answer.body.contains(hint), "\(answer.body)")
+        #expect(try server.answer("/v1/gaps?since=0").status == 200)
+        #expect(try server.answer("/v1/gaps?since=100000000000").status == 200)
+    }
+
     @Test func `P3: strict refuses a document with an unknown field, and no other`() throws {
         let server = try HistoryServer(directory, policy: Policy())
         defer { server.stop() }

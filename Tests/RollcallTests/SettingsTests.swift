@@ -78,6 +78,20 @@ import Testing
                     + "90s)"
             ),
             ("coverage: {regions: north}", "line 1: coverage.regions must be a list"),
+            ("storage: {path: null}", "line 1: storage.path must be a text (null)"),
+            ("storage:\n  path: ~", "line 2: storage.path must be a text (~)"),
+            (
+                "coverage: {regions: [~]}",
+                "line 1: coverage.regions must hold names of 1 to 128 bytes"
+            ),
+            (
+                "feed: {min_active: 0x10}",
+                "line 1: feed.min_active must be an integer from 1 to 1000000 (0x10)"
+            ),
+            (
+                "feed: {min_active: 1_000}",
+                "line 1: feed.min_active must be an integer from 1 to 1000000 (1_000)"
+            ),
         ])
     func `an error says where, what and what to do`(yaml: String, message: String) {
         #expect(fault(yaml) == message)
@@ -177,6 +191,12 @@ import Testing
             fault("", variables: ["ROLLCALL_LIVENESS_ON_DUTY_DEGRADED_AFTER": "500s"])
                 == "ROLLCALL_LIVENESS_ON_DUTY_DEGRADED_AFTER: liveness.on_duty.offline_after must "
                 + "be longer than degraded_after (180s <= 500s)")
+    }
+
+    @Test func `a quoted null, and a variable's, is a name`() throws {
+        #expect(try read("storage: {path: \"null\"}").storagePath == "null")
+        #expect(try read("", variables: ["ROLLCALL_STORAGE_PATH": "null"]).storagePath == "null")
+        #expect(try read("feed: {min_active: +7}").policy.feedMinActive == 7)
     }
 
     @Test func `what a variable hides in the file must be right as well`() {

@@ -89,6 +89,10 @@ import Testing
             "/matchers/0: a text, or an object with name and value expected"
         ),
         (
+            #""matchers":["region=north|52.5200%2C13.4050"],"#,
+            "/matchers: looks like coordinates, which are never taken"
+        ),
+        (
             #""matchers":["a=b"],"author":"kim","comment":"c""#,
             "/ends_at: or duration must be given"
         ),

@@ -73,6 +73,21 @@ import Testing
             .answer(from: try server.asked(), style: style)
     }
 
+    @Test func `a limit holds for each list of the JSON, the worst first`() throws {
+        func tree(_ limit: Int?) throws -> JSONTree {
+            let text = try Self.print(Self.answers(), limit: limit, isJSON: true)
+            return try JSONTree(reading: Array(text.utf8))
+        }
+        let cut = try tree(1)
+        #expect(cut["regions"]?.elements.compactMap { $0["region"]?.text } == ["north"])
+        #expect(cut["alerts"]?.elements.count == 1)
+        #expect(cut["truncated"] == .boolean(true))
+        let whole = try tree(nil)
+        #expect(whole["regions"]?.elements.compactMap { $0["region"]?.text } == ["east", "north"])
+        #expect(whole["alerts"]?.elements.count == 3)
+        #expect(whole["truncated"] == .boolean(false))
+    }
+
     @Test func `what was lost with a store is said, and what was kept of it`() throws {
         let lost =
             #""oldest_at":null,"lost":{"at":"2026-11-21T05:00:00.000Z","cause":"damaged","#

@@ -98,7 +98,7 @@ import Testing
         #expect(
             tree.names == [
                 "same", "difference", "decisions", "since", "until", "turns", "other_rules",
-                "people_erased",
+                "people_erased", "erased_differences",
             ])
         #expect(tree["same"]?.isTrue == true && tree["difference"] == nil)
         let kinds = ["transitions", "gaps", "alerts", "nudges", "blinds", "skews"]
@@ -212,5 +212,13 @@ import Testing
         let (report, isSame) = try VerifyFile(path: directory.store).run()
         #expect(!isSame)
         #expect(report.contains("people were erased meanwhile"))
+        // What follows is compared all the same.
+        #expect(report.contains("the same besides: "), "\(report)")
+        let turns = try lines(directory.store).count { has($0, #""decided""#) }
+        let json = try VerifyFile(path: directory.store, isJSON: true).run().report
+        let tree = try JSONTree(reading: Array(json.utf8))
+        #expect(tree["turns"]?.whole == Int64(turns))
+        #expect(tree["same"] == .boolean(false))
+        #expect(try #require(tree["erased_differences"]?.whole) > 0)
     }
 }

@@ -300,16 +300,21 @@ struct AlertHistory {
             let now = open.first { $0.isSameAddress(as: reaches[place]) }
             reaches[place].nextAttemptAt = now?.nextAttemptAt
         }
+        // By receiver: from then on it was left out for another reason, or told again.
+        var ends: [[UInt8]: Timestamp] = [:]
         for (joinedAt, mute) in incident.mutes {
+            let end = ends.updateValue(joinedAt, forKey: mute.receiver) ?? .distantFuture
             guard case .storm(let storm) = mute.reason else { continue }
-            // What was written before told of no later member (D11).
+            // What was written before told of no later member, nor what left it out (D11).
             for (at, notice, targets) in notified[storm] ?? []
-            where at >= joinedAt && at <= incident.endedAt ?? .distantFuture {
+            where at >= joinedAt && at < end && at <= incident.endedAt ?? .distantFuture {
                 let fallback = notice.members.first?.fallback
                 Self.note(targets, of: notice, fallback, at, in: &reaches, storm: storm)
             }
             guard !reaches.contains(where: { $0.receiver == mute.receiver }) else { continue }
-            let state: Reach.State = incident.endedAt == nil ? .waiting : .dropped
+            // The next message goes to nobody whom the settings do not name.
+            let isNamed = present.receivers.contains(mute.receiver)
+            let state: Reach.State = incident.endedAt == nil && isNamed ? .waiting : .dropped
             var reach = Reach(receiver: mute.receiver, state: state, decidedAt: joinedAt)
             reach.storm = storm
             reaches.append(reach)

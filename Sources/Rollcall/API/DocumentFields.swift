@@ -1,10 +1,19 @@
 import RollcallCore
 import RollcallSupport
 
-/// The members of a small document, such as a silence, that its route does not know. Source: P3.
+/// The members of a small document, such as a silence, that its route does not know, or that are there
+/// twice. Source: P3.
 struct DocumentFields {
+    /// A member that is wrong, as an answer names it.
+    struct Fault: Equatable {
+        let pointer: String
+        let detail: String
+    }
+
     /// Those that are named: a few.
-    private(set) var named: [UnknownField] = []
+    private(set) var named: [Fault] = []
+    /// A known one that is there twice, so that nobody knows what is meant: the document is refused.
+    private(set) var twice: Fault?
     /// The counts of them, and of names like a place.
     private(set) var stats = InputStats()
 
@@ -12,11 +21,28 @@ struct DocumentFields {
     init(_ body: JSONTree, known: [String]) {
         for name in body.names where !known.contains(name) && !UnknownField.isPlace(name) {
             if named.count < UnknownField.namedMax {
-                named.append(UnknownField(name: Array(name.utf8), among: known))
+                let field = UnknownField(name: Array(name.utf8), among: known)
+                named.append(Fault(pointer: field.pointer, detail: field.detail))
             }
             stats.addProblem(.unknownField)
         }
+        lookForTwins(body, known)
         stats.addPrivateFields(Self.places(body))
+    }
+
+    private mutating func lookForTwins(_ body: JSONTree, _ known: [String]) {
+        var given: Set<String> = []
+        for member in body.members where member.value != .null && known.contains(member.name) {
+            if given.insert(member.name).inserted { continue }
+            let fault = Fault(pointer: "/\(member.name)", detail: ItemScanner.twice)
+            // When it was sent is no reason to refuse anything (D10).
+            if member.name == "sent_at" {
+                if !named.contains(fault) { named.append(fault) }
+                stats.addProblem(.duplicateKey)
+            } else {
+                twice = twice ?? fault
+            }
+        }
     }
 
     private static func places(_ tree: JSONTree) -> Int {
@@ -49,7 +75,7 @@ struct DocumentFields {
 
 extension Router {
     /// Answers by `answer`, and names what of a body is none of `known`; nil, and a refusal, if the
-    /// request is strict about that.
+    /// request is strict about that, or one of them is there twice.
     func noting(
         _ known: [String], _ request: HTTPRequest, _ answer: @escaping Answer
     ) -> Answer? {
@@ -57,6 +83,12 @@ extension Router {
             let body = try? JSONTree(reading: request.body)
         else { return answer }
         let fields = DocumentFields(body, known: known)
+        if let twice = fields.twice {
+            var input = InputStats()
+            input.addRejection(.duplicateKey)
+            answer(fields.answer(Self.unprocessable("\(twice.pointer): \(twice.detail)")), input)
+            return nil
+        }
         if let first = fields.named.first, Self.isStrict(request) {
             var input = InputStats()
             input.addRejection(.unknownField)

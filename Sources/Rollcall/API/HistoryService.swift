@@ -45,9 +45,12 @@ struct HistoryPresent: Sendable {
     let clock: ObservationClock
     /// Numbers + 1 of people who are being erased: of them nothing is told any more.
     let erased: Set<Int64>
+    /// The names of those who can be told anything.
+    let receivers: Set<[UInt8]>
 
     init(_ view: StateView) {
         clock = view.engine.clock
+        receivers = Set(view.outbox.receivers.map(\.name))
         erased = Set(view.peopleErased)
     }
 }

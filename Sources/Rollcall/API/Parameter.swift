@@ -38,6 +38,8 @@ struct Parameter<Query: Sendable>: Sendable {
         _ text: @escaping @Sendable (Word) -> StaticString, schema: String? = nil,
         into place: Place<Word?>
     ) -> Parameter {
+        // What has no word says nothing, and is asked for by nobody.
+        let words = words.filter { text($0).utf8CodeUnitCount > 0 }
         let known = words.map { "\(text($0))" }
         let inline: JSONTree = ["type": "string", "enum": .list(known.map { .text($0) })]
         return Parameter(name, meaning, schema.map { OpenAPI.schema($0) } ?? inline) {
@@ -120,12 +122,18 @@ struct Parameter<Query: Sendable>: Sendable {
         }
     }
 
-    /// A wall time: RFC 3339, or milliseconds since 1970.
+    /// A wall time: RFC 3339, or milliseconds since 1970. What is seconds in a body (P1) is refused: as
+    /// milliseconds it is a day of 1970, and the answer would be about another time than was meant.
     static func time(
         _ name: String, _ meaning: String, into place: Place<Timestamp?>
     ) -> Parameter {
         Parameter(name, meaning, ["type": "string"]) { (query, value) throws(ParameterError) in
             if let count = Int64(value), (0...RFC3339.millisecondsMax).contains(count) {
+                guard count == 0 || count >= TimeForm.millisecondsFrom else {
+                    throw ParameterError(
+                        detail: "\(name): \(count) milliseconds since 1970 are before 1973; for "
+                            + "seconds write \(count)000, or RFC 3339")
+                }
                 query[keyPath: place] = Timestamp(milliseconds: count)
                 return
             }

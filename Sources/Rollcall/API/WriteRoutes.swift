@@ -99,7 +99,8 @@ extension Router {
             do throws(JSONError) {
                 body = try ReplayBody(request.body.span, 0..<request.body.count)
             } catch {
-                return answer(Self.refusal(.notJSON(error)), InputStats())
+                let isJSON = (try? JSONTree(reading: request.body)) != nil
+                return answer(isJSON ? Self.noBeat : Self.notJSON(error), InputStats())
             }
             guard let seconds = body.everySeconds, Self.holds(seconds) else {
                 return answer(
@@ -122,15 +123,23 @@ extension Router {
         } catch {
             return answer(Self.refusal(error), InputStats())
         }
-        writer.write(.heartbeat(source: source, every: every)) { [admission, sending] outcome in
+        let holder = holder(request)
+        let isForeign = source != holder && !opens(.admin, request)
+        writer.write(.heartbeat(source: source, every: every)) {
+            [admission, sending, writer, source, every] outcome in
             admission.release(place)
             switch outcome {
             case .committed(let receipt) where receipt.accepted == 1:
+                var problems = [sending?.problem].compactMap(\.self)
+                if isForeign, let promised = receipt.promised, promised < every {
+                    problems.append(Self.stretched(promised))
+                    Self.warn(of: source, holder, from: promised, to: every, writer)
+                }
                 var body: [UInt8] = []
                 JSONWriter.raw("{\"accepted\":1", to: &body)
-                if let problem = sending?.problem {
+                if !problems.isEmpty {
                     JSONWriter.raw(",\"problems\":", to: &body)
-                    Self.append([problem], to: &body)
+                    Self.append(problems, to: &body)
                 }
                 JSONWriter.raw("}\n", to: &body)
                 answer(.json(body), sending?.stats ?? InputStats())
@@ -143,6 +152,34 @@ extension Router {
             case .unavailable(let reason): answer(Self.unavailable(reason), InputStats())
             }
         }
+    }
+
+    /// The word to somebody who stretched another's promise: whose token it is not may not disarm it,
+    /// and 2.5 hours are nearly that.
+    private static func stretched(_ promised: Milliseconds) -> ItemNote {
+        let before = SettingText.of(promised, between: " ")
+        return ItemNote(
+            index: 0, pointer: "/every_seconds", fault: .outOfRange,
+            detail: "it holds, but \(before) were promised before, and this token is not the "
+                + "source's own")
+    }
+
+    private static func warn(
+        of source: [UInt8], _ token: [UInt8], from before: Milliseconds, to every: Milliseconds,
+        _ writer: StateWriter
+    ) {
+        writer.log.warning(
+            "another's token stretched the promise of a source: its dead-man's switch waits longer",
+            metadata: [
+                "source": "\(String(decoding: source, as: UTF8.self))",
+                "token": "\(String(decoding: token, as: UTF8.self))",
+                "before": "\(SettingText.of(before))", "every": "\(SettingText.of(every))",
+            ])
+    }
+
+    /// The answer to a heartbeat that is JSON and no object.
+    private static var noBeat: HTTPResponse {
+        unprocessable("an object expected, such as {\"every_seconds\": 10}")
     }
 
     private static func holds(_ seconds: Double) -> Bool {

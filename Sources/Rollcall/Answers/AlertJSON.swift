@@ -63,7 +63,8 @@ package enum AlertJSON {
             "incident": fires ? .integer(alert.incident) : nil,
             "told": notified(reaches), "receivers": receivers(reaches, engine.clock),
             "muted": .list(
-                alert.muted.map { muted in
+                // That a storm will tell of it stands with its receivers.
+                alert.muted.filter { !$0.reason.isStorm }.map { muted in
                     JSONTree.object([.init(name: "receiver", value: text(muted.receiver))])
                         .with(reason(muted.reason))
                 }),

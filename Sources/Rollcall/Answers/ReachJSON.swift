@@ -32,13 +32,18 @@ extension StateView {
     func reaches(_ alert: Alert) -> [Reach] {
         let reaches = outbox.reach(of: alert.incident)
         return alert.notified.flatMap { notified in
-            let all =
-                notified.storm == 0
-                ? reaches : outbox.reach(of: notified.storm, since: alert.startsAt)
+            var all = reaches
+            if notified.storm != 0 {
+                // What left it out told nobody of it (D1, D11).
+                all =
+                    alert.isAwaited(by: notified.receiver)
+                    ? []
+                    : outbox.reach(of: notified.storm, since: alert.startsAt, from: notified.at)
+            }
             var own = all.filter { $0.receiver == notified.receiver }.map { shown($0) }
             if own.isEmpty {
-                // Who joined a storm waits for the next message of it (D11), which goes to nobody
-                // whom the settings do not name.
+                // Who joined a storm, or was left out, waits for the next message of it (D11), which
+                // goes to nobody whom the settings do not name.
                 let isNamed = outbox.receivers.contains { $0.name == notified.receiver }
                 let state: Reach.State =
                     isNamed && !outbox.reach(of: notified.storm).isEmpty ? .waiting : .dropped

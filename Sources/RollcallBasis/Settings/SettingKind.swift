@@ -42,7 +42,7 @@ extension SettingKind where Value == String {
     /// A text that says something.
     static var text: SettingKind {
         SettingKind("must be a text", shown: { .word($0) }) { node in
-            node.string.flatMap { $0.isEmpty ? nil : $0 }
+            node.text.flatMap { $0.isEmpty ? nil : $0 }
         }
     }
 }
@@ -75,7 +75,7 @@ extension SettingKind where Value == [[UInt8]] {
             }
             value = []
             for element in sequence {
-                guard let name = element.string,
+                guard let name = element.text,
                     (1...ItemScanner.nameBytesMax).contains(name.utf8.count)
                 else { throw tree.fault(key, "must hold names of 1 to 128 bytes", "") }
                 value.append(Array(name.utf8))
@@ -98,7 +98,7 @@ extension SettingKind where Value == Int {
             "must be an integer from \(range.lowerBound) to \(range.upperBound)",
             shown: { .plain("\($0)") }
         ) { node in
-            node.int.flatMap { range.contains($0) ? $0 : nil }
+            node.decimalInteger.flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
@@ -145,7 +145,7 @@ extension SettingKind where Value == Int64 {
                 return .plain(String(decoding: digits, as: UTF8.self))
             },
             parse: { node in
-                let scaled = node.float.map { $0 * 10_000 } ?? -1
+                let scaled = node.decimal.map { $0 * 10_000 } ?? -1
                 guard let whole = Int64(exactly: scaled.rounded()), (0...10_000).contains(whole),
                     abs(scaled - Double(whole)) < 1e-6
                 else { return nil }
@@ -158,7 +158,7 @@ extension SettingKind where Value == Double {
     /// A number that multiplies a threshold.
     static var factor: SettingKind {
         SettingKind("must be a number from 0.1 to 100", shown: { .plain("\($0)") }) { node in
-            node.float.flatMap { (0.1...100).contains($0) ? $0 : nil }
+            node.decimal.flatMap { (0.1...100).contains($0) ? $0 : nil }
         }
     }
 }
@@ -175,5 +175,33 @@ extension SettingKind where Value == Milliseconds {
         ) { node in
             SettingText.duration(node.string ?? "").flatMap { $0 < least || $0 > most ? nil : $0 }
         }
+    }
+}
+
+extension Node {
+    /// The text that this is; nil if it is plainly null, which says that there is none.
+    var text: String? {
+        if let scalar, scalar.style == .plain, null != nil { return nil }
+        return string
+    }
+
+    /// The whole number that this is, in decimal digits: `0x10` and `1:30` are numbers to some readers of
+    /// YAML and texts to others.
+    var decimalInteger: Int? { isDecimal ? string.flatMap { Int($0) } : nil }
+
+    /// The number that this is, in decimal digits.
+    var decimal: Double? {
+        isDecimal ? string.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil } : nil
+    }
+
+    private var isDecimal: Bool {
+        string?.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"),
+                UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"):
+                true
+            default: false
+            }
+        } ?? false
     }
 }

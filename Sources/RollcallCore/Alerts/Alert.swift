@@ -86,6 +86,23 @@ package struct Alert: Equatable, Sendable {
         notified[place].storm = storm
     }
 
+    /// True if the storm by which a receiver is told of it has left it out of every message so far, or has
+    /// sent none since it joined: what mutes it there says so, or the storm itself (D11).
+    package func isAwaited(by receiver: [UInt8]) -> Bool {
+        muted.contains { $0.receiver == receiver } && (notified(receiver)?.storm ?? 0) != 0
+    }
+
+    /// Notes that a message of its storm tells a receiver of it, at an instant; what was said of why it
+    /// is not told there is over. Returns that reason; nil if an earlier message told of it.
+    mutating func stormNotified(_ receiver: [UInt8], at now: RunningTime) -> MuteReason? {
+        guard isAwaited(by: receiver),
+            let muted = muted.firstIndex(where: { $0.receiver == receiver }),
+            let notified = notified.firstIndex(where: { $0.receiver == receiver })
+        else { return nil }
+        self.notified[notified].at = now
+        return self.muted.remove(at: muted).reason
+    }
+
     /// Notes why a receiver is not told; false if that was so before.
     mutating func mute(_ receiver: [UInt8], _ reason: MuteReason) -> Bool {
         guard let place = muted.firstIndex(where: { $0.receiver == receiver }) else {

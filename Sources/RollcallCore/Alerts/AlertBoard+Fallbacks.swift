@@ -133,13 +133,14 @@ extension Alert {
     }
 
     /// Forgets why receivers are not told who would not be told now anyway: neither do they ask for it nor
-    /// is it time to give it to them.
+    /// is it time to give it to them. Why a storm has left it out stays.
     mutating func dropStaleMutes(_ receivers: [Receiver], now: RunningTime) {
         guard !muted.isEmpty else { return }
         let due = openTriggers(receivers).filter { $0.due <= now }.map(\.fallback.name)
+        let awaited = muted.map(\.receiver).filter { isAwaited(by: $0) }
         muted.removeAll { muted in
             let asks = receivers.contains { $0.name == muted.receiver && $0.wants(labels) }
-            return !asks && !due.contains(muted.receiver)
+            return !asks && !due.contains(muted.receiver) && !awaited.contains(muted.receiver)
         }
     }
 

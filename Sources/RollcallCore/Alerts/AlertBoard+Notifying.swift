@@ -65,6 +65,31 @@ extension AlertBoard {
         armRepeatsAgain()
     }
 
+    /// Takes over from the store that a storm has an alert since an instant, or has left it out for
+    /// `reason` (J4).
+    mutating func awaitStorm(
+        _ receiver: [UInt8], of key: AlertKey, _ reason: MuteReason, since: RunningTime? = nil
+    ) {
+        guard var alert = entries[key]?.alert,
+            let place = alert.notified.firstIndex(where: { $0.receiver == receiver }),
+            alert.notified[place].storm != 0
+        else { return }
+        if let since { alert.notified[place].at = since }
+        _ = alert.mute(receiver, reason)
+        entries[key]?.alert = alert
+        muted.insert(key)
+    }
+
+    /// Takes over from the store that a message of a storm told of an alert (J4).
+    mutating func stormNotified(_ receiver: [UInt8], of key: AlertKey, at instant: RunningTime) {
+        guard var alert = entries[key]?.alert,
+            alert.muted.contains(where: { $0.receiver == receiver && $0.reason.isStorm })
+        else { return }
+        _ = alert.stormNotified(receiver, at: instant)
+        entries[key]?.alert = alert
+        if alert.muted.isEmpty { muted.remove(key) }
+    }
+
     /// Returns, in words, what does not hold of what is known without a look at all alerts.
     func brokenInvariants(_ receivers: [Receiver]) -> [String] {
         var broken: [String] = []

@@ -184,6 +184,9 @@ package enum MuteReason: Equatable, Sendable {
     /// A storm, by its number, tells of it together with others (D11).
     case storm(Int64)
 
+    /// True if it is told of with others.
+    package var isStorm: Bool { if case .storm = self { true } else { false } }
+
     mutating func code(_ archive: inout Archive) {
         var kind: UInt8 = 0
         var number: Int64 = 0

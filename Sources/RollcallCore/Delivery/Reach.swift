@@ -92,13 +92,18 @@ extension Reach.State {
 }
 
 extension OutboxQueue {
-    /// Returns how far the news of a firing has come here, as far as it was decided at `since` at the
-    /// earliest; nil if nothing is known of it.
-    func reach(of incident: Int64, since: Timestamp, _ times: OutboxTimes) -> Reach? {
-        let known = known.messages(of: incident).filter { $0.decidedAt >= since }
+    /// Returns how far the news of a firing has come here, as far as it was decided at `since` and at
+    /// `from` at the earliest; nil if nothing is known of it.
+    func reach(
+        of incident: Int64, since: Timestamp, from: RunningTime, _ times: OutboxTimes
+    ) -> Reach? {
+        func counts(_ message: OutboxMessage) -> Bool {
+            message.decidedAt >= since && message.since >= from
+        }
+        let known = known.messages(of: incident).filter(counts)
         if let message = known.first(where: { $0.outcome == .delivered }) { return Reach(message) }
         if let number = waiting.triggers(of: incident).last, let message = waiting[number],
-            message.decidedAt >= since
+            counts(message)
         {
             var reach = Reach(message)
             if message.state != .sending {
@@ -112,18 +117,21 @@ extension OutboxQueue {
 
 extension Outbox {
     /// Returns how far the news of a firing has come, by the addresses that it was decided for and
-    /// that are not done with it; of a storm only what was decided at `since` at the earliest: what was
-    /// written before told of no later member (D11).
-    package func reach(of incident: Int64, since: Timestamp = .distantPast) -> [Reach] {
-        queues.compactMap { $0.reach(of: incident, since: since, times) }
+    /// that are not done with it; of a storm only what was decided at `since`, and in running time at
+    /// `from`, at the earliest: what was written before told of no later member (D11).
+    package func reach(
+        of incident: Int64, since: Timestamp = .distantPast, from: RunningTime = .distantPast
+    ) -> [Reach] {
+        queues.compactMap { $0.reach(of: incident, since: since, from: from, times) }
     }
 
     /// Returns the last error on the way of such news to a receiver; nil if there was none, or
     /// another process tried it.
     package func lastError(of incident: Int64, to receiver: [UInt8]) -> String? {
         let own = queues.filter { $0.key.receiver == receiver }
-        return own.lazy.compactMap { $0.reach(of: incident, since: .distantPast, times)?.lastError }
-            .first
+        return own.lazy.compactMap {
+            $0.reach(of: incident, since: .distantPast, from: .distantPast, times)?.lastError
+        }.first
             ?? own.lazy.compactMap(\.lastError).first
     }
 

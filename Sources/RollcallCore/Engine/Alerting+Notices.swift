@@ -29,7 +29,9 @@ extension Alerting {
             guard let alert = board[key], alert.state == .firing else { continue }
             notify(key, alert, repeats, context, &counters, &builder)
         }
-        for stormNotification in stormsToNotify(context) { builder.add(stormNotification) }
+        for stormNotification in stormsToNotify(context, &builder.mutes) {
+            builder.add(stormNotification)
+        }
         emit(builder, context, &decisions)
         for (key, storm) in builder.joined { noteTrigger(of: key, in: storm, context.receivers) }
     }
@@ -125,7 +127,10 @@ extension Alerting {
             let notified = alert.notified(receiver.name)
             let notifiedAt = notified?.at
             // The storm is told again.
-            if let notified, notified.storm != 0 { continue }
+            if let notified, notified.storm != 0 {
+                unmute(key, &alert, notified, context, &builder.mutes)
+                continue
+            }
             if let notifiedAt, context.clock.now - notifiedAt < receiver.repeatInterval,
                 !groups.contains(place)
             {
@@ -201,6 +206,7 @@ extension Alerting {
         }
         notifications.storms.join(storm, alert.incident, key, now: context.clock.now)
         alert.notify(receiver.name, at: context.clock.now, fallback, storm: storm)
+        _ = alert.mute(receiver.name, .storm(storm))
         builder.joined.append((key, storm))
         builder.mutes.append(
             Mute(

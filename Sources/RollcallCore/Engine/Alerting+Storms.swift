@@ -85,7 +85,9 @@ extension Alerting {
     // MARK: - Telling
 
     /// Returns what there is to be told of storms at this instant.
-    mutating func stormsToNotify(_ context: AlertContext) -> [StormNotification] {
+    mutating func stormsToNotify(
+        _ context: AlertContext, _ mutes: inout [Mute]
+    ) -> [StormNotification] {
         guard notifications.storms.isDirty || nextStorm(context.receivers) <= context.clock.now
         else { return [] }
         defer { notifications.storms.isDirty = false }
@@ -109,6 +111,7 @@ extension Alerting {
             let isAgain =
                 storm.isDoubled || storm.notifiedAt + receiver.repeatInterval <= context.clock.now
             guard isFirst || storm.notices.isEmpty && isAgain else { continue }
+            noteMembers(of: storm, receiver, context, &mutes)
             if let stormNotification = stormNotification(
                 storm, receiver, place, isFirst ? .fired : .repeated, context)
             {
@@ -135,15 +138,10 @@ extension Alerting {
         func isBefore(_ a: (key: AlertKey, count: Int), _ b: (key: AlertKey, count: Int)) -> Bool {
             a.count != b.count ? a.count > b.count : AlertKey.areInOrder(a.key, b.key)
         }
-        // Whoever has none of it yet is told all: what was decided is not taken back (A7, D3).
-        let isNews =
-            storm.notifiedCount == 0 || storm.trigger != 0 && storm.notifiedAt == .distantPast
         for single in storm.members.values {
-            guard let alert = board[single.key] else { continue }
-            let reason = muteReason(single.key, alert.labels, context.clock)
-            // Blindness mutes nothing that was given to a fallback (D3).
-            let isGiven = reason == .blind && alert.fallback(of: receiver.name) != nil
-            guard reason == nil || isNews || isGiven else { continue }
+            guard let alert = board[single.key],
+                muteReason(single.key, alert, in: storm, receiver, context) == nil
+            else { continue }
             facts.count += 1
             stats.count += alert.stats.count
             stats.total += alert.stats.total
@@ -171,6 +169,60 @@ extension Alerting {
         return StormNotification(
             episode: storm.episode, severity: severity, member: whole,
             facts: facts, kind: kind, receiver: receiver, place: place)
+    }
+
+    /// The reason why a storm's message leaves out a member; nil if it tells of it.
+    private func muteReason(
+        _ key: AlertKey, _ alert: borrowing Alert, in storm: StormState.Storm, _ receiver: Receiver,
+        _ context: AlertContext
+    ) -> MuteReason? {
+        // Whoever has none of it yet is told all: what was decided is not taken back (A7, D3).
+        let isNews =
+            storm.notifiedCount == 0 || storm.trigger != 0 && storm.notifiedAt == .distantPast
+        if isNews { return nil }
+        let reason = muteReason(key, alert.labels, context.clock)
+        // Blindness mutes nothing that was given to a fallback (D3).
+        return reason == .blind && alert.fallback(of: receiver.name) != nil ? nil : reason
+    }
+
+    /// Notes of the members that no message has told of yet whether this one does, and else why not: what
+    /// is shown as told is what was told (D1).
+    private mutating func noteMembers(
+        of storm: StormState.Storm, _ receiver: Receiver, _ context: AlertContext,
+        _ mutes: inout [Mute]
+    ) {
+        for (incident, single) in storm.members.sorted(by: { $0.key < $1.key }) {
+            let key = single.key
+            guard var alert = board[key], alert.isAwaited(by: receiver.name) else { continue }
+            let own = MuteReason.storm(storm.episode)
+            let mute: MuteReason?
+            if let reason = muteReason(key, alert, in: storm, receiver, context) {
+                mute = alert.mute(receiver.name, reason) ? reason : nil
+            } else {
+                // From now on the storm tells of it, which was said when it joined.
+                mute = alert.stormNotified(receiver.name, at: context.clock.now) == own ? nil : own
+            }
+            if let mute {
+                mutes.append(
+                    Mute(key: key, incident: incident, receiver: receiver.name, reason: mute))
+            }
+            board.note(key, alert, repeatAt: alert.nextNotification(context.receivers))
+        }
+    }
+
+    /// What made a storm leave out an alert is over: from now on the storm is to tell of it.
+    func unmute(
+        _ key: AlertKey, _ alert: inout Alert, _ notified: Alert.NotifiedReceiver,
+        _ context: AlertContext, _ mutes: inout [Mute]
+    ) {
+        guard alert.isAwaited(by: notified.receiver),
+            muteReason(key, alert.labels, context.clock) == nil,
+            alert.mute(notified.receiver, .storm(notified.storm))
+        else { return }
+        mutes.append(
+            Mute(
+                key: key, incident: alert.incident, receiver: notified.receiver,
+                reason: .storm(notified.storm)))
     }
 
     private func ending(
@@ -245,6 +297,16 @@ extension Alerting {
             for single in storm.members.values {
                 board.move(storm.queue.receiver, of: single.key, toStorm: storm.episode)
             }
+        }
+    }
+
+    /// A stored message of a storm told of all members that it did not leave out (J4).
+    mutating func noteStored(_ notice: Notice, of storm: Int64, at instant: RunningTime) {
+        guard notice.kind != .resolved,
+            let storm = notifications.storms.storms.first(where: { $0.episode == storm })
+        else { return }
+        for single in storm.members.values {
+            board.stormNotified(notice.receiver, of: single.key, at: instant)
         }
     }
 

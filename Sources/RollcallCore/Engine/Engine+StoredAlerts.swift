@@ -32,11 +32,12 @@ extension Engine {
                 alerting.board.put(report, since: now)
                 firing[report.incident] = report.state == .firing ? report.key : nil
                 alerting.notifications.note(storedNotice: 0, incident: report.incident)
-            case .notice(_, let notice):
+            case .notice(let at, let notice):
                 alerting.notifications.note(storedNotice: notice.number, incident: 0)
                 if notice.storm != nil, let member = notice.members.first {
                     alerting.notifications.note(storedNotice: 0, incident: member.incident)
                     alerting.notifications.storms.put(notice, member, now: clock.now)
+                    alerting.noteStored(notice, of: member.incident, at: instant(at))
                     alerting.noteTriggers(of: member.incident, policy.receivers)
                     continue
                 }
@@ -48,12 +49,15 @@ extension Engine {
                     alerting.board.noteTrigger(
                         notice.number, of: key, to: notice.receiver, policy.receivers)
                 }
-            case .mute(_, let mute):
-                guard case .storm(let storm) = mute.reason, let key = firing[mute.incident] else {
+            case .mute(let at, let mute):
+                guard let key = firing[mute.incident] else { continue }
+                guard case .storm(let storm) = mute.reason else {
+                    alerting.board.awaitStorm(mute.receiver, of: key, mute.reason)
                     continue
                 }
                 alerting.notifications.storms.put(mute, storm, now: clock.now, wall: clock.wallNow)
                 alerting.board.notify(mute.receiver, of: key, at: clock.now, storm: storm)
+                alerting.board.awaitStorm(mute.receiver, of: key, mute.reason, since: instant(at))
                 alerting.noteTrigger(of: key, in: storm, policy.receivers)
             default: break
             }
@@ -67,4 +71,7 @@ extension Engine {
         alerting.board.isAllDirty = true
         alerting.notifications.isAllDirty = true
     }
+
+    /// The instant that lies as far back as the wall says.
+    private func instant(_ wall: Timestamp) -> RunningTime { clock.now - (clock.wallNow - wall) }
 }

@@ -220,6 +220,7 @@ package struct Engine: Sendable {
             sight.wrote(source, now: clock.now)
             erase(person, &receipt)
         case .heartbeat(let source, let every):
+            receipt.promised = sight.feed.sources.first { $0.name == source }?.every
             receipt.accepted = sight.beat(source, every: every, now: clock.now) ? 1 : 0
             if !sight.feed.sources.isEmpty { stall.end() }
         case .skew(let source, let skew):

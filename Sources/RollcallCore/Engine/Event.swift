@@ -123,6 +123,8 @@ package struct Receipt: Equatable, Sendable {
     package var retired: Int?
     /// The reason why the roster, or the part, was not taken.
     package var rosterFault: RosterFault?
+    /// The interval that a heartbeat's source had promised before; nil if it was not declared.
+    package var promised: Milliseconds?
     /// The number of an erasure.
     package var erasure: Int64?
     /// The number of the silence that began or ended.

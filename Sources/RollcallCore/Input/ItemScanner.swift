@@ -296,7 +296,7 @@ package struct ItemScanner {
             return true
         }
         try skip(&cursor, body)
-        refuse(field, .duplicateKey, "named twice")
+        refuse(field, .duplicateKey, Self.twice)
         return false
     }
 

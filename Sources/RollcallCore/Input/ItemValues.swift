@@ -6,6 +6,8 @@ extension ItemScanner {
     package static let circlesMax = 64
     /// Bytes of a push token at most: Apple's and Google's stay below 300.
     package static let tokenBytesMax = 1024
+    /// The text about a field that is there twice.
+    package static let twice = "named twice"
 
     /// Reads the value of `field` into the item.
     /// - Throws: `JSONError` if the value is not JSON; one of a wrong form is noted, not thrown.
@@ -58,7 +60,7 @@ extension ItemScanner {
             return refuse(
                 field, .outOfRange, "1 to \(bytesMax) bytes without control characters expected")
         }
-        if field == .region, isPlace(token, body) {
+        if field == .region || field == .osVersion || field == .appVersion, isPlace(token, body) {
             return refuse(field, .coordinate, Self.placeRefusal)
         }
         write { ItemWriter.text(tag, token, body, to: &$0) }
@@ -174,6 +176,7 @@ extension ItemScanner {
             return refuse(.telemetry, .malformed, "not an object")
         }
         var telemetry = Telemetry()
+        var given: UInt64 = 0
         try cursor.open(UInt8(ascii: "{"), body)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
         while more {
@@ -182,7 +185,12 @@ extension ItemScanner {
             if let field = ItemField.telemetry(name) {
                 if cursor.peek(body) == UInt8(ascii: "n") {
                     try cursor.literal("null", body)
+                } else if given & field.bit != 0 {
+                    try skip(&cursor, body)
+                    let kind = kind
+                    note("/telemetry/\(field.name(kind))", .duplicateKey, Self.twice)
                 } else {
+                    given |= field.bit
                     try telemetryMember(field, "/telemetry/", &telemetry, &cursor, body)
                 }
             } else if ItemField.isPrivate(name) {
@@ -288,24 +296,25 @@ extension ItemScanner {
             return nil
         }
         var update = Update(sequence: -1, capturedAt: nil, isCached: false)
+        var given = UpdateFields()
+        var isAmbiguous = false
         try cursor.open(UInt8(ascii: "{"), body)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
         while more {
             let token = try cursor.key(body)
             let name = ShortWord(token, body)
-            if name == "sequence" {
-                update.sequence = try natural(&cursor, body) ?? -1
-            } else if name == "captured_at" {
+            if let field = UpdateFields(name) {
                 if cursor.peek(body) == UInt8(ascii: "n") {
                     try cursor.literal("null", body)
+                } else if given.contains(field) {
+                    try skip(&cursor, body)
+                    note("/updates/\(index)/\(field.name)", .duplicateKey, Self.twice)
+                    // Whichever is meant, nobody knows: the other one may be another's.
+                    isAmbiguous = isAmbiguous || field == .sequence
                 } else {
-                    update.capturedAt = try time(&cursor, body)?.time
-                    if update.capturedAt == nil {
-                        note("/updates/\(index)/captured_at", .malformed, SentAt.fault)
-                    }
+                    given.insert(field)
+                    try read(field, of: index, &update, &cursor, body)
                 }
-            } else if name == "fix" {
-                try fix(index, &update, &cursor, body)
             } else if ItemField.isPrivate(name) {
                 countPrivateField()
                 try cursor.skipValue(body, onKey: { _, _ in false })
@@ -315,11 +324,27 @@ extension ItemScanner {
             }
             more = try cursor.hasNext(closing: UInt8(ascii: "}"), body)
         }
+        if isAmbiguous { return nil }
         if update.sequence < 0 {
             note("/updates/\(index)/sequence", .malformed, "an integer from 0 to 2^63-1 expected")
             return nil
         }
         return update
+    }
+
+    private mutating func read(
+        _ field: UpdateFields, of index: Int, _ update: inout Update, _ cursor: inout JSONCursor,
+        _ body: Span<UInt8>
+    ) throws(JSONError) {
+        switch field {
+        case .sequence: update.sequence = try natural(&cursor, body) ?? -1
+        case .capturedAt:
+            update.capturedAt = try time(&cursor, body)?.time
+            if update.capturedAt == nil {
+                note("/updates/\(index)/captured_at", .malformed, SentAt.fault)
+            }
+        default: try fix(index, &update, &cursor, body)
+        }
     }
 
     private mutating func fix(
@@ -328,7 +353,6 @@ extension ItemScanner {
         switch cursor.peek(body) {
         case UInt8(ascii: "\""):
             update.isCached = ShortWord(try cursor.string(body), body) == "cached"
-        case UInt8(ascii: "n"): try cursor.literal("null", body)
         default:
             try skip(&cursor, body)
             note("/updates/\(index)/fix", .malformed, "not a string")

@@ -4,10 +4,18 @@
 /// Shifts ("12.30-14.30"), versions ("1.20 2.30"), dates and addresses of machines are none: it takes
 /// two decimal numbers, each within the earth's degrees, and between them nothing but what parts two
 /// numbers. A comma or a semicolon says that with two decimals each, anything else with three; with
-/// four each it is one whatever stands between them.
+/// four each it is one whatever stands between them. One decimal is enough where it can hardly be
+/// anything else: "52.5,13.4".
 package enum PlaceText {
-    /// True if `bytes[range]` hold what looks like one.
+    /// True if `bytes[range]` hold what looks like one, also in other letters: "５２.５２%2C１３.４０".
     package static func isIn(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        if isPlainlyIn(bytes, range) { return true }
+        guard PlaceSpelling.isForeign(bytes, range) else { return false }
+        let plain = PlaceSpelling.plain(bytes, range)
+        return isPlainlyIn(plain.span, 0..<plain.count)
+    }
+
+    private static func isPlainlyIn(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
         // Most names have nothing of it.
         var marks = 0
         for index in range where isMark(bytes[index]) { marks += 1 }
@@ -21,7 +29,7 @@ package enum PlaceText {
                 at += 1
                 continue
             }
-            if let previous, isPair(previous, number, bytes) { return true }
+            if let previous, isPair(previous, number, bytes, range) { return true }
             previous = number
             at = number.range.upperBound
         }
@@ -119,11 +127,14 @@ package enum PlaceText {
     }
 
     /// True if two numbers that follow each other are a latitude and a longitude, in either order.
-    private static func isPair(_ a: Number, _ b: Number, _ bytes: Span<UInt8>) -> Bool {
+    private static func isPair(
+        _ a: Number, _ b: Number, _ bytes: Span<UInt8>, _ all: Range<Int>
+    ) -> Bool {
         guard min(a.whole, b.whole) <= 90, max(a.whole, b.whole) <= 180 else { return false }
         let gap = a.range.upperBound..<b.range.lowerBound
         let decimals = min(a.decimals, b.decimals)
         if decimals >= 4 { return true }
+        if decimals == 1 { return isCoarsePair(a, b, bytes, all) }
         var isParted = false
         for index in gap {
             let byte = bytes[index]
@@ -141,5 +152,52 @@ package enum PlaceText {
         // From one number to another, or a sign: nobody knows.
         if gap.count == 1, bytes[gap.lowerBound] == UInt8(ascii: "-") { return false }
         return decimals >= (isParted ? 2 : 3)
+    }
+
+    /// True if two numbers of which one has one decimal are a place within some kilometres: a comma or a
+    /// semicolon parts them, without a space unless they are all there is. "1.5,2.5" is none: one of them
+    /// has two digits before the point, or a minus.
+    private static func isCoarsePair(
+        _ a: Number, _ b: Number, _ bytes: Span<UInt8>, _ all: Range<Int>
+    ) -> Bool {
+        let isSigned = isSigned(a, bytes, all) || bytes[b.range.lowerBound - 1] == UInt8(ascii: "-")
+        guard a.whole >= 10 || b.whole >= 10 || isSigned else { return false }
+        let gap = a.range.upperBound..<b.range.lowerBound
+        var parts = 0
+        var spaces = 0
+        for index in gap {
+            switch bytes[index] {
+            case UInt8(ascii: ","), UInt8(ascii: ";"): parts += 1
+            case UInt8(ascii: " "): spaces += 1
+            case UInt8(ascii: "-"), UInt8(ascii: "+"):
+                guard index == gap.upperBound - 1 else { return false }
+            default: return false
+            }
+        }
+        let isAll =
+            isEmpty(bytes, all.lowerBound..<a.range.lowerBound)
+            && isEmpty(bytes, b.range.upperBound..<all.upperBound)
+        return parts == 1 && (spaces == 0 || isAll)
+    }
+
+    /// True if a minus stands before a number, and before that nothing or what parts words.
+    private static func isSigned(
+        _ number: Number, _ bytes: Span<UInt8>, _ all: Range<Int>
+    ) -> Bool {
+        let sign = number.range.lowerBound - 1
+        guard sign >= all.lowerBound, bytes[sign] == UInt8(ascii: "-") else { return false }
+        return sign == all.lowerBound || isEmpty(bytes, sign - 1..<sign)
+    }
+
+    /// True if there is nothing but spaces, brackets and signs.
+    private static func isEmpty(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        range.allSatisfy { index in
+            switch bytes[index] {
+            case UInt8(ascii: " "), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "["),
+                UInt8(ascii: "]"), UInt8(ascii: "-"), UInt8(ascii: "+"):
+                true
+            default: false
+            }
+        }
     }
 }

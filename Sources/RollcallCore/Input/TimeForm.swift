@@ -10,7 +10,7 @@ package enum TimeForm: UInt8, CaseIterable, Sendable {
     /// Bytes of a time that is written with escapes at most.
     private static let timeBytesMax = 64
     /// Numbers below it are seconds.
-    private static let millisecondsFrom: Int64 = 100_000_000_000
+    package static let millisecondsFrom: Int64 = 100_000_000_000
     /// Numbers from here on are no time.
     private static let millisecondsEnd: Int64 = 100_000_000_000_000
 
@@ -74,21 +74,53 @@ package enum TimeForm: UInt8, CaseIterable, Sendable {
         return Timestamp(milliseconds: whole)
     }
 
-    /// A number's whole part and its first three decimals; nil with an exponent, or if it is too large.
+    /// Digits of a whole part that an Int64 may have; so many fit into 64 bits whatever they are.
+    private static let digitsMax = 19
+
+    /// A number's whole part and its first three decimals; nil if it is negative, or too large.
     private static func parts(
         _ bytes: Span<UInt8>, _ range: Range<Int>
     ) -> (whole: Int64, thousandths: Int64)? {
+        guard !range.isEmpty, bytes[range.lowerBound] != UInt8(ascii: "-") else { return nil }
         var end = range.lowerBound
-        while end < range.upperBound, bytes[end] &- UInt8(ascii: "0") <= 9 { end += 1 }
-        guard let whole = JSONText.natural(bytes, range.lowerBound..<end) else { return nil }
+        while end < range.upperBound, bytes[end] | 0x20 != UInt8(ascii: "e") { end += 1 }
+        let mantissa = range.lowerBound..<end
+        let point = mantissa.first { bytes[$0] == UInt8(ascii: ".") } ?? end
+        // The digits that are left before the point, once the exponent has moved it.
+        var left = point - mantissa.lowerBound + exponent(bytes, end..<range.upperBound)
+        var whole: UInt64 = 0
         var thousandths: Int64 = 0
-        var weight: Int64 = 100
-        for index in end..<range.upperBound where bytes[index] != UInt8(ascii: ".") {
+        var isZero = true
+        for index in mantissa where index != point {
             let digit = bytes[index] &- UInt8(ascii: "0")
-            guard digit <= 9 else { return nil }
-            thousandths += Int64(digit) * weight
-            weight /= 10
+            left -= 1
+            if digit == 0, isZero { continue }
+            if isZero, left >= digitsMax { return nil }
+            isZero = false
+            switch left {
+            case 0...: whole = whole * 10 + UInt64(digit)
+            case -1: thousandths = Int64(digit) * 100
+            case -2: thousandths += Int64(digit) * 10
+            case -3: thousandths += Int64(digit)
+            default: break
+            }
         }
-        return (whole, thousandths)
+        if isZero { return (0, 0) }
+        for _ in 0..<max(left, 0) { whole *= 10 }
+        return Int64(exactly: whole).map { ($0, thousandths) }
+    }
+
+    /// The exponent at `bytes[range]`, which begins with its letter; 0 without one. What is far beyond any
+    /// time is cut.
+    private static func exponent(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Int {
+        let most = 100_000
+        var value = 0
+        var isNegative = false
+        for index in range.dropFirst() {
+            let digit = bytes[index] &- UInt8(ascii: "0")
+            if digit <= 9 { value = min(most, value * 10 + Int(digit)) }
+            if bytes[index] == UInt8(ascii: "-") { isNegative = true }
+        }
+        return isNegative ? -value : value
     }
 }

@@ -1,7 +1,8 @@
 /// Replays an export and compares what is decided with what had been decided when it was lived.
 ///
 /// Both are sequences of lines; they are compared in order, each as soon as both are known. The
-/// first difference ends it. Source: V7.
+/// first difference ends it, unless people were erased before it: what they had a part in is decided
+/// otherwise without them. Then it is counted, and what follows is compared. Source: V7.
 package struct ReplayCheck {
     /// The kind of a decision.
     package enum Kind: Int, CaseIterable, Sendable {
@@ -29,6 +30,9 @@ package struct ReplayCheck {
         package var engineVersion: Int64
     }
 
+    /// Lines of each side that are looked at for where both go on alike.
+    private static let aheadLookedAt = 64
+
     /// Lines that one side is ahead by at most: a million decisions of one instant, and as many more.
     private static let aheadMax = 4_000_000
 
@@ -40,7 +44,12 @@ package struct ReplayCheck {
 
     /// Lines that were the same, by kind.
     package private(set) var same = [Int](repeating: 0, count: Kind.allCases.count)
+    /// The first that nothing explains; it ends the check.
     package private(set) var difference: Difference?
+    /// The first behind an erasure, and the number of lines that differ there.
+    package private(set) var erasedDifference: Difference?
+    package private(set) var erasedDifferences = 0
+    private var isEnded = false
     package private(set) var otherRules: OtherRules?
     /// True once a line was met that only an export has.
     package private(set) var isExport = false
@@ -73,7 +82,13 @@ package struct ReplayCheck {
     /// Closes the last line's instant: what is left on one side is a difference.
     package mutating func finish() {
         take { run, decided in run.finish(decided) }
-        end()
+        isEnded = true
+        compare()
+        if hasErased {
+            skip(stored.count, replayed.count)
+        } else {
+            end()
+        }
     }
 
     private mutating func end() {
@@ -115,14 +130,49 @@ package struct ReplayCheck {
     private mutating func compare() {
         while difference == nil, let old = stored.first, let new = replayed.first {
             guard old.bytes == new.bytes else {
-                difference = Difference(turn: old.turn, stored: old.bytes, replayed: new.bytes)
-                return
+                guard hasErased else {
+                    difference = Difference(turn: old.turn, stored: old.bytes, replayed: new.bytes)
+                    return
+                }
+                let known = min(stored.count, replayed.count)
+                guard isEnded || known >= Self.aheadLookedAt else { break }
+                let next = nextSame()
+                skip(next.stored, next.replayed)
+                continue
             }
             if let kind = new.kind { same[kind.rawValue] += 1 }
             _ = stored.popFirst()
             _ = replayed.popFirst()
         }
         if max(stored.count, replayed.count) > Self.aheadMax { end() }
+    }
+
+    /// Returns how many lines of each side stand before the nearest that are the same; one of each if
+    /// there are none among those that are looked at.
+    private func nextSame() -> (stored: Int, replayed: Int) {
+        let (olds, news) = (
+            min(stored.count, Self.aheadLookedAt), min(replayed.count, Self.aheadLookedAt)
+        )
+        for sum in 1..<max(2, olds + news - 1) {
+            for old in max(0, sum - news + 1)..<max(min(sum + 1, olds), max(0, sum - news + 1))
+            where stored[old].bytes == replayed[sum - old].bytes {
+                return (old, sum - old)
+            }
+        }
+        return (1, 1)
+    }
+
+    /// Counts so many lines as different, because of an erasure before.
+    private mutating func skip(_ olds: Int, _ news: Int) {
+        guard olds > 0 || news > 0 else { return }
+        let old = olds > 0 ? stored.first : nil
+        let new = news > 0 ? replayed.first : nil
+        erasedDifference =
+            erasedDifference
+            ?? Difference(turn: old?.turn ?? turn, stored: old?.bytes, replayed: new?.bytes)
+        erasedDifferences += max(olds, news)
+        for _ in 0..<olds { _ = stored.popFirst() }
+        for _ in 0..<news { _ = replayed.popFirst() }
     }
 }
 
@@ -167,6 +217,8 @@ private struct LineQueue {
     var isEmpty: Bool { start == lines.count }
     var count: Int { lines.count - start }
     var first: Line? { start < lines.count ? lines[start] : nil }
+
+    subscript(_ place: Int) -> Line { lines[start + place] }
 
     mutating func append(_ line: Line) { lines.append(line) }
 

@@ -47,17 +47,23 @@ package struct VerifyFile {
                 path: path,
                 "no line says what was decided: only what `rollcall export` wrote can be verified")
         }
-        return (isJSON ? Self.tree(check).printed : Self.report(check), check.difference == nil)
+        return (isJSON ? Self.tree(check).printed : Self.report(check), Self.isSame(check))
+    }
+
+    private static func isSame(_ check: ReplayCheck) -> Bool {
+        check.difference == nil && check.erasedDifference == nil
     }
 
     // MARK: - Words
 
     private static func report(_ check: ReplayCheck) -> String {
-        var text = check.difference.map { Self.text($0) } ?? ""
+        var text = (check.erasedDifference ?? check.difference).map { Self.text($0) } ?? ""
         let counts = ReplayCheck.Kind.allCases.map { kind in
             "\(check.same[kind.rawValue]) \(kind.word)"
         }
-        let all = check.difference == nil ? "all the same" : "the same before"
+        let all =
+            isSame(check)
+            ? "all the same" : check.difference == nil ? "the same besides" : "the same before"
         text += "\(all): \(counts.joined(separator: ", "))\n"
         if let span = check.span {
             text +=
@@ -69,7 +75,12 @@ package struct VerifyFile {
                 "from turn \(other.turn) on other rules decided (engine version "
                 + "\(other.engineVersion), this is \(Engine.version)): what differs may come from that\n"
         }
-        if check.hasErased {
+        if check.erasedDifferences > 0 {
+            let count = check.erasedDifferences
+            text +=
+                "people were erased meanwhile: that may be why \(count) "
+                + (count == 1 ? "line differs\n" : "lines differ, of which this is the first\n")
+        } else if check.hasErased {
             text += "people were erased meanwhile: what differs may come from that\n"
         }
         return text
@@ -85,8 +96,8 @@ package struct VerifyFile {
                 value: .integer(Int64(check.same[kind.rawValue])))
         }
         return [
-            "same": .boolean(check.difference == nil),
-            "difference": check.difference.map { difference in
+            "same": .boolean(isSame(check)),
+            "difference": (check.erasedDifference ?? check.difference).map { difference in
                 [
                     "turn": .integer(difference.turn), "stored": text(difference.stored),
                     "replayed": text(difference.replayed),
@@ -103,6 +114,7 @@ package struct VerifyFile {
                 ]
             } ?? nil,
             "people_erased": .boolean(check.hasErased),
+            "erased_differences": .integer(Int64(check.erasedDifferences)),
         ]
     }
 

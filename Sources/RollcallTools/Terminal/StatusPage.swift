@@ -93,9 +93,7 @@ struct StatusPage {
     private var fleet: [String] {
         let all = status["responders"]
         let absent = status["not_expected"]?["all"]
-        let order = regions.enumerated().sorted { a, b in
-            (rank(b.element), a.offset) < (rank(a.element), b.offset)
-        }.map(\.element)
+        let order = Self.worstFirst(regions)
         let shown = order.prefix(limit)
         var rows = shown.map { region in
             let mark = region["must_be_staffed"]?.isTrue == true ? " *" : ""
@@ -140,8 +138,13 @@ struct StatusPage {
         }
     }
 
-    /// Those with most people OFFLINE come first.
-    private func rank(_ region: JSONTree) -> Int64 { region["responders"]?["OFFLINE"]?.whole ?? 0 }
+    /// Those with most people OFFLINE come first; all else keeps its order.
+    static func worstFirst(_ regions: [JSONTree]) -> [JSONTree] {
+        func rank(_ region: JSONTree) -> Int64 { region["responders"]?["OFFLINE"]?.whole ?? 0 }
+        return regions.enumerated().sorted { a, b in
+            (rank(b.element), a.offset) < (rank(a.element), b.offset)
+        }.map(\.element)
+    }
 
     private func cells(
         _ active: JSONTree?, _ responders: JSONTree?, _ absent: JSONTree?

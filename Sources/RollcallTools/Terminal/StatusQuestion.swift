@@ -10,12 +10,15 @@ package struct StatusQuestion: Sendable {
     package static let limitMax = 1000
 
     private let limit: Int
+    /// True if somebody asked for it: JSON has all regions and alerts otherwise.
+    private let isLimited: Bool
     private let isJSON: Bool
 
     /// A question that shows so many people, regions and alerts.
     /// - Throws: `QuestionError` if the limit is beyond `limitMax`, or below 1.
     package init(limit: Int?, isJSON: Bool) throws(QuestionError) {
         self.limit = limit ?? Self.limitStandard
+        isLimited = limit != nil
         self.isJSON = isJSON
         guard (1...Self.limitMax).contains(self.limit) else {
             throw .wrongOption("--limit: 1 to \(Self.limitMax) expected (\(self.limit))")
@@ -36,13 +39,14 @@ package struct StatusQuestion: Sendable {
             Resource.responders.path,
             [("status", "ONLINE"), ("reachable", "unknown"), ("limit", "\(Self.limitMax)")])
         if isJSON {
+            let (shown, alerts) = (cut(regions.items), cut(alerts["alerts"]?.elements ?? []))
+            let isWhole = gaps.isWhole && regions.isWhole && shown.isWhole && alerts.isWhole
             return JSONTree.object([
                 .init(name: "status", value: status),
-                .init(name: "regions", value: .list(regions.items)),
+                .init(name: "regions", value: .list(shown.items)),
                 .init(name: "silent", value: .list(gaps.items)),
-                .init(name: "alerts", value: alerts["alerts"] ?? .list([])),
-                .init(
-                    name: "truncated", value: .boolean(!gaps.isWhole || !regions.isWhole)),
+                .init(name: "alerts", value: .list(alerts.items)),
+                .init(name: "truncated", value: .boolean(!isWhole)),
             ]).printed
         }
         return StatusPage(
@@ -51,6 +55,13 @@ package struct StatusQuestion: Sendable {
             unsure: unsure["responders"]?.elements.count ?? 0,
             hasMoreUnsure: unsure["next"] != nil, limit: limit, style: style
         ).text
+    }
+
+    /// The rows of a part of the JSON: the first of them, of regions those with most people OFFLINE, if
+    /// somebody asked for so many.
+    private func cut(_ rows: [JSONTree]) -> (items: [JSONTree], isWhole: Bool) {
+        guard isLimited, rows.count > limit else { return (rows, true) }
+        return (Array(StatusPage.worstFirst(rows).prefix(limit)), false)
     }
 
     /// Asks for the regions; none from a server that does not tell them.
