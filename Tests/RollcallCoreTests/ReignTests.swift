@@ -20,6 +20,7 @@ import Testing
         try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online
+            85s      42 reports                       → 42 unknown, 42 online
             92s      reign 3s                         → blind stopped since 89s, \
             blind stopped ended since 89s
             96.999s
@@ -31,6 +32,7 @@ import Testing
         try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online
+            85s      42 reports                       → 42 unknown, 42 online
             92s      reign 3s                         → blind stopped since 89s, \
             blind stopped ended since 89s
             96s      41 reports
@@ -42,6 +44,7 @@ import Testing
         try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online
+            55s      42 reports                       → 42 unknown, 42 online
             60s      reign 0s
             70s      reign 0s
             80s      reign 0s
@@ -54,9 +57,22 @@ import Testing
         try timeline(
             """
             0s       41 reports                       → 41 unknown, 41 online
+            85s      42 reports                       → 42 unknown, 42 online
             104s     reign 15s                        → blind stopped since 89s, \
             blind stopped ended since 89s
-            194s                                      → 41 degraded
+            193.999s
+            194s                                      → 41 degraded, 42 degraded
+            """)
+    }
+
+    @Test func `B1: beats without turns are no watch`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            60s      reign 2s                         → blind stopped since 0s, \
+            blind stopped ended since 0s
+            149.999s
+            150s                                      → 41 degraded
             """)
     }
 

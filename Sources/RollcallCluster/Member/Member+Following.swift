@@ -38,7 +38,7 @@ extension Member {
 
     /// Folds what waits, and reads what follows.
     mutating func follow(_ effects: inout [MemberEffect]) {
-        guard role == .following, !isFolding, !isRebuilding, !isJoining else { return }
+        guard role == .following, !isFolding, !isRebuilding, !isJoining, log != 0 else { return }
         if let first = waiting.first, first.entry.position != place.position + 1 { waiting = [] }
         if let first = waiting.first {
             guard first.entry.previous == place.hash else { return lose(.different, &effects) }
@@ -59,7 +59,7 @@ extension Member {
     }
 
     /// The entry that was to be folded is in the local store, durably.
-    package mutating func didFold(_ landed: LandedEntry, log: UInt64) -> [MemberEffect] {
+    package mutating func didFold(_ landed: LandedEntry) -> [MemberEffect] {
         var effects: [MemberEffect] = []
         isFolding = false
         place = LogPlace(behind: landed.entry, revision: landed.revision, log: log)

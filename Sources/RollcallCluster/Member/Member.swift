@@ -115,7 +115,7 @@ package struct Member: Sendable {
     /// The time between two notes.
     private static let noteEvery: Int64 = 1000
     /// A member is alive if what it notes has changed within so long.
-    private static let aliveFor: Int64 = 15_000
+    private static let aliveFor: Int64 = 4_000
 
     /// A member whose store holds `place`, started at `now`.
     package init(_ settings: Settings, at place: LogPlace, now: Int64) {
@@ -145,6 +145,9 @@ package struct Member: Sendable {
         guard let view, now - confirmedAt <= settings.silence.count else { return false }
         return view.head.position <= place.position
     }
+
+    /// The number of the log that is followed; 0 while none is known.
+    package var log: UInt64 { place.log != 0 ? place.log : view?.head.log ?? 0 }
 
     /// The head that what is held here makes.
     var ownHead: LogHead {
@@ -189,7 +192,8 @@ package struct Member: Sendable {
     /// Lets go of what everybody holds; if the log runs full, of what another member holds that is
     /// alive, and at last of what only this one is known to hold (S12).
     private mutating func trim(_ now: Int64, _ effects: inout [MemberEffect]) {
-        guard role == .leading, let view else { return }
+        // What an older view says of the others may not be so any more.
+        guard role == .leading, let view, isConfirmed(at: now) else { return }
         let used = view.head.position - view.tail
         var through = view.notes.count > 1 ? view.notes.map(\.position).min() ?? 0 : 0
         var isSingleCopy = false

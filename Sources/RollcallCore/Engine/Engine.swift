@@ -160,7 +160,7 @@ package struct Engine: Sendable {
         switch event {
         case .start: resume(.stopped, since: previous, at: instant)
         case .reign(let reign):
-            resume(.stopped, since: max(previous, instant - reign.unobserved), at: instant)
+            resume(.stopped, since: reign.onset(at: instant, after: previous), at: instant)
         case .turn(let lateness) where hasBegun && isLate(lateness, previous, instant):
             resume(.suspended, since: previous, at: instant)
             // As at a start, nobody could be heard meanwhile (D6).

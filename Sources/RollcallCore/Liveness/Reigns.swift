@@ -13,6 +13,15 @@ package struct Reign: Equatable, Sendable {
         self.member = member
         self.unobserved = unobserved
     }
+
+    /// Returns since when nobody watched, of a reign that begins at `instant` after a turn at
+    /// `previous`. A leader that beat and made no turn for longer than is promised watched nothing
+    /// (B1, J2): the log took none.
+    func onset(at instant: RunningTime, after previous: RunningTime) -> RunningTime {
+        let onset = max(previous, instant - unobserved)
+        let isLate = onset - (previous + Engine.turnEvery) > Engine.turnLateAfter
+        return isLate ? previous : onset
+    }
 }
 
 /// The reigns of late, for which deadlines wait: what phones sent to a leader that is gone, they send

@@ -32,5 +32,4 @@ enum ClusterFault: String, CaseIterable {
     case trimEverything
     case deleteSlots
     case partsByPosition
-    case overwriteUntrimmed
 }

@@ -32,12 +32,12 @@ final class ClusterLink: KeyValueStore, @unchecked Sendable {
         }
         let fate = world.isShaky ? world.dice.number(0...99) : 99
         switch fate {
-        case 0...2: answer(5, .notRun("no connection"))
-        case 3...5: answer(Self.patience, .unknown("the request was lost"))
-        case 6...8:
+        case 0...3: answer(5, .notRun("no connection"))
+        case 4...7: answer(Self.patience, .unknown("the request was lost"))
+        case 8...12:
             world.time.after(there) { [self] in if !isCut { _ = world.etcd.run(transaction) } }
             answer(Self.patience, .unknown("the answer was lost"))
-        case 9...11:
+        case 13...17:
             // It lands when nobody waits any more.
             let late = Self.patience + world.dice.number(0...3000)
             world.time.after(late) { [self] in

@@ -47,7 +47,7 @@ final class ClusterProcess: @unchecked Sendable {
         incarnation = world.dice.next()
         var settings = Member.Settings(
             name: Array("m\(host)".utf8), incarnation: incarnation)
-        settings.chance = Milliseconds(world.dice.number(0...300))
+        settings.chance = Milliseconds(max(0, world.dice.number(-150...300)))
         settings.readLimit = 8
         settings.slots = ClusterWorld.slots
         settings.slotsKept = 20
@@ -61,7 +61,7 @@ final class ClusterProcess: @unchecked Sendable {
         self.link = link
         var sizes = RingLog.Sizes()
         sizes.slots = ClusterWorld.slots
-        sizes.partBytes = 700
+        sizes.partBytes = 250
         log = RingLog(link, prefix: Array("/w".utf8), sizes: sizes)
         watch()
         tick()
@@ -177,7 +177,8 @@ final class ClusterProcess: @unchecked Sendable {
     }
 
     private func take(append outcome: AppendOutcome) {
-        if case .landed = outcome {} else { wasUnknown = true }
+        if case .unknown = outcome { wasUnknown = true }
+        if case .refused = outcome { wasUnknown = true }
         if case .unknown = outcome {
             if fault == .unknownIsLanded, let open {
                 return world.answer(open.writes, by: self, true)
@@ -192,10 +193,10 @@ final class ClusterProcess: @unchecked Sendable {
     // MARK: - Following
 
     private func fold(_ landed: LandedEntry) {
-        guard let log = member.view?.head.log else { return }
+        let log = member.log
         guard landed.entry.kind != .creation else {
             disk.create(landed, log: log)
-            return apply(member.didFold(landed, log: log))
+            return apply(member.didFold(landed))
         }
         guard let pending = PendingTurn(logBytes: landed.entry.body) else {
             return world.fail("S2: an entry that landed is no turn")
@@ -208,7 +209,7 @@ final class ClusterProcess: @unchecked Sendable {
         }
         observe(pending)
         commit(pending, landed, log)
-        apply(member.didFold(landed, log: log))
+        apply(member.didFold(landed))
     }
 
     /// A turn says how running time stands; the one that came fastest tells it best (S14).
@@ -280,10 +281,7 @@ final class ClusterProcess: @unchecked Sendable {
             store: fault == .keysByMember ? UInt64(host) + 1 : disk.watch, messages: messages,
             now: engine.clock.now)
         let claimed = waiting.map { push in
-            guard fault == .resendClaim, push.row.state == .sending else { return push }
-            var row = push.row
-            row.state = .waiting
-            return PushMessage(push, as: row) ?? push
+            fault == .resendClaim ? Self.unclaimed(push) : push
         }
         pushes = PushBox(store: disk.watch, messages: claimed)
         var pending = PendingTurn()
@@ -299,6 +297,13 @@ final class ClusterProcess: @unchecked Sendable {
             _ = pending.fold(.policy(policy), into: &engine, at: now)
         }
         propose(&pending, at: now, [], sends: false)
+    }
+
+    private static func unclaimed(_ push: PushMessage) -> PushMessage {
+        guard push.row.state == .sending else { return push }
+        var row = push.row
+        row.state = .waiting
+        return PushMessage(push, as: row) ?? push
     }
 
     /// Makes a turn if there is something to be folded, or due.
@@ -319,6 +324,11 @@ final class ClusterProcess: @unchecked Sendable {
             return
         }
         var pending = PendingTurn()
+        // While the log was away nothing was taken, and that is known by how late the turn is (B1).
+        let late = Milliseconds(time.now - lastTurnAt - Engine.turnEvery.count)
+        if late > Engine.turnLateAfter {
+            _ = pending.fold(.turn(lateness: late), into: &engine, at: now)
+        }
         takeReports(at: now, &pending)
         let writes = inbox
         inbox = []
@@ -369,7 +379,11 @@ final class ClusterProcess: @unchecked Sendable {
         }
         pending.outbox = outbox.takeChanges()
         pending.pushes = pushes.takeChanges()
-        if fault == .claimOutsideOfTurn { pending.pushes = PushChanges() }
+        if fault == .claimOutsideOfTurn {
+            pending.pushes = PushChanges(
+                added: pending.pushes.added.map(Self.unclaimed),
+                changed: pending.pushes.changed.map(Self.unclaimed))
+        }
         pending.close(number: disk.turn + 1, engine)
         open = Open(pending: pending, writes: writes, sentAt: time.now)
         lastTurnAt = time.now
@@ -409,7 +423,7 @@ final class ClusterProcess: @unchecked Sendable {
     private func send(_ pending: PendingTurn) {
         // The connection takes its time before the permit is looked at.
         for sending in pending.sendings {
-            time.after(world.dice.number(1...1500)) { [self] in
+            time.after(world.dice.number(1...3000)) { [self] in
                 deliver { [self] in
                     guard mayTouch else { return reports.append((sending, .failed)) }
                     world.page(sending, key: outbox.store, by: self)
@@ -420,7 +434,7 @@ final class ClusterProcess: @unchecked Sendable {
             }
         }
         for sending in pending.pushSendings {
-            time.after(world.dice.number(1...300)) { [self] in
+            time.after(world.dice.number(1...1000)) { [self] in
                 deliver { [self] in
                     let mayTouch = mayTouch
                     if mayTouch { world.push(sending, by: self) }
@@ -434,6 +448,6 @@ final class ClusterProcess: @unchecked Sendable {
     }
 
     private func answer(_ body: @escaping () -> Void) {
-        time.after(world.dice.number(5...400)) { [self] in deliver(body) }
+        time.after(world.dice.number(5...3000)) { [self] in deliver(body) }
     }
 }
