@@ -48,7 +48,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "Sources", "Sources/RollcallCore", "Sources/RollcallStore", "Sources/RollcallSupport",
+        "Sources", "Sources/RollcallCore", "Sources/RollcallCluster", "Sources/RollcallStore",
+        "Sources/RollcallSupport",
         "Sources/RollcallBasis", "Sources/Rollcall", "Sources/RollcallTools", "Tests",
     ])
     func `the README's map has every folder, and no other`(path: String) throws {

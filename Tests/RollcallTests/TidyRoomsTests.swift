@@ -24,7 +24,10 @@ import Testing
 
     @Test(arguments: [
         ["RollcallCore"],
-        ["RollcallStore", "RollcallSupport", "RollcallBasis", "Rollcall", "RollcallTools"],
+        [
+            "RollcallCluster", "RollcallStore", "RollcallSupport", "RollcallBasis", "Rollcall",
+            "RollcallTools",
+        ],
     ])
     func `the folders of modules do not lead round`(modules: [String]) throws {
         let cycle = try Self.graph(modules).cycle

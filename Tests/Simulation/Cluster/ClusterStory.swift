@@ -24,10 +24,11 @@ enum ClusterStory {
         trouble(world)
         slots(world)
         // Of some stories the log itself goes back, and then nothing else is asked.
-        if world.dice.chance(150) {
+        if world.dice.chance(250) {
             let at = world.dice.number(60_000...troubles)
             let state = Snapshot()
-            world.time.after(at - world.dice.number(200...20_000)) {
+            let age = world.dice.pick([100, 400, 2000, 20_000] as [Int64])
+            world.time.after(at - age) {
                 state.value = world.etcd.state
             }
             world.time.after(at) { restore(world, state) }
@@ -35,6 +36,10 @@ enum ClusterStory {
         world.time.run(until: troubles) { world.failure != nil }
         heal(world)
         world.time.run(until: troubles + peace) { world.failure != nil }
+        // What landed just now is folded at once.
+        for step in 1...20 where !world.isEvenAtTheEnd {
+            world.time.run(until: troubles + peace + Int64(step) * 100) { world.failure != nil }
+        }
         world.checkEnd()
         return (world.failure, world.marks)
     }

@@ -226,6 +226,11 @@ final class ClusterWorld: @unchecked Sendable {
                 if position != last + 1 { fail("S2: \(position) landed after \(last)") }
                 landed[position] = hash
                 revisions[position] = row.revision
+            } else if key == "/w/beat", let position = words.first.flatMap({ Int64($0) }) {
+                // It says where the log ended for whoever beat.
+                if let last = landed.keys.max(), position != last {
+                    fail("S8: a beat after \(position) landed after \(last)")
+                }
             } else if key == "/w/tail", let through = words.first.flatMap({ Int64($0) }) {
                 trimmed(through)
             }
@@ -383,6 +388,11 @@ final class ClusterWorld: @unchecked Sendable {
     }
 
     // MARK: - The end
+
+    /// True if every member knows that it holds all there is.
+    var isEvenAtTheEnd: Bool {
+        processes.allSatisfy { $0?.member.isConfirmed(at: time.now) ?? false }
+    }
 
     /// What must be true once nothing is wrong any more.
     func checkEnd() {
