@@ -172,6 +172,37 @@ struct EventStream {
         #expect(together > 100)
     }
 
+    /// Of two engines that saw the same but for that: one part more, and it is read again.
+    @Test func `S16: reigns are in a checkpoint only where there were some`() throws {
+        var stream = EventStream(seed: 11)
+        var alone = Engine()
+        let begin: Int64 = 1_795_230_000_000
+        for turn in 0..<100 {
+            if let event = stream.event(at: begin + Int64(turn) * 1000) {
+                _ = alone.fold(event, at: RunningTime(milliseconds: begin + Int64(turn) * 1000))
+            }
+        }
+        var cluster = alone
+        let now = RunningTime(milliseconds: begin + 200_000)
+        _ = alone.fold(.start(), at: now)
+        let reign = Reign(number: 7, member: Array("b".utf8), unobserved: Milliseconds(101_000))
+        _ = cluster.fold(.reign(reign), at: now)
+        cluster.advance(to: now)
+        alone.advance(to: now)
+        let (without, with) = (Checkpoint(alone).slice(0), Checkpoint(cluster).slice(0))
+        #expect(without.count < with.count)
+        #expect(with.starts(with: without), "what a cluster adds stands at the end")
+        var again = try copy(cluster)
+        for second in 1...300 {
+            let later = RunningTime(milliseconds: begin + 200_000 + Int64(second) * 1000)
+            cluster.advance(to: later)
+            again.advance(to: later)
+        }
+        cluster.decisions = []
+        again.decisions = []
+        #expect(bytes(cluster) == bytes(again))
+    }
+
     @Test func `a checkpoint holds on to its turn while the engine goes on`() throws {
         var stream = EventStream(seed: 7)
         var engine = Engine()

@@ -33,6 +33,7 @@ package final class RingLog: TurnLog {
 
     // MARK: - The end
 
+    /// Reads head, tail, beat and notes in one transaction.
     package func head(reply: @escaping @Sendable (HeadOutcome) -> Void) {
         let keys = keys
         store.run(KeyValueTransaction(Self.lookAtEnd(keys))) { outcome in
@@ -69,6 +70,7 @@ package final class RingLog: TurnLog {
 
     // MARK: - Appending
 
+    /// Puts the first entry and the head, if there is no head.
     package func create(
         log: UInt64, _ entry: LogEntry, reply: @escaping @Sendable (AppendOutcome) -> Void
     ) {
@@ -84,6 +86,8 @@ package final class RingLog: TurnLog {
         store.run(transaction) { reply(Self.outcome($0, head)) }
     }
 
+    /// Puts parts if there must be some, then slot and head in one transaction; `unavailable` if the
+    /// position's slot holds what is not trimmed.
     package func append(
         _ entry: LogEntry, after view: LogView,
         reply: @escaping @Sendable (AppendOutcome) -> Void
@@ -163,6 +167,7 @@ package final class RingLog: TurnLog {
         }
     }
 
+    /// Changes the beat's key, if the head is as it was seen.
     package func beat(
         after head: LogHead, reply: @escaping @Sendable (AppendOutcome) -> Void
     ) {
@@ -173,6 +178,8 @@ package final class RingLog: TurnLog {
 
     // MARK: - Reading
 
+    /// Reads slots with the head in one transaction, up to the ring's end, and the parts of entries
+    /// that have some.
     package func read(
         after position: Int64, limit: Int, reply: @escaping @Sendable (ReadOutcome) -> Void
     ) {
@@ -287,6 +294,7 @@ package final class RingLog: TurnLog {
 
     // MARK: - Watching, trimming, notes
 
+    /// Follows all keys of the log; an entry in parts is not told, since its head is.
     package func watch(after revision: Int64, receive: @escaping @Sendable (LogNews) -> Void) {
         let keys = keys
         store.watch(prefix: keys.prefix + [UInt8(ascii: "/")], after: revision) { news in
@@ -305,6 +313,7 @@ package final class RingLog: TurnLog {
         }
     }
 
+    /// Moves the tail on, and removes the parts behind it.
     package func trim(through position: Int64, _ view: LogView) {
         guard position > view.tail, position < view.head.position else { return }
         let comparison: KeyValueTransaction.Comparison =
@@ -322,6 +331,7 @@ package final class RingLog: TurnLog {
         }
     }
 
+    /// Puts the member's own key.
     package func note(_ note: MemberNote) {
         let put = KeyValueTransaction.Operation.put(
             key: keys.note(note.member), value: RingValue.note(note))

@@ -122,7 +122,8 @@ extension Member {
                 hear(at: now, revision: landed.revision)
                 keep(landed)
             }
-            follow(&effects)
+            // Where nothing came, the next tick asks again.
+            if !entries.isEmpty { follow(&effects) }
         case .trimmed:
             guard !isFolding, !isRebuilding, !isJoining, waiting.isEmpty else { break }
             isJoining = true

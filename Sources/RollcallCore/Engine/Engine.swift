@@ -160,7 +160,9 @@ package struct Engine: Sendable {
         switch event {
         case .start: resume(.stopped, since: previous, at: instant)
         case .reign(let reign):
-            resume(.stopped, since: reign.onset(at: instant, after: previous), at: instant)
+            let turnMax = Milliseconds(Self.turnEvery.count + Self.turnLateAfter.count)
+            let since = reign.onset(at: instant, after: previous, turnMax: turnMax)
+            resume(.stopped, since: since, at: instant)
         case .turn(let lateness) where hasBegun && isLate(lateness, previous, instant):
             resume(.suspended, since: previous, at: instant)
             // As at a start, nobody could be heard meanwhile (D6).

@@ -91,6 +91,7 @@ package struct Archive {
 
     // MARK: - Numbers
 
+    /// Codes a number: the smaller it is, the fewer bytes it takes.
     package mutating func code(_ value: inout UInt64) {
         if !isReading { return Varint.append(value, to: &bytes) }
         if keeps { return }
@@ -115,32 +116,38 @@ package struct Archive {
         if wide.magnitude < 1 << 48 { value = Int(wide) } else { isDamaged = true }
     }
 
+    /// Codes a number of any width.
     package mutating func code<Number: FixedWidthInteger>(_ value: inout Number) {
         var wide = Int64(truncatingIfNeeded: value)
         code(&wide)
         if let narrow = Number(exactly: wide) { value = narrow } else { isDamaged = true }
     }
 
+    /// Codes a truth, in a byte.
     package mutating func code(_ value: inout Bool) {
         var number: UInt8 = value ? 1 : 0
         code(&number)
         value = number == 1
     }
 
+    /// Codes a number by its bits.
     package mutating func code(_ value: inout Double) {
         var pattern = value.bitPattern
         code(&pattern)
         value = Double(bitPattern: pattern)
     }
 
+    /// Codes a word by its number; one that is no word is damage.
     package mutating func code<Word: RawRepresentable<UInt8>>(_ value: inout Word) {
         var raw = value.rawValue
         code(&raw)
         if let word = Word(rawValue: raw) { value = word } else { isDamaged = true }
     }
 
+    /// Codes a span.
     package mutating func code(_ value: inout Milliseconds) { code(&value.count) }
 
+    /// Codes an instant.
     package mutating func code<Time: Instant>(_ value: inout Time) {
         var milliseconds = value.milliseconds
         code(&milliseconds)
@@ -149,6 +156,7 @@ package struct Archive {
 
     // MARK: - Containers
 
+    /// Codes whether there is a value, and if so, by `body`, which begins to read with `empty`.
     package mutating func code<Value>(
         _ value: inout Value?, empty: Value, _ body: (inout Archive, inout Value) -> Void
     ) {
@@ -172,6 +180,7 @@ package struct Archive {
         value = content
     }
 
+    /// Codes a count and the values by `body`, which begins to read each with `empty`.
     package mutating func code<Value>(
         _ values: inout [Value], empty: Value, _ body: (inout Archive, inout Value) -> Void
     ) {
@@ -194,6 +203,7 @@ package struct Archive {
         nesting -= 1
     }
 
+    /// Codes a count and bytes.
     package mutating func code(_ values: inout [UInt8]) {
         if keeps { return }
         guard isReading else { return append(values[...]) }
@@ -213,14 +223,17 @@ package struct Archive {
         return at..<(at + count)
     }
 
+    /// Codes a count and numbers.
     package mutating func code(_ values: inout [Int]) {
         code(&values, empty: 0) { archive, value in archive.code(&value) }
     }
 
+    /// Codes a count and numbers.
     package mutating func code(_ values: inout [Int64]) {
         code(&values, empty: 0) { archive, value in archive.code(&value) }
     }
 
+    /// Codes a count and as many arrays of bytes.
     package mutating func code(_ values: inout [[UInt8]]) {
         code(&values, empty: []) { archive, value in archive.code(&value) }
     }

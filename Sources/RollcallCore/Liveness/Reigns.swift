@@ -15,12 +15,13 @@ package struct Reign: Equatable, Sendable {
     }
 
     /// Returns since when nobody watched, of a reign that begins at `instant` after a turn at
-    /// `previous`. A leader that beat and made no turn for longer than is promised watched nothing
-    /// (B1, J2): the log took none.
-    func onset(at instant: RunningTime, after previous: RunningTime) -> RunningTime {
+    /// `previous`. A leader that beat and made no turn for longer than `turnMax` watched nothing
+    /// (B1): the log took none.
+    func onset(
+        at instant: RunningTime, after previous: RunningTime, turnMax: Milliseconds
+    ) -> RunningTime {
         let onset = max(previous, instant - unobserved)
-        let isLate = onset - (previous + Engine.turnEvery) > Engine.turnLateAfter
-        return isLate ? previous : onset
+        return onset - previous > turnMax ? previous : onset
     }
 }
 

@@ -27,7 +27,7 @@ enum ClusterStory {
         if world.dice.chance(250) {
             let at = world.dice.number(60_000...troubles)
             let state = Snapshot()
-            let age = world.dice.pick([100, 400, 2000, 20_000] as [Int64])
+            let age = world.dice.pick([0, 100, 400, 2000, 20_000] as [Int64])
             world.time.after(at - age) {
                 state.value = world.etcd.state
             }
@@ -49,13 +49,14 @@ enum ClusterStory {
     }
 
     private static func restore(_ world: ClusterWorld, _ state: Snapshot) {
-        guard let older = state.value, older.revision < world.etcd.state.revision else { return }
+        guard let older = state.value else { return }
         if world.dice.chance(500) {
-            world.mark("the log was restored")
-            world.etcd.restore(older)
-        } else {
             world.mark("the log was written again")
             world.etcd.rewrite(older)
+        } else {
+            guard older.revision < world.etcd.state.revision else { return }
+            world.mark("the log was restored")
+            world.etcd.restore(older)
         }
         world.restored(to: world.etcd.state)
     }
