@@ -28,7 +28,7 @@ package struct StateStore {
 
     package let journal: Journal
     /// Tells this store from all others; random, made once.
-    package let number: UInt64
+    package internal(set) var number: UInt64
     private let aroundCommit: AroundCommit?
 
     /// Sees a turn when all of it is written and not committed, and once it is: where tests kill.

@@ -275,6 +275,16 @@ package final class Journal {
         try run(statements.setMeta, [.key: key, .value: value])
     }
 
+    /// Sets bytes in `meta`, in the open transaction.
+    /// - Throws: `StoreError` if they cannot be written.
+    package func set(_ bytes: [UInt8], forKey key: String) throws(StoreError) {
+        var failure: StoreError?
+        bytes.withUnsafeBytes { bytes in
+            do throws(StoreError) { try set(bytes, forKey: key) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
     // MARK: Checkpoints
 
     /// Begins the engine's checkpoint of `turn`, in the open transaction; slices may come in later

@@ -142,15 +142,7 @@ extension Journal {
     /// Keeps it, in the open transaction.
     /// - Throws: `StoreError` if it cannot be written.
     package func set(stateLoss loss: StateLoss) throws(StoreError) {
-        var failure: StoreError?
-        loss.storedBytes.withUnsafeBytes { bytes in
-            do throws(StoreError) {
-                try set(bytes, forKey: StateLoss.key)
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
+        try set(loss.storedBytes, forKey: StateLoss.key)
     }
 }
 
