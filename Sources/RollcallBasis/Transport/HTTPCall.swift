@@ -33,11 +33,28 @@ package struct HTTPCall: Sendable {
     /// before turns out to be closed before a byte of the answer came. Nobody can know whether the
     /// receiver had read it by then.
     package var mayBeSentTwice = true
+    /// The certificate by which we are known to the other side; nil for none.
+    package var clientCertificate: ClientCertificate?
+    /// Seconds without a byte after which an answer that comes in parts is given up; nil if only
+    /// `timeout` holds.
+    package var idleSecondsMax: Int?
 
     /// A request for `url`, without fields or body.
     package init(_ method: Method, _ url: String) {
         self.method = method
         self.url = url
+    }
+}
+
+/// A certificate by which a client is known, and its key: paths of PEM files.
+package struct ClientCertificate: Equatable, Sendable {
+    package var certificate: String
+    package var key: String
+
+    /// The certificate in a file, with its key in another.
+    package init(certificate: String, key: String) {
+        self.certificate = certificate
+        self.key = key
     }
 }
 

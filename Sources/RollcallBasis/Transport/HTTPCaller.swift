@@ -39,13 +39,17 @@ package final class HTTPCaller {
 
     deinit { library.withFunctions { rollcall_curl_close($0, handle) } }
 
-    /// Sends the request and waits for its answer, whatever its status.
+    /// Sends the request and waits for its answer, whatever its status. If `part` is given it gets the
+    /// body of an answer 200 as it comes, which then is not in what is returned; false ends the
+    /// transfer.
     /// - Throws: `HTTPCallError` if the request cannot be sent, or no whole answer comes.
-    package func answer(to call: HTTPCall) throws(HTTPCallError) -> HTTPCallAnswer {
+    package func answer(
+        to call: HTTPCall, part: ((UnsafeRawBufferPointer) -> Bool)? = nil
+    ) throws(HTTPCallError) -> HTTPCallAnswer {
         guard let destination = Destination(url: call.url) else {
             throw HTTPCallError(cause: .wrongURL, destination: "", mayHaveArrived: false)
         }
-        let incoming = IncomingAnswer(bodyBytesMax: call.answerBytesMax)
+        let incoming = IncomingAnswer(bodyBytesMax: call.answerBytesMax, part: part)
         let sockets = TransferSockets()
         var words = [CChar](repeating: 0, count: Int(ROLLCALL_CURL_ERROR_SIZE))
         let outcome = try withFields(of: call, destination) { fields in
@@ -172,6 +176,14 @@ package final class HTTPCaller {
         options.number(ROLLCALL_CURLOPT_FRESH_CONNECT, call.mayBeSentTwice ? 0 : 1)
         // What takes a new connection each time would leave the last five open behind it.
         options.number(ROLLCALL_CURLOPT_FORBID_REUSE, call.mayBeSentTwice ? 0 : 1)
+        if let idle = call.idleSecondsMax {
+            options.number(ROLLCALL_CURLOPT_LOW_SPEED_LIMIT, 1)
+            options.number(ROLLCALL_CURLOPT_LOW_SPEED_TIME, idle)
+        }
+        if let own = call.clientCertificate {
+            options.text(ROLLCALL_CURLOPT_SSLCERT, own.certificate)
+            options.text(ROLLCALL_CURLOPT_SSLKEY, own.key)
+        }
         options.number(ROLLCALL_CURLOPT_SSLVERSION, ROLLCALL_CURL_TLS_1_2)
         // "Setting the proxy string to "" (an empty string) explicitly disables the use of a
         // proxy, even if there is an environment variable set for it." Through one, the address

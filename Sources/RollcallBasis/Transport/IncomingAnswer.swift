@@ -17,7 +17,13 @@ final class IncomingAnswer {
     /// The head was larger than allowed, so the transfer was ended.
     private(set) var isHeadTooLarge = false
 
-    init(bodyBytesMax: Int) { self.bodyBytesMax = bodyBytesMax }
+    /// Takes the body of an answer 200 as it comes; nil if it is kept.
+    private let part: ((UnsafeRawBufferPointer) -> Bool)?
+
+    init(bodyBytesMax: Int, part: ((UnsafeRawBufferPointer) -> Bool)? = nil) {
+        self.bodyBytesMax = bodyBytesMax
+        self.part = part
+    }
 
     /// The status if the head is whole; an interim answer's (1xx) is none.
     var finalStatus: Int? { isHeadWhole && status >= 200 ? status : nil }
@@ -57,6 +63,7 @@ final class IncomingAnswer {
 
     /// Takes a part of the body; false ends the transfer.
     fileprivate func takePart(_ part: UnsafeRawBufferPointer) -> Bool {
+        if status == 200, let take = self.part { return take(part) }
         isBodyTooLarge = body.count + part.count > bodyBytesMax
         if isBodyTooLarge { return false }
         body.append(contentsOf: part)

@@ -70,6 +70,17 @@ package struct KeyValueRow: Equatable, Sendable {
     }
 }
 
+extension KeyValueRow {
+    /// Returns the first key behind all that begin with `prefix`; an empty one if there is none.
+    package static func behind(_ prefix: [UInt8]) -> [UInt8] {
+        var end = prefix
+        while let last = end.popLast() {
+            if last < 0xFF { return end + [last + 1] }
+        }
+        return []
+    }
+}
+
 /// A complete answer.
 package struct KeyValueAnswer: Equatable, Sendable {
     /// True if every comparison held.

@@ -41,15 +41,6 @@ struct RingKeys: Sendable {
     /// The key of a member's note.
     func note(_ member: [UInt8]) -> [UInt8] { notes + member }
 
-    /// The end of the range of keys that begin with `beginning`.
-    static func behind(_ beginning: [UInt8]) -> [UInt8] {
-        var end = beginning
-        while let last = end.popLast() {
-            if last < 0xFF { return end + [last + 1] }
-        }
-        return []
-    }
-
     private static func digits(_ number: Int64) -> [UInt8] {
         let text = "\(number)"
         return Array((String(repeating: "0", count: max(0, 19 - text.utf8.count)) + text).utf8)

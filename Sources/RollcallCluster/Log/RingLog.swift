@@ -52,7 +52,7 @@ package final class RingLog: TurnLog {
     private static func lookAtEnd(_ keys: RingKeys) -> [KeyValueTransaction.Operation] {
         [
             .get(key: keys.head), .get(key: keys.tail), .get(key: keys.beat),
-            .range(from: keys.notes, to: RingKeys.behind(keys.notes), limit: 100),
+            .range(from: keys.notes, to: KeyValueRow.behind(keys.notes), limit: 100),
         ]
     }
 
@@ -280,7 +280,7 @@ package final class RingLog: TurnLog {
         _ from: [UInt8], _ position: Int64, _ found: [KeyValueRow],
         _ reply: @escaping @Sendable (Result<[KeyValueRow], ReadFailure>) -> Void
     ) {
-        let end = RingKeys.behind(keys.parts(of: position))
+        let end = KeyValueRow.behind(keys.parts(of: position))
         let transaction = KeyValueTransaction([.range(from: from, to: end, limit: 1)])
         store.run(transaction) { [self] outcome in
             switch outcome {

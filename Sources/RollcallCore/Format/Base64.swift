@@ -11,7 +11,7 @@ package enum Base64 {
 
     /// Appends the text of `bytes`. It reserves no room: that is made exactly, and with one call for
     /// each of a thousand slices all that stands there would be copied as often.
-    static func append(_ bytes: [UInt8], to output: inout [UInt8]) {
+    package static func append(_ bytes: [UInt8], to output: inout [UInt8]) {
         var at = 0
         while at < bytes.count {
             let left = bytes.count - at
