@@ -7,63 +7,8 @@ import Testing
 @testable import RollcallSupport
 
 /// S2, S3, S8, S12: the turn log on a real etcd. Without `etcd` on this machine nothing is tested.
-@Suite(.serialized, .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/etcd")))
+@Suite(.serialized, .enabled(if: RunningEtcd.isThere))
 struct EtcdStoreTests {
-    /// An etcd of some members on loopback, killed with this.
-    private final class RunningEtcd {
-        let directory = TemporaryDirectory()
-        private let clients: [Int]
-        private let peers: [Int]
-        private let scheme: String
-        private let options: [String]
-        private var processes: [Process] = []
-
-        init(members: Int = 1, scheme: String = "http", _ options: [String] = []) throws {
-            clients = try (0..<members).map { _ in try Self.freePort() }
-            peers = try (0..<members).map { _ in try Self.freePort() }
-            self.scheme = scheme
-            self.options = options
-            for index in 0..<members {
-                processes.append(Process())
-                try start(index)
-            }
-        }
-
-        deinit { for index in processes.indices { kill(index) } }
-
-        var endpoints: [String] { clients.map { "\(scheme)://127.0.0.1:\($0)" } }
-
-        func start(_ index: Int = 0) throws {
-            let own = "http://127.0.0.1:\(peers[index])"
-            let all = peers.enumerated().map { "e\($0)=http://127.0.0.1:\($1)" }
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/etcd")
-            process.arguments =
-                [
-                    "--name", "e\(index)", "--data-dir", "\(directory.path)/etcd\(index)",
-                    "--listen-client-urls", endpoints[index], "--advertise-client-urls",
-                    endpoints[index], "--listen-peer-urls", own, "--initial-advertise-peer-urls",
-                    own, "--initial-cluster", all.joined(separator: ","),
-                ] + options
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            processes[index] = process
-        }
-
-        func kill(_ index: Int = 0) {
-            guard processes[index].isRunning else { return }
-            _ = Glibc.kill(processes[index].processIdentifier, SIGKILL)
-            processes[index].waitUntilExit()
-        }
-
-        private static func freePort() throws -> Int {
-            let listener = try HTTPListener(address: "127.0.0.1:0")
-            defer { listener.close() }
-            return Int(listener.port)
-        }
-    }
-
     /// A store that waits for what it asks.
     private struct Asking {
         let store: EtcdStore
