@@ -125,6 +125,14 @@ import Testing
 
     // MARK: - Watching
 
+    @Test("S2: a watch begins behind what is held")
+    func watchBody() throws {
+        let body = EtcdGateway.watchBody(prefix: Array("/a".utf8), after: 41)
+        let asked = try #require(try JSONTree(reading: body)["create_request"])
+        #expect(asked["start_revision"]?.text == "42")
+        #expect(asked["key"]?.text == "L2E=" && asked["range_end"]?.text == "L2I=")
+    }
+
     private static func event(_ key: String, _ revision: Int) -> String {
         #"{"kv":{"key":"\#(key)","mod_revision":"\#(revision)","value":"AQ=="}}"#
     }
@@ -170,6 +178,21 @@ import Testing
         let half = #"{"result":{"fragment":true,"events":[\#(Self.event("YQ==", 9))]}}"# + "\n"
         let seen = Self.read(half, by: 4096)
         #expect(seen.revisions.isEmpty && seen.revision == 3)
+        // Neither half a line nor half a revision is left behind a break.
+        var reader = EtcdWatchReader(after: 3)
+        var seenAfter: [[Int64]] = []
+        for text in [half, #"{"result":{"eve"#] {
+            _ = Array(text.utf8).withUnsafeBytes { part in
+                reader.take(part) { seenAfter.append($0.map(\.revision)) }
+            }
+        }
+        reader.begin()
+        let whole =
+            #"{"result":{"events":[\#(Self.event("YQ==", 9)),\#(Self.event("Yg==", 9))]}}"# + "\n"
+        let end = Array(whole.utf8).withUnsafeBytes { part in
+            reader.take(part) { seenAfter.append($0.map(\.revision)) }
+        }
+        #expect(end == nil && seenAfter == [[9, 9]])
         let again = Self.read(
             #"{"result":{"events":[\#(Self.event("YQ==", 3)),\#(Self.event("YQ==", 5))]}}"# + "\n",
             by: 4096)

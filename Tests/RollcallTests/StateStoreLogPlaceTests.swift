@@ -50,6 +50,7 @@ import Testing
         let before = turns.place
         var store = try StateStore(path: directory.store)
         #expect(try store.join(watch: 41, at: before))
+        #expect(store.number == 41)
         #expect(try store.logPlace() == before)
         for event: Event in [.start(), .policy(Policy()), .refused(count: 3)] {
             let (turn, place) = turns.next(event)
