@@ -71,7 +71,7 @@ struct CheckpointHead {
     /// A new engine knows a region already; a checkpoint brings all of them.
     private mutating func dropNames() {
         for table in NameTableKind.allCases {
-            engine[table] = engine[table].emptied()
+            engine.people[table] = engine.people[table].emptied()
         }
     }
 
@@ -82,7 +82,7 @@ struct CheckpointHead {
         for table in NameTableKind.allCases {
             var names: [[UInt8]] = []
             archive.code(&names)
-            if !engine[table].restore(Array(names.dropFirst()), from: 1) {
+            if !engine.people[table].restore(Array(names.dropFirst()), from: 1) {
                 archive.refuse()
             }
         }

@@ -131,7 +131,7 @@ package struct CheckpointReader {
 extension Engine {
     /// Puts names back; false if they are not the next ones.
     fileprivate mutating func restore(_ slice: NamesSlice) -> Bool {
-        self[slice.table].restore(slice.names, from: slice.first)
+        people[slice.table].restore(slice.names, from: slice.first)
     }
 
     /// Puts people back; false if they are not the next ones, or name what is not there.
@@ -164,8 +164,8 @@ extension Engine {
         let number = roster.enrol(bytes, id, as: person)
         if !id.isEmpty {
             aggregates.add(person, now: clock.observedNow)
-            useNames(person)
-            joinGroups(person, number)
+            people.useNames(person)
+            people.joinGroups(person, number)
         }
         if let extras { restore(extras, of: person, number) }
         return true

@@ -182,7 +182,7 @@ extension Checkpoint {
         _ slice: [UInt8], without people: Set<Int>, of erased: ErasedRegions, as engine: Engine
     ) -> [UInt8]? {
         if var names = NamesSlice(slice) {
-            let known = engine[names.table]
+            let known = engine.people[names.table]
             var isChanged = false
             for (index, name) in names.names.enumerated()
             where !name.isEmpty && known.known(name) == nil

@@ -67,7 +67,7 @@ extension Engine {
 
     /// Among whom an active person fell silent who is not counted while they change.
     private func peers(of gap: Gap, _ person: Responder) -> Peers {
-        let region = region(of: gap)
+        let region = people.region(of: gap)
         let own = person.region == region ? 1 : 0
         let others = region.map { aggregates.active(in: $0) } ?? 0
         return Peers(active: others + own, fleet: aggregates.active + 1)
@@ -162,7 +162,7 @@ extension Engine {
             group.members = stall.join()
             group.active = peers.fleet
         } else {
-            let region = region(of: gap) ?? .max
+            let region = people.region(of: gap) ?? .max
             holdForGaps(region)
             (group.id, group.members) = massGaps.join(
                 region, openings: gap.openings, isCounted: peers.areCounted,

@@ -56,8 +56,8 @@ extension Engine {
         }
         if isErased { erasures.forget(StableHash.of(bytes, range)) }
         let number = roster.enrol(bytes, range)
-        roster[number].region = regions.known(Self.defaultRegion) ?? 0
-        useNames(roster[number])
+        roster[number].region = regions.known(People.defaultRegion) ?? 0
+        people.useNames(roster[number])
         aggregates.add(roster[number], now: clock.observedNow)
         return number
     }

@@ -17,17 +17,11 @@ package struct Engine: Sendable {
     package static let turnLateAfter = Milliseconds.seconds(5)
     /// Decisions of an instant for which room is kept.
     private static let decisionsKept = 4096
-    /// The region of people of whom nobody told one.
-    static let defaultRegion = Array("default".utf8)
 
     package internal(set) var policy: Policy
     package internal(set) var clock = ObservationClock()
     package internal(set) var sight = Sight()
-    package internal(set) var roster = Roster()
-    package internal(set) var regions = NameTable()
-    package internal(set) var circles = NameTable()
-    package internal(set) var versions = NameTable(numbersMax: 65_536)
-    package internal(set) var aggregates = Aggregates()
+    var people = People()
     package internal(set) var counters = Counters()
     /// The number that the next journal row gets (J7).
     package var nextRow: Int64 = 1
@@ -68,7 +62,6 @@ package struct Engine: Sendable {
     package internal(set) var alerting = Alerting()
     package internal(set) var stall = Stall()
     package internal(set) var nudges = NudgingState()
-    var groupCounts = CircleCounts()
 
     var hasBegun = false
     /// The last instant whose close decided something.
@@ -78,14 +71,10 @@ package struct Engine: Sendable {
     /// Until when there is a calm; the distant past while there is none, or nobody asked.
     var idleUntil = RunningTime.distantPast
 
-    /// Says nothing. An existential has no fixed layout, so a method that changes nothing is given the
-    /// engine's address; without one its 1.8 KB were copied for each call, a dozen times a batch.
-    private let isPassedByAddress: any Sendable = true
-
     /// An engine that has seen nothing, under `policy`.
     package init(policy: Policy = Policy()) {
         self.policy = policy
-        beginNames()
+        people.beginNames(policy)
         alerting.follow(policy.receivers, policy.alerts)
     }
 
