@@ -180,16 +180,15 @@ extension Engine {
         factOverflows.put(extras.factOverflow, at: number)
         transitionIDs.put(extras.transitionIDs, at: number)
         nudges.tokens.put(extras.pushToken, at: number)
-        if let gap = extras.gap { keep(gap, of: number) }
-        queueDepths.put(extras.queueDepths, at: number)
-        dark.restore(extras.uncovered, number)
+        if let gap = extras.gap { gaps.restore(gap, number, &people) }
+        gaps.queueDepths.put(extras.queueDepths, at: number)
+        gaps.dark.restore(extras.uncovered, number)
         alerting.restore(extras.flapping, number)
         nudges.woken.put(extras.wokenAt, at: number)
         if let state = extras.nudges {
             let seesAgainAt = clock.isBlind ? nil : seesAgainFrom(person)
             nudges.restore(state, number, seesAgainAt: seesAgainAt)
         }
-        if let due = extras.gap?.due { verdicts.push(.init(at: due, number: UInt32(number))) }
         if let until = extras.pausedUntil {
             pauseQueue.push(.init(at: until, number: UInt32(number)))
         }

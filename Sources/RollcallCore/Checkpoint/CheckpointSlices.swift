@@ -76,9 +76,9 @@ struct PersonTables: Sendable {
         retired = engine.retired
         transitionIDs = engine.transitionIDs
         pushTokens = engine.nudges.tokens
-        gaps = engine.gaps
-        queueDepths = engine.queueDepths
-        uncovered = engine.dark.uncoveredByNumber
+        gaps = engine.gaps.byNumber
+        queueDepths = engine.gaps.queueDepths
+        uncovered = engine.gaps.dark.uncoveredByNumber
         flaps = engine.alerting.flapsByNumber
         nudgeStates = engine.nudges.states
         woken = engine.nudges.woken

@@ -64,7 +64,7 @@ extension Engine {
             regions.map { anew.notExpected(in: $0) },
             "people not expected by region")
         var open = OpenGaps()
-        gaps.forEach { open.change(from: nil, to: $1) }
+        gaps.byNumber.forEach { open.change(from: nil, to: $1) }
         if open != aggregates.openGaps { broken.append("open gaps by cause") }
         for (field, (a, b)) in zip(aggregates.telemetry, anew.telemetry).enumerated() {
             same(a, b, "telemetry \(Telemetry.fields[field].name)")
@@ -122,7 +122,7 @@ extension Engine {
         broken += people.brokenNames(policy, isUnclosed: isUnclosed)
         var users = [UInt32](repeating: 0, count: regions.names.count)
         users[Int(regions.known(People.defaultRegion) ?? 0)] += 1
-        for region in massGaps.regionsHeld where region != .max { users[Int(region)] += 1 }
+        for region in gaps.mass.regionsHeld where region != .max { users[Int(region)] += 1 }
         for number in 0..<roster.count where roster[number].idCount > 0 {
             users[Int(roster[number].region)] += 1
         }

@@ -6,7 +6,7 @@ extension Engine {
     /// Somebody was erased: what nobody has any more goes at once.
     mutating func dropNames(of number: Int) {
         let kept = people.keptRegions(policy)
-        let alone = massGaps.remove(number) { [regions] region in
+        let alone = gaps.mass.remove(number) { [regions] region in
             regions.hasOneUser(region) && !kept.contains(region)
         }
         for region in alone { regions.leave(region) }
@@ -21,27 +21,13 @@ extension Engine {
         }
     }
 
-    // MARK: - Where people fall silent
-
-    /// A region in which people fall silent keeps its number as long as that is remembered (C1).
-    mutating func holdForGaps(_ region: UInt32) {
-        for gone in massGaps.clean(clock.observedNow) where gone != .max { regions.leave(gone) }
-        if region != .max, !massGaps.knows(region) { regions.use(region) }
-    }
-
     // MARK: - Coming back
 
     /// Everybody is back from a checkpoint that an engine of `version` wrote. Those before 6 kept
     /// what nobody had, until somebody was erased.
     mutating func restoreNames(_ version: Int64) {
         people.beginNames(policy)
-        for region in massGaps.regionsHeld {
-            if Int(region) < regions.names.count {
-                regions.use(region)
-            } else if region != .max {
-                massGaps.drop(region)
-            }
-        }
+        gaps.restoreRegions(&people.regions)
         for kind in NameTableKind.allCases { people[kind].noteUnused(named: version < 6) }
         dropNames()
     }

@@ -103,9 +103,7 @@ extension Engine {
         factOverflows[number] = nil
         transitionIDs[number] = nil
         declaredWorse.forget(number)
-        keep(nil, of: number)
-        queueDepths[number] = nil
-        dark.forget(number)
+        gaps.forget(number, &people)
         alerting.forget(number)
         nudges.forget(number)
     }

@@ -27,8 +27,8 @@ package struct Engine: Sendable {
     package var nextRow: Int64 = 1
     /// Rows that the journal was ever given.
     package var journalRows: Int { Int(nextRow - 1) }
-    /// The numbers that the next stored decision, and the next gap that counts, get.
-    var (nextDecision, nextGap): (Int64, Int64) = (1, 1)
+    /// The number that the next stored decision gets.
+    var nextDecision: Int64 = 1
     /// The decisions that the driver has not taken yet.
     package var decisions: [Decision] = []
     /// True to decide about updates aloud; for `replay --updates`.
@@ -41,8 +41,6 @@ package struct Engine: Sendable {
     /// The instants at which people are late, dark, too old or forgotten.
     var deadlines = DueTimes()
     var pauseQueue = DeadlineQueue<Timestamp>()
-    /// The instants at which verdicts fall due.
-    var verdicts = DeadlineQueue<RunningTime>()
 
     // What few people have, by number.
     var ledgers = SideTable<SequenceLedger>()
@@ -51,16 +49,12 @@ package struct Engine: Sendable {
     var retired = SideTable<ObservedTime>()
     var factOverflows = SideTable<FactTable>()
     var transitionIDs = SideTable<[UInt64]>()
-    var gaps = SideTable<Gap>()
-    var queueDepths = SideTable<QueueDepths>()
     var erasures = Erasures()
     var rosters = RosterParts()
     var declaredWorse = DeclaredWorse()
     var reigns = Reigns()
-    var massGaps = MassGaps()
-    var dark = DarkBook()
+    var gaps = GapBook()
     package internal(set) var alerting = Alerting()
-    package internal(set) var stall = Stall()
     package internal(set) var nudges = NudgingState()
 
     var hasBegun = false
@@ -93,7 +87,7 @@ package struct Engine: Sendable {
         if let deadline = nextDeadline() { next = min(next, clock.running(deadline)) }
         let timer = alerting.nextTimer
         if timer < .distantFuture { next = min(next, clock.running(timer)) }
-        next = min(next, nextVerdict, dark.nextHoles, nextStall)
+        next = min(next, gaps.nextVerdict, gaps.dark.nextHoles, nextStall)
         return max(next, clock.now)
     }
 
@@ -127,7 +121,7 @@ package struct Engine: Sendable {
     /// differ. For questions.
     package func viewed(at instant: RunningTime) -> Engine {
         var view = self
-        view.dark.freeze(at: clock.observedNow)
+        view.gaps.dark.freeze(at: clock.observedNow)
         view.clock.now = max(clock.now, instant)
         return view
     }
@@ -185,7 +179,7 @@ package struct Engine: Sendable {
         guard hasBegun else { return }
         emit(sight.feed.skews.expire(now: instant))
         clock.lose(reason, since: since)
-        stall.didNotRun(instant - since)
+        gaps.stall.didNotRun(instant - since)
         if instant - since >= ObservationClock.graceFrom {
             alerting.notifications.wasAbsent(from: clock.wall(since), to: clock.wallNow)
         }
@@ -202,7 +196,7 @@ package struct Engine: Sendable {
             let batches = counters.batches
             foldItems(list, &receipt)
             if counters.batches > batches {
-                stall.batch(aggregates, clock, openings: massGaps.openings)
+                gaps.noteBatch(aggregates, clock)
             }
         case .roster(let list, let source, let terms):
             sight.wrote(source, now: clock.now)
@@ -213,7 +207,7 @@ package struct Engine: Sendable {
         case .heartbeat(let source, let every):
             receipt.promised = sight.feed.sources.first { $0.name == source }?.every
             receipt.accepted = sight.beat(source, every: every, now: clock.now) ? 1 : 0
-            if !sight.feed.sources.isEmpty { stall.end() }
+            if !sight.feed.sources.isEmpty { gaps.stall.end() }
         case .skew(let source, let skew):
             emit([sight.feed.skews.measure(source, skew, now: clock.now)].compactMap(\.self))
         case .clock(let step):
