@@ -259,7 +259,7 @@ import Testing
         engine.advance(to: RunningTime(milliseconds: Self.began + 100_000))
         let number = try #require(engine.roster.number(of: Array("a".utf8)))
         var gap = try #require(engine.gaps[number])
-        #expect(engine.region(of: gap) == far)
+        #expect(engine.people.region(of: gap) == far)
         // The gap itself, and those who fell silent there, hold on to the name.
         _ = try receipt(&engine, #"{"responder_id":"a","region":"near"}"#, at: 101)
         #expect(engine.regions.known(Array("far".utf8)) == far)
@@ -270,7 +270,7 @@ import Testing
         _ = try receipt(&engine, #"{"responder_id":"b","region":"new"}"#, at: 12_301)
         #expect(engine.regions.known(Array("new".utf8)) == far)
         gap.report.facts.region = Array("far".utf8)
-        #expect(engine.region(of: gap) == nil)
+        #expect(engine.people.region(of: gap) == nil)
         #expect(engine.brokenInvariants().isEmpty)
     }
 

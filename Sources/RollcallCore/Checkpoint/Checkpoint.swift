@@ -24,7 +24,7 @@ package struct Checkpoint: Sendable {
         head.code(&archive)
         self.head = archive.bytes
         names = NameTableKind.allCases.flatMap { table in
-            let names = engine[table].names
+            let names = engine.people[table].names
             return stride(from: 1, to: names.count, by: Self.namesASlice).map {
                 (table, names[$0..<min($0 + Self.namesASlice, names.count)])
             }

@@ -50,9 +50,9 @@ struct CheckpointHead {
             if archive.isReading { engine.roster.reserve(min(max(0, people), 2_000_000)) }
         }
         if archive.isReading && archive.version < 3 { return }
-        archive.codePart { engine.massGaps.code(&$0) }
-        archive.codePart { engine.stall.code(&$0) }
-        archive.codePart { archive in archive.code(&engine.nextGap) }
+        archive.codePart { engine.gaps.mass.code(&$0) }
+        archive.codePart { engine.gaps.stall.code(&$0) }
+        archive.codePart { archive in archive.code(&engine.gaps.nextNumber) }
         if archive.isReading && archive.version < 4 { return }
         archive.codePart { engine.alerting.board.code(&$0) }
         archive.codePart { engine.alerting.notifications.code(&$0) }
@@ -71,7 +71,7 @@ struct CheckpointHead {
     /// A new engine knows a region already; a checkpoint brings all of them.
     private mutating func dropNames() {
         for table in NameTableKind.allCases {
-            engine[table] = engine[table].emptied()
+            engine.people[table] = engine.people[table].emptied()
         }
     }
 
@@ -82,7 +82,7 @@ struct CheckpointHead {
         for table in NameTableKind.allCases {
             var names: [[UInt8]] = []
             archive.code(&names)
-            if !engine[table].restore(Array(names.dropFirst()), from: 1) {
+            if !engine.people[table].restore(Array(names.dropFirst()), from: 1) {
                 archive.refuse()
             }
         }

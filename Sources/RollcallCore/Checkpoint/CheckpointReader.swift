@@ -131,7 +131,7 @@ package struct CheckpointReader {
 extension Engine {
     /// Puts names back; false if they are not the next ones.
     fileprivate mutating func restore(_ slice: NamesSlice) -> Bool {
-        self[slice.table].restore(slice.names, from: slice.first)
+        people[slice.table].restore(slice.names, from: slice.first)
     }
 
     /// Puts people back; false if they are not the next ones, or name what is not there.
@@ -164,8 +164,8 @@ extension Engine {
         let number = roster.enrol(bytes, id, as: person)
         if !id.isEmpty {
             aggregates.add(person, now: clock.observedNow)
-            useNames(person)
-            joinGroups(person, number)
+            people.useNames(person)
+            people.joinGroups(person, number)
         }
         if let extras { restore(extras, of: person, number) }
         return true
@@ -180,16 +180,15 @@ extension Engine {
         factOverflows.put(extras.factOverflow, at: number)
         transitionIDs.put(extras.transitionIDs, at: number)
         nudges.tokens.put(extras.pushToken, at: number)
-        if let gap = extras.gap { keep(gap, of: number) }
-        queueDepths.put(extras.queueDepths, at: number)
-        dark.restore(extras.uncovered, number)
+        if let gap = extras.gap { gaps.restore(gap, number, &people) }
+        gaps.queueDepths.put(extras.queueDepths, at: number)
+        gaps.dark.restore(extras.uncovered, number)
         alerting.restore(extras.flapping, number)
         nudges.woken.put(extras.wokenAt, at: number)
         if let state = extras.nudges {
             let seesAgainAt = clock.isBlind ? nil : seesAgainFrom(person)
             nudges.restore(state, number, seesAgainAt: seesAgainAt)
         }
-        if let due = extras.gap?.due { verdicts.push(.init(at: due, number: UInt32(number))) }
         if let until = extras.pausedUntil {
             pauseQueue.push(.init(at: until, number: UInt32(number)))
         }

@@ -76,9 +76,9 @@ struct PersonTables: Sendable {
         retired = engine.retired
         transitionIDs = engine.transitionIDs
         pushTokens = engine.nudges.tokens
-        gaps = engine.gaps
-        queueDepths = engine.queueDepths
-        uncovered = engine.dark.uncoveredByNumber
+        gaps = engine.gaps.byNumber
+        queueDepths = engine.gaps.queueDepths
+        uncovered = engine.gaps.dark.uncoveredByNumber
         flaps = engine.alerting.flapsByNumber
         nudgeStates = engine.nudges.states
         woken = engine.nudges.woken
@@ -182,7 +182,7 @@ extension Checkpoint {
         _ slice: [UInt8], without people: Set<Int>, of erased: ErasedRegions, as engine: Engine
     ) -> [UInt8]? {
         if var names = NamesSlice(slice) {
-            let known = engine[names.table]
+            let known = engine.people[names.table]
             var isChanged = false
             for (index, name) in names.names.enumerated()
             where !name.isEmpty && known.known(name) == nil

@@ -93,7 +93,7 @@ extension Engine {
     /// True if there is something to be said of the watch itself, or was.
     private var evaluatesRollcall: Bool {
         sight.feed.isAnyMissing || clock.open[Int(BlindReason.overload.rawValue)] != nil
-            || stall.isSuspected || alerting.notifications.wantsWatchdog
+            || gaps.stall.isSuspected || alerting.notifications.wantsWatchdog
             || !alerting.board.aboutRollcall.isEmpty
     }
 
@@ -111,7 +111,7 @@ extension Engine {
         }
         for source in missing { isTrue(.telemetryFeedDown, .source(source.name)) }
         if sight.feed.isAllMissing { isTrue(.telemetryFeedDown, .all) }
-        if stall.isSuspected { isTrue(.telemetryFeedDown, .suspected) }
+        if gaps.stall.isSuspected { isTrue(.telemetryFeedDown, .suspected) }
         if isOverloaded { isTrue(.rollcallOverloaded, .all) }
         if alerting.notifications.wantsWatchdog { isTrue(.watchdog, .all) }
         for key in keys.keys.sorted(by: AlertKey.areInOrder) {

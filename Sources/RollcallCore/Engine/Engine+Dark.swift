@@ -68,7 +68,7 @@ extension Engine {
         let key = DarkKey(region: region, platform: platform)
         switch kind {
         case .contact:
-            let now = dark.asOf ?? clock.observedNow
+            let now = gaps.dark.asOf ?? clock.observedNow
             return max(counters.dark.shown[key] ?? 0, contactDark(key, at: now))
         case .location: return counters.dark.location[key] ?? 0
         }
@@ -88,8 +88,8 @@ extension Engine {
     /// A location of a person who is active, before it becomes their newest (C4).
     mutating func cover(_ person: Responder, _ number: Int, _ instant: ObservedTime) {
         let degraded = policy.thresholds(person).degraded
-        let oldest = dark.cover(person, number, instant, degraded: degraded, now: clock.now)
-        idleUntil = min(idleUntil, dark.nextHoles)
+        let oldest = gaps.dark.cover(person, number, instant, degraded: degraded, now: clock.now)
+        idleUntil = min(idleUntil, gaps.dark.nextHoles)
         if let oldest { book(.location, person, number, from: oldest.start, to: oldest.end) }
     }
 
@@ -99,23 +99,16 @@ extension Engine {
     ) {
         guard isMeasuring else { return }
         let degraded = policy.thresholds(before).degraded
-        let oldest = dark.leave(
+        let oldest = gaps.dark.leave(
             person, number, degraded: degraded, at: clock.observedNow, now: clock.now)
         if let oldest { book(.location, person, number, from: oldest.start, to: oldest.end) }
     }
 
     /// Books the holes that nothing has filled for two minutes.
     mutating func settleHoles() {
-        guard dark.nextHoles <= clock.now else { return }
-        for number in dark.takeDue(clock.now, roster) { bookHoles(number) }
-    }
-
-    /// The verdict settles the location-dark time too (C4).
-    mutating func bookHoles(_ number: Int) {
-        let person = roster[number]
-        let degraded = policy.thresholds(person).degraded
-        for hole in dark.takeHoles(person, number, degraded: degraded) {
-            book(.location, person, number, from: hole.start, to: hole.end)
+        guard gaps.dark.nextHoles <= clock.now else { return }
+        for number in gaps.dark.takeDue(clock.now, people.roster) {
+            gaps.bookHoles(number, people, policy, clock, &counters.dark)
         }
     }
 
@@ -125,11 +118,27 @@ extension Engine {
         _ kind: DarkKind, _ person: Responder, _ number: Int, from start: ObservedTime,
         to end: ObservedTime
     ) {
-        dark.book(
+        gaps.dark.book(
             kind, DarkBook.Stretch(start: start, end: end), person, number,
             region: regions[person.region], clock, &counters.dark)
     }
 
     /// Hands over what was booked.
-    package mutating func takeDarkBookings() -> [DarkBooking] { dark.takeBookings() }
+    package mutating func takeDarkBookings() -> [DarkBooking] { gaps.dark.takeBookings() }
+}
+
+extension GapBook {
+    /// The verdict settles the location-dark time too (C4).
+    mutating func bookHoles(
+        _ number: Int, _ people: People, _ policy: Policy, _ clock: ObservationClock,
+        _ totals: inout DarkTotals
+    ) {
+        let person = people.roster[number]
+        let degraded = policy.thresholds(person).degraded
+        for hole in dark.takeHoles(person, number, degraded: degraded) {
+            dark.book(
+                .location, hole, person, number, region: people.regions[person.region], clock,
+                &totals)
+        }
+    }
 }

@@ -76,7 +76,7 @@ extension Engine {
         if let range = item.circles, news.contains(.circles) {
             let isTaken =
                 circles.isName(person.circles, bytes.span, range)
-                || hasRoom(forCircles: bytes, range)
+                || people.hasRoom(forCircles: bytes, range)
                     && circles.give(bytes, range, to: &person.circles)
             note(.circles, &reported, if: isTaken)
         }
@@ -119,22 +119,6 @@ extension Engine {
     /// not been.
     private mutating func note(_ fact: FactSet, _ reported: inout FactSet, if isTaken: Bool) {
         if isTaken { reported.insert(fact) } else { namesRefused.insert(fact) }
-    }
-
-    /// A person counts for the names that they have.
-    mutating func useNames(_ person: Responder) {
-        regions.use(person.region)
-        circles.use(person.circles)
-        versions.use(UInt32(person.osVersion))
-        versions.use(UInt32(person.appVersion))
-    }
-
-    /// A person counts for their names no longer.
-    mutating func leaveNames(_ person: Responder) {
-        regions.leave(person.region)
-        circles.leave(person.circles)
-        versions.leave(UInt32(person.osVersion))
-        versions.leave(UInt32(person.appVersion))
     }
 
     /// A duty state told by the backend wins over one in batches received within 60 s after it

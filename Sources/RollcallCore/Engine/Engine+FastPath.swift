@@ -51,7 +51,7 @@ extension Engine {
     ) {
         let (lastContact, lastLocation) = (person.lastContact, person.lastLocation)
         let ledger = item.installID == nil ? nil : ledgers[number]
-        var news = GapNews()
+        var news = GapBook.News()
         guard let sequence = take(item, list, &person, number, reported, &news, &receipt) else {
             if item.installID != nil { ledgers[number] = ledger } else { roster[number] = person }
             return
@@ -83,7 +83,7 @@ extension Engine {
         if instant < idleUntil { return true }
         guard hasBegun, instant >= clock.now else { return false }
         pass(before: instant)
-        guard !(isUnclosed || clock.isBlind || stall.isSuspected), sight.isUnimpaired,
+        guard !(isUnclosed || clock.isBlind || gaps.stall.isSuspected), sight.isUnimpaired,
             nudges.toEvaluate.isEmpty, alerting.board.hasInput,
             !(alerting.board.isDue(clock.observedNow) || alerting.notifications.isDirty
                 || alerting.notifications.isAllDirty)
@@ -109,7 +109,7 @@ extension Engine {
         sight.wroteWhileIdle(source, now: clock.now)
         foldQuietly(item, list, &person, number, reported, &receipt)
         roster[number].lastRow = takeRow()
-        stall.batch(aggregates, clock, openings: massGaps.openings)
+        gaps.noteBatch(aggregates, clock)
         return true
     }
 }

@@ -64,7 +64,7 @@ extension Engine {
             regions.map { anew.notExpected(in: $0) },
             "people not expected by region")
         var open = OpenGaps()
-        gaps.forEach { open.change(from: nil, to: $1) }
+        gaps.byNumber.forEach { open.change(from: nil, to: $1) }
         if open != aggregates.openGaps { broken.append("open gaps by cause") }
         for (field, (a, b)) in zip(aggregates.telemetry, anew.telemetry).enumerated() {
             same(a, b, "telemetry \(Telemetry.fields[field].name)")
@@ -89,23 +89,25 @@ extension Engine {
             let state = nudges.states[number] ?? NudgeState()
             let row = nudges.row.count { $0 == UInt32(number) }
             expect(row == (state.isInRow ? 1 : 0), "who waits stands in the row once")
-            let own = circleNumbers(of: person.circles)
+            let own = people.circleNumbers(of: person.circles)
             for circle in own {
-                let members = groupCounts.members(of: circle)
+                let members = people.groupCounts.members(of: circle)
                 expect(members.count { $0 == UInt32(number) } == 1, "a circle knows its members")
             }
             guard person.isActive else { continue }
             regionCounts[person.region, default: 0] += 1
             for circle in own { circleCounts[circle, default: 0] += 1 }
         }
-        for (region, count) in regionCounts where groupCounts.active(inRegion: region) != count {
+        for (region, count) in regionCounts
+        where people.groupCounts.active(inRegion: region) != count {
             broken.append("region \(region): \(count) active")
         }
-        for (circle, count) in circleCounts where groupCounts.active(inCircle: circle) != count {
+        for (circle, count) in circleCounts
+        where people.groupCounts.active(inCircle: circle) != count {
             broken.append("circle \(circle): \(count) active")
         }
-        if groupCounts.activeInRegions != regionCounts.values.reduce(0, +)
-            || groupCounts.activeInCircles != circleCounts.values.reduce(0, +)
+        if people.groupCounts.activeInRegions != regionCounts.values.reduce(0, +)
+            || people.groupCounts.activeInCircles != circleCounts.values.reduce(0, +)
         {
             broken.append("crowds of nobody")
         }
@@ -117,10 +119,10 @@ extension Engine {
 
     /// Names are counted as people have them, and no others are held.
     private func examineNames(_ broken: inout [String]) {
-        broken += brokenNames()
+        broken += people.brokenNames(policy, isUnclosed: isUnclosed)
         var users = [UInt32](repeating: 0, count: regions.names.count)
-        users[Int(regions.known(Self.defaultRegion) ?? 0)] += 1
-        for region in massGaps.regionsHeld where region != .max { users[Int(region)] += 1 }
+        users[Int(regions.known(People.defaultRegion) ?? 0)] += 1
+        for region in gaps.mass.regionsHeld where region != .max { users[Int(region)] += 1 }
         for number in 0..<roster.count where roster[number].idCount > 0 {
             users[Int(roster[number].region)] += 1
         }

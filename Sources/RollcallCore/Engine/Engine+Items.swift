@@ -56,8 +56,8 @@ extension Engine {
         }
         if isErased { erasures.forget(StableHash.of(bytes, range)) }
         let number = roster.enrol(bytes, range)
-        roster[number].region = regions.known(Self.defaultRegion) ?? 0
-        useNames(roster[number])
+        roster[number].region = regions.known(People.defaultRegion) ?? 0
+        people.useNames(roster[number])
         aggregates.add(roster[number], now: clock.observedNow)
         return number
     }
@@ -98,7 +98,7 @@ extension Engine {
         let ledger = item.installID == nil ? nil : ledgers[number]
         let heights = person.hasGap ? heights(person, number) : nil
         let resets = counters.installsReset
-        var news = GapNews()
+        var news = GapBook.News()
         guard let sequence = take(item, list, &person, number, reported, &news, &receipt) else {
             // Nothing moves (F13): an anonymous install does not even get a name.
             if item.installID != nil {
@@ -122,7 +122,7 @@ extension Engine {
         {
             news.telemetry = item.telemetry
         }
-        learn(news, number)
+        gaps.learn(news, number)
     }
 
     /// Returns the instant at which the backend heard the phone, by the wall and in observed time.
@@ -137,7 +137,7 @@ extension Engine {
     /// Takes the updates of a batch; its highest sequence, or nil if it is a repeated one.
     mutating func take(
         _ item: Item, _ list: ItemList, _ person: inout Responder, _ number: Int,
-        _ reported: (received: Timestamp, instant: ObservedTime), _ news: inout GapNews,
+        _ reported: (received: Timestamp, instant: ObservedTime), _ news: inout GapBook.News,
         _ receipt: inout Receipt
     ) -> Int64? {
         let taken = take(item, list, &person, number, reported.received, &news, &receipt)
@@ -161,7 +161,7 @@ extension Engine {
         let empty = QueueDepths.Entry(
             at: person.emptyQueueAt, sequence: person.emptyQueueSequence, depth: 0)
         let entry = QueueDepths.Entry(at: instant, sequence: sequence, depth: depth)
-        guard var depths = queueDepths[number] ?? (depth == 0 ? nil : QueueDepths()) else {
+        guard var depths = gaps.queueDepths[number] ?? (depth == 0 ? nil : QueueDepths()) else {
             if QueueDepths.isAfter(empty, entry) { return }
             person.emptyQueueAt = instant
             person.emptyQueueSequence = sequence
@@ -170,9 +170,9 @@ extension Engine {
         if depths.isEmpty, empty.at > .distantPast { depths.add(empty) }
         depths.add(entry)
         guard depths.isAllZero, let last = depths.last else {
-            return queueDepths[number] = depths
+            return gaps.queueDepths[number] = depths
         }
-        queueDepths[number] = nil
+        gaps.queueDepths[number] = nil
         person.emptyQueueAt = last.at
         person.emptyQueueSequence = last.sequence
     }
@@ -190,7 +190,7 @@ extension Engine {
     /// sequence.
     private mutating func take(
         _ item: Item, _ list: ItemList, _ person: inout Responder, _ number: Int,
-        _ received: Timestamp, _ news: inout GapNews, _ receipt: inout Receipt
+        _ received: Timestamp, _ news: inout GapBook.News, _ receipt: inout Receipt
     ) -> (isOld: Bool, sequence: Int64) {
         let id = item.installID.map { StableHash.of(list.bytes.span, $0.indices) } ?? 0
         guard item.updateCount > 0 else {
@@ -241,7 +241,7 @@ extension Engine {
     /// Moves the last location, and measures delay and interval (I5, I6).
     private mutating func locate(
         _ update: Update, _ sent: Timestamp, _ item: Item, _ person: inout Responder,
-        _ number: Int, _ received: Timestamp, _ news: inout GapNews
+        _ number: Int, _ received: Timestamp, _ news: inout GapBook.News
     ) {
         var captured = sent
         let isClamped = captured - received > Self.skewMax

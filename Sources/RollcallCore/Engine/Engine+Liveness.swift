@@ -17,7 +17,8 @@ extension Engine {
         counters.transitions[Int(from.rawValue) * 4 + Int(status.rawValue)] += 1
         decisions.append(
             .status(at: clock.wallNow, number: number, from: from, to: status, origin: origin))
-        followGap(&person, number, from: old, origin)
+        gaps.follow(
+            &person, number, from: old, origin, &people, policy, clock, &counters, &decisions)
         alerting.followLastExtreme(
             &person, number, from: old, origin, now: clock.observedNow, policy.alerts)
     }
@@ -46,7 +47,9 @@ extension Engine {
             person.isActive = false
             adopted[number] = nil
             alerting.clearFlapping(&person, number)
-            if person.hasGap { abandonGap(&person, number) }
+            if person.hasGap {
+                gaps.abandon(&person, number, &people, clock, &counters, &decisions)
+            }
         }
     }
 
@@ -66,7 +69,10 @@ extension Engine {
         let previous = person.lastContact
         hear(&person, number, instant, at: wall, origin, from: believed)
         guard person.hasGap, person.isActive, person.status == .online else { return }
-        closeGap(&person, number, previous: previous, at: instant, taken: taken)
+        gaps.close(
+            &person, number, previous: previous, at: instant,
+            heights: taken ?? heights(person, number), &people, policy, clock, &counters,
+            &decisions)
     }
 
     private mutating func hear(
@@ -268,10 +274,7 @@ extension Engine {
         factOverflows.changeAll { $0.clampInstants(to: now) }
         declaredWorse.clampInstants(to: now)
         reigns.clampInstants(to: now)
-        queueDepths.changeAll { $0.clampInstants(to: now) }
-        gaps.changeAll { $0.clampInstants(to: now) }
-        dark.clampInstants(to: now)
-        massGaps.clampInstants(to: now)
+        gaps.clampInstants(to: now)
         alerting.evaluateFlappingAnew(now)
         alerting.board.clampInstants(to: now, policy.alerts)
         // Ages are others now, and everything is judged by them once we can see again (F8).

@@ -42,7 +42,7 @@ extension Engine {
         answer.isStale = since <= clock.observedNow
         let free = nudges.throttledUntil(throttle, policy.nudges)
         if answer.isStale {
-            if !hasActivePeer(person) { answer.reasons.append(.solo) }
+            if !people.hasActivePeer(person, policy.nudges.peers) { answer.reasons.append(.solo) }
             if lacksToken(number) { answer.reasons.append(.noToken) }
             if free > clock.wallNow { answer.reasons.append(.throttled) }
             if state.isInRow { answer.reasons.append(.rate) }

@@ -20,7 +20,7 @@ extension Engine {
     /// A person may have changed: the switch is armed by newer locations, and whoever is due is
     /// evaluated when the instant closes.
     mutating func followNudges(from before: Responder, _ person: inout Responder, _ number: Int) {
-        followGroups(from: before, person, number)
+        people.followGroups(from: before, person, number, &nudges.toEvaluate)
         if person.hasNudges { noteNews(from: before, person, number) }
         if staleFrom(person) <= clock.observedNow {
             // What holds a nudge back may have changed with anything else.
@@ -156,7 +156,7 @@ extension Engine {
         _ person: Responder, _ number: Int, isThrottled: Bool, room: Int
     ) -> NudgeReason? {
         if isBlindToNudges(person) { return .blind }
-        if !hasActivePeer(person) { return .solo }
+        if !people.hasActivePeer(person, policy.nudges.peers) { return .solo }
         if lacksToken(number) { return .noToken }
         if isThrottled { return .throttled }
         return room > 0 ? nil : .rate

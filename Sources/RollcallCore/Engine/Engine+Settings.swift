@@ -92,8 +92,8 @@ extension Engine {
         keepDark(of: roster[number])
         aggregates.remove(roster[number], now: clock.observedNow)
         alerting.board.follow(from: roster[number], to: Responder())
-        leaveGroups(roster[number], number)
-        leaveNames(roster[number])
+        people.leaveGroups(roster[number], number, &nudges.toEvaluate)
+        people.leaveNames(roster[number])
         dropNames(of: number)
         roster.erase(number)
         ledgers[number] = nil
@@ -103,9 +103,7 @@ extension Engine {
         factOverflows[number] = nil
         transitionIDs[number] = nil
         declaredWorse.forget(number)
-        keep(nil, of: number)
-        queueDepths[number] = nil
-        dark.forget(number)
+        gaps.forget(number, &people)
         alerting.forget(number)
         nudges.forget(number)
     }
@@ -114,7 +112,7 @@ extension Engine {
     mutating func change(to policy: Policy) {
         let old = self.policy
         self.policy = policy
-        boundNames()
+        people.boundNames(policy)
         // Fewer may be kept for their labels, or because they must be staffed.
         regions.noteUnused(named: true)
         let firstDecision = decisions.count

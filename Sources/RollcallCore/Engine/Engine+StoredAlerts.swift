@@ -1,7 +1,9 @@
 /// The store's knowledge of alerts, where today's rules would have decided otherwise. Source: J4.
 extension Engine {
     /// Takes over a gap's number from the store (J4): the next gap comes behind number `number`.
-    package mutating func note(storedGap number: Int64) { nextGap = max(nextGap, number + 1) }
+    package mutating func note(storedGap number: Int64) {
+        gaps.nextNumber = max(gaps.nextNumber, number + 1)
+    }
 
     /// The alerts and who was told of them, at one turn.
     package struct AlertLedger: Sendable {

@@ -12,7 +12,7 @@ extension Engine {
         case .members(let members): return (members, 0)
         case .circle(let circle, let viewer):
             let own = roster.number(of: viewer)
-            let others = members(ofCircle: circle).lazy.map { Int($0) }.filter { $0 != own }
+            let others = people.members(ofCircle: circle).lazy.map { Int($0) }.filter { $0 != own }
             var first: [Int] = []
             for number in others {
                 let isFull = first.count == WakeCall.membersMax

@@ -17,24 +17,18 @@ package struct Engine: Sendable {
     package static let turnLateAfter = Milliseconds.seconds(5)
     /// Decisions of an instant for which room is kept.
     private static let decisionsKept = 4096
-    /// The region of people of whom nobody told one.
-    static let defaultRegion = Array("default".utf8)
 
     package internal(set) var policy: Policy
     package internal(set) var clock = ObservationClock()
     package internal(set) var sight = Sight()
-    package internal(set) var roster = Roster()
-    package internal(set) var regions = NameTable()
-    package internal(set) var circles = NameTable()
-    package internal(set) var versions = NameTable(numbersMax: 65_536)
-    package internal(set) var aggregates = Aggregates()
+    var people = People()
     package internal(set) var counters = Counters()
     /// The number that the next journal row gets (J7).
     package var nextRow: Int64 = 1
     /// Rows that the journal was ever given.
     package var journalRows: Int { Int(nextRow - 1) }
-    /// The numbers that the next stored decision, and the next gap that counts, get.
-    var (nextDecision, nextGap): (Int64, Int64) = (1, 1)
+    /// The number that the next stored decision gets.
+    var nextDecision: Int64 = 1
     /// The decisions that the driver has not taken yet.
     package var decisions: [Decision] = []
     /// True to decide about updates aloud; for `replay --updates`.
@@ -47,8 +41,6 @@ package struct Engine: Sendable {
     /// The instants at which people are late, dark, too old or forgotten.
     var deadlines = DueTimes()
     var pauseQueue = DeadlineQueue<Timestamp>()
-    /// The instants at which verdicts fall due.
-    var verdicts = DeadlineQueue<RunningTime>()
 
     // What few people have, by number.
     var ledgers = SideTable<SequenceLedger>()
@@ -57,18 +49,13 @@ package struct Engine: Sendable {
     var retired = SideTable<ObservedTime>()
     var factOverflows = SideTable<FactTable>()
     var transitionIDs = SideTable<[UInt64]>()
-    var gaps = SideTable<Gap>()
-    var queueDepths = SideTable<QueueDepths>()
     var erasures = Erasures()
     var rosters = RosterParts()
     var declaredWorse = DeclaredWorse()
     var reigns = Reigns()
-    var massGaps = MassGaps()
-    var dark = DarkBook()
+    var gaps = GapBook()
     package internal(set) var alerting = Alerting()
-    package internal(set) var stall = Stall()
     package internal(set) var nudges = NudgingState()
-    var groupCounts = CircleCounts()
 
     var hasBegun = false
     /// The last instant whose close decided something.
@@ -78,14 +65,10 @@ package struct Engine: Sendable {
     /// Until when there is a calm; the distant past while there is none, or nobody asked.
     var idleUntil = RunningTime.distantPast
 
-    /// Says nothing. An existential has no fixed layout, so a method that changes nothing is given the
-    /// engine's address; without one its 1.8 KB were copied for each call, a dozen times a batch.
-    private let isPassedByAddress: any Sendable = true
-
     /// An engine that has seen nothing, under `policy`.
     package init(policy: Policy = Policy()) {
         self.policy = policy
-        beginNames()
+        people.beginNames(policy)
         alerting.follow(policy.receivers, policy.alerts)
     }
 
@@ -104,7 +87,7 @@ package struct Engine: Sendable {
         if let deadline = nextDeadline() { next = min(next, clock.running(deadline)) }
         let timer = alerting.nextTimer
         if timer < .distantFuture { next = min(next, clock.running(timer)) }
-        next = min(next, nextVerdict, dark.nextHoles, nextStall)
+        next = min(next, gaps.nextVerdict, gaps.dark.nextHoles, nextStall)
         return max(next, clock.now)
     }
 
@@ -138,7 +121,7 @@ package struct Engine: Sendable {
     /// differ. For questions.
     package func viewed(at instant: RunningTime) -> Engine {
         var view = self
-        view.dark.freeze(at: clock.observedNow)
+        view.gaps.dark.freeze(at: clock.observedNow)
         view.clock.now = max(clock.now, instant)
         return view
     }
@@ -196,7 +179,7 @@ package struct Engine: Sendable {
         guard hasBegun else { return }
         emit(sight.feed.skews.expire(now: instant))
         clock.lose(reason, since: since)
-        stall.didNotRun(instant - since)
+        gaps.stall.didNotRun(instant - since)
         if instant - since >= ObservationClock.graceFrom {
             alerting.notifications.wasAbsent(from: clock.wall(since), to: clock.wallNow)
         }
@@ -213,7 +196,7 @@ package struct Engine: Sendable {
             let batches = counters.batches
             foldItems(list, &receipt)
             if counters.batches > batches {
-                stall.batch(aggregates, clock, openings: massGaps.openings)
+                gaps.noteBatch(aggregates, clock)
             }
         case .roster(let list, let source, let terms):
             sight.wrote(source, now: clock.now)
@@ -224,7 +207,7 @@ package struct Engine: Sendable {
         case .heartbeat(let source, let every):
             receipt.promised = sight.feed.sources.first { $0.name == source }?.every
             receipt.accepted = sight.beat(source, every: every, now: clock.now) ? 1 : 0
-            if !sight.feed.sources.isEmpty { stall.end() }
+            if !sight.feed.sources.isEmpty { gaps.stall.end() }
         case .skew(let source, let skew):
             emit([sight.feed.skews.measure(source, skew, now: clock.now)].compactMap(\.self))
         case .clock(let step):

@@ -115,7 +115,7 @@ extension Exposition {
             "rollcall_names", .gauge,
             "Regions, circles and versions known now; settings under limits bound each.")
         for kind in NameTableKind.allCases {
-            sample(["kind": .word(kind.word)], Quantity(engine[kind].count))
+            sample(["kind": .word(kind.word)], Quantity(engine.people[kind].count))
         }
         family(
             "rollcall_responders_not_expected", .gauge,

@@ -1,11 +1,11 @@
 /// The active peers of people, and the circles that they name. Source: N3, F33.
-extension Engine {
+extension People {
     /// True if somebody else of a circle of theirs is active; without circles, somebody else of the
     /// region.
-    func hasActivePeer(_ person: Responder) -> Bool {
+    func hasActivePeer(_ person: Responder, _ peers: NudgeRules.Peers) -> Bool {
         let own = person.isActive ? 1 : 0
         if person.circles == 0 {
-            return policy.nudges.peers == .circleOrRegion
+            return peers == .circleOrRegion
                 && groupCounts.active(inRegion: person.region) > own
         }
         return circleNumbers(of: person.circles).contains {
@@ -14,22 +14,29 @@ extension Engine {
     }
 
     /// A person may have changed: they count where they are now, and whoever is no longer alone, or
-    /// is now, is evaluated again. Where they stay nobody gains or loses an active peer.
-    mutating func followGroups(from before: Responder, _ person: Responder, _ number: Int) {
+    /// is now, is evaluated again: they come to `alone`. Where they stay nobody gains or loses an active
+    /// peer.
+    mutating func followGroups(
+        from before: Responder, _ person: Responder, _ number: Int, _ alone: inout [UInt32]
+    ) {
         let isOther = before.isActive != person.isActive
         if isOther || before.region != person.region {
-            if before.isActive { follow(groupCounts.count(number, region: before.region, -1)) }
-            if person.isActive { follow(groupCounts.count(number, region: person.region, 1)) }
+            if before.isActive {
+                follow(groupCounts.count(number, region: before.region, -1), &alone)
+            }
+            if person.isActive {
+                follow(groupCounts.count(number, region: person.region, 1), &alone)
+            }
         }
         guard isOther || before.circles != person.circles else { return }
         let old = circleNumbers(of: before.circles)
         if before.circles != person.circles { name(person.circles, number) }
         let new = circleNumbers(of: person.circles)
         for circle in old where before.isActive && !(person.isActive && new.contains(circle)) {
-            follow(groupCounts.count(number, circle: circle, -1))
+            follow(groupCounts.count(number, circle: circle, -1), &alone)
         }
         for circle in new where person.isActive && !(before.isActive && old.contains(circle)) {
-            follow(groupCounts.count(number, circle: circle, 1))
+            follow(groupCounts.count(number, circle: circle, 1), &alone)
         }
         if before.circles != person.circles { leave(old, number) }
     }
@@ -49,12 +56,12 @@ extension Engine {
         }
     }
 
-    /// A person is nowhere any more.
-    mutating func leaveGroups(_ person: Responder, _ number: Int) {
+    /// A person is nowhere any more; `alone` are those who are to be evaluated again for it.
+    mutating func leaveGroups(_ person: Responder, _ number: Int, _ alone: inout [UInt32]) {
         let circles = circleNumbers(of: person.circles)
         if person.isActive {
-            follow(groupCounts.count(number, region: person.region, -1))
-            for circle in circles { follow(groupCounts.count(number, circle: circle, -1)) }
+            follow(groupCounts.count(number, region: person.region, -1), &alone)
+            for circle in circles { follow(groupCounts.count(number, circle: circle, -1), &alone) }
         }
         leave(circles, number)
     }
@@ -79,9 +86,9 @@ extension Engine {
     }
 
     /// Somebody who was alone is not any more, or the reverse.
-    private mutating func follow(_ other: Int?) {
+    private func follow(_ other: Int?, _ alone: inout [UInt32]) {
         guard let other, (0..<roster.count).contains(other), roster[other].isStale else { return }
-        nudges.toEvaluate.append(UInt32(other))
+        alone.append(UInt32(other))
     }
 
     /// True if a set is a circle itself.

@@ -1,0 +1,112 @@
+/// What somebody's silence is put down to while it lasts, and what is learned of it later. Source: C1,
+/// F25, F26.
+extension GapBook {
+    /// At 5 % or below a battery is empty (C1).
+    private static let batteryEmpty: Int16 = 500
+
+    /// Among whom somebody fell silent.
+    struct Peers {
+        /// The region's active people.
+        var active: Int
+        /// The fleet's.
+        var fleet: Int
+        /// True if the group's members are counted already.
+        var areCounted = false
+    }
+
+    /// Among whom an active person fell silent who is not counted while they change.
+    static func peers(
+        of gap: Gap, _ person: Responder, _ people: People
+    ) -> Peers {
+        let region = people.region(of: gap)
+        let own = person.region == region ? 1 : 0
+        let others = region.map { people.aggregates.active(in: $0) } ?? 0
+        return Peers(active: others + own, fleet: people.aggregates.active + 1)
+    }
+
+    /// The news of a batch that bear on a verdict.
+    struct News {
+        /// Locations, fresh and by a believable clock.
+        var captured: [(instant: ObservedTime, wall: Timestamp)] = []
+        /// Sequences that were taken, each with its install's place among the person's.
+        var taken: [(sequence: Int64, install: Int)] = []
+        var isReinstalled = false
+        var telemetry: Telemetry?
+    }
+
+    // MARK: - Evaluation
+
+    /// Takes the facts as they are and suspects the first cause that holds on them (C1).
+    mutating func evaluate(
+        _ gap: inout Gap, _ person: Responder, _ number: Int, isMass: Bool, _ peers: Peers,
+        _ people: inout People, now: ObservedTime
+    ) {
+        var facts = GapFacts()
+        facts.lastContactAt = person.lastContactAt
+        facts.isHeard = person.isHeard
+        facts.telemetry = person.telemetry
+        facts.battery = person.battery
+        facts.queueDepths = queueDepths[number]?.depths ?? []
+        facts.platform = person.platform
+        facts.region = gap.report.facts.region
+        facts.group = gap.report.facts.group
+        if facts.group == nil, isMass || stall.isSuspected {
+            facts.group = joinGroup(gap, peers, &people, now: now)
+        }
+        gap.report.facts = facts
+        gap.report.suspected = Self.cause(facts)
+    }
+
+    private mutating func joinGroup(
+        _ gap: Gap, _ peers: Peers, _ people: inout People, now: ObservedTime
+    ) -> GapGroup {
+        var group = GapGroup()
+        if stall.isSuspected {
+            group.isFeed = true
+            group.id = stall.group
+            group.members = stall.join()
+            group.active = peers.fleet
+        } else {
+            let region = people.region(of: gap) ?? .max
+            hold(region, &people.regions, now: now)
+            (group.id, group.members) = mass.join(
+                region, openings: gap.openings, isCounted: peers.areCounted,
+                now: now)
+            group.active = peers.active
+        }
+        return group
+    }
+
+    private static func cause(_ facts: GapFacts) -> GapCause {
+        let telemetry = facts.telemetry
+        if telemetry.isPermissionDenied { return .permissionDenied }
+        if telemetry.areServicesOff { return .locationServicesOff }
+        if telemetry.hasNoNetwork || QueueDepths.areRising(facts.queueDepths) { return .noNetwork }
+        if facts.battery >= 0, facts.battery <= batteryEmpty { return .batteryEmpty }
+        if telemetry.isLowPower { return .lowPower }
+        if facts.group != nil { return .massGap }
+        if telemetry.isInBackground { return .appSuspended }
+        if telemetry.isInForeground { return .appTerminated }
+        return facts.isHeard ? .unexplained : .neverHeard
+    }
+}
+
+extension Gap {
+    /// Takes in what a batch brought since the return.
+    mutating func learn(_ news: GapBook.News) {
+        for (instant, wall) in news.captured where isInside(instant) {
+            let isFirst = report.seen.capturedInside == 0
+            report.seen.capturedInside += 1
+            report.seen.firstInsideAt = isFirst ? wall : min(report.seen.firstInsideAt, wall)
+            report.seen.lastInsideAt = max(report.seen.lastInsideAt, wall)
+        }
+        for (sequence, install) in news.taken where isContinued(by: sequence, install) {
+            report.seen.updates += 1
+        }
+        if let telemetry = news.telemetry {
+            report.seen.isPermissionDenied =
+                report.seen.isPermissionDenied || telemetry.isPermissionDenied
+            report.seen.areServicesOff = report.seen.areServicesOff || telemetry.areServicesOff
+        }
+    }
+}

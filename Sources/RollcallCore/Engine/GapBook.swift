@@ -1,0 +1,327 @@
+/// The book of gaps: the reasons why the silent are silent, suspicions, verdicts. Source:
+/// Contract/Gaps, F24 to F26.
+///
+/// It is told who fell silent and who is back, among whom, and by which settings and clock; what it
+/// decides it counts, and writes among the decisions. It changes no person but the one it is given.
+package struct GapBook: Sendable {
+    /// The gaps that are open or wait for their verdict.
+    private var gaps = SideTable<Gap>()
+    /// The instants at which verdicts fall due.
+    private var verdicts = DeadlineQueue<RunningTime>()
+    var queueDepths = SideTable<QueueDepths>()
+    var mass = MassGaps()
+    var dark = DarkBook()
+    package internal(set) var stall = Stall()
+    /// The number that the next gap that counts gets.
+    var nextNumber: Int64 = 1
+
+    init() {}
+
+    /// The gap of person `number` that is open or waits for its verdict.
+    @inline(__always)
+    subscript(number: Int) -> Gap? { gaps[number] }
+
+    /// All of them, as they are now.
+    var byNumber: SideTable<Gap> { gaps }
+
+    /// From the return to the verdict, by running time (F26).
+    private static let verdictAfter = Milliseconds.seconds(120)
+
+    /// A status changed, and was told: opens a gap or evaluates the one that is open (F24, F25).
+    mutating func follow(
+        _ person: inout Responder, _ number: Int, from: Status, _ origin: Origin,
+        _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
+        _ counters: inout Counters, _ decisions: inout [Decision]
+    ) {
+        let status = person.status
+        if person.hasGap, let gap = gaps[number], gap.due == nil {
+            if status == .offline {
+                evaluateOffline(gap, person, number, &people, clock, &counters, &decisions)
+            }
+            return
+        }
+        let isLate = from == .online && status != .online
+        guard origin == .deadline || origin == .server,
+            isLate || from == .unknown && status == .offline
+        else { return }
+        open(&person, number, &people, policy, clock, &counters, &decisions)
+    }
+
+    private mutating func open(
+        _ person: inout Responder, _ number: Int,
+        _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
+        _ counters: inout Counters, _ decisions: inout [Decision]
+    ) {
+        // A new gap first delivers the old one's verdict (F26).
+        if person.hasGap { deliverVerdict(number, &people, policy, clock, &counters, &decisions) }
+        person.hasGap = true
+        let now = clock.observedNow
+        var gap = Gap()
+        gap.openedAt = now
+        gap.gapSince =
+            person.isHeard ? person.contactFolded : clock.wasRunning(at: person.activeSince)
+        gap.region = person.region
+        hold(person.region, &people.regions, now: now)
+        gap.openings = mass.open(number, in: person.region, now: now)
+        gap.serial = mass.openings
+        gap.report.openedAt = clock.wallNow
+        gap.report.facts.region = people.regions[person.region]
+        var peers = Self.peers(of: gap, person, people)
+        let isMass = MassGaps.isMass(gap.openings, of: peers.active)
+        let isNew = mass.isNew(gap.region, now: now)
+        evaluate(&gap, person, number, isMass: isMass, peers, &people, now: clock.observedNow)
+        gap.report.firstSuspected = gap.report.suspected
+        if person.status == .offline { count(&gap, clock, &counters.gaps) }
+        keep(gap, of: number, &people)
+        Self.emit(gap, number, .open, clock, &counters.gaps, &decisions)
+        guard isMass else { return }
+        let alone = mass.takeAlone(gap.region).filter { other in
+            // Whoever opened another gap since then, elsewhere, fell silent there.
+            other != number && gaps[other]?.region == gap.region
+        }
+        // Whoever forms a group counts those before them.
+        peers.areCounted = isNew
+        for other in Set(alone).sorted(by: people.roster.precedes) {
+            evaluateAgain(other, peers, &people, clock, &counters, &decisions)
+        }
+    }
+
+    /// The suspicion is looked at again at OFFLINE; from then on the gap counts (C1).
+    private mutating func evaluateOffline(
+        _ gap: Gap, _ person: Responder, _ number: Int,
+        _ people: inout People, _ clock: ObservationClock, _ counters: inout Counters,
+        _ decisions: inout [Decision]
+    ) {
+        var gap = gap
+        let peers = Self.peers(of: gap, person, people)
+        let isMass = MassGaps.isMass(gap.openings, of: peers.active)
+        evaluate(&gap, person, number, isMass: isMass, peers, &people, now: clock.observedNow)
+        count(&gap, clock, &counters.gaps)
+        keep(gap, of: number, &people)
+        Self.emit(gap, number, .evaluated, clock, &counters.gaps, &decisions)
+    }
+
+    /// Somebody who fell silent before: a mass makes them its own (F25).
+    private mutating func evaluateAgain(
+        _ number: Int, _ peers: Peers, _ people: inout People, _ clock: ObservationClock,
+        _ counters: inout Counters, _ decisions: inout [Decision]
+    ) {
+        guard let gap = gaps[number], gap.due == nil, gap.report.facts.group == nil else { return }
+        var evaluated = gap
+        evaluate(
+            &evaluated, people.roster[number], number, isMass: true, peers, &people,
+            now: clock.observedNow)
+        if evaluated.report.suspected == .massGap {
+            keep(evaluated, of: number, &people)
+            if gap.report.suspected != .massGap {
+                Self.emit(evaluated, number, .evaluated, clock, &counters.gaps, &decisions)
+            }
+        } else {
+            // An earlier cause stays: only what changes the suspicion is looked at here (F25).
+            var gap = gap
+            gap.report.facts.group = evaluated.report.facts.group
+            gaps[number] = gap
+        }
+    }
+
+    /// The feed is suspected: what opened since its last batch is put down to it (B3, F25).
+    mutating func suspectFeed(
+        _ people: inout People, _ clock: ObservationClock, _ counters: inout Counters,
+        _ decisions: inout [Decision]
+    ) {
+        stall.begin(group: mass.takeGroup())
+        var silent: [Int] = []
+        gaps.forEach { number, gap in
+            if gap.due == nil, gap.serial > stall.openings { silent.append(number) }
+        }
+        let active = people.aggregates.active
+        let peers = Peers(active: active, fleet: active)
+        for number in silent.sorted(by: people.roster.precedes) {
+            evaluateAgain(number, peers, &people, clock, &counters, &decisions)
+        }
+    }
+
+    /// The instant at which a feed without sources is to be suspected if no batch comes (B3).
+    @inline(__always)
+    func nextStall(_ policy: Policy) -> RunningTime {
+        guard let lastBatch = stall.awaited(from: policy.feedMinActive) else {
+            return .distantFuture
+        }
+        let spacing = stall.spacing(
+            onDuty: policy.onDuty.expected, onMission: policy.onMission.expected,
+            most: policy.onDuty.offlineAfter)
+        return lastBatch + max(policy.feedStallAfter, spacing)
+    }
+
+    /// A batch came, whatever became of it.
+    @inline(__always)
+    mutating func noteBatch(_ aggregates: Aggregates, _ clock: ObservationClock) {
+        stall.batch(aggregates, clock, openings: mass.openings)
+    }
+
+    /// Keeps what somebody's gap is now, and counts it if it is open; nil is none.
+    mutating func keep(_ gap: Gap?, of number: Int, _ people: inout People) {
+        people.aggregates.openGaps.change(from: gaps[number], to: gap)
+        gaps[number] = gap
+    }
+
+    // MARK: - Counting
+
+    /// From OFFLINE on a gap counts. One of which too much was blind is held against nobody: it is
+    /// counted apart (D5).
+    private mutating func count(
+        _ gap: inout Gap, _ clock: ObservationClock, _ counters: inout GapCounters
+    ) {
+        guard !gap.isCounted else { return }
+        gap.report.number = nextNumber
+        nextNumber += 1
+        gap.report.offlineAt = clock.wallNow
+        gap.report.blind = clock.blind(since: gap.gapSince)
+        gap.report.silent = clock.now - gap.gapSince
+        counters.count(gap.report)
+    }
+
+    // MARK: - Return
+
+    /// A contact left the person ONLINE: the gap is over, and what comes within two minutes tells
+    /// what it was (F24, F26). `previous` is the last contact before, `heights` what each install had
+    /// taken before it.
+    mutating func close(
+        _ person: inout Responder, _ number: Int, previous: ObservedTime, at instant: ObservedTime,
+        heights: [Int64], _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
+        _ counters: inout Counters, _ decisions: inout [Decision]
+    ) {
+        guard var gap = gaps[number], gap.due == nil else { return }
+        gap.insideFrom = previous
+        gap.returnedAt = instant
+        gap.expected = policy.profile(person.duty).expected.scaled(by: person.factor)
+        gap.due = clock.now + Self.verdictAfter
+        gap.heights = heights
+        Self.end(&gap, clock)
+        gap.report.seen.at = clock.wallNow
+        Self.emit(gap, number, .closed, clock, &counters.gaps, &decisions)
+        if gap.isCounted, let due = gap.due {
+            keep(gap, of: number, &people)
+            verdicts.push(.init(at: due, number: UInt32(number)))
+        } else {
+            keep(nil, of: number, &people)
+            person.hasGap = false
+            dark.release(number, now: clock.now)
+        }
+    }
+
+    /// The person is no longer expected (F24).
+    mutating func abandon(
+        _ person: inout Responder, _ number: Int, _ people: inout People,
+        _ clock: ObservationClock, _ counters: inout Counters, _ decisions: inout [Decision]
+    ) {
+        guard var gap = gaps[number], gap.due == nil else { return }
+        Self.end(&gap, clock)
+        keep(nil, of: number, &people)
+        person.hasGap = false
+        Self.emit(gap, number, .closed, clock, &counters.gaps, &decisions)
+        if gap.isCounted {
+            Self.emit(gap, number, .verdict, clock, &counters.gaps, &decisions, .dutyEnded)
+        }
+        dark.release(number, now: clock.now)
+    }
+
+    private static func end(_ gap: inout Gap, _ clock: ObservationClock) {
+        gap.report.closedAt = clock.wallNow
+        gap.report.length = clock.observedNow - gap.openedAt
+        gap.report.blind = clock.blind(since: gap.gapSince)
+        gap.report.silent = clock.now - gap.gapSince
+    }
+
+    /// Takes in what a batch brought, after its contact (F26).
+    mutating func learn(_ news: News, _ number: Int) {
+        guard var gap = gaps[number] else { return }
+        gap.report.seen.isReinstalled = gap.report.seen.isReinstalled || news.isReinstalled
+        if gap.due != nil { gap.learn(news) }
+        gaps[number] = gap
+    }
+
+    // MARK: - Verdicts
+
+    /// The earliest instant at which a verdict falls due.
+    var nextVerdict: RunningTime { verdicts.first?.at ?? .distantFuture }
+
+    /// Delivers the verdicts that are due, by responder id (F5); returns those whose gap is over with
+    /// it.
+    mutating func deliverVerdicts(
+        _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
+        _ counters: inout Counters, _ decisions: inout [Decision]
+    ) -> [Int] {
+        var due: [Int] = []
+        while let first = verdicts.first, first.at <= clock.now {
+            _ = verdicts.popFirst()
+            if gaps[Int(first.number)]?.due == first.at { due.append(Int(first.number)) }
+        }
+        guard !due.isEmpty else { return [] }
+        due.sort(by: people.roster.precedes)
+        for number in due { deliverVerdict(number, &people, policy, clock, &counters, &decisions) }
+        return due
+    }
+
+    private mutating func deliverVerdict(
+        _ number: Int,
+        _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
+        _ counters: inout Counters, _ decisions: inout [Decision]
+    ) {
+        guard let gap = gaps[number] else { return }
+        keep(nil, of: number, &people)
+        Self.emit(gap, number, .verdict, clock, &counters.gaps, &decisions, gap.verdict)
+        bookHoles(number, people, policy, clock, &counters.dark)
+    }
+
+    private static func emit(
+        _ gap: Gap, _ number: Int, _ state: GapState, _ clock: ObservationClock,
+        _ counters: inout GapCounters, _ decisions: inout [Decision], _ verdict: GapVerdict? = nil
+    ) {
+        var report = gap.report
+        report.state = state
+        report.verdict = verdict
+        if verdict != nil { counters.evaluate(report) }
+        decisions.append(.gap(at: clock.wallNow, number: number, report))
+    }
+
+    // MARK: - Beside the gaps
+
+    /// A region in which people fall silent keeps its number as long as that is remembered (C1).
+    mutating func hold(_ region: UInt32, _ regions: inout NameTable, now: ObservedTime) {
+        for gone in mass.clean(now) where gone != .max { regions.leave(gone) }
+        if region != .max, !mass.knows(region) { regions.use(region) }
+    }
+
+    /// Everybody is back from a checkpoint: the regions that are remembered are in use.
+    mutating func restoreRegions(_ regions: inout NameTable) {
+        for region in mass.regionsHeld {
+            if Int(region) < regions.names.count {
+                regions.use(region)
+            } else if region != .max {
+                mass.drop(region)
+            }
+        }
+    }
+
+    /// Puts back somebody's gap.
+    mutating func restore(_ gap: Gap, _ number: Int, _ people: inout People) {
+        keep(gap, of: number, &people)
+        if let due = gap.due { verdicts.push(.init(at: due, number: UInt32(number))) }
+    }
+
+    /// A person is erased.
+    mutating func forget(_ number: Int, _ people: inout People) {
+        keep(nil, of: number, &people)
+        queueDepths[number] = nil
+        dark.forget(number)
+    }
+
+    /// Observed time was set back (B1).
+    mutating func clampInstants(to now: ObservedTime) {
+        queueDepths.changeAll { $0.clampInstants(to: now) }
+        gaps.changeAll { $0.clampInstants(to: now) }
+        dark.clampInstants(to: now)
+        mass.clampInstants(to: now)
+    }
+}
