@@ -69,8 +69,8 @@ let package = Package(
         .target(
             name: "Rollcall",
             dependencies: [
-                "RollcallBasis", "RollcallCore", "RollcallStore", "RollcallSupport",
-                .product(name: "Logging", package: "swift-log"),
+                "RollcallBasis", "RollcallCluster", "RollcallCore", "RollcallStore",
+                "RollcallSupport", .product(name: "Logging", package: "swift-log"),
             ],
             // The page's files, and the document's schemas, become bytes of the program.
             resources: [.embedInCode("Page/Assets"), .embedInCode("API/openapi.json")],

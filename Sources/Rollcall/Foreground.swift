@@ -38,7 +38,8 @@ package enum Foreground {
         do throws(ServerError) {
             server = try Server(
                 configuration, source: source, log: log, onTurn: { notifier.turned() },
-                onReload: { $0 ? notifier.reloading() : notifier.ready("Settings read") })
+                onReload: { $0 ? notifier.reloading() : notifier.ready("Settings read") },
+                onCopy: { beginAgain() })
         } catch {
             log.critical("cannot start", metadata: ["error": "\(error)"])
             exit(1)
@@ -70,6 +71,16 @@ package enum Foreground {
     static func end(_ status: CInt) -> Never {
         fflush(nil)
         _exit(status)
+    }
+
+    /// Begins the same program again in this process: with another store, everything that has read the
+    /// old one has to.
+    private static func beginAgain() -> Never {
+        fflush(nil)
+        var arguments = CommandLine.arguments.map { strdup($0) } + [nil]
+        // Descriptors are closed by it, the listener's too.
+        execv("/proc/self/exe", &arguments)
+        _exit(71)
     }
 
     private static func address(_ listened: String, _ port: Int) -> String {

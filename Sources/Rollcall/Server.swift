@@ -26,12 +26,14 @@ package final class Server: Sendable {
     /// Opens the store, comes back to the last committed turn and listens.
     ///
     /// `source` is where a reload reads the settings; `onTurn` is called whenever the state
-    /// writer's loop has gone round, `onReload` before and after each reading of the settings.
+    /// writer's loop has gone round, `onReload` before and after each reading of the settings; `onCopy`
+    /// when the process has to begin again, with the store of another member.
     /// Throws `ServerError`, with what to do, if it cannot listen or the store cannot be opened.
     package init(
         _ configuration: Configuration, source: SettingsSource = .defaults, log: Logger,
         onTurn: @escaping @Sendable () -> Void = {},
-        onReload: @escaping @Sendable (_ begins: Bool) -> Void = { _ in }
+        onReload: @escaping @Sendable (_ begins: Bool) -> Void = { _ in },
+        onCopy: @escaping @Sendable () -> Void = {}
     ) throws(ServerError) {
         self.log = log
         // First, so that an address that cannot be had leaves no trace in a store.
@@ -43,11 +45,20 @@ package final class Server: Sendable {
         let admission = Admission(limits: shares, workload: workload)
         let watch = ListenerWatch()
         let receivers = ReceiverBook(configuration)
+        let endpoints = DeliveryEndpoints(receivers)
+        let member: MemberSeat.Parts?
+        do throws(SecretFault) {
+            member = try MemberSeat.Parts(configuration, onCopy: onCopy)
+        } catch {
+            listeners.close()
+            throw .secret(error.reason)
+        }
         do throws(StoreError) {
             writer = try StateWriter(
                 path: configuration.storagePath, policy: configuration.policy,
                 storeBytesMax: Int64(configuration.storageBytesMax),
-                log: log, edge: edge, endpoints: DeliveryEndpoints(receivers), workload: workload,
+                log: log, edge: edge, endpoints: endpoints, workload: workload,
+                member: member,
                 refusals: { watch.stats.writesRefused + admission.refused }, onTurn: onTurn,
                 onFatal: { _ in Foreground.end(Self.failedDisk) })
         } catch {
@@ -212,12 +223,15 @@ package enum ServerError: Error, CustomStringConvertible {
 
     case store(path: String, StoreError)
     case listener(Role, HTTPServerError)
+    /// A file of a secret that the log or the other members ask for.
+    case secret(String)
     /// The system starts no thread for a part without which there is no watch.
     case threads
 
     package var description: String {
         switch self {
         case .store(let path, let error): "storage.path \(path): \(error)"
+        case .secret(let reason): "cluster: a secret cannot be read: \(reason)"
         case .listener(let role, let error): "\(role.rawValue): \(error)"
         case .threads:
             "the system starts no thread: allow this user more (ulimit -u, TasksMax), start again"

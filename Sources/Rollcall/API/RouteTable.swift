@@ -273,6 +273,24 @@ extension Route {
             """,
             query: RegionQuery.parameters, answers: [200: "RegionList"]
         ) { $0.listRegions($1, $2.answer) },
+        Route(
+            .get, .cluster, "getCluster", .status, .read, .answers,
+            "This member, and the others as it sees them",
+            """
+            `confirmed` says that it held all of the log at most `cluster.silence` ago. 404 on one \
+            machine.
+            """,
+            answers: [200: "Cluster"], problems: [404]
+        ) { $0.showCluster($1.answer) },
+        Route(
+            .get, .clusterCopy, "getClusterCopy", .status, .admin, .operation,
+            "A copy of the store, for another member",
+            """
+            Without parameters a copy is made, and its number and bytes are told; with `copy` and \
+            `offset` a piece of it. There is one copy at a time.
+            """,
+            query: ClusterCopyQuery.parameters, answers: [200: "ClusterCopy"], problems: [404]
+        ) { $0.copyStore($1, $2.answer) },
     ]
 
     // MARK: - Operation
@@ -299,6 +317,14 @@ extension Route {
             """,
             answers: [200: "Probe"]
         ) { $1.answer($0.readiness, InputStats()) },
+        Route(
+            .get, .leader, "getLeader", .health, nil, .operation, "Does this member lead?",
+            """
+            For load balancers: 200 at the one member that takes writes, and on one machine; 503 at \
+            the others, with `Rollcall-Leader` where the leader's address is known.
+            """,
+            answers: [200: "Probe"]
+        ) { $1.answer($0.leadership, InputStats()) },
         Route(
             .post, .reload, "reload", .reload, .admin, .operation, "Reads the settings again",
             "All or nothing: with 422 none was taken and those from before stay.",

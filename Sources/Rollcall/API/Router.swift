@@ -15,6 +15,7 @@ package struct Router: Sendable {
     let reloader: Reloader
     let scrapes: ScrapeCache
     let history: HistoryService
+    let copies: StoreCopy
 
     /// A router to `writer` and `reloader` that counts in `edge`, reads bodies within `limits`,
     /// lets in whom `accessPolicy` let in and lets wait what `admission` has room for.
@@ -34,6 +35,7 @@ package struct Router: Sendable {
         self.reloader = reloader
         scrapes = ScrapeCache(writer: writer, edge: edge, listener: listener)
         history = HistoryService(writer: writer, limits: historyLimits)
+        copies = StoreCopy(storePath: writer.storePath)
     }
 
     /// Says on `/-/ready` that it is over; what comes is still answered.
@@ -43,6 +45,7 @@ package struct Router: Sendable {
     package func close() {
         scrapes.close()
         history.close()
+        if writer.board != nil { copies.close() }
     }
 
     // MARK: - Before the body
@@ -107,9 +110,11 @@ package struct Router: Sendable {
         let route = Route.of(target?.resource).first { $0.method.rawValue == request.method }
         let label = route?.label ?? .other
         let edge = edge
+        let router = self
         let answer: Answer = { response, input in
             // Who was answered by the watchdog meanwhile got its 503, whatever we say now.
             let code = reply.isOpen ? response.status : 503
+            let response = router.namingLeader(response)
             edge.answered(label, code: code, after: ContinuousClock.now - began, input: input)
             reply.answer(response)
         }
@@ -126,6 +131,7 @@ package struct Router: Sendable {
         if accessPolicy.isClosing {
             return .problem(503, "Not Ready", detail: "stopping", headers: [("Retry-After", "1")])
         }
+        if let board = writer.board { return readiness(of: board) }
         guard writer.isTakingWrites else {
             return .problem(
                 503, "Not Ready", detail: "the store does not take commits",

@@ -107,6 +107,8 @@ extension StateWriter {
                 messageWaitsSince: outbox.oldestCritical().map {
                     $0.milliseconds - origin.running + origin.elapsed
                 },
-                isBlind: (published ?? engine).clock.isBlind, isStoreFailing: !uncommitted.isEmpty))
+                // Who does not lead does not know whether anybody watches (S6).
+                isBlind: (published ?? engine).clock.isBlind || !endpoints.permit.holds,
+                isStoreFailing: !uncommitted.isEmpty))
     }
 }

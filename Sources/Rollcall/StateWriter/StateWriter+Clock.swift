@@ -15,7 +15,8 @@ extension StateWriter {
     func present() -> ClockReading {
         let clock = ClockReading.now()
         let early = engine.openInstant - running(clock)
-        guard early.count > 0 else { return clock }
+        let folds = seat?.member.mayPropose ?? true
+        guard early.count > 0, folds else { return clock }
         usleep(UInt32(min(early.count, Self.sleepMax) * 1000))
         return ClockReading.now()
     }

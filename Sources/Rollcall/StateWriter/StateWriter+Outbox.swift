@@ -108,16 +108,25 @@ extension StateWriter {
                 let id = engine.roster.id(number)
                 return id.isEmpty ? nil : Array(id)
             }
+            // A leader that may not be one any more tells nobody (S6).
+            guard endpoints.permit.holds else {
+                didNotSend(payload, sending, SendingPermit.words)
+                continue
+            }
             if carry(payload, attempt: sending.attempt, to: sending.queue) { continue }
-            let result = AttemptResult(
-                .failed, error: "the system has no thread left", mayHaveArrived: false)
-            mailbox.put(
-                .report(
-                    DeliveryReport(
-                        queue: sending.queue, payload: payload, attempt: sending.attempt,
-                        result: result,
-                        beganAt: ClockReading.now().wall)))
+            didNotSend(payload, sending, "the system has no thread left")
         }
+    }
+
+    private func didNotSend(
+        _ payload: NotificationPayload, _ sending: OutboxSending, _ why: String
+    ) {
+        let result = AttemptResult(.failed, error: why, mayHaveArrived: false)
+        mailbox.put(
+            .report(
+                DeliveryReport(
+                    queue: sending.queue, payload: payload, attempt: sending.attempt,
+                    result: result, beganAt: ClockReading.now().wall)))
     }
 
     /// Hands over a draft to the delivery worker to an address; false if the system has no thread

@@ -81,7 +81,7 @@ extension StateWriter {
         guard !sendings.isEmpty else { return }
         let clock = ClockReading.now()
         let hasClaims = sendings.contains { $0.claims > 0 }
-        let mayClaim = !hasClaims || leaveEpoch(clock)
+        let mayClaim = endpoints.permit.holds && (!hasClaims || leaveEpoch(clock))
         let now = running(clock)
         for sending in sendings {
             if sending.queue.load == .receipts {

@@ -9,8 +9,11 @@ extension StateWriter {
         guard !questions.isEmpty else { return }
         // Time alone changed nothing since the last turn, or there would have been one: only the
         // clock that ages are read from moves on.
+        let committed = published ?? engine
+        let isKnown = !isUnwatched(at: ClockReading.now().elapsed)
+        let shown = isKnown ? committed : committed.unstorable(since: committed.clock.now)
         let view = StateView(
-            engine: (published ?? engine).viewed(at: now), store: storeStats(),
+            engine: shown.viewed(at: now), store: storeStats(),
             outbox: outbox, committedAt: committedAt, erasures: chores.erasures.erasures,
             peopleErased: chores.erasures.people)
         for question in questions { question(view) }

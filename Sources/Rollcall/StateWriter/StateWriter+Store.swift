@@ -1,5 +1,6 @@
 import Logging
 import RollcallBasis
+import RollcallCluster
 import RollcallCore
 import RollcallStore
 import RollcallSupport
@@ -28,28 +29,42 @@ extension StateWriter {
     ) -> Bool {
         var pending = pending
         number(&pending)
-        var piece = ChorePiece()
-        let began = ContinuousClock.now
-        let rows = pending.rows.count
-        let hasRoom = chores.hasRoom(at: began, isWaitedFor: !pending.isEmpty, turnRows: rows)
         do throws(StoreError) {
-            try store.commit([pending]) { () throws(StoreError) in
-                if hasRoom {
-                    piece = try chores.writePiece(to: store.journal, engine, turnRows: rows)
-                }
-            }
-            let now = ContinuousClock.now
-            edge.committed(after: now - began)
-            chores.committed(after: now - began, hasPiece: piece.bytes > 0, at: now)
-            let own = pending.storedBytes
-            let cut = committed(pending, clock, piece.bytes)
-            let span = piece.span(ofCommitUntil: now, ownBytes: own) + cut
-            if span > .zero { edge.didChores(for: span) }
+            try write(pending, clock)
             return true
         } catch {
             fail(error, keeping: pending, clock)
             return false
         }
+    }
+
+    /// Writes a turn that has its number, and where it stands in the log if there is one, with whatever
+    /// of a checkpoint is due.
+    /// - Throws: `StoreError` if it is not stored.
+    func write(
+        _ pending: PendingTurn, at place: LogPlace? = nil, _ clock: ClockReading
+    ) throws(StoreError) {
+        var piece = ChorePiece()
+        let began = ContinuousClock.now
+        let rows = pending.rows.count
+        let hasRoom = chores.hasRoom(at: began, isWaitedFor: !pending.isEmpty, turnRows: rows)
+        let also = { [self] () throws(StoreError) in
+            if hasRoom {
+                piece = try chores.writePiece(to: store.journal, engine, turnRows: rows)
+            }
+        }
+        if let place {
+            try store.commit(pending, at: place, also: also)
+        } else {
+            try store.commit([pending], also: also)
+        }
+        let now = ContinuousClock.now
+        edge.committed(after: now - began)
+        chores.committed(after: now - began, hasPiece: piece.bytes > 0, at: now)
+        let own = pending.storedBytes
+        let cut = committed(pending, clock, piece.bytes)
+        let span = piece.span(ofCommitUntil: now, ownBytes: own) + cut
+        if span > .zero { edge.didChores(for: span) }
     }
 
     func number(_ pending: inout PendingTurn) {
@@ -69,12 +84,15 @@ extension StateWriter {
         committedElapsed = present.elapsed
         alarm.worked(now: running(present), wall: present.wall)
         let wall = engine.clock.wall(running(present))
-        for decision in pending.decisions {
-            if case .status(let at, _, _, _, .deadline) = decision.decision {
-                edge.detected(late: wall - at)
+        // Who only follows did not decide it, and tells nobody.
+        if seat == nil || seat?.member.role == .leading {
+            for decision in pending.decisions {
+                if case .status(let at, _, _, _, .deadline) = decision.decision {
+                    edge.detected(late: wall - at)
+                }
             }
+            decisionLog.writeLog(pending.decisions, of: engine, at: present.elapsed)
         }
-        decisionLog.writeLog(pending.decisions, of: engine, at: present.elapsed)
         walBytes += pending.storedBytes + choreBytes
         return noteChores(pending, present)
     }
@@ -106,7 +124,8 @@ extension StateWriter {
         do throws(StoreError) { try store.journal.checkFiles() } catch { end(error) }
     }
 
-    private func noteChores(_ pending: PendingTurn, _ clock: ClockReading) -> Duration {
+    @discardableResult
+    func noteChores(_ pending: PendingTurn, _ clock: ClockReading) -> Duration {
         var span = Duration.zero
         do throws(StoreError) {
             span = try chores.committed(pending, store.journal, engine, clock)
@@ -177,7 +196,7 @@ extension StateWriter {
     }
 
     /// The engine without what is kept, from the store; nil if that cannot even be read.
-    private func lastCommitted() -> Engine? {
+    func lastCommitted() -> Engine? {
         do throws(StoreError) {
             return try store.recover().engine
         } catch {
@@ -193,7 +212,7 @@ extension StateWriter {
             switch message {
             case .write(_, let reply): reply(.unavailable("the store does not take commits"))
             case .question(let question): questions.append(question)
-            case .report, .pushReport, .endpoints, .noticeWait, .stop: break
+            case .report, .pushReport, .endpoints, .noticeWait, .member, .stop: break
             }
         }
         while let first = uncommitted.first {
@@ -224,7 +243,7 @@ extension StateWriter {
         answer(questions, at: max(running(clock), engine.clock.now))
     }
 
-    private func end(_ error: StoreError) {
+    func end(_ error: StoreError) {
         log.critical("the store failed for good", metadata: ["error": "\(error)"])
         switch error.disposition {
         case .fatal(.corrupt), .fatal(.moved): StoreQuarantine.suspect(storePath)

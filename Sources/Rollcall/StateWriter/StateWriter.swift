@@ -21,6 +21,7 @@ enum StateWriterMessage: Sendable {
     case pushReport(PushReport)
     case endpoints(EndpointChanges, reply: @Sendable () -> Void)
     case noticeWait(NoticeWait)
+    case member(MemberNews)
     case stop(@Sendable () -> Void)
 }
 
@@ -42,7 +43,7 @@ package final class StateWriter: @unchecked Sendable {
     /// Between tries to cut the write-ahead log while a reader holds it.
     private static let logCutEvery: Int64 = 50
 
-    let store: StateStore
+    var store: StateStore
     let log: Logger
     var decisionLog: DecisionLog
     let edge: EdgeStats
@@ -114,19 +115,25 @@ package final class StateWriter: @unchecked Sendable {
     var refusalsSeen = 0
     /// The instant at which the store's files were looked at last.
     var witnessedElapsed: Int64 = 0
+    /// The member that it is, of a watch on several machines; nil on one (S16).
+    var seat: MemberSeat?
+    /// How that stands, for those who must not ask.
+    package let board: MemberBoard?
+    /// The turn that is on its way to the log, and what came since.
+    var proposal = Proposal()
 
     /// A state writer of the store at `path` that decides by `policy`, ready to be started.
     ///
     /// `endpoints` is how receivers are reached; `refusals` counts the writes that the edge
     /// answered 503 by itself; `onTurn` is called when the loop has gone round, each second at
     /// least, also while the store fails; `onFatal` must end the process: a failed fsync is not
-    /// retried (J6). `aroundCommit` is for tests. Throws `StoreError` if the store cannot be
+    /// retried (J6). `member` makes it one of several machines. `aroundCommit` is for tests. Throws `StoreError` if the store cannot be
     /// opened, read or restored.
     package init(
         path: String, policy: Policy, storeBytesMax: Int64 = 4 << 30, log: Logger,
         edge: EdgeStats, endpoints: DeliveryEndpoints = DeliveryEndpoints(),
         workload: Workload = Workload(),
-        aroundCommit: StateStore.AroundCommit? = nil,
+        member: MemberSeat.Parts? = nil, aroundCommit: StateStore.AroundCommit? = nil,
         refusals: @escaping @Sendable () -> Int, onTurn: @escaping @Sendable () -> Void = {},
         onFatal: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
@@ -138,6 +145,7 @@ package final class StateWriter: @unchecked Sendable {
         self.refusals = refusals
         loopHealth = LoopHealth(onTurn)
         self.onFatal = onFatal
+        board = member.map { MemberBoard(member: $0.settings.name, silence: $0.settings.silence) }
         var opening = try StoreOpening(path: path, aroundCommit: aroundCommit)
         store = opening.store
         loss = opening.loss
@@ -169,9 +177,15 @@ package final class StateWriter: @unchecked Sendable {
                 "refolded_rows": "\(recovered.rows)",
             ])
         MountTable.warn(of: storePath, log)
-        try begin(
-            policy: policy, isNew: recovered.lastTurn == nil, pushes: opening.pushes,
-            checkpointsDamaged: recovered.checkpointsDamaged)
+        if let member, let board {
+            try begin(
+                member, board, policy, last: recovered.lastTurn,
+                checkpointsDamaged: recovered.checkpointsDamaged)
+        } else {
+            try begin(
+                policy: policy, isNew: recovered.lastTurn == nil, pushes: opening.pushes,
+                checkpointsDamaged: recovered.checkpointsDamaged)
+        }
     }
 
     /// Starts the thread; false if the system has none left.
@@ -185,7 +199,7 @@ package final class StateWriter: @unchecked Sendable {
     /// Hands over a write; `reply` is called once, on the state writer's thread, after its commit.
     package func write(_ event: Event, reply: @escaping @Sendable (WriteOutcome) -> Void) {
         guard takesWrites.load(ordering: .relaxed) else {
-            return reply(.unavailable("the store does not take commits"))
+            return reply(.unavailable(reasonToRefuse))
         }
         mailbox.put(.write(event, reply: reply))
     }
@@ -232,9 +246,14 @@ package final class StateWriter: @unchecked Sendable {
             let clock = present()
             take(messages, clock)
             let isLast =
-                stopping.map { !uncommitted.isEmpty || !isSending || $0.until <= clock.elapsed }
+                stopping.map {
+                    !uncommitted.isEmpty || !isSending && proposal.turn == nil
+                        || $0.until <= clock.elapsed
+                }
                 ?? false
-            if uncommitted.isEmpty {
+            if seat != nil {
+                turnOfMember(messages, clock, isLast: isLast)
+            } else if uncommitted.isEmpty {
                 turn(messages, clock, lateBy: clock.elapsed - plan, isLast: isLast)
             } else {
                 recoverStore(messages, clock)
@@ -266,6 +285,7 @@ package final class StateWriter: @unchecked Sendable {
             case .report(let report): reports.append(report)
             case .pushReport(let report): pushReports.append(report)
             case .noticeWait(let new): wait(new)
+            case .member(let news): take(news)
             case .endpoints(let endpoints, let reply):
                 retrySoon(endpoints, at: running(clock))
                 retriedSoon.append(reply)
@@ -282,6 +302,7 @@ package final class StateWriter: @unchecked Sendable {
         let now = ClockReading.now().elapsed
         let patience = noticeWaits.map(\.until).min() ?? .max
         if !uncommitted.isEmpty { return min(now + Self.retryEvery, patience) }
+        if let wake = memberWake(now) { return min(wake, patience) }
         if chores.isBusy || !reports.isEmpty || !pushReports.isEmpty { return now }
         let isStopping = stopping != nil
         if isStopping, !isSending { return now }
@@ -300,45 +321,59 @@ package final class StateWriter: @unchecked Sendable {
     private func turn(
         _ messages: [StateWriterMessage], _ clock: ClockReading, lateBy: Int64, isLast: Bool
     ) {
-        let began = ContinuousClock.now
+        let folded = fold(messages, clock, lateBy: lateBy, isLast: isLast)
+        if folded.isDue {
+            guard commit(folded.pending, folded.now, clock) else {
+                for (reply, _) in folded.replies {
+                    reply(.unavailable("the commit failed: not known to be stored"))
+                }
+                return answer(folded.questions, at: folded.now)
+            }
+            tendEpoch()
+            edge.turned(after: ContinuousClock.now - folded.began)
+        }
+        finish(folded)
+        tendLog()
+    }
+
+    /// Folds what waits and, if there is anything to be kept, evaluates it.
+    func fold(
+        _ messages: [StateWriterMessage], _ clock: ClockReading, lateBy: Int64, isLast: Bool
+    ) -> FoldedTurn {
         let now = max(running(clock), engine.openInstant)
-        var pending = PendingTurn()
-        observe(clock, now, lateBy: lateBy, &pending)
-        takeReports(at: now, &pending)
-        takePushes(at: now, &pending)
-        var replies: [(reply: @Sendable (WriteOutcome) -> Void, receipt: Receipt)] = []
-        var questions: [@Sendable (StateView) -> Void] = []
+        var folded = FoldedTurn(at: now, clock)
+        observe(clock, now, lateBy: lateBy, &folded.pending)
+        takeReports(at: now, &folded.pending)
+        takePushes(at: now, &folded.pending)
         for message in messages {
             switch message {
             case .write(let event, let reply):
-                replies.append((reply, pending.fold(event, into: &engine, at: now)))
-            case .question(let question): questions.append(question)
-            case .report, .pushReport, .endpoints, .noticeWait, .stop: break
+                folded.replies.append((reply, folded.pending.fold(event, into: &engine, at: now)))
+            case .question(let question): folded.questions.append(question)
+            case .report, .pushReport, .endpoints, .noticeWait, .member, .stop: break
             }
         }
-        if isLast { _ = pending.fold(.stop, into: &engine, at: now) }
+        if isLast { _ = folded.pending.fold(.stop, into: &engine, at: now) }
         let isDue =
             min(engine.nextInstant(), outbox.due(), pushes.due()) <= now || pushes.hasChanges
             || outbox.hasChanges
         let isSignOfLife = clock.elapsed - lastTurnElapsed >= Engine.turnEvery.count
-        if !pending.isEmpty || isDue || isSignOfLife || chores.isBusy {
-            evaluate(&pending, at: now, sends: stopping == nil)
-            takeLoss(&pending)
-            guard commit(pending, now, clock) else {
-                for (reply, _) in replies {
-                    reply(.unavailable("the commit failed: not known to be stored"))
-                }
-                return answer(questions, at: now)
-            }
-            tendEpoch()
-            edge.turned(after: ContinuousClock.now - began)
+        let hasChores = seat == nil && chores.isBusy
+        folded.isDue = !folded.pending.isEmpty || isDue || isSignOfLife || hasChores
+        if folded.isDue {
+            evaluate(&folded.pending, at: now, sends: stopping == nil)
+            takeLoss(&folded.pending)
         }
-        for (reply, receipt) in replies { reply(.committed(receipt)) }
-        workload.turned(after: ContinuousClock.now - began)
-        send(pending.sendings)
-        sendPushes(pending.pushSendings)
-        answer(questions, at: now)
-        tendLog()
+        return folded
+    }
+
+    /// Answers and sends what a turn has kept, or a loop that needed none.
+    func finish(_ folded: FoldedTurn) {
+        for (reply, receipt) in folded.replies { reply(.committed(receipt)) }
+        workload.turned(after: ContinuousClock.now - folded.began)
+        send(folded.pending.sendings)
+        sendPushes(folded.pending.pushSendings)
+        answer(folded.questions, at: folded.now)
     }
 
     /// Reads at the edge what must be evaluated: lateness, wall steps, refusals (J1).

@@ -17,6 +17,8 @@ package struct DeliveryEndpoints: Sendable {
         let caller = ReceiverCaller(log: log)
         return { caller.send($0, to: $1, target: $2, now: $3) }
     }
+    /// Who of several members may reach out (S6).
+    package let permit = SendingPermit()
     package var times = OutboxTimes()
     package var pushTimes = PushTimes()
     /// The time that a stop leaves what is being sent to come back.

@@ -22,6 +22,8 @@ package struct Configuration: Equatable, Sendable {
     package var pushSink: PushSink?
     /// The texts of nudges.
     package var nudgeTexts = NudgeTexts()
+    /// The other machines of the watch.
+    package var cluster = ClusterSettings()
     /// Items and depth of a body.
     package var scanLimits = ScanLimits()
     /// Bytes of a body at most.

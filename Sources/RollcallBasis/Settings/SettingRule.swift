@@ -27,6 +27,8 @@ struct SettingRule: Sendable {
         SettingRule("alerts.ResponderFlapping", clearsBelowChanges),
         SettingRule("alive_ping", canPing),
         SettingRule("nudges", nudgesHaveSink),
+        SettingRule("cluster", ClusterSettings.check),
+        SettingRule("cluster.log.etcd", ClusterSettings.checkEtcd),
     ]
 
     private static func ordered(

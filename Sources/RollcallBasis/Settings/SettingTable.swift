@@ -7,6 +7,7 @@ extension Setting {
     /// All settings, in the order of the file.
     package static let all: [Setting] =
         web + storage + liveness + feed + limits + coverage + alerts + delivery + nudges
+        + cluster
 
     private static let web = [
         Setting(
@@ -252,6 +253,42 @@ extension Setting {
         Setting(
             "nudges.texts", .nudgeTexts, \.nudgeTexts,
             "{CAUSE: {title, body}}, default for all others"),
+    ]
+
+    private static let cluster = [
+        Setting(
+            "cluster.member", .textOrNone, \.cluster.member,
+            "this member's name; \"\": the host's", .start),
+        Setting(
+            "cluster.address", .externalURL, \.cluster.address,
+            "where the other members reach this one", .start),
+        Setting(
+            "cluster.token_file", .textOrNone, \.cluster.tokenFile,
+            "the token that the others ask for, of scope admin", .start),
+        Setting(
+            "cluster.silence", .duration(from: .seconds(1), to: .seconds(60)), \.cluster.silence,
+            "without a beat of the leader another stands, 1s to 60s", .start),
+        Setting(
+            "cluster.log.etcd.endpoints", .names, \.cluster.endpoints,
+            "URLs of etcd's members; without any there is no cluster", .start),
+        Setting(
+            "cluster.log.etcd.prefix", .textOrNone, \.cluster.prefix,
+            "the start of its keys; one for each watch", .start),
+        Setting(
+            "cluster.log.etcd.ca_file", .textOrNone, \.cluster.authorityFile,
+            "authorities that may vouch for it", .start),
+        Setting(
+            "cluster.log.etcd.cert_file", .textOrNone, \.cluster.certificateFile,
+            "the certificate by which it knows us", .start),
+        Setting(
+            "cluster.log.etcd.key_file", .textOrNone, \.cluster.keyFile,
+            "and its key", .start),
+        Setting(
+            "cluster.log.etcd.user", .textOrNone, \.cluster.user,
+            "the user whom it asks for", .start),
+        Setting(
+            "cluster.log.etcd.password_file", .textOrNone, \.cluster.passwordFile,
+            "and the file of the password", .start),
     ]
 }
 

@@ -37,15 +37,9 @@ extension StateStore {
     package mutating func join(watch: UInt64, at place: LogPlace) throws(StoreError) -> Bool {
         let isEmpty = try journal.lastTurn() == nil
         guard isEmpty || watch == number else { return false }
-        do throws(StoreError) {
-            try journal.begin()
+        try write { () throws(StoreError) in
             try journal.set(storeNumber: watch)
             try journal.set(place.storedBytes, forKey: Self.placeKey)
-            try journal.commit()
-        } catch {
-            let failure = error
-            try? journal.rollback()
-            throw failure
         }
         number = watch
         return true

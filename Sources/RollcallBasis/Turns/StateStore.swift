@@ -89,6 +89,20 @@ package struct StateStore {
         }
     }
 
+    /// Commits what `body` writes, without a turn.
+    /// - Throws: `StoreError` if it cannot be committed, or what `body` throws; nothing is then.
+    package func write(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        do throws(StoreError) {
+            try journal.begin()
+            try body()
+            try journal.commit()
+        } catch {
+            let failure = error
+            try? journal.rollback()
+            throw failure
+        }
+    }
+
     private func write(_ pending: PendingTurn) throws(StoreError) {
         var failure: StoreError?
         pending.bytes.withUnsafeBytes { bytes in

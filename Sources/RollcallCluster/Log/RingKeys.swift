@@ -75,17 +75,20 @@ enum RingValue {
 
     /// The value of a member's note.
     static func note(_ note: MemberNote) -> [UInt8] {
-        Array("\(note.position) \(note.wall.milliseconds)".utf8)
+        Array("\(note.position) \(note.wall.milliseconds) \(note.address)".utf8)
     }
 
     /// The note of a row; nil if it makes no sense.
     static func note(_ row: KeyValueRow, prefix: [UInt8]) -> MemberNote? {
         let words = String(decoding: row.value, as: UTF8.self).split(separator: " ")
-        guard words.count == 2, let position = Int64(words[0]), let wall = Int64(words[1]) else {
+        guard (2...3).contains(words.count), let position = Int64(words[0]),
+            let wall = Int64(words[1])
+        else {
             return nil
         }
         return MemberNote(
             member: Array(row.key.dropFirst(prefix.count)), position: position,
-            wall: Timestamp(milliseconds: wall))
+            wall: Timestamp(milliseconds: wall),
+            address: words.count == 3 ? String(words[2]) : "")
     }
 }

@@ -31,12 +31,15 @@ package struct MemberNote: Equatable, Sendable {
     package var position: Int64
     /// Its wall clock when it said so.
     package var wall: Timestamp
+    /// The URL at which the other members reach it; empty if it does not say.
+    package var address: String
 
     /// The note of a member.
-    package init(member: [UInt8], position: Int64, wall: Timestamp) {
+    package init(member: [UInt8], position: Int64, wall: Timestamp, address: String = "") {
         self.member = member
         self.position = position
         self.wall = wall
+        self.address = address
     }
 }
 

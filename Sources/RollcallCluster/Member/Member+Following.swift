@@ -81,6 +81,14 @@ extension Member {
         return effects
     }
 
+    /// The entry that was to be folded follows what the local store lacks: a peer's copy is needed.
+    package mutating func didNotFit() -> [MemberEffect] {
+        isFolding = false
+        waiting = []
+        isJoining = true
+        return [.join]
+    }
+
     /// The engine stands at what the local store holds, or at the copy of a peer's.
     package mutating func didRebuild(at held: LogPlace) -> [MemberEffect] {
         var effects: [MemberEffect] = []

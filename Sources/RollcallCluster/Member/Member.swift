@@ -135,9 +135,12 @@ package struct Member: Sendable {
     package var isBusy: Bool { open != nil || isRebuilding || isJoining }
 
     /// True if pages, pushes and pings may go out at `now` (S6).
-    package func mayTouch(at now: Int64) -> Bool {
-        guard role == .leading, let provenAt else { return false }
-        return now - provenAt <= settings.silence.count / 2
+    package func mayTouch(at now: Int64) -> Bool { now <= touchesUntil }
+
+    /// The last instant at which they may.
+    package var touchesUntil: Int64 {
+        guard role == .leading, let provenAt else { return .min }
+        return provenAt + settings.silence.count / 2
     }
 
     /// True if what is folded is known to be all: the end was read within `silence` (S15).
@@ -145,6 +148,10 @@ package struct Member: Sendable {
         guard let view, now - confirmedAt <= settings.silence.count else { return false }
         return view.head.position <= place.position
     }
+
+    /// The instant at which the last read of the log's end was sent that was answered; nil before the
+    /// first.
+    package var confirmedSince: Int64? { confirmedAt < 0 ? nil : confirmedAt }
 
     /// The number of the log that is followed; 0 while none is known.
     package var log: UInt64 { place.log != 0 ? place.log : view?.head.log ?? 0 }

@@ -133,6 +133,14 @@ package final class SQLiteConnection {
         try Statement(self, sql).run()
     }
 
+    /// Copies the database as it stands into a file that is not there yet, compactly. Throws
+    /// `StoreError` if SQLite refuses.
+    package func copy(to path: String) throws(StoreError) {
+        let statement = try Statement(self, "VACUUM INTO :body")
+        try statement.bind(path, as: .body)
+        try statement.run()
+    }
+
     /// Returns the first column of the first row as text, nil without a row. Throws `StoreError` if
     /// SQLite refuses.
     package func text(_ sql: SQL) throws(StoreError) -> String? {

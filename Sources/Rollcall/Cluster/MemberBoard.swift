@@ -1,0 +1,117 @@
+import RollcallBasis
+import RollcallCluster
+import RollcallCore
+import RollcallSupport
+import Synchronization
+
+/// A member as it stands in its watch, for those who must not ask the state writer: requests of other
+/// members, probes, metrics. Instants are the machine's clock, which also runs while it is suspended.
+package struct MemberStanding: Equatable, Sendable {
+    /// The roles that are told.
+    package enum Role: String, CaseIterable, Sendable {
+        case following, standing, leading
+        /// It takes a copy of another member's store, or builds its engine anew.
+        case joining
+        /// The log is not the one that it followed (S11).
+        case lost
+
+        /// The word for it.
+        package var word: String { rawValue }
+    }
+
+    package var role = Role.following
+    package var place = LogPlace()
+    /// The last position of the log that was read.
+    package var end: Int64 = 0
+    /// Who made the last turn; empty if that is not known.
+    package var leader: [UInt8] = []
+    /// The instant at which the last read of the log's end was sent that was answered; nil before the
+    /// first.
+    package var confirmedAt: Int64?
+    /// The instant at which the last turn came, or was made; nil before the first.
+    package var turnAt: Int64?
+    /// What members say of themselves.
+    package var notes: [MemberNote] = []
+    /// The sentence for what is wrong with the log; empty if nothing is.
+    package var loss = ""
+
+    /// Entries that are not held here yet.
+    package var lag: Int64 { max(0, end - place.position) }
+
+    /// The URL at which the leader is reached; nil if that is not known.
+    package var leaderAddress: String? {
+        notes.first { $0.member == leader && !$0.address.isEmpty }?.address
+    }
+}
+
+/// The board on which a member leaves how it stands.
+package final class MemberBoard: Sendable {
+    /// The name of the member.
+    package let member: [UInt8]
+    /// Without a beat for so long another stands.
+    package let silence: Milliseconds
+    private let state = Mutex(MemberStanding())
+
+    /// The board of a member, with nothing on it.
+    package init(member: [UInt8], silence: Milliseconds) {
+        self.member = member
+        self.silence = silence
+    }
+
+    /// How it stood when it last went round.
+    package var standing: MemberStanding { state.withLock { $0 } }
+
+    /// Leaves what is true now.
+    func publish(_ standing: MemberStanding) { state.withLock { $0 = standing } }
+
+    /// True if all of the log is held here, as of so little ago that it counts (S15).
+    package func isConfirmed(at elapsed: Int64 = ClockReading.now().elapsed) -> Bool {
+        let standing = standing
+        guard let confirmedAt = standing.confirmedAt, standing.role != .lost else { return false }
+        return elapsed - confirmedAt <= silence.count && standing.lag == 0
+    }
+
+    /// The members in order of their names, as `/v1/cluster` tells of them.
+    package func answer(at clock: ClockReading = .now()) -> JSONTree {
+        let standing = standing
+        func text(_ bytes: [UInt8]) -> JSONTree { .text(String(decoding: bytes, as: UTF8.self)) }
+        func hex(_ number: UInt64) -> JSONTree { .text(String(number, radix: 16)) }
+        let notes = standing.notes.sorted { $0.member.lexicographicallyPrecedes($1.member) }
+        return [
+            "member": text(member), "role": .text(standing.role.word),
+            "leader": standing.leader.isEmpty ? nil : text(standing.leader),
+            "leader_address": standing.leaderAddress.map { .text($0) } ?? nil,
+            "confirmed": .boolean(isConfirmed(at: clock.elapsed)),
+            "reign": .integer(standing.place.reign),
+            "position": .integer(standing.place.position), "lag": .integer(standing.lag),
+            "log": hex(standing.place.log), "hash": hex(standing.place.hash),
+            "revision": .integer(standing.place.revision),
+            "loss": standing.loss.isEmpty ? nil : .text(standing.loss),
+            "members": .list(
+                notes.map { note in
+                    [
+                        "member": text(note.member), "position": .integer(note.position),
+                        "address": note.address.isEmpty ? nil : .text(note.address),
+                        "noted_at": .text(RFC3339.string(note.wall)),
+                    ]
+                }),
+        ]
+    }
+
+    /// The place that an answer of `/v1/cluster` tells; nil if it tells none.
+    static func place(_ answer: [UInt8]) -> PeerPlace? {
+        guard let tree = try? JSONTree(reading: answer), let member = tree["member"]?.text,
+            let reign = tree["reign"]?.whole, let position = tree["position"]?.whole,
+            let revision = tree["revision"]?.whole,
+            let log = tree["log"]?.text.flatMap({ UInt64($0, radix: 16) }),
+            let hash = tree["hash"]?.text.flatMap({ UInt64($0, radix: 16) })
+        else { return nil }
+        var place = LogPlace()
+        place.position = position
+        place.hash = hash
+        place.reign = reign
+        place.revision = revision
+        place.log = log
+        return PeerPlace(member: Array(member.utf8), place: place)
+    }
+}

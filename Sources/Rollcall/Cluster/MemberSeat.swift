@@ -1,0 +1,243 @@
+import RollcallBasis
+import RollcallCluster
+import RollcallCore
+import RollcallSupport
+
+/// What came of something that a member asked for.
+package enum MemberNews: Sendable {
+    case head(HeadOutcome)
+    case read(ReadOutcome, request: Int64)
+    case append(AppendOutcome)
+    case beat(AppendOutcome)
+    case log(LogNews)
+    case peers([PeerPlace])
+    case created
+    /// A copy of a peer's store stands beside ours; false if nobody gave one.
+    case joined(Bool)
+}
+
+/// A member and its way to the log and to the other members: it carries out what concerns those, and
+/// leaves what concerns the engine and the store to the state writer, on whose thread it is.
+package final class MemberSeat {
+    /// What a member is made of.
+    package struct Parts: Sendable {
+        package var log: any TurnLog
+        package var settings: Member.Settings
+        package var peers: PeerCaller
+        /// The URL at which the others reach this one; empty for none.
+        package var address = ""
+        /// Called once the copy of a peer's store stands beside ours, and ours is closed: the process
+        /// has to begin again.
+        package var onCopy: @Sendable () -> Void = {}
+
+        /// A member that reaches a log and others.
+        package init(log: any TurnLog, settings: Member.Settings, peers: PeerCaller) {
+            self.log = log
+            self.settings = settings
+            self.peers = peers
+        }
+    }
+
+    /// Between two tries to get a copy of a store, or a place in the watch of the log.
+    private static let againAfter: Int64 = 1000
+
+    let parts: Parts
+    private(set) var member: Member
+    let board: MemberBoard
+    var time = ObservedTime()
+    /// Who made the last turn.
+    var leader: [UInt8] = []
+    private let put: @Sendable (MemberNews) -> Void
+    private var isWatching = false
+    private var watchesFrom: Int64 = 0
+    private var joinsFrom: Int64 = 0
+
+    /// A member that holds `place`, and calls `put` from any thread.
+    init(
+        _ parts: Parts, at place: LogPlace, board: MemberBoard,
+        put: @escaping @Sendable (MemberNews) -> Void
+    ) {
+        self.parts = parts
+        self.board = board
+        self.put = put
+        member = Member(parts.settings, at: place, now: ClockReading.now().elapsed)
+    }
+
+    /// Calls `body` with the member, and carries out what concerns the log and the others; returns
+    /// the rest.
+    func tell(_ body: (inout Member, _ now: Int64) -> [MemberEffect]) -> [MemberEffect] {
+        let now = ClockReading.now().elapsed
+        return body(&member, now).filter { !carry($0, now) }
+    }
+
+    /// Takes news; returns what the state writer has to do.
+    func take(_ news: MemberNews) -> [MemberEffect] {
+        tell { member, now in
+            switch news {
+            case .head(let outcome): return member.take(head: outcome, now)
+            case .read(let outcome, let request):
+                return member.take(read: outcome, request: request, now)
+            case .append(let outcome): return member.take(append: outcome, now)
+            case .beat(let outcome): return member.take(beat: outcome, now)
+            case .log(let news):
+                if news == .lost {
+                    isWatching = false
+                    watchesFrom = now + 100
+                }
+                return member.take(news: news, now)
+            case .peers(let places): return member.take(peers: places, now)
+            case .created: member.didCreate()
+            case .joined(let isThere):
+                if !isThere { joinsFrom = now + Self.againAfter }
+                // With a copy at hand the process begins again.
+                if !isThere { member.didNotJoin() }
+            }
+            return []
+        }
+    }
+
+    /// Lets time pass.
+    func tick() -> [MemberEffect] {
+        tell { member, now in
+            if !isWatching, now >= watchesFrom, let view = member.view {
+                isWatching = true
+                parts.log.watch(after: view.head.revision) { [put] in put(.log($0)) }
+            }
+            return member.tick(now)
+        }
+    }
+
+    /// The addresses of the other members.
+    private var others: [String] {
+        (member.view?.notes ?? []).filter {
+            $0.member != member.settings.name && !$0.address.isEmpty
+        }.map(\.address)
+    }
+
+    /// Carries out what concerns the log and the others; false if the state writer has to.
+    private func carry(_ effect: MemberEffect, _ now: Int64) -> Bool {
+        let log = parts.log
+        switch effect {
+        case .readHead: log.head { [put] in put(.head($0)) }
+        case .read(let request, let after, let limit):
+            log.read(after: after, limit: limit) { [put] in put(.read($0, request: request)) }
+        case .append(let entry, let after):
+            log.append(entry, after: after) { [put] in put(.append($0)) }
+        case .beat(let head): log.beat(after: head) { [put] in put(.beat($0)) }
+        case .note(let position):
+            log.note(
+                MemberNote(
+                    member: member.settings.name, position: position,
+                    wall: ClockReading.now().wall, address: parts.address))
+        case .trim(let through, let view, _): log.trim(through: through, view)
+        case .askPeers:
+            parts.peers.askPlaces(others) { [put] in put(.peers($0)) }
+        case .join:
+            guard now >= joinsFrom else {
+                put(.joined(false))
+                return true
+            }
+            parts.peers.copyStore(others) { [put] in put(.joined($0)) }
+        case .create, .fold, .reign, .landed, .rebuild, .stepDown, .lost: return false
+        }
+        return true
+    }
+
+    /// Makes the log, of a watch with this number; `turn` is the last one that its first member holds.
+    func create(watch: UInt64, turn: Int64) {
+        let entry = LogEntry(
+            .creation, at: 1, after: 0,
+            origin: LogOrigin(
+                member: member.settings.name, incarnation: member.settings.incarnation, reign: 0,
+                serial: 0),
+            body: WatchCreation(watch: watch, turn: turn).bytes)
+        parts.log.create(log: UInt64.random(in: 1 ... .max), entry) { [put] _ in put(.created) }
+    }
+
+    /// Leaves on the board how it stands.
+    func publish(turnAt: Int64?) {
+        var standing = MemberStanding()
+        standing.role =
+            switch member.role {
+            case .following: member.isBusy ? .joining : .following
+            case .standing, .reigning: .standing
+            case .leading: .leading
+            case .lost: .lost
+            }
+        if case .lost(let loss) = member.role { standing.loss = loss.sentence }
+        standing.place = member.place
+        standing.end = max(member.view?.head.position ?? 0, member.place.position)
+        standing.leader = leader
+        standing.confirmedAt = member.confirmedSince
+        standing.turnAt = turnAt
+        standing.notes = member.view?.notes ?? []
+        board.publish(standing)
+    }
+}
+
+/// The first entry of a log: which watch it is of, and what its first member held before (S7).
+struct WatchCreation: Equatable {
+    /// The number that every key comes from.
+    var watch: UInt64
+    /// The last turn before the log; 0 for none. Who does not hold it needs a copy.
+    var turn: Int64
+
+    init(watch: UInt64, turn: Int64) {
+        self.watch = watch
+        self.turn = turn
+    }
+
+    /// The body of an entry; nil if it makes no sense.
+    init?(_ body: [UInt8]) {
+        guard body.count == 16 else { return nil }
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+            bytes.reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        watch = number(body[..<8])
+        guard let turn = Int64(exactly: number(body[8...])) else { return nil }
+        self.turn = turn
+    }
+
+    var bytes: [UInt8] {
+        [watch, UInt64(turn)].flatMap { number in
+            (0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(8 * (7 - $0))) }
+        }
+    }
+}
+
+extension LogLoss {
+    /// What is wrong, for people.
+    var sentence: String {
+        switch self {
+        case .other: "the log is another one than this member followed"
+        case .shorter: "the log ends before what this member holds"
+        case .different: "the log holds something else than this member"
+        case .restored: "the log was restored from an older copy"
+        case .memberAhead(let member):
+            "member \(NotificationWords.text(member)) holds more than the log"
+        }
+    }
+}
+
+extension MemberSeat.Parts {
+    /// The member that settings describe; nil if they describe a watch on one machine. `onCopy` is
+    /// called when the process has to begin again.
+    /// - Throws: `SecretFault` if a secret cannot be read.
+    package init?(
+        _ configuration: Configuration, onCopy: @escaping @Sendable () -> Void
+    ) throws(SecretFault) {
+        let cluster = configuration.cluster
+        guard cluster.isOn else { return nil }
+        var settings = Member.Settings(
+            name: cluster.memberName, incarnation: UInt64.random(in: 1 ... .max))
+        settings.silence = cluster.silence
+        settings.chance = Milliseconds(Int64.random(in: 0...300))
+        let store = EtcdStore(try cluster.etcd())
+        let token = try cluster.tokenFile.isEmpty ? nil : SecretFile.read(cluster.tokenFile).secret
+        self.init(
+            log: RingLog(store, prefix: Array(cluster.prefix.utf8)), settings: settings,
+            peers: PeerCaller(token: token, storePath: configuration.storagePath))
+        address = cluster.address?.text ?? ""
+        self.onCopy = onCopy
+    }
+}

@@ -1,0 +1,103 @@
+import Glibc
+import RollcallCore
+import RollcallSupport
+
+/// A watch on several machines, as one of its members is told of it. Source: S2, S8.
+package struct ClusterSettings: Equatable, Sendable {
+    /// Addresses of an etcd's members: `http://host:port` or `https://host:port`. Without any this is
+    /// a watch on one machine (S16).
+    package var endpoints: [[UInt8]] = []
+    /// The start of the keys that the watch's log has in etcd.
+    package var prefix = "/rollcall/main"
+    /// A file of the authorities that may vouch for etcd; empty for the system's.
+    package var authorityFile = ""
+    /// The certificate by which etcd knows us, and its key; empty for none.
+    package var certificateFile = ""
+    package var keyFile = ""
+    /// The user whom etcd asks for, and the file of the password; empty for none.
+    package var user = ""
+    package var passwordFile = ""
+    /// The name of this member; empty for that of the host.
+    package var member = ""
+    /// The URL at which the other members reach this one; nil if they do not.
+    package var address: ExternalURL?
+    /// A file with the token, of scope `admin`, that the other members ask for; empty for none.
+    package var tokenFile = ""
+    /// Without a beat of the leader for so long another member stands.
+    package var silence = Milliseconds(2000)
+
+    /// One machine.
+    package init() {}
+
+    /// True if there is a cluster.
+    package var isOn: Bool { !endpoints.isEmpty }
+
+    /// The name of this member.
+    package var memberName: [UInt8] {
+        if !member.isEmpty { return Array(member.utf8) }
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard gethostname(&buffer, buffer.count - 1) == 0 else { return Array("member".utf8) }
+        return buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    }
+
+    /// Returns how etcd is reached.
+    /// - Throws: `SecretFault` if the password cannot be read.
+    package func etcd() throws(SecretFault) -> EtcdSettings {
+        var settings = EtcdSettings(
+            endpoints: endpoints.map { String(decoding: $0, as: UTF8.self) })
+        if !authorityFile.isEmpty { settings.authorityFile = authorityFile }
+        if !certificateFile.isEmpty {
+            settings.clientCertificate = ClientCertificate(
+                certificate: certificateFile, key: keyFile)
+        }
+        if !user.isEmpty {
+            settings.user = (user, try SecretFile.read(passwordFile).secret)
+        }
+        // A request that takes longer is of no use to who must beat twice in that time.
+        settings.timeout = Milliseconds(min(2000, silence.count))
+        return settings
+    }
+}
+
+extension SettingKind where Value == String {
+    /// A text, or nothing.
+    static var textOrNone: SettingKind {
+        SettingKind("must be a text", shown: { .word($0) }) { $0.text }
+    }
+}
+
+extension ClusterSettings {
+    /// Refuses what cannot work, at the place where it stands.
+    static func check(
+        _ tree: ConfigurationTree, _ configuration: inout Configuration
+    ) throws(ConfigurationError) {
+        let cluster = configuration.cluster
+        let name = cluster.memberName
+        // It is part of a key, and stands in the line of a header field.
+        guard (1...64).contains(name.count), name.allSatisfy({ (0x21...0x7E).contains($0) }),
+            !name.contains(UInt8(ascii: "/"))
+        else {
+            throw tree.fault("member", "must be 1 to 64 letters, digits or signs without /", "")
+        }
+    }
+
+    /// Refuses what etcd cannot be reached by.
+    static func checkEtcd(
+        _ tree: ConfigurationTree, _ configuration: inout Configuration
+    ) throws(ConfigurationError) {
+        let cluster = configuration.cluster
+        for endpoint in cluster.endpoints
+        where ExternalURL(String(decoding: endpoint, as: UTF8.self)) == nil {
+            throw tree.fault("endpoints", "must hold URLs like https://10.0.0.1:2379", "")
+        }
+        guard cluster.prefix.hasPrefix("/"), cluster.prefix.utf8.count <= 200,
+            cluster.prefix.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { throw tree.fault("prefix", "must be like /rollcall/main, of 200 bytes at most", "") }
+        if cluster.certificateFile.isEmpty != cluster.keyFile.isEmpty {
+            throw tree.fault("cert_file", "needs key_file, and that needs it", "")
+        }
+        if cluster.user.isEmpty != cluster.passwordFile.isEmpty {
+            throw tree.fault("user", "needs password_file, and that needs it", "")
+        }
+    }
+}
