@@ -127,6 +127,12 @@ int rollcall_curl_set_sink(const struct rollcall_curl *curl, void *handle,
     return curl->easy_setopt(handle, (int)option, sink);
 }
 
+int rollcall_curl_set_permit(const struct rollcall_curl *curl, void *handle,
+                             rollcall_curl_permit permit)
+{
+    return curl->easy_setopt(handle, ROLLCALL_CURLOPT_PREREQFUNCTION, permit);
+}
+
 int rollcall_curl_set_opener(const struct rollcall_curl *curl, void *handle,
                              rollcall_curl_opener opener)
 {

@@ -55,6 +55,9 @@ enum rollcall_curl_option {
     ROLLCALL_CURLOPT_PROTOCOLS = ROLLCALL_CURL_LONG + 181,
     /// Since 7.42.0.
     ROLLCALL_CURLOPT_PATH_AS_IS = ROLLCALL_CURL_LONG + 234,
+    /// Since 7.80.0.
+    ROLLCALL_CURLOPT_PREREQFUNCTION = ROLLCALL_CURL_FUNCTION + 312,
+    ROLLCALL_CURLOPT_PREREQDATA = ROLLCALL_CURL_OBJECT + 313,
     /// Since 7.87.0.
     ROLLCALL_CURLOPT_QUICK_EXIT = ROLLCALL_CURL_LONG + 322,
     /// Since 7.77.0, and not with every TLS library.
@@ -122,6 +125,11 @@ struct rollcall_curl_address {
 typedef int (*rollcall_curl_opener)(void *context, int purpose,
                                     struct rollcall_curl_address *address);
 
+/// The function that CURLOPT_PREREQFUNCTION calls once a connection stands and before the request goes
+/// out: 0 (CURL_PREREQFUNC_OK) lets it, 1 (CURL_PREREQFUNC_ABORT) does not.
+typedef int (*rollcall_curl_permit)(void *context, char *primary_ip, char *local_ip,
+                                    int primary_port, int local_port);
+
 /// A loaded libcurl.
 struct rollcall_curl;
 
@@ -162,6 +170,9 @@ int rollcall_curl_set_sink(const struct rollcall_curl *curl, void *handle,
 /// Sets the one that opens sockets.
 int rollcall_curl_set_opener(const struct rollcall_curl *curl, void *handle,
                              rollcall_curl_opener opener);
+/// Sets the one that lets a request go out.
+int rollcall_curl_set_permit(const struct rollcall_curl *curl, void *handle,
+                             rollcall_curl_permit permit);
 /// Sets one of type BLOB; libcurl copies the bytes.
 int rollcall_curl_set_blob(const struct rollcall_curl *curl, void *handle,
                            enum rollcall_curl_option option, const void *bytes, size_t count);

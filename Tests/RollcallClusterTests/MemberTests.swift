@@ -12,6 +12,7 @@ import Testing
         var now: Int64 = 0
         var head: LogHead
         var beat: Int64 = 0
+        var isReleased = false
 
         init(silence: Int64 = 2000) {
             var settings = Member.Settings(name: Array("a".utf8), incarnation: 1)
@@ -24,7 +25,9 @@ import Testing
                 settings, at: LogPlace(behind: last, revision: 20, log: MemberTests.log), now: 0)
         }
 
-        var view: LogView { LogView(head: head, beat: beat, tail: 0, notes: []) }
+        var view: LogView {
+            LogView(head: head, beat: beat, tail: 0, notes: [], isReleased: isReleased)
+        }
 
         /// Lets time pass in ticks; the end of the log is answered each time it is asked for.
         mutating func pass(_ milliseconds: Int64) -> [MemberEffect] {
@@ -78,6 +81,61 @@ import Testing
         #expect(stage.pass(700) == [.askPeers])
         let effects = stage.member.take(peers: [], stage.now)
         #expect(effects == [.reign(number: 4, unobserved: Milliseconds(stage.now - 50))])
+    }
+
+    @Test func `S4: who was handed the lead does not wait for the silence`() {
+        var stage = Stage()
+        _ = stage.pass(1000)
+        stage.beat = 25
+        stage.isReleased = true
+        let news = stage.member.take(news: .released(revision: 25), stage.now)
+        #expect(news == [.readHead])
+        _ = stage.member.take(head: .view(stage.view), stage.now)
+        #expect(stage.pass(50) == [.askPeers])
+        #expect(
+            stage.member.take(peers: [], stage.now) == [
+                .reign(number: 4, unobserved: Milliseconds(50))
+            ])
+    }
+
+    @Test func `S4: nobody is handed the lead who has not folded what landed`() {
+        var stage = Stage()
+        stage.isReleased = true
+        stage.head.position += 1
+        stage.head.revision += 1
+        #expect(!stage.pass(1000).contains(.askPeers))
+    }
+
+    @Test func `S4: who hands over sends nothing more, and stands only if nobody else does`() {
+        var stage = Stage()
+        _ = stage.reign()
+        let head = stage.head
+        #expect(stage.member.release(stage.now) == [.stepDown, .release(after: head)])
+        #expect(!stage.member.mayTouch(at: stage.now) && stage.member.role == .following)
+        stage.isReleased = true
+        #expect(!stage.pass(9000).contains(.askPeers))
+        #expect(stage.pass(2000).contains(.askPeers))
+    }
+
+    @Test func `S4: nobody hands over while a turn is on its way`() {
+        var stage = Stage()
+        _ = stage.reign()
+        _ = stage.member.propose([2], stage.now)
+        #expect(stage.member.release(stage.now) == [])
+        #expect(stage.member.role == .leading)
+    }
+
+    @Test func `S12: turns that are missing here are taken from a copy`() {
+        var stage = Stage()
+        let entry = LogEntry(
+            .turn, at: 10, after: stage.head.hash, origin: Self.origin("b", reign: 3, serial: 2),
+            body: [])
+        let landed = LandedEntry(entry, revision: 21)
+        #expect(stage.member.take(news: .entry(landed), 1) == [.fold(landed)])
+        #expect(stage.member.didNotFit() == [.join])
+        #expect(stage.member.isBusy)
+        stage.member.didNotJoin()
+        #expect(!stage.member.isBusy)
     }
 
     @Test func `S8: a beat that only the end of the log tells of is one`() {

@@ -133,7 +133,7 @@ import Testing
         func scope(_ method: String, _ path: String) -> Access.Scope? {
             Route.scope(method, among: Route.of(Target(path)?.resource))
         }
-        let open: Set<Resource> = [.healthy, .ready]
+        let open: Set<Resource> = [.healthy, .ready, .leader]
         let ingest: [Resource: Set<String>] = [
             .batches: ["POST"], .transitions: ["POST"], .responders: ["POST", "PUT"],
             .heartbeat: ["POST", "DELETE"], .wakes: ["POST"],
@@ -144,7 +144,7 @@ import Testing
                 let expected: Access.Scope? =
                     open.contains(resource)
                     ? nil
-                    : method == "GET"
+                    : method == "GET" && resource != .clusterCopy
                         ? .read : ingest[resource]?.contains(method) == true ? .ingest : .admin
                 #expect(scope(method, path) == expected, "\(method) \(path)")
             }

@@ -126,7 +126,7 @@ struct EtcdStoreTests {
             for item in news.takeAll(waiting: 100) {
                 switch item {
                 case .entry(let landed): heard.append(landed.entry.position)
-                case .beat: hasBeaten = true
+                case .beat, .released: hasBeaten = true
                 case .lost: Issue.record("the watch is lost")
                 }
             }

@@ -29,6 +29,23 @@ import Testing
         }
     }
 
+    // MARK: - Permits
+
+    @Test func `S6: without a permit a request does not go out, though the connection stands`()
+        throws
+    {
+        let server = try CannedServer(["/": "OK"])
+        let permit = SendingPermit()
+        var call = HTTPCall(.get, server.url)
+        call.permit = permit
+        #expect(Self.outcome(call) == "200 OK")
+        permit.follow(ClockReading.now().elapsed - 1)
+        #expect(Self.outcome(call) == "notPermitted, not sent")
+        #expect(server.questions.count == 1)
+        permit.follow(ClockReading.now().elapsed + 60_000)
+        #expect(Self.outcome(call) == "200 OK")
+    }
+
     // MARK: - Loading
 
     @Test func `a library that is not there is named, with what to do`() {

@@ -117,6 +117,7 @@ struct MembersOnEtcdTests {
             case .append(let entry, let after):
                 log.append(entry, after: after) { mailbox.put(.append($0)) }
             case .beat(let head): log.beat(after: head) { mailbox.put(.beat($0)) }
+            case .release(let head): log.release(after: head) { _ in }
             case .askPeers: apply(member.take(peers: [], now))
             case .fold(let landed):
                 held.withLock { $0.append(landed) }

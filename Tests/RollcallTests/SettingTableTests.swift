@@ -123,9 +123,10 @@ import Testing
             let others = words.compactMap { try? Self.configuration(setting.key, $0) }.filter {
                 setting.value($0) != setting.value(Configuration())
             }
-            // Those that its error names are all beyond on_mission.offline_after.
+            // Those that its error names are all beyond on_mission.offline_after; a user needs a file.
+            let without = ["liveness.on_mission.degraded_after", "cluster.log.etcd.user"]
             #expect(
-                others.isEmpty == (setting.key == "liveness.on_mission.degraded_after"),
+                others.isEmpty == without.contains(setting.key),
                 "\(setting.key): \(words)")
             for other in others {
                 #expect(try Configuration(yaml: SettingsFile.text(other)) == other)
@@ -223,7 +224,8 @@ import Testing
                     + "6 h, if somebody else of their circles, or without circles of their region, "
                     + "is active. Dry run: nothing is sent.",
                 "A reload changes all but web.listen_address, web.metrics_listen_address, "
-                    + "storage.path, storage.size, limits.body, limits.connections: these need a restart.",
+                    + "storage.path, storage.size, limits.body, limits.connections, all of cluster: these "
+                    + "need a restart.",
             ])
     }
 

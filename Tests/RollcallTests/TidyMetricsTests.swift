@@ -1,7 +1,8 @@
 import Foundation
-import Rollcall
 import RollcallCore
 import Testing
+
+@testable import Rollcall
 
 /// What rules, dashboards and runbooks ask for is there. Source: style 27.
 @Suite struct TidyMetricsTests {
@@ -30,7 +31,9 @@ import Testing
     private var scraped: Set<String> {
         let page = MetricsExposition.bytes(
             engine: Engine(policy: Policy()), edge: EdgeStats(),
-            store: StoreStats(version: "0.1.0"), process: .read(), format: .text)
+            store: StoreStats(version: "0.1.0"),
+            member: MemberStats(MemberBoard(member: [97], silence: .seconds(2)), isPermitted: true),
+            process: .read(), format: .text)
         var names: Set<String> = []
         for line in String(decoding: page, as: UTF8.self).split(separator: "\n") {
             guard line.hasPrefix("# TYPE ") else { continue }

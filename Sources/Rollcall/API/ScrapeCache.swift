@@ -99,7 +99,7 @@ final class ScrapeCache: Sendable {
     private func render(_ view: StateView, _ format: Exposition.Format) -> [UInt8] {
         MetricsExposition.bytes(
             engine: view.engine, edge: edge, store: view.store, listener: listener(),
-            process: .read(), format: format)
+            member: writer.memberStats, process: .read(), format: format)
     }
 
     private static func response(_ page: [UInt8], _ format: Exposition.Format) -> HTTPResponse {

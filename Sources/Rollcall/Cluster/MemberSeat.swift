@@ -12,6 +12,10 @@ package enum MemberNews: Sendable {
     case log(LogNews)
     case peers([PeerPlace])
     case created
+    /// It was said that this member leads no more, or could not be.
+    case released
+    /// Whether another member holds all of the log.
+    case seen(Bool)
     /// A copy of a peer's store stands beside ours; false if nobody gave one.
     case joined(Bool)
 }
@@ -44,7 +48,7 @@ package final class MemberSeat {
     let parts: Parts
     private(set) var member: Member
     let board: MemberBoard
-    var time = ObservedTime()
+    var time = TurnClock()
     /// Who made the last turn.
     var leader: [UInt8] = []
     private let put: @Sendable (MemberNews) -> Void
@@ -65,14 +69,14 @@ package final class MemberSeat {
 
     /// Calls `body` with the member, and carries out what concerns the log and the others; returns
     /// the rest.
-    func tell(_ body: (inout Member, _ now: Int64) -> [MemberEffect]) -> [MemberEffect] {
+    func drive(_ body: (inout Member, _ now: Int64) -> [MemberEffect]) -> [MemberEffect] {
         let now = ClockReading.now().elapsed
         return body(&member, now).filter { !carry($0, now) }
     }
 
     /// Takes news; returns what the state writer has to do.
     func take(_ news: MemberNews) -> [MemberEffect] {
-        tell { member, now in
+        drive { member, now in
             switch news {
             case .head(let outcome): return member.take(head: outcome, now)
             case .read(let outcome, let request):
@@ -87,6 +91,7 @@ package final class MemberSeat {
                 return member.take(news: news, now)
             case .peers(let places): return member.take(peers: places, now)
             case .created: member.didCreate()
+            case .released, .seen: break
             case .joined(let isThere):
                 if !isThere { joinsFrom = now + Self.againAfter }
                 // With a copy at hand the process begins again.
@@ -98,7 +103,7 @@ package final class MemberSeat {
 
     /// Lets time pass.
     func tick() -> [MemberEffect] {
-        tell { member, now in
+        drive { member, now in
             if !isWatching, now >= watchesFrom, let view = member.view {
                 isWatching = true
                 parts.log.watch(after: view.head.revision) { [put] in put(.log($0)) }
@@ -114,6 +119,11 @@ package final class MemberSeat {
         }.map(\.address)
     }
 
+    /// Asks the other members whether one of them holds all of the log.
+    func askWhetherSeen() {
+        parts.peers.askWhetherSeen(others) { [put] in put(.seen($0)) }
+    }
+
     /// Carries out what concerns the log and the others; false if the state writer has to.
     private func carry(_ effect: MemberEffect, _ now: Int64) -> Bool {
         let log = parts.log
@@ -124,6 +134,7 @@ package final class MemberSeat {
         case .append(let entry, let after):
             log.append(entry, after: after) { [put] in put(.append($0)) }
         case .beat(let head): log.beat(after: head) { [put] in put(.beat($0)) }
+        case .release(let head): log.release(after: head) { [put] _ in put(.released) }
         case .note(let position):
             log.note(
                 MemberNote(
@@ -232,7 +243,7 @@ extension MemberSeat.Parts {
             name: cluster.memberName, incarnation: UInt64.random(in: 1 ... .max))
         settings.silence = cluster.silence
         settings.chance = Milliseconds(Int64.random(in: 0...300))
-        let store = EtcdStore(try cluster.etcd())
+        let store = EtcdStore(try EtcdSettings(cluster))
         let token = try cluster.tokenFile.isEmpty ? nil : SecretFile.read(cluster.tokenFile).secret
         self.init(
             log: RingLog(store, prefix: Array(cluster.prefix.utf8)), settings: settings,

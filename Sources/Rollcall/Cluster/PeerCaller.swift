@@ -43,6 +43,22 @@ package struct PeerCaller: Sendable {
         if !hasBegun { reply([]) }
     }
 
+    /// Asks members whether one of them holds all of the log; `reply` gets false if none says so.
+    func askWhetherSeen(_ addresses: [String], reply: @escaping @Sendable (Bool) -> Void) {
+        let hasBegun = DetachedThread.start {
+            let caller = try? HTTPCaller()
+            reply(
+                addresses.contains { address in
+                    let call = call(address + Resource.cluster.path, Self.placeTimeout)
+                    guard let answer = try? caller?.answer(to: call), answer.status == 200,
+                        let tree = try? JSONTree(reading: answer.body)
+                    else { return false }
+                    return tree["confirmed"]?.isTrue ?? false
+                })
+        }
+        if !hasBegun { reply(false) }
+    }
+
     /// Copies the store of the first member that gives one; `reply` gets true once it stands beside
     /// ours, durably.
     func copyStore(_ addresses: [String], reply: @escaping @Sendable (Bool) -> Void) {

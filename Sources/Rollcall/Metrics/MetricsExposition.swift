@@ -89,11 +89,11 @@ package enum MetricsExposition {
     /// The whole page.
     ///
     /// Its cost follows the number of regions with labels, not of responders. `listener` is what
-    /// the listener of everything but probes counted; `process` is nil where nothing outside of the
+    /// the listener of everything but probes counted; `member` is nil on one machine; `process` is nil where nothing outside of the
     /// engine may show, as in tests and simulations.
     package static func bytes(
         engine: Engine, edge: EdgeStats, store: StoreStats,
-        listener: HTTPStats = HTTPStats(), process: ProcessStats?,
+        listener: HTTPStats = HTTPStats(), member: MemberStats? = nil, process: ProcessStats?,
         format: Exposition.Format
     ) -> [UInt8] {
         var page = Exposition(format: format, capacity: 131_072)
@@ -109,8 +109,12 @@ package enum MetricsExposition {
             to: &page, receivers: engine.policy.receivers.map(\.name),
             pending: store.messagesPending, pushes: store.pushesPending)
         listener.append(to: &page)
+        member?.append(to: &page)
         process?.append(to: &page)
-        return page.finish()
+        let whole = page.finish()
+        // Who may not lead any more does not say that it watches (S6).
+        return member?.isPermitted ?? true
+            ? whole : Self.page(whole, with: 0, of: "rollcall_watching")
     }
 
     /// The greatest age of a page that tells a present: whoever stood still for longer does not

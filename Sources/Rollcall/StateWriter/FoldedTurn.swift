@@ -31,6 +31,32 @@ struct Proposal {
     var abstentions = 0
     /// True once the store did not take what had landed, until it is known to take something.
     var hasStoreFailed = false
+    /// Until when the word that this member leads no more may take to reach the log, once it was given.
+    var handsOverUntil: Int64?
+    /// The present outage of the log; nil without one.
+    var outage: LogOutage?
     /// The instant from which the engine may be built anew; nil if that is not asked for.
     var rebuildsFrom: Int64?
+}
+
+/// A time in which this member does not reach the log. Instants are the machine's clock. Source: S18.
+struct LogOutage {
+    /// Between two questions to the other members.
+    static let askEvery: Int64 = 3000
+    /// After so long the last leader says that nothing can be stored, and the others later: an alarm
+    /// fires `StoreAlarm.firesAfter` after it began.
+    private static let leaderAfter = 15_000 - StoreAlarm.firesAfter.count
+    private static let othersAfter = leaderAfter + 30_000
+
+    let since: Int64
+    var askedAt = Int64.min / 4
+    /// True if another member holds all of the log: it is not the log that is away.
+    var isSeenElsewhere = false
+
+    init(since: Int64) { self.since = since }
+
+    /// True once it is to be an alarm.
+    func isDue(at elapsed: Int64, isLeader: Bool) -> Bool {
+        elapsed - since >= (isLeader ? Self.leaderAfter : Self.othersAfter)
+    }
 }

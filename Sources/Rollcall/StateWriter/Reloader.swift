@@ -180,9 +180,19 @@ package final class Reloader: @unchecked Sendable {
     private func journal(_ policy: Policy) -> String? {
         switch ask({ writer.write(.policy(policy), reply: $0) }) {
         case .committed: nil
-        case .unavailable(let reason): reason
+        // At a member that follows: the leader may have taken the same already.
+        case .unavailable(let reason): isInForce(policy) ? nil : reason
         case nil: "the server is stopping"
         }
+    }
+
+    /// True if a watch on several machines decides by `policy` already.
+    private func isInForce(_ policy: Policy) -> Bool {
+        guard writer.board != nil else { return false }
+        let asked = ask { (done: @escaping @Sendable (Bool) -> Void) in
+            writer.ask { done($0.engine.policy == policy) }
+        }
+        return asked ?? false
     }
 
     /// Waits for the state writer's answer; nil once we are closed.

@@ -19,6 +19,11 @@ extension StateWriter {
         for question in questions { question(view) }
     }
 
+    /// What a scrape tells of this member; nil on one machine.
+    var memberStats: MemberStats? {
+        board.map { MemberStats($0, isPermitted: endpoints.permit.holds) }
+    }
+
     private func storeStats() -> StoreStats {
         var stats = stats
         stats.checkpointAt = chores.checkpoints.last.map {

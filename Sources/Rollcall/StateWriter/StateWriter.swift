@@ -34,8 +34,6 @@ enum StateWriterMessage: Sendable {
 package final class StateWriter: @unchecked Sendable {
     /// The longest sleep between looks at the clock.
     static let sleepMax: Int64 = 1000
-    /// A wall that is this far off has stepped.
-    private static let wallStepFrom: Int64 = 500
     /// Between tries to commit a turn that was kept (J6).
     private static let retryEvery: Int64 = 500
     /// Bytes of the thread's stack.
@@ -91,7 +89,7 @@ package final class StateWriter: @unchecked Sendable {
     var hasEpochFailed = false
     var hasWallStepped = false
     /// Once it is to stop: whom to tell, and how long what is being sent is waited for.
-    private var stopping: (done: [@Sendable () -> Void], until: Int64)?
+    var stopping: (done: [@Sendable () -> Void], until: Int64)?
     /// Turns whose commit failed, kept whole (J6).
     var uncommitted: [PendingTurn] = []
     /// The last committed state, which answers while turns are kept (J6).
@@ -102,6 +100,7 @@ package final class StateWriter: @unchecked Sendable {
     /// The instant at which running time and the machine's clock meet.
     var origin: (running: Int64, elapsed: Int64) = (0, 0)
     var lastTurnElapsed: Int64 = 0
+    let startedElapsed = ClockReading.now().elapsed
     var committedElapsed: Int64 = 0
     var evaluatedElapsed: Int64 = 0
     var publishedElapsed: Int64 = 0
@@ -247,7 +246,7 @@ package final class StateWriter: @unchecked Sendable {
             take(messages, clock)
             let isLast =
                 stopping.map {
-                    !uncommitted.isEmpty || !isSending && proposal.turn == nil
+                    !uncommitted.isEmpty || !isSending && !isHandingOver(at: clock.elapsed)
                         || $0.until <= clock.elapsed
                 }
                 ?? false
@@ -374,30 +373,5 @@ package final class StateWriter: @unchecked Sendable {
         send(folded.pending.sendings)
         sendPushes(folded.pending.pushSendings)
         answer(folded.questions, at: folded.now)
-    }
-
-    /// Reads at the edge what must be evaluated: lateness, wall steps, refusals (J1).
-    private func observe(
-        _ clock: ClockReading, _ now: RunningTime, lateBy: Int64, _ pending: inout PendingTurn
-    ) {
-        let passed = clock.elapsed - lastTurnElapsed
-        let lateness = Milliseconds(min(max(lateBy, passed - Engine.turnEvery.count), passed))
-        if lateness > Engine.turnLateAfter {
-            log.warning("a turn came late", metadata: ["late_ms": "\(lateness.count)"])
-            _ = pending.fold(.turn(lateness: lateness), into: &engine, at: now)
-        }
-        let step = clock.wall.milliseconds - now.milliseconds - engine.clock.wallOffset.count
-        if abs(step) >= Self.wallStepFrom {
-            log.warning("the wall clock stepped", metadata: ["step_ms": "\(step)"])
-            hasWallStepped = true
-            _ = pending.fold(.clock(step: Milliseconds(step)), into: &engine, at: now)
-            edge.clocks.discard()
-        }
-        measureClocks(clock, at: now, &pending)
-        let refused = refusals()
-        if refused > refusalsSeen {
-            _ = pending.fold(.refused(count: refused - refusalsSeen), into: &engine, at: now)
-        }
-        refusalsSeen = refused
     }
 }

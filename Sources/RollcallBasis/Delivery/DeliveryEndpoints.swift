@@ -41,5 +41,15 @@ package struct DeliveryEndpoints: Sendable {
         address = { book.address(of: $0) }
         externalURL = { book.externalURL }
         pushSink = { book.pushSink }
+        makeSend = { [permit] log in
+            let caller = ReceiverCaller(log: log, permit: permit)
+            return { caller.send($0, to: $1, target: $2, now: $3) }
+        }
+        makePushCaller = { [permit] _ in
+            let caller = PushCaller(permit: permit)
+            return PushCalls(
+                send: { caller.send($0, to: $1, now: $2) },
+                receipts: { caller.receipts($0, from: $1, now: $2) })
+        }
     }
 }

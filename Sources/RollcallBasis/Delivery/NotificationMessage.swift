@@ -19,6 +19,8 @@ package struct NotificationMessage: Equatable, Sendable {
     package var contextMore: Int
     /// The URL at which we are reached from outside; empty if that is not known.
     package var externalURL: String
+    /// False for what goes out because nothing can be decided any more (S18).
+    package var needsPermit = true
 
     /// A message whose `alerts` are all members, if nothing else is said.
     package init(

@@ -69,12 +69,14 @@ package struct NotificationPayload: Sendable {
     /// The message in words.
     func message(externalURL: String) -> NotificationMessage {
         let id = alarm?.id ?? (notice == 0 ? "refresh" : "\(notice)")
-        return NotificationMessage(
+        var message = NotificationMessage(
             id: "msg_\(Self.hexadecimal(store))_\(id)",
             receiver: String(decoding: receiver, as: UTF8.self), kind: kind,
             alerts: members.map { alert($0, storm, externalURL) }
                 + context.map { alert($0, nil, externalURL) },
             memberCount: members.count, contextMore: contextMore, externalURL: externalURL)
+        message.needsPermit = alarm == nil
+        return message
     }
 
     private func alert(

@@ -15,13 +15,19 @@ package final class Poster {
 
     private let library: Result<CurlLibrary, CurlMissing>
     private let patience: Milliseconds
+    private let permit: SendingPermit?
     /// With the authorities of whom was called last.
     private var caller: (authorities: Authorities, caller: HTTPCaller)?
 
-    /// A poster without connections; `patience` is how long it waits for a whole answer.
-    init(library: Result<CurlLibrary, CurlMissing>, patience: Milliseconds) {
+    /// A poster without connections; `patience` is how long it waits for a whole answer. Without its
+    /// permit nothing goes out.
+    init(
+        library: Result<CurlLibrary, CurlMissing>, patience: Milliseconds,
+        permit: SendingPermit? = nil
+    ) {
         self.library = library
         self.patience = patience
+        self.permit = permit
     }
 
     /// Returns the request that carries `body`.
@@ -42,12 +48,14 @@ package final class Poster {
         return call
     }
 
-    /// Sends a request, and returns the whole answer. `authorities` may vouch for the server.
+    /// Sends a request, and returns the whole answer. `authorities` may vouch for the server. Unless it
+    /// `needsPermit` it goes out in any case.
     func answer(
-        to call: HTTPCall, _ authorities: Authorities
+        to call: HTTPCall, _ authorities: Authorities, needsPermit: Bool = true
     ) throws(HTTPCallError) -> HTTPCallAnswer {
         var call = call
         call.timeout = patience
+        call.permit = needsPermit ? permit : nil
         if let caller, caller.authorities == authorities {
             return try caller.caller.answer(to: call)
         }

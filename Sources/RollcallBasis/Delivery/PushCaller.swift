@@ -13,11 +13,12 @@ package final class PushCaller {
     private let poster: Poster
 
     /// A caller without connections; `patience` is how long it waits for a whole answer.
+    /// Without `permit` nothing goes out.
     package init(
         library: Result<CurlLibrary, CurlMissing> = CurlLibrary.shared,
-        patience: Milliseconds = Poster.timeout
+        patience: Milliseconds = Poster.timeout, permit: SendingPermit? = nil
     ) {
-        poster = Poster(library: library, patience: patience)
+        poster = Poster(library: library, patience: patience, permit: permit)
     }
 
     /// Hands pushes to the sink: to `expo` in one request, if Expo likes all of them. The results

@@ -9,13 +9,14 @@ package final class ReceiverCaller {
     private let poster: Poster
 
     /// A caller without connections; `log` is where messages to receivers of kind `log` go, and
-    /// `patience` how long it waits for a whole answer.
+    /// `patience` how long it waits for a whole answer. Without `permit`
+    /// nothing goes out.
     package init(
         log: Logger, library: Result<CurlLibrary, CurlMissing> = CurlLibrary.shared,
-        patience: Milliseconds = Poster.timeout
+        patience: Milliseconds = Poster.timeout, permit: SendingPermit? = nil
     ) {
         self.log = log
-        poster = Poster(library: library, patience: patience)
+        poster = Poster(library: library, patience: patience, permit: permit)
     }
 
     /// Sends the message to the address' URL number `target` and says what came of it. `now` is the
@@ -38,7 +39,7 @@ package final class ReceiverCaller {
         var result = AttemptResult(.delivered, mayHaveArrived: false)
         var hasArrived = false
         for call in Self.calls(message, address, url: address.urls[target], now: now) {
-            result = attempt(call, address, now: now)
+            result = attempt(call, address, message.needsPermit, now: now)
             hasArrived = hasArrived || result.mayHaveArrived
             if result.kind != .delivered { break }
         }
@@ -92,10 +93,10 @@ package final class ReceiverCaller {
     // MARK: - Answers
 
     private func attempt(
-        _ call: HTTPCall, _ address: ReceiverAddress, now: Timestamp
+        _ call: HTTPCall, _ address: ReceiverAddress, _ needsPermit: Bool, now: Timestamp
     ) -> AttemptResult {
         do throws(HTTPCallError) {
-            let answer = try poster.answer(to: call, address.authorities)
+            let answer = try poster.answer(to: call, address.authorities, needsPermit: needsPermit)
             let place = Destination(url: call.url)?.text ?? ""
             return AttemptVerdicts.evaluate(answer, of: address, from: place, now: now)
         } catch {

@@ -16,3 +16,21 @@ package struct EtcdSettings: Sendable {
     /// The members of an etcd at `endpoints`.
     package init(endpoints: [String]) { self.endpoints = endpoints }
 }
+
+extension EtcdSettings {
+    /// The etcd that holds the log of a watch.
+    /// - Throws: `SecretFault` if the password cannot be read.
+    package init(_ cluster: ClusterSettings) throws(SecretFault) {
+        self.init(endpoints: cluster.endpoints.map { String(decoding: $0, as: UTF8.self) })
+        if !cluster.authorityFile.isEmpty { authorityFile = cluster.authorityFile }
+        if !cluster.certificateFile.isEmpty {
+            clientCertificate = ClientCertificate(
+                certificate: cluster.certificateFile, key: cluster.keyFile)
+        }
+        if !cluster.user.isEmpty {
+            user = (cluster.user, try SecretFile.read(cluster.passwordFile).secret)
+        }
+        // A request that takes longer is of no use to who must beat in that time.
+        timeout = Milliseconds(min(timeout.count, cluster.silence.count))
+    }
+}

@@ -39,24 +39,6 @@ package struct ClusterSettings: Equatable, Sendable {
         guard gethostname(&buffer, buffer.count - 1) == 0 else { return Array("member".utf8) }
         return buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
     }
-
-    /// Returns how etcd is reached.
-    /// - Throws: `SecretFault` if the password cannot be read.
-    package func etcd() throws(SecretFault) -> EtcdSettings {
-        var settings = EtcdSettings(
-            endpoints: endpoints.map { String(decoding: $0, as: UTF8.self) })
-        if !authorityFile.isEmpty { settings.authorityFile = authorityFile }
-        if !certificateFile.isEmpty {
-            settings.clientCertificate = ClientCertificate(
-                certificate: certificateFile, key: keyFile)
-        }
-        if !user.isEmpty {
-            settings.user = (user, try SecretFile.read(passwordFile).secret)
-        }
-        // A request that takes longer is of no use to who must beat twice in that time.
-        settings.timeout = Milliseconds(min(2000, silence.count))
-        return settings
-    }
 }
 
 extension SettingKind where Value == String {
@@ -92,7 +74,9 @@ extension ClusterSettings {
         }
         guard cluster.prefix.hasPrefix("/"), cluster.prefix.utf8.count <= 200,
             cluster.prefix.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { throw tree.fault("prefix", "must be like /rollcall/main, of 200 bytes at most", "") }
+        else {
+            throw tree.fault("prefix", "must be like /rollcall/north, of 200 bytes at most", "")
+        }
         if cluster.certificateFile.isEmpty != cluster.keyFile.isEmpty {
             throw tree.fault("cert_file", "needs key_file, and that needs it", "")
         }

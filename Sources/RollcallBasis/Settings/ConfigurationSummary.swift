@@ -16,6 +16,7 @@ extension Configuration {
             sentences.append("Must always be staffed: \(names.joined(separator: ", ")).")
         }
         sentences += alertWords + notifyingWords + nudgeWords
+        if cluster.isOn { sentences.append(clusterWords) }
         sentences.append(changing)
         return sentences
     }
@@ -85,8 +86,19 @@ extension Configuration {
             + "\(scanLimits.circlesMax) of them a person, and \(policy.versionNamesMax) versions."
     }
 
+    private var clusterWords: String {
+        let name = String(decoding: cluster.memberName, as: UTF8.self)
+        let endpoints = cluster.endpoints.map { String(decoding: $0, as: UTF8.self) }
+        let address = cluster.address.map { "The others reach it at \($0.text)." }
+        return "It is member \(name) of a watch whose log is in etcd at "
+            + "\(endpoints.joined(separator: ", ")), under \(cluster.prefix). "
+            + "\(Self.words(cluster.silence)) after the leader's last beat another member stands. "
+            + (address ?? "The others cannot reach it: cluster.address is not set.")
+    }
+
     private var changing: String {
-        let fixed = Setting.all.filter { $0.effect == .start }.map(\.key)
+        var fixed = Setting.all.filter { $0.effect == .start }.map(\.key)
+        fixed = fixed.filter { !$0.hasPrefix("cluster.") } + ["all of cluster"]
         return "A reload changes all but \(fixed.joined(separator: ", ")): these need a restart."
     }
 

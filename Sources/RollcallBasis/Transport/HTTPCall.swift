@@ -35,6 +35,8 @@ package struct HTTPCall: Sendable {
     package var mayBeSentTwice = true
     /// The certificate by which we are known to the other side; nil for none.
     package var clientCertificate: ClientCertificate?
+    /// Asked once the connection stands; nil if the request may go out in any case (S6).
+    package var permit: SendingPermit?
     /// Seconds without a byte after which an answer that comes in parts is given up; nil if only
     /// `timeout` holds.
     package var idleSecondsMax: Int?
@@ -97,6 +99,8 @@ package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
         /// What came is no HTTP.
         case notHTTP
         /// Anything else that libcurl says, with its number.
+        /// The permit did not hold once the connection stood: nothing went out (S6).
+        case notPermitted
         case other(code: CInt, String)
     }
 
@@ -131,6 +135,7 @@ package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
             "the answer's head is larger than \(SettingText.of(bytes: bytesMax, between: " "))"
         case .cutOff: "the connection was closed before the answer was whole"
         case .notHTTP: "what answers there does not speak HTTP"
+        case .notPermitted: SendingPermit.words
         case .other(let code, let words): "\(words) (libcurl \(code))"
         }
     }

@@ -49,7 +49,8 @@ package final class HTTPCaller {
         guard let destination = Destination(url: call.url) else {
             throw HTTPCallError(cause: .wrongURL, destination: "", mayHaveArrived: false)
         }
-        let incoming = IncomingAnswer(bodyBytesMax: call.answerBytesMax, part: part)
+        let incoming = IncomingAnswer(
+            bodyBytesMax: call.answerBytesMax, permit: call.permit, part: part)
         let sockets = TransferSockets()
         var words = [CChar](repeating: 0, count: Int(ROLLCALL_CURL_ERROR_SIZE))
         let outcome = try withFields(of: call, destination) { fields in
@@ -138,6 +139,7 @@ package final class HTTPCaller {
             options.pointer(ROLLCALL_CURLOPT_HEADERDATA, context)
             options.sink(ROLLCALL_CURLOPT_WRITEFUNCTION, takeBody)
             options.pointer(ROLLCALL_CURLOPT_WRITEDATA, context)
+            if call.permit != nil { options.permit(mayGoOut, context) }
             options.opener(openSocket)
             options.pointer(
                 ROLLCALL_CURLOPT_OPENSOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque())
@@ -234,6 +236,7 @@ package final class HTTPCaller {
         _ sockets: TransferSockets, _ words: String
     ) -> HTTPCallError.Cause? {
         if let path = outcome.unusablePath { return .unusableAuthorities(path: path) }
+        if incoming.isNotPermitted { return .notPermitted }
         let code = rollcall_curl_code(UInt32(bitPattern: outcome.code))
         let plain = library.withFunctions { String(cString: rollcall_curl_words($0, outcome.code)) }
         switch code {

@@ -20,9 +20,24 @@ final class IncomingAnswer {
     /// Takes the body of an answer 200 as it comes; nil if it is kept.
     private let part: ((UnsafeRawBufferPointer) -> Bool)?
 
-    init(bodyBytesMax: Int, part: ((UnsafeRawBufferPointer) -> Bool)? = nil) {
+    /// Asked once the connection stands; nil if the request may go out in any case.
+    private let permit: SendingPermit?
+    /// The permit did not hold, so the request did not go out.
+    private(set) var isNotPermitted = false
+
+    init(
+        bodyBytesMax: Int, permit: SendingPermit? = nil,
+        part: ((UnsafeRawBufferPointer) -> Bool)? = nil
+    ) {
         self.bodyBytesMax = bodyBytesMax
+        self.permit = permit
         self.part = part
+    }
+
+    /// True if the request may go out.
+    fileprivate func mayGoOut() -> Bool {
+        isNotPermitted = permit.map { !$0.holds } ?? false
+        return !isNotPermitted
     }
 
     /// The status if the head is whole; an interim answer's (1xx) is none.
@@ -92,6 +107,15 @@ func takeBody(
     return incoming.takePart(part) ? part.count : part.count + 1
 }
 
+/// CURLOPT_PREREQFUNCTION: called before the request goes out.
+func mayGoOut(
+    context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?,
+    _: UnsafeMutablePointer<CChar>?, _: CInt, _: CInt
+) -> CInt {
+    guard let context else { return 0 }
+    return Unmanaged<IncomingAnswer>.fromOpaque(context).takeUnretainedValue().mayGoOut() ? 0 : 1
+}
+
 /// Options of one transfer, and the first that was refused. libcurl copies texts, not contexts.
 struct CurlOptions {
     let curl: OpaquePointer
@@ -127,6 +151,12 @@ struct CurlOptions {
 
     mutating func sink(_ option: rollcall_curl_option, _ value: @escaping rollcall_curl_sink) {
         note(rollcall_curl_set_sink(curl, handle, option, value))
+    }
+
+    /// Sets what an older one does not have: there it is asked before the connection, and no more.
+    func permit(_ value: @escaping rollcall_curl_permit, _ context: UnsafeRawPointer) {
+        _ = rollcall_curl_set_permit(curl, handle, value)
+        _ = rollcall_curl_set_pointer(curl, handle, ROLLCALL_CURLOPT_PREREQDATA, context)
     }
 
     mutating func opener(_ value: @escaping rollcall_curl_opener) {

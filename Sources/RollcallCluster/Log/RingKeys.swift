@@ -4,7 +4,8 @@ import RollcallCore
 ///
 ///     <prefix>/head            the end: log, position, hash, reign (S2)
 ///     <prefix>/tail            the last position that is trimmed
-///     <prefix>/beat            changed by the leader's beats (S8)
+///     <prefix>/beat            changed by the leader's beats (S8): the head's position, below 0 if it
+///                              leads no more
 ///     <prefix>/slot/<n>        the entry of each position that is n modulo the slots
 ///     <prefix>/part/<position>/<origin>/<i>   parts of entries too large for one request
 ///     <prefix>/note/<member>   what members say of themselves

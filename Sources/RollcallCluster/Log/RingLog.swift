@@ -65,7 +65,8 @@ package final class RingLog: TurnLog {
         return LogView(
             head: head, beat: found[2].first?.revision ?? 0,
             tail: found[1].first.flatMap { RingValue.number($0.value) } ?? 0,
-            notes: found[3].compactMap { RingValue.note($0, prefix: keys.notes) })
+            notes: found[3].compactMap { RingValue.note($0, prefix: keys.notes) },
+            isReleased: found[2].first.flatMap { RingValue.number($0.value) } == -head.position)
     }
 
     // MARK: - Appending
@@ -171,8 +172,21 @@ package final class RingLog: TurnLog {
     package func beat(
         after head: LogHead, reply: @escaping @Sendable (AppendOutcome) -> Void
     ) {
+        beat(head.position, head, reply)
+    }
+
+    /// Changes it to what is no position, if the head is as it was seen.
+    package func release(
+        after head: LogHead, reply: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
+        beat(-head.position, head, reply)
+    }
+
+    private func beat(
+        _ number: Int64, _ head: LogHead, _ reply: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
         let transaction = KeyValueTransaction(
-            if: isEnd(head), [.put(key: keys.beat, value: RingValue.number(head.position))])
+            if: isEnd(head), [.put(key: keys.beat, value: RingValue.number(number))])
         store.run(transaction) { reply(Self.outcome($0, head)) }
     }
 
@@ -301,7 +315,10 @@ package final class RingLog: TurnLog {
             guard case .changed(let rows) = news else { return receive(.lost) }
             for row in rows {
                 if row.key == keys.beat {
-                    receive(.beat(revision: row.revision))
+                    let isOver = RingValue.number(row.value).map { $0 < 0 } ?? false
+                    receive(
+                        isOver
+                            ? .released(revision: row.revision) : .beat(revision: row.revision))
                 } else if row.key.starts(with: keys.slotPrefix) {
                     // One in parts is read: the head that follows says that it is there.
                     guard case .whole(let bytes) = Slot(bytes: row.value),

@@ -51,13 +51,18 @@ package struct LogView: Equatable, Sendable {
     /// The last position that is trimmed; 0 while none is.
     package var tail: Int64
     package var notes: [MemberNote]
+    /// True if the leader has said that it leads no more, and nothing has landed since.
+    package var isReleased: Bool
 
     /// What was read.
-    package init(head: LogHead, beat: Int64, tail: Int64, notes: [MemberNote]) {
+    package init(
+        head: LogHead, beat: Int64, tail: Int64, notes: [MemberNote], isReleased: Bool = false
+    ) {
         self.head = head
         self.beat = beat
         self.tail = tail
         self.notes = notes
+        self.isReleased = isReleased
     }
 }
 
@@ -111,6 +116,8 @@ package enum LogNews: Equatable, Sendable {
     case entry(LandedEntry)
     /// The leader beat, at that revision of the engine.
     case beat(revision: Int64)
+    /// The leader has said that it leads no more.
+    case released(revision: Int64)
     /// The watch has lost its place: whoever watches reads, and watches anew.
     case lost
 }
@@ -140,6 +147,9 @@ package protocol TurnLog: Sendable {
     /// Beats, if the log still ends at `head` (S8); `landed` tells the beat's revision as that of
     /// the head.
     func beat(after head: LogHead, reply: @escaping @Sendable (AppendOutcome) -> Void)
+
+    /// Says that whoever made the end of the log leads no more, if the log still ends at `head`.
+    func release(after head: LogHead, reply: @escaping @Sendable (AppendOutcome) -> Void)
 
     /// Calls `receive` with every entry and beat after a revision, in order, on one thread.
     func watch(after revision: Int64, receive: @escaping @Sendable (LogNews) -> Void)

@@ -23,6 +23,9 @@ extension Member {
                 if open == nil, landed.entry.position > place.position { stepDown(&effects) }
             case .reigning, .lost: break
             }
+        case .released(let revision):
+            hear(at: now, revision: revision)
+            if role == .following { askHead(now, &effects) }
         case .lost: break
         }
         return effects
@@ -146,10 +149,18 @@ extension Member {
     /// Follows, and stands if the leader was not heard of for long enough (S8).
     mutating func tend(_ now: Int64, _ effects: inout [MemberEffect]) {
         follow(&effects)
-        guard role == .following, now >= standsFrom,
-            now - heard.at >= settings.silence.count + settings.chance.count, place.log != 0,
+        guard role == .following, now >= standsFrom, place.log != 0,
             waiting.isEmpty, !isFolding, !isRebuilding, !isJoining,
-            let view, view.head == ownHead, let steadySince,
+            let view, view.head == ownHead, let steadySince
+        else { return }
+        // Who was handed the lead need not wait: the last leader said itself that it leads no more. A
+        // little by chance, so that two seldom stand at once.
+        if view.isReleased, now - steadySince >= settings.chance.count / 3 {
+            role = .standing
+            arePeersAsked = true
+            return effects.append(.askPeers)
+        }
+        guard now - heard.at >= settings.silence.count + settings.chance.count,
             now - steadySince >= settings.silence.count
         else { return }
         role = .standing
@@ -162,7 +173,9 @@ extension Member {
         guard role == .standing, let view else { return [] }
         var effects: [MemberEffect] = []
         // The last end that was read is still the one that was seen `silence` ago.
-        guard view.head == ownHead, now - heard.at >= settings.silence.count else {
+        guard view.head == ownHead,
+            view.isReleased || now - heard.at >= settings.silence.count
+        else {
             role = .following
             return []
         }

@@ -76,6 +76,19 @@ extension Member {
         effects.append(.stepDown)
     }
 
+    // MARK: - Handing over
+
+    /// Leads no more, and says so: another member stands at once. It stands itself only if none does
+    /// for some time. Nothing may be on its way.
+    package mutating func release(_ now: Int64) -> [MemberEffect] {
+        guard mayPropose else { return [] }
+        var effects: [MemberEffect] = []
+        stepDown(&effects)
+        standsFrom = now + 5 * settings.silence.count
+        effects.append(.release(after: ownHead))
+        return effects
+    }
+
     // MARK: - An outcome that nobody knows
 
     /// Sends again what was certainly not run, or reads the position of what may have been, once it

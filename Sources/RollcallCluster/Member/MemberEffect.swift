@@ -48,6 +48,8 @@ package enum MemberEffect: Equatable, Sendable {
     case append(LogEntry, after: LogView)
     /// Beat; to be answered by `take(beat:)`.
     case beat(after: LogHead)
+    /// Say in the log that nobody leads any more; to be answered by `didRelease`.
+    case release(after: LogHead)
     /// Ask every other member for its place; to be answered by `take(peers:)` within 250 ms.
     case askPeers
     /// Fold an entry of somebody else and commit it locally; to be answered by `didFold` or

@@ -141,6 +141,7 @@ final class ClusterProcess: @unchecked Sendable {
                 }
                 apply(member.take(beat: outcome, time.now))
             }
+        case .release(let head): log?.release(after: head) { _ in }
         case .askPeers:
             let places = fault == .askNoPeer ? [] : world.places(for: host)
             time.after(10) { [self] in

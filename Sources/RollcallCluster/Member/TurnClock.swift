@@ -4,7 +4,7 @@ import RollcallCore
 ///
 /// A turn says how running time stood when it was made; the one that came fastest tells it best. That
 /// is asked anew each minute, because clocks do not run alike.
-package struct ObservedTime: Sendable {
+package struct TurnClock: Sendable {
     private static let minute: Int64 = 60_000
 
     /// Running time minus the machine's time, the greatest of this minute and of the one before.

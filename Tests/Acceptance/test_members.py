@@ -1,0 +1,275 @@
+"""A watch on several machines: real members on a real etcd, one thing at a time.
+
+Source: Contract/Cluster, S1, S4, S6, S7, S11, S12, S15, S18.
+"""
+
+import os
+import shutil
+import signal
+import sqlite3
+import threading
+import time
+
+from cluster_process import Etcd, Members
+from loopback_receivers import Pager
+from rollcall_process import Client, Rollcall, RollcallTestCase, eventually, now_ms, rfc3339
+
+PAGED = """
+liveness: {{on_duty: {{expected: 300ms, degraded_after: 1s, offline_after: 2s}}}}
+alerts:
+  HighOfflineRate: {{enabled: false}}
+  NoOnlineResponders: {{for: 100ms, keep_firing_for: 0s}}
+receivers:
+  - name: oncall
+    pagerduty: {{url: "{url}", routing_key: "{key}"}}
+"""
+# What the members hold alike, by the order of their rows.
+TABLES = ("journal", "decisions", "turns", "outbox", "pushes")
+
+
+def batch(responder_id, region="north"):
+    return {"responder_id": responder_id, "region": region, "received_at": rfc3339(now_ms())}
+
+
+class Backend:
+    """Sends one new person after the other to whoever takes writes, and notes who was taken."""
+
+    def __init__(self, case, members, every=0.01):
+        self.taken = []
+        self.times = []
+        self._members = members
+        self._every = every
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        case.addCleanup(self.end)
+
+    def start(self):
+        self._thread.start()
+        return self
+
+    def end(self):
+        self._end.set()
+        if self._thread.ident is not None:
+            self._thread.join(20)
+
+    def longest_gap(self, since):
+        """The longest time without an acknowledgement from then on, in seconds."""
+        times = [moment for moment in self.times if moment >= since - 0.1] + [time.monotonic()]
+        return max((b - a for a, b in zip(times, times[1:])), default=float("inf"))
+
+    def _run(self):
+        clients = {}
+        number = 0
+        names = list(self._members.names)
+        while not self._end.wait(self._every):
+            number += 1
+            while not self._end.is_set():
+                name = names[0]
+                try:
+                    if name not in clients:
+                        port = int(self._members[name].address.split(":")[1])
+                        clients[name] = Client(port, 3.0)
+                    answer = clients[name].request("POST", "/v1/batches", [batch(f"p-{number}")])
+                    if answer.status == 200:
+                        self.taken.append(f"p-{number}")
+                        self.times.append(time.monotonic())
+                        break
+                except Exception:  # a member that dies answers as it likes
+                    clients.pop(name, None)
+                names.append(names.pop(0))
+                time.sleep(0.01)
+
+
+class MembersTestCase(RollcallTestCase):
+    def people(self, member):
+        """Everybody whom a member knows."""
+        found, after = set(), ""
+        for _ in range(1000):
+            page = member.get(f"/v1/responders?limit=1000{after}").json()
+            found.update(one["responder_id"] for one in page["responders"])
+            if page["next"] is None:
+                return found
+            after = f"&after={page['next']}"
+        raise AssertionError("a list without an end")
+
+    def check_all_hold(self, members, taken):
+        """Nothing that was acknowledged is missing at anybody, and all stores are the same."""
+        members.settled()
+        for name in members.names:
+            self.assertEqual(set(taken) - self.people(members[name]), set(), name)
+        for name in members.names:
+            members[name].stop()
+        rows = {}
+        for name in members.names:
+            store = sqlite3.connect(f"file:{members[name].store}?mode=ro", uri=True)
+            rows[name] = {t: store.execute(f"SELECT * FROM {t} ORDER BY 1, 2").fetchall()
+                          for t in TABLES}
+            store.close()
+        first = rows[members.names[0]]
+        for name in members.names[1:]:
+            for table in TABLES:
+                # Who stopped first lacks the last turns.
+                shared = min(len(first[table]), len(rows[name][table]))
+                self.assertGreater(shared + (table in ("outbox", "pushes")), 0)
+                if table in ("outbox", "pushes"):
+                    continue
+                self.assertEqual(first[table][:shared], rows[name][table][:shared], table)
+                self.assertLessEqual(
+                    abs(len(first[table]) - len(rows[name][table])), 20, table)
+
+    def test_a_leader_dies_and_another_goes_on(self):
+        """S1, S8: kill -9, SIGSTOP and SIGTERM of whoever leads."""
+        members = Members(self, Etcd(self))
+        members.start()
+        members.settled()
+        backend = Backend(self, members).start()
+        eventually(lambda: len(backend.taken) > 20, 10, "batches are taken")
+        leader = members.leader()
+        began = time.monotonic()
+        members[leader].kill()
+        eventually(lambda: backend.times[-1] > began + 0.5, 15, "another takes batches")
+        self.assertLess(backend.longest_gap(began), 6)
+        members[leader].start()
+        members.settled()
+        # It hands over when it is told to end.
+        leader = members.leader()
+        reign = members.standing(leader)["reign"]
+        self.assertEqual(members[leader].stop(), 0)
+        after = members.leader()
+        self.assertNotEqual(after, leader)
+        self.assertEqual(members.standing(after)["reign"], reign + 1)
+        members[leader].start()
+        members.settled()
+        # One that stood still wakes up and must take nothing.
+        leader = members.leader()
+        members[leader].pause()
+        others = [name for name in members.names if name != leader]
+        eventually(lambda: any(members._leads(name) for name in others), 15, "another leads")
+        members[leader].resume()
+        eventually(
+            lambda: (members.standing(leader) or {}).get("role") == "following", 15, "it follows")
+        refused = eventually(
+            lambda: members[leader].post("/v1/batches", [batch("p-late")]), 5, "an answer")
+        self.assertEqual(refused.status, 503, refused)
+        self.assertIn(
+            refused.headers["rollcall-leader"],
+            [f"http://{members[name].address}" for name in others])
+        backend.end()
+        self.check_all_hold(members, backend.taken)
+
+    def test_most_of_etcd_dies_and_comes_back(self):
+        """S3, S15: nothing is acknowledged meanwhile, and answers say that nobody watches."""
+        etcd = Etcd(self)
+        members = Members(self, etcd)
+        members.start()
+        members.settled()
+        backend = Backend(self, members).start()
+        eventually(lambda: len(backend.taken) > 20, 10, "batches are taken")
+        for number in (0, 1):
+            etcd.kill(number)
+        time.sleep(4)
+        for name in members.names:
+            answer = members[name].get("/v1/responders?limit=1").json()["responders"][0]
+            self.assertFalse(answer["confirmed"], answer)
+            self.assertEqual(members[name].scrape()("rollcall_watching"), 0)
+            self.assertEqual(members[name].get("/-/ready").status, 503)
+        taken = len(backend.taken)
+        for number in (0, 1):
+            etcd.start(number)
+        eventually(lambda: len(backend.taken) > taken + 20, 30, "batches are taken again")
+        backend.end()
+        self.check_all_hold(members, backend.taken)
+
+    def test_a_member_without_its_disk_takes_a_copy(self):
+        """S12: also of a store whose history began before there were members."""
+        alone = Rollcall(self.directory, None, name="a")
+        self.addCleanup(alone.close)
+        alone.start()
+        alone.write("/v1/batches", [batch(f"old-{number}") for number in range(500)])
+        self.assertEqual(alone.stop(), 0)
+        members = Members(self, Etcd(self, members=1))
+        members.start("a")
+        self.assertEqual(members.leader(), "a")
+        members.start("b", "c")
+        members.settled(seconds=40)
+        taken = [f"old-{number}" for number in range(500)]
+        for name in members.names:
+            self.assertEqual(set(taken) - self.people(members[name]), set(), name)
+        # A disk that is gone, while the others go on.
+        leader = members.leader()
+        lost = next(name for name in members.names if name != leader)
+        members[lost].kill()
+        for ending in ("", "-wal", "-shm", ".epoch"):
+            path = members[lost].store + ending
+            if os.path.exists(path):
+                os.remove(path)
+        members[leader].write("/v1/batches", [batch("new-1")])
+        members[lost].start()
+        members.settled(seconds=40)
+        self.check_all_hold(members, taken + ["new-1"])
+
+    def test_an_etcd_restored_from_an_older_copy_is_noticed(self):
+        """S11: nobody leads, and nobody writes over what was acknowledged."""
+        etcd = Etcd(self, members=1)
+        members = Members(self, etcd, names="ab")
+        members.start()
+        members.settled()
+        leader = members.leader()
+        members[leader].write("/v1/batches", [batch("p-1")])
+        etcd.kill(0)
+        shutil.copytree(etcd.data(0), etcd.data(0) + ".old")
+        etcd.start(0)
+        leader = members.leader(30)
+        for number in range(5):
+            members[leader].write("/v1/batches", [batch(f"q-{number}")])
+        members.settled()
+        etcd.kill(0)
+        shutil.rmtree(etcd.data(0))
+        os.rename(etcd.data(0) + ".old", etcd.data(0))
+        etcd.start(0)
+        for name in members.names:
+            eventually(
+                lambda name=name: (members.standing(name) or {}).get("role") == "lost", 30,
+                f"{name} notices")
+            self.assertEqual(members[name].get("/-/ready").status, 503)
+            self.assertEqual(members[name].post("/v1/batches", [batch("r")]).status, 503)
+            self.assertIn("q-4", self.people(members[name]))
+
+    def test_a_page_has_one_key_whoever_sends_it(self):
+        """S6, S7: a fire is opened by one leader and ended by the next."""
+        pager = Pager(self)
+        settings = PAGED.format(url=pager.url, key=Pager.ROUTING_KEY)
+        members = Members(self, Etcd(self), settings=settings)
+        members.start()
+        members.settled()
+        leader = members.leader()
+        members[leader].write("/v1/batches", [batch(f"n-{number}") for number in range(3)])
+        eventually(lambda: pager.incidents, 20, "a page")
+        members[leader].kill()
+        members.names = [name for name in members.names if name != leader]
+        after = members.leader()
+
+        def is_over():
+            members[after].write("/v1/batches", [batch(f"n-{number}") for number in range(3)])
+            return not any(incident.is_open for incident in pager.incidents)
+
+        eventually(is_over, 20, "the end of it", every=0.2)
+        self.assertEqual(len(pager.incidents), 1)
+        self.assertEqual((pager.faults, pager.ghosts), ([], []))
+
+    def test_without_the_log_for_long_somebody_is_told(self):
+        """S18: from memory, and once it is over that too."""
+        pager = Pager(self)
+        etcd = Etcd(self, members=1)
+        settings = PAGED.format(url=pager.url, key=Pager.ROUTING_KEY)
+        members = Members(self, etcd, names="ab", settings=settings)
+        members.start()
+        members.settled()
+        members.leader()
+        etcd.signal(0, signal.SIGSTOP)
+        told = lambda incident: "RollcallStoreFailing" in str(incident.payload)
+        eventually(lambda: any(told(i) for i in pager.incidents), 30, "RollcallStoreFailing")
+        self.assertEqual(len(pager.incidents), 1)
+        etcd.signal(0, signal.SIGCONT)
+        eventually(lambda: not any(i.is_open for i in pager.incidents), 30, "the end of it")
+        members.leader(20)
