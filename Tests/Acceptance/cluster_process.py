@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.request
 
@@ -96,25 +97,96 @@ class Etcd:
                 process.wait(timeout=10)
 
 
+class Proxy:
+    """A way to somebody else's port that can be cut, or made slow, while connections go through it.
+
+    `mode` is `open`; `refused`: what comes is closed at once; `silent`: bytes are taken and go nowhere
+    until it is open again, when the connections that saw that are closed; `late`: what a client
+    sends arrives `lateness` seconds later."""
+
+    def __init__(self, case, target):
+        self.mode = "open"
+        self.lateness = 3.0
+        self._target = target
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._is_over = False
+        case.addCleanup(self.close)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self):
+        self._is_over = True
+        self._listener.close()
+
+    def _accept(self):
+        while not self._is_over:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client):
+        if self.mode == "refused":
+            return client.close()
+        try:
+            server = socket.create_connection(("127.0.0.1", self._target), timeout=5)
+        except OSError:
+            return client.close()
+        server.settimeout(None)
+        for one in (client, server):
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        threading.Thread(target=self._carry, args=(client, server, True), daemon=True).start()
+        self._carry(server, client, False)
+
+    def _carry(self, source, sink, is_request):
+        try:
+            while True:
+                chunk = source.recv(65536)
+                if not chunk or self._is_over:
+                    break
+                mode = self.mode
+                if mode == "refused":
+                    break
+                if mode == "silent":
+                    while self.mode == "silent" and not self._is_over:
+                        time.sleep(0.02)
+                    break
+                if mode == "late" and is_request:
+                    time.sleep(self.lateness)
+                sink.sendall(chunk)
+        except OSError:
+            pass
+        for one in (source, sink):
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            one.close()
+
+
 class Members:
     """The members of a watch, each with a store of its own."""
 
-    def __init__(self, case, etcd, names="abc", settings="", silence="1s", prefix="/watch"):
-        self.case = case
+    def __init__(
+            self, case, etcd, names="abc", settings="", silence="1s", prefix="/watch",
+            endpoints=None, variables=None):
         self.names = list(names)
         ports = free_ports(len(self.names))
         self.all = {}
         for name, port in zip(self.names, ports):
-            endpoints = ", ".join(f'"{url}"' for url in etcd.clients)
+            clients = endpoints(name) if endpoints else etcd.clients
+            listed = ", ".join(f'"{url}"' for url in clients)
             config = settings + f"""
 cluster:
   member: {name}
   address: http://127.0.0.1:{port}
   silence: {silence}
-  log: {{etcd: {{endpoints: [{endpoints}], prefix: {prefix}}}}}
+  log: {{etcd: {{endpoints: [{listed}], prefix: {prefix}}}}}
 """
             self.all[name] = Rollcall(
-                case.directory, config, name=name, address=f"127.0.0.1:{port}")
+                case.directory, config, name=name, address=f"127.0.0.1:{port}",
+                variables=variables(name) if variables else None)
         case.addCleanup(self.close)
 
     def __getitem__(self, name):

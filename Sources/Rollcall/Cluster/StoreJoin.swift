@@ -7,7 +7,7 @@ import RollcallSupport
 ///
 ///     pieces ──► FILE.joining ──► sync, name ──► FILE.joined ──► next start ──► FILE
 ///
-/// Only a start puts it there, when nobody has the old one open. What stood there is kept aside (S11).
+/// Only a start puts it there, when nobody has the old one open.
 enum StoreJoin {
     private static let incoming = ".joining"
     private static let complete = ".joined"
@@ -58,15 +58,15 @@ enum StoreJoin {
     /// True if a copy waits to take the place of the store at a path.
     static func isThere(_ path: String) -> Bool { StoreFile.isThere(path + complete) }
 
-    /// Puts the copy in the place of the store, under the store's lock; what stood there is kept
-    /// aside, and the names it has now are returned.
+    /// Puts the copy in the place of the store, under the store's lock. What stood there is deleted: a
+    /// member asks for a copy of what it has the beginning of, and what it deleted since of people must
+    /// not stay behind (S12).
     /// - Throws: `StoreError` if a file cannot be renamed.
-    static func take(_ path: String) throws(StoreError) -> [String] {
-        let kept = try StoreQuarantine.quarantine(path, at: ClockReading.now().wall)
+    static func take(_ path: String) throws(StoreError) {
+        for ending in ["-wal", "-shm", "-journal", ""] { unlink(path + ending) }
         guard rename(path + complete, path) == 0 else {
             throw .file(call: "rename", path: path + complete, errno: errno)
         }
         try StoreDirectory(storePath: path).sync()
-        return kept
     }
 }

@@ -97,13 +97,18 @@ extension StateWriter {
             default: false
             }
         }
+        if seat.member.role != .leading {
+            // Of what it sent as a leader another one makes what it can.
+            reports = []
+            pushReports = []
+        }
         if seat.member.mayPropose, stopping != nil, !isLast, proposal.handsOverUntil == nil {
             handOver(clock)
         }
         if seat.member.mayPropose, !isLast {
             propose(clock)
         } else {
-            refuseWrites(isLast: isLast)
+            refuseWrites(clock, isLast: isLast)
             answerWhileHeld(clock, isLast: isLast)
         }
         tendChores(clock)
@@ -165,9 +170,11 @@ extension StateWriter {
 
     // MARK: - Whoever waits
 
-    /// Refuses the writes that wait, unless a turn of ours is on its way and they may be in the next.
-    private func refuseWrites(isLast: Bool) {
-        guard isLast || seat?.member.role != .leading else { return }
+    /// Refuses the writes that wait, unless a turn of ours is on its way, not for too long, and they may
+    /// be in the next.
+    private func refuseWrites(_ clock: ClockReading, isLast: Bool) {
+        let isStuck = proposal.turn != nil && isUnwatched(at: clock.elapsed)
+        guard isLast || isStuck || seat?.member.role != .leading else { return }
         takesWrites.store(false, ordering: .relaxed)
         let reason = reasonToRefuse
         proposal.held.removeAll { message in
@@ -175,9 +182,11 @@ extension StateWriter {
             reply(.unavailable(reason))
             return true
         }
-        guard isLast, let turn = proposal.turn else { return }
-        // What is on its way may still land: nobody may be told that it did.
-        for (reply, _) in turn.replies { reply(.unavailable("stopping: not known to be stored")) }
+        guard isLast || isStuck, let turn = proposal.turn else { return }
+        // What is on its way may still land: nobody knows.
+        for (reply, _) in turn.replies {
+            reply(.unavailable("the log has not answered: not known to be stored"))
+        }
         proposal.turn?.replies = []
     }
 

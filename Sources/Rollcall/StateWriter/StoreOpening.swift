@@ -20,8 +20,6 @@ struct StoreOpening {
     let pushes: [PushMessage]
     /// The loss by it; nil without one.
     private(set) var loss: StateLoss?
-    /// The files of a store whose place another member's has taken.
-    private(set) var kept: [String] = []
 
     /// Opens or makes the store at `path`.
     /// - Throws: `StoreError` if it cannot be opened and may not be put aside, or a second attempt
@@ -34,7 +32,7 @@ struct StoreOpening {
         let lock = try StoreLock(storePath: path)
         let epoch = EpochFile(storePath: path)
         var loss: StateLoss?
-        if StoreJoin.isThere(path) { kept = try StoreJoin.take(path) }
+        if StoreJoin.isThere(path) { try StoreJoin.take(path) }
         if StoreQuarantine.isLogAlone(path) {
             loss = try Self.quarantine(path, epoch, .gone, "its log stood there alone")
         }

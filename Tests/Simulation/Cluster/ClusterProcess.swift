@@ -254,6 +254,15 @@ final class ClusterProcess: @unchecked Sendable {
         }
     }
 
+    /// Says that it leads no more, if it does.
+    func handOver() {
+        deliver { [self] in
+            let effects = member.release(time.now)
+            if !effects.isEmpty { world.mark("a leader handed over") }
+            apply(effects)
+        }
+    }
+
     // MARK: - Leading
 
     /// The running time of the watch, by this member's clock.

@@ -82,7 +82,7 @@ enum ClusterStory {
             world.troubledAt[host] = world.time.now + long
             world.time.after(long, body)
         }
-        switch world.dice.number(0...9) {
+        switch world.dice.number(0...10) {
         case 0, 1:
             world.mark("a process was killed")
             world.kill(host)
@@ -121,6 +121,8 @@ enum ClusterStory {
                     world.troubledAt[other] = world.time.now + ClusterLink.patience + 3000
                 }
             }
+        case 9:
+            for process in world.processes { process?.handOver() }
         default:
             world.mark("a wall stepped")
             world.walls[host] = world.dice.pick([-3_600_000, -2000, 0, 2000, 40_000])
