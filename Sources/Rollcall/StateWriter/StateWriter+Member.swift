@@ -161,7 +161,7 @@ extension StateWriter {
         case .stepDown: stepDown()
         case .lost(let loss):
             log.critical(
-                "nobody may lead from here: see rollcall cluster status",
+                "nobody may lead from here: see rollcall cluster",
                 metadata: ["cause": "\(loss.sentence)"])
         default: break
         }
