@@ -6,13 +6,11 @@ Source: Contract/Cluster, S1, S4, S6, S7, S11, S12, S15, S18.
 import os
 import shutil
 import signal
-import sqlite3
-import threading
 import time
 
-from cluster_process import Etcd, Members
+from cluster_process import Backend, ClusterTestCase, Etcd, Members, batch
 from loopback_receivers import Pager
-from rollcall_process import Client, Rollcall, RollcallTestCase, eventually, now_ms, rfc3339
+from rollcall_process import Rollcall, eventually
 
 PAGED = """
 liveness: {{on_duty: {{expected: 300ms, degraded_after: 1s, offline_after: 2s}}}}
@@ -23,98 +21,9 @@ receivers:
   - name: oncall
     pagerduty: {{url: "{url}", routing_key: "{key}"}}
 """
-# What the members hold alike, by the order of their rows.
-TABLES = ("journal", "decisions", "turns")
 
 
-def batch(responder_id, region="north"):
-    return {"responder_id": responder_id, "region": region, "received_at": rfc3339(now_ms())}
-
-
-class Backend:
-    """Sends one new person after the other to whoever takes writes, and notes who was taken."""
-
-    def __init__(self, case, members, every=0.01, prefix="p"):
-        self.prefix = prefix
-        self.taken = []
-        self.times = []
-        self._members = members
-        self._every = every
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        case.addCleanup(self.end)
-
-    def start(self):
-        self._thread.start()
-        return self
-
-    def end(self):
-        self._end.set()
-        if self._thread.ident is not None:
-            self._thread.join(20)
-
-    def longest_gap(self, since):
-        """The longest time without an acknowledgement from then on, in seconds."""
-        times = [moment for moment in self.times if moment >= since - 0.1] + [time.monotonic()]
-        return max((b - a for a, b in zip(times, times[1:])), default=float("inf"))
-
-    def _run(self):
-        clients = {}
-        number = 0
-        names = list(self._members.names)
-        while not self._end.wait(self._every):
-            number += 1
-            while not self._end.is_set():
-                name = names[0]
-                try:
-                    if name not in clients:
-                        port = int(self._members[name].address.split(":")[1])
-                        clients[name] = Client(port, 3.0)
-                    answer = clients[name].request("POST", "/v1/batches", [batch(f"{self.prefix}-{number}")])
-                    if answer.status == 200:
-                        self.taken.append(f"{self.prefix}-{number}")
-                        self.times.append(time.monotonic())
-                        break
-                except Exception:  # a member that dies answers as it likes
-                    clients.pop(name, None)
-                names.append(names.pop(0))
-                time.sleep(0.01)
-
-
-class MembersTestCase(RollcallTestCase):
-    def people(self, member):
-        """Everybody whom a member knows."""
-        found, after = set(), ""
-        for _ in range(1000):
-            page = member.get(f"/v1/responders?limit=1000{after}").json()
-            found.update(one["responder_id"] for one in page["responders"])
-            if page["next"] is None:
-                return found
-            after = f"&after={page['next']}"
-        raise AssertionError("a list without an end")
-
-    def check_all_hold(self, members, taken):
-        """Nothing that was acknowledged is missing at anybody, and all stores are the same."""
-        members.settled()
-        for name in members.names:
-            self.assertEqual(set(taken) - self.people(members[name]), set(), name)
-        for name in members.names:
-            members[name].stop()
-        rows = {}
-        for name in members.names:
-            store = sqlite3.connect(f"file:{members[name].store}?mode=ro", uri=True)
-            rows[name] = {t: store.execute(f"SELECT * FROM {t} ORDER BY 1, 2").fetchall()
-                          for t in TABLES}
-            store.close()
-        first = rows[members.names[0]]
-        for name in members.names[1:]:
-            for table in TABLES:
-                # Who stopped first lacks the last turns.
-                shared = min(len(first[table]), len(rows[name][table]))
-                self.assertEqual(first[table][:shared], rows[name][table][:shared], table)
-            self.assertGreater(len(rows[name]["turns"]), 0)
-            self.assertLess(abs(len(first["turns"]) - len(rows[name]["turns"])), 20)
-
+class MembersTests(ClusterTestCase):
     def test_a_leader_dies_and_another_goes_on(self):
         """S1, S8: kill -9, SIGSTOP and SIGTERM of whoever leads."""
         members = Members(self, Etcd(self))
