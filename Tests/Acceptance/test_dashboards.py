@@ -33,6 +33,11 @@ LEFT_OUT = {
     "rollcall_source_lag_seconds": "the log, /v1/status and the page say it in a sentence",
     "rollcall_source_skew_seconds": "the log, /v1/status and the page say it in a sentence",
     "rollcall_times_read_total": "it is looked at once, when a backend is joined",
+    **{name: "the alerts of a watch on several machines fire by it, and `rollcall cluster` tells it"
+       for name in (
+           "rollcall_member_leading", "rollcall_member_confirmed", "rollcall_member_lost",
+           "rollcall_member_reign", "rollcall_member_position", "rollcall_member_lag_entries",
+           "rollcall_member_noted_position", "rollcall_member_noted_timestamp_seconds")},
     "rollcall_chore_duration_seconds":
         "a checkpoint is judged by it; what writes wait for is rollcall_commit_duration_seconds",
 }

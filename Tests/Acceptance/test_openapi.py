@@ -15,6 +15,7 @@ import urllib.parse
 from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from cluster_process import Etcd, Members
 from documents import page
 from rollcall_process import (
     NDJSON, OPEN_METRICS, RollcallTestCase, eventually, ndjson, now_ms, rfc3339)
@@ -254,6 +255,7 @@ class TourTests(OpenAPITestCase):
         self.tour_bad_heads(server)
         self.tour_other_methods(server)
         self.tour_tokens()
+        self.tour_members()
         # What is declared was seen, each answer of each route.
         declared = {
             (method, path, status)
@@ -469,11 +471,25 @@ class TourTests(OpenAPITestCase):
         drill = self.ask(server, "POST", "/v1/drill", 202, {"receiver": "hole"}).json()["drill"]
         self.ask(server, "GET", f"/v1/drill/{drill}", 202)
 
+    def tour_members(self):
+        members = Members(self, Etcd(self, members=1), names="a")
+        members.start()
+        members.leader()
+        member = members["a"]
+        self.ask(member, "GET", "/v1/cluster", 200)
+        made = self.ask(member, "GET", "/v1/cluster/copy", 200).json()
+        piece = member.get(f"/v1/cluster/copy?copy={made['copy']}&offset=0")
+        self.assertTrue(piece.body.startswith(b"SQLite format 3"))
+        for target, status in (
+                (f"/v1/cluster/copy?copy={made['copy']}&offset={made['bytes']}", 404),
+                ("/v1/cluster/copy?copy=x", 400), ("/-/leader", 200)):
+            self.ask(member, "GET", target, status)
+
     def tour_operation(self, server):
         shell = server.get("/").text
         asset = "/" + shell.split('src="')[1].split('"')[0]
         for target in (
-                "/v1/status", "/metrics", "/-/healthy", "/-/ready", "/openapi.json", "/", "/silent",
+                "/v1/status", "/metrics", "/-/healthy", "/-/ready", "/-/leader", "/openapi.json", "/", "/silent",
                 "/alerts", "/nudges", "/feeds", "/people", "/people/p1", asset,
                 asset.replace("main.js", "page.css")):
             self.ask(server, "GET", target, 200)

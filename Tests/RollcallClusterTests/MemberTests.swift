@@ -173,10 +173,26 @@ import Testing
         var ahead = stage.member.place
         ahead.position += step
         let peer = PeerPlace(member: Array("c".utf8), place: ahead)
+        #expect(stage.member.take(peers: [peer], stage.now) == [.readHead])
         #expect(
-            stage.member.take(peers: [peer], stage.now) == [
+            stage.member.take(head: .view(stage.view), stage.now) == [
                 .lost(.memberAhead(member: peer.member))
             ])
+    }
+
+    @Test func `S11: who came to lead meanwhile holds more, and nothing is lost`() {
+        var stage = Stage()
+        _ = stage.pass(3000)
+        let entry = LogEntry(
+            .reign, at: 10, after: stage.head.hash, origin: Self.origin("c", reign: 4), body: [])
+        let place = LogPlace(behind: entry, revision: 30, log: Self.log)
+        let peer = PeerPlace(member: Array("c".utf8), place: place)
+        #expect(stage.member.take(peers: [peer], stage.now) == [.readHead])
+        stage.head = LogHead(
+            log: Self.log, position: 10, hash: entry.hash, reign: 4, revision: 30)
+        let effects = stage.member.take(head: .view(stage.view), stage.now)
+        #expect(stage.member.role == .following)
+        #expect(effects.contains { if case .read = $0 { true } else { false } })
     }
 
     // MARK: - Appending

@@ -149,7 +149,7 @@ extension Member {
     /// Follows, and stands if the leader was not heard of for long enough (S8).
     mutating func tend(_ now: Int64, _ effects: inout [MemberEffect]) {
         follow(&effects)
-        guard role == .following, now >= standsFrom, place.log != 0,
+        guard role == .following, now >= standsFrom, place.log != 0, ahead == nil,
             waiting.isEmpty, !isFolding, !isRebuilding, !isJoining,
             let view, view.head == ownHead, let steadySince
         else { return }
@@ -179,12 +179,11 @@ extension Member {
             role = .following
             return []
         }
-        for peer in peers where peer.place.log != 0 {
-            let isAhead = peer.place.position > view.head.position
-            let isOther =
-                peer.place.position == view.head.position && peer.place.hash != view.head.hash
-            guard isAhead || isOther || peer.place.log != place.log else { continue }
-            lose(.memberAhead(member: peer.member), &effects)
+        if let peer = peers.first(where: { $0.holdsMore(than: view.head) }) {
+            // It may have led meanwhile: the end that is read from now on tells.
+            ahead = (peer, now)
+            role = .following
+            askHead(now, &effects)
             return effects
         }
         role = .reigning

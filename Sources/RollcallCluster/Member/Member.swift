@@ -79,6 +79,8 @@ package struct Member: Sendable {
     var reading: (request: Int64, from: LogPlace)?
     var requests: Int64 = 0
     var arePeersAsked = false
+    /// A member that holds more than the log's end as it was read, and when it said so.
+    var ahead: (peer: PeerPlace, at: Int64)?
     var isCreating = false
     /// After a reign that came to nothing: not to stand again before.
     var standsFrom = Int64.min / 4
@@ -257,6 +259,12 @@ package struct Member: Sendable {
         if case .lost = role { return }
         // What was held when the question was sent must be there. What came since need not.
         if let loss = Self.loss(of: asked.from, in: seen) { return lose(loss, &effects) }
+        if let suspected = ahead, asked.at >= suspected.at {
+            ahead = nil
+            if suspected.peer.holdsMore(than: seen.head) {
+                return lose(.memberAhead(member: suspected.peer.member), &effects)
+            }
+        }
         hear(at: now, revision: max(seen.head.revision, seen.beat))
         confirmedAt = max(confirmedAt, asked.at)
         guard seen.head.revision >= view?.head.revision ?? .min else { return }

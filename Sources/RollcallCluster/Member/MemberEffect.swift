@@ -98,4 +98,11 @@ package struct PeerPlace: Equatable, Sendable {
         self.member = member
         self.place = place
     }
+
+    /// True if it holds what is not in a log that ends there.
+    func holdsMore(than head: LogHead) -> Bool {
+        guard place.log != 0 else { return false }
+        let isOther = place.position == head.position && place.hash != head.hash
+        return place.position > head.position || isOther || place.log != head.log
+    }
 }
