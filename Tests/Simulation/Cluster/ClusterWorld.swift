@@ -309,7 +309,9 @@ final class ClusterWorld: @unchecked Sendable {
         }
         // Whoever came to lead meanwhile holds more, and this entry is refused.
         let isAlone = reigns.last.map { time.now - $0.at > 1000 } ?? true
-        if ahead, isRestored, isAlone { fail("S11: m\(process.host) reigns, and another holds more") }
+        if ahead, isRestored, isAlone {
+            fail("S11: m\(process.host) reigns, and another holds more")
+        }
         for other in processes.compactMap(\.self) where other.host != process.host {
             let isWell =
                 other.member.role == .leading && other.member.mayTouch(at: time.now)
