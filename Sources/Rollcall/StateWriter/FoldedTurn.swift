@@ -27,6 +27,8 @@ struct Proposal {
     var held: [StateWriterMessage] = []
     /// The settings of this member's file: a new watch takes them, no reign does (S4).
     var policy = Policy()
+    /// For how long nothing was watched while the last turn was on its way; nil if not for long.
+    var unobserved: Milliseconds?
     /// How often it has not stood though it might have (S14).
     var abstentions = 0
     /// True once the store did not take what had landed, until it is known to take something.

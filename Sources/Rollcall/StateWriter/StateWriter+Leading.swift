@@ -70,7 +70,16 @@ extension StateWriter {
         let messages = proposal.held
         proposal.held = []
         takesWrites.store(true, ordering: .relaxed)
-        let folded = fold(messages, clock, lateBy: 0, isLast: false)
+        var folded = FoldedTurn(at: max(running(clock), engine.openInstant), clock)
+        // What phones sent while the log took nothing they send again, as after a change of leaders (S9).
+        if let unobserved = proposal.unobserved {
+            proposal.unobserved = nil
+            let reign = Reign(
+                number: seat.member.place.reign, member: seat.member.settings.name,
+                unobserved: unobserved)
+            _ = folded.pending.fold(.reign(reign), into: &engine, at: folded.now)
+        }
+        fold(messages, into: &folded, lateBy: 0, isLast: false)
         guard folded.isDue else { return finish(folded) }
         perform(append(folded, seat))
     }
@@ -93,6 +102,9 @@ extension StateWriter {
         }
         seat.leader = landed.entry.origin.member
         seat.time.observe(turn.now, at: turn.clock.elapsed)
+        let took = ClockReading.now().elapsed - turn.clock.elapsed
+        let isLong = took > seat.member.settings.silence.count
+        proposal.unobserved = isLong ? Milliseconds(took) : nil
         do throws(StoreError) {
             let place = LogPlace(
                 behind: landed.entry, revision: landed.revision, log: seat.member.log)

@@ -320,7 +320,8 @@ package final class StateWriter: @unchecked Sendable {
     private func turn(
         _ messages: [StateWriterMessage], _ clock: ClockReading, lateBy: Int64, isLast: Bool
     ) {
-        let folded = fold(messages, clock, lateBy: lateBy, isLast: isLast)
+        var folded = FoldedTurn(at: max(running(clock), engine.openInstant), clock)
+        fold(messages, into: &folded, lateBy: lateBy, isLast: isLast)
         if folded.isDue {
             guard commit(folded.pending, folded.now, clock) else {
                 for (reply, _) in folded.replies {
@@ -337,10 +338,9 @@ package final class StateWriter: @unchecked Sendable {
 
     /// Folds what waits and, if there is anything to be kept, evaluates it.
     func fold(
-        _ messages: [StateWriterMessage], _ clock: ClockReading, lateBy: Int64, isLast: Bool
-    ) -> FoldedTurn {
-        let now = max(running(clock), engine.openInstant)
-        var folded = FoldedTurn(at: now, clock)
+        _ messages: [StateWriterMessage], into folded: inout FoldedTurn, lateBy: Int64, isLast: Bool
+    ) {
+        let (now, clock) = (folded.now, folded.clock)
         observe(clock, now, lateBy: lateBy, &folded.pending)
         takeReports(at: now, &folded.pending)
         takePushes(at: now, &folded.pending)
@@ -363,7 +363,6 @@ package final class StateWriter: @unchecked Sendable {
             evaluate(&folded.pending, at: now, sends: stopping == nil)
             takeLoss(&folded.pending)
         }
-        return folded
     }
 
     /// Answers and sends what a turn has kept, or a loop that needed none.
