@@ -38,13 +38,14 @@ import Testing
         return board
     }
 
-    @Test func `S11: a member reads of another's answer where that stands, to the last bit`() {
+    @Test func `S11: a member reads of another's answer where that stands, to the last bit`() throws
+    {
         var answer: [UInt8] = []
         Self.board().answer().append(to: &answer)
-        let read = MemberBoard.place(answer)
+        let read = MemberBoard.place(try JSONTree(reading: answer))
         #expect(read == PeerPlace(member: Array("b".utf8), place: Self.place()))
-        #expect(MemberBoard.place(Array("{}".utf8)) == nil)
-        #expect(MemberBoard.place(Array("<html>".utf8)) == nil)
+        #expect(MemberBoard.place([:]) == nil)
+        #expect(MemberBoard.place("<html>") == nil)
     }
 
     @Test

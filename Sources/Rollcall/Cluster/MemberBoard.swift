@@ -28,8 +28,6 @@ package struct MemberStanding: Equatable, Sendable {
     /// The instant at which the last read of the log's end was sent that was answered; nil before the
     /// first.
     package var confirmedAt: Int64?
-    /// The instant at which the last turn came, or was made; nil before the first.
-    package var turnAt: Int64?
     /// What members say of themselves.
     package var notes: [MemberNote] = []
     /// The sentence for what is wrong with the log; empty if nothing is.
@@ -99,8 +97,8 @@ package final class MemberBoard: Sendable {
     }
 
     /// The place that an answer of `/v1/cluster` tells; nil if it tells none.
-    static func place(_ answer: [UInt8]) -> PeerPlace? {
-        guard let tree = try? JSONTree(reading: answer), let member = tree["member"]?.text,
+    static func place(_ tree: JSONTree) -> PeerPlace? {
+        guard let member = tree["member"]?.text,
             let reign = tree["reign"]?.whole, let position = tree["position"]?.whole,
             let revision = tree["revision"]?.whole,
             let log = tree["log"]?.text.flatMap({ UInt64($0, radix: 16) }),

@@ -92,10 +92,11 @@ package final class MemberSeat {
             case .peers(let places): return member.take(peers: places, now)
             case .created: member.didCreate()
             case .released, .seen: break
-            case .joined(let isThere):
-                if !isThere { joinsFrom = now + Self.againAfter }
-                // With a copy at hand the process begins again.
-                if !isThere { member.didNotJoin() }
+            // With a copy at hand the process begins again.
+            case .joined(true): break
+            case .joined(false):
+                joinsFrom = now + Self.againAfter
+                member.didNotJoin()
             }
             return []
         }
@@ -166,7 +167,7 @@ package final class MemberSeat {
     }
 
     /// Leaves on the board how it stands.
-    func publish(turnAt: Int64?) {
+    func publish() {
         var standing = MemberStanding()
         standing.role =
             switch member.role {
@@ -180,7 +181,6 @@ package final class MemberSeat {
         standing.end = max(member.view?.head.position ?? 0, member.place.position)
         standing.leader = leader
         standing.confirmedAt = member.confirmedSince
-        standing.turnAt = turnAt
         standing.notes = member.view?.notes ?? []
         board.publish(standing)
     }

@@ -27,36 +27,29 @@ package struct PeerCaller: Sendable {
 
     /// Asks members at so many addresses for their places; `reply` gets those that answered.
     func askPlaces(_ addresses: [String], reply: @escaping @Sendable ([PeerPlace]) -> Void) {
+        ask(addresses) { answers in reply(answers.compactMap { MemberBoard.place($0) }) }
+    }
+
+    /// Asks members whether one of them holds all of the log; `reply` gets false if none says so.
+    func askWhetherSeen(_ addresses: [String], reply: @escaping @Sendable (Bool) -> Void) {
+        ask(addresses) { answers in reply(answers.contains { $0["confirmed"]?.isTrue ?? false }) }
+    }
+
+    /// Asks members how they stand; `reply` gets the answers of those that can be reached.
+    private func ask(_ addresses: [String], reply: @escaping @Sendable ([JSONTree]) -> Void) {
         guard !addresses.isEmpty else { return reply([]) }
         let hasBegun = DetachedThread.start {
             let caller = try? HTTPCaller()
             reply(
                 addresses.compactMap { address in
-                    let path = address + Resource.cluster.path
-                    guard let caller,
-                        let answer = try? caller.answer(to: call(path, Self.placeTimeout)),
-                        answer.status == 200
-                    else { return nil }
-                    return MemberBoard.place(answer.body)
+                    let call = call(address + Resource.cluster.path, Self.placeTimeout)
+                    guard let answer = try? caller?.answer(to: call), answer.status == 200 else {
+                        return nil
+                    }
+                    return try? JSONTree(reading: answer.body)
                 })
         }
         if !hasBegun { reply([]) }
-    }
-
-    /// Asks members whether one of them holds all of the log; `reply` gets false if none says so.
-    func askWhetherSeen(_ addresses: [String], reply: @escaping @Sendable (Bool) -> Void) {
-        let hasBegun = DetachedThread.start {
-            let caller = try? HTTPCaller()
-            reply(
-                addresses.contains { address in
-                    let call = call(address + Resource.cluster.path, Self.placeTimeout)
-                    guard let answer = try? caller?.answer(to: call), answer.status == 200,
-                        let tree = try? JSONTree(reading: answer.body)
-                    else { return false }
-                    return tree["confirmed"]?.isTrue ?? false
-                })
-        }
-        if !hasBegun { reply(false) }
     }
 
     /// Copies the store of the first member that gives one; `reply` gets true once it stands beside

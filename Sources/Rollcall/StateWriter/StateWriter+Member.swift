@@ -114,7 +114,7 @@ extension StateWriter {
         tendChores(clock)
         tendOutage(clock)
         endpoints.permit.follow(seat.member.touchesUntil)
-        seat.publish(turnAt: turnCommitted > 0 ? lastTurnElapsed : nil)
+        seat.publish()
     }
 
     /// Says in the log that this member leads no more, so that another one stands at once.
