@@ -279,6 +279,7 @@ import Testing
         #expect(landed.count == 1 && stage.member.role == .leading)
         #expect(stage.member.mayTouch(at: stage.now + 1000))
         #expect(!stage.member.mayTouch(at: stage.now + 1001))
+        #expect(stage.member.leadsUntil == stage.now + 2000, "S15: until another may lead")
     }
 
     @Test func `S6: a beat that landed is a proof, and one that was refused ends the reign`() {

@@ -20,7 +20,8 @@ import Testing
     }
 
     private static func board(
-        _ role: MemberStanding.Role = .following, end: Int64 = 90_210, confirmedAt: Int64? = 1000
+        _ role: MemberStanding.Role = .following, end: Int64 = 90_210, confirmedAt: Int64? = 1000,
+        leadsUntil: Int64 = .min
     ) -> MemberBoard {
         let board = MemberBoard(member: Array("b".utf8), silence: .seconds(2))
         var standing = MemberStanding()
@@ -29,6 +30,7 @@ import Testing
         standing.end = end
         standing.leader = Array("a".utf8)
         standing.confirmedAt = confirmedAt
+        standing.leadsUntil = leadsUntil
         standing.notes = [
             MemberNote(
                 member: Array("a".utf8), position: 90_209, wall: Timestamp(milliseconds: 5),
@@ -55,6 +57,15 @@ import Testing
         #expect(!Self.board(end: 90_211).isConfirmed(at: 1000))
         #expect(!Self.board(confirmedAt: nil).isConfirmed(at: 1000))
         #expect(!Self.board(.lost).isConfirmed(at: 1000))
+    }
+
+    @Test
+    func `S15: who was suspended, or whom the log refuses, leads no longer than nobody else may`() {
+        let board = Self.board(.leading, leadsUntil: 3000)
+        #expect(board.isLeading(at: 3000))
+        #expect(!board.isLeading(at: 3001))
+        #expect(!Self.board(.standing, leadsUntil: 3000).isLeading(at: 3000))
+        #expect(!Self.board(.leading).isLeading(at: 1000))
     }
 
     @Test func `S15: who follows says where the leader is`() {

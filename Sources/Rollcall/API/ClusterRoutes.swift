@@ -49,7 +49,7 @@ extension Router {
 
     var leadership: HTTPResponse {
         guard let board = writer.board else { return readiness }
-        guard board.standing.role == .leading, writer.isTakingWrites else {
+        guard board.isLeading(), writer.isTakingWrites else {
             return .problem(
                 503, "Not Leading", detail: writer.reasonToRefuse, headers: [("Retry-After", "1")])
         }
@@ -73,9 +73,14 @@ extension Router {
         return .text("Rollcall is ready.\n")
     }
 
+    /// The answer of a server that is no member.
+    private static var alone: HTTPResponse {
+        .problem(404, "Not Found", detail: "this server watches alone: cluster.log is not set")
+    }
+
     /// Tells how this member stands.
     func showCluster(_ answer: @escaping Answer) {
-        guard let board = writer.board else { return answer(Self.notFound, InputStats()) }
+        guard let board = writer.board else { return answer(Self.alone, InputStats()) }
         var body: [UInt8] = []
         board.answer().append(to: &body)
         answer(.json(body + [0x0A]), InputStats())
@@ -83,10 +88,12 @@ extension Router {
 
     /// Makes a copy of the store, or hands over a piece of it.
     func copyStore(_ query: ClusterCopyQuery, _ answer: @escaping Answer) {
-        guard writer.board != nil else { return answer(Self.notFound, InputStats()) }
+        guard writer.board != nil else { return answer(Self.alone, InputStats()) }
         if let number = query.copy {
             guard let piece = copies.piece(of: number, at: query.offset) else {
-                return answer(Self.notFound, InputStats())
+                return answer(
+                    .problem(404, "Not Found", detail: "there is no such piece of a copy"),
+                    InputStats())
             }
             let type = [("Content-Type", "application/octet-stream")]
             return answer(HTTPResponse(status: 200, headers: type, body: piece), InputStats())

@@ -28,6 +28,9 @@ package struct MemberStanding: Equatable, Sendable {
     /// The instant at which the last read of the log's end was sent that was answered; nil before the
     /// first.
     package var confirmedAt: Int64?
+    /// Until when nobody else leads: `silence` after the last thing of ours was sent that landed; the
+    /// least there is if this member does not lead.
+    package var leadsUntil: Int64 = .min
     /// What members say of themselves.
     package var notes: [MemberNote] = []
     /// The sentence for what is wrong with the log; empty if nothing is.
@@ -67,6 +70,13 @@ package final class MemberBoard: Sendable {
         let standing = standing
         guard let confirmedAt = standing.confirmedAt, standing.role != .lost else { return false }
         return elapsed - confirmedAt <= silence.count && standing.lag == 0
+    }
+
+    /// True if this member leads, and nobody else can lead yet (S15). A leader that was suspended, or
+    /// of which the log takes nothing, is told from one that leads by this.
+    package func isLeading(at elapsed: Int64 = ClockReading.now().elapsed) -> Bool {
+        let standing = standing
+        return standing.role == .leading && elapsed <= standing.leadsUntil
     }
 
     /// The members in order of their names, as `/v1/cluster` tells of them.

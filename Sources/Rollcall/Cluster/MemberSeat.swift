@@ -1,6 +1,7 @@
 import RollcallBasis
 import RollcallCluster
 import RollcallCore
+import RollcallStore
 import RollcallSupport
 
 /// What came of something that a member asked for.
@@ -49,6 +50,8 @@ package final class MemberSeat {
     private(set) var member: Member
     let board: MemberBoard
     var time = TurnClock()
+    /// The last entry that came as it landed, and when.
+    private var fresh: (position: Int64, at: Int64) = (0, 0)
     /// Who made the last turn.
     var leader: [UInt8] = []
     private let put: @Sendable (MemberNews) -> Void
@@ -84,6 +87,9 @@ package final class MemberSeat {
             case .append(let outcome): return member.take(append: outcome, now)
             case .beat(let outcome): return member.take(beat: outcome, now)
             case .log(let news):
+                if case .entry(let landed) = news, isFresh(landed, now) {
+                    fresh = (landed.entry.position, now)
+                }
                 if news == .lost {
                     isWatching = false
                     watchesFrom = now + 100
@@ -100,6 +106,22 @@ package final class MemberSeat {
             }
             return []
         }
+    }
+
+    /// True if an entry that the watch of the log tells of landed just now, not while that watch was
+    /// away: the log ended before it when its end was last read.
+    private func isFresh(_ landed: LandedEntry, _ now: Int64) -> Bool {
+        guard let view = member.view, let readAt = member.confirmedSince else { return false }
+        return landed.entry.position > view.head.position
+            && now - readAt <= member.settings.silence.count / 2
+    }
+
+    /// Learns of a turn that was folded how the watch's time stands (S14).
+    func observe(_ turn: Turn, of landed: LandedEntry, at elapsed: Int64) {
+        let isFresh = landed.entry.position == fresh.position
+        time.observe(
+            RunningTime(milliseconds: turn.nowMilliseconds), at: isFresh ? fresh.at : elapsed,
+            reign: landed.entry.origin.reign, isFresh: isFresh)
     }
 
     /// Lets time pass.
@@ -181,6 +203,7 @@ package final class MemberSeat {
         standing.end = max(member.view?.head.position ?? 0, member.place.position)
         standing.leader = leader
         standing.confirmedAt = member.confirmedSince
+        standing.leadsUntil = member.leadsUntil
         standing.notes = member.view?.notes ?? []
         board.publish(standing)
     }

@@ -36,8 +36,7 @@ extension StateWriter {
                     metadata: ["turn": "\(pending.turn.number)", "differences": "\(count)"])
             case .damaged(let why): throw .damaged(why)
             }
-            seat.time.observe(
-                RunningTime(milliseconds: pending.turn.nowMilliseconds), at: clock.elapsed)
+            seat.observe(pending.turn, of: landed, at: clock.elapsed)
             if let now = seat.time.running(at: clock.elapsed) {
                 origin = (now.milliseconds, clock.elapsed)
             }

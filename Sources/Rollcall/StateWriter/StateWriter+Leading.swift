@@ -101,7 +101,8 @@ extension StateWriter {
             log.info("leads", metadata: ["reign": "\(landed.entry.origin.reign)"])
         }
         seat.leader = landed.entry.origin.member
-        seat.time.observe(turn.now, at: turn.clock.elapsed)
+        seat.time.observe(
+            turn.now, at: turn.clock.elapsed, reign: landed.entry.origin.reign, isFresh: true)
         let took = ClockReading.now().elapsed - turn.clock.elapsed
         let isLong = took > seat.member.settings.silence.count
         proposal.unobserved = isLong ? Milliseconds(took) : nil

@@ -71,6 +71,9 @@ extension StateWriter {
 
     // MARK: - The loop
 
+    /// The reign in which this member sends; 0 on one machine.
+    var reign: Int64 { seat?.member.place.reign ?? 0 }
+
     /// When the member has to be looked at again; nil on one machine.
     func memberWake(_ now: Int64) -> Int64? {
         guard let member = seat?.member else { return nil }

@@ -126,14 +126,14 @@ extension StateWriter {
             .report(
                 DeliveryReport(
                     queue: sending.queue, payload: payload, attempt: sending.attempt,
-                    result: result, beganAt: ClockReading.now().wall)))
+                    result: result, beganAt: ClockReading.now().wall), reign: reign))
     }
 
     /// Hands over a draft to the delivery worker to an address; false if the system has no thread
     /// left.
     func carry(_ payload: NotificationPayload, attempt: Int, to queue: QueueKey) -> Bool {
-        workers.carry((payload, attempt), to: queue) { [endpoints, log, mailbox] in
-            endpoints.carrier(to: queue, log: log) { mailbox.put(.report($0)) }
+        workers.carry((payload, attempt), to: queue) { [endpoints, log, mailbox, reign] in
+            endpoints.carrier(to: queue, log: log) { mailbox.put(.report($0, reign: reign)) }
         }
     }
 

@@ -95,7 +95,8 @@ extension StateWriter {
             let held = sending.messages.map(\.number).filter { !kept.contains($0) }
             let payloads = wanted.map { payload($0, sending.sink, now) }
             guard !payloads.isEmpty else {
-                mailbox.put(.pushReport(PushReport(sending.queue, notSent: held, nil)))
+                let report = PushReport(sending.queue, notSent: held, nil)
+                mailbox.put(.pushReport(report, reign: reign))
                 continue
             }
             carry(.pushes(payloads, held: held), of: sending)
@@ -118,13 +119,13 @@ extension StateWriter {
 
     private func carry(_ load: PushLoad, of sending: PushSending) {
         let queue = sending.queue
-        let isCarried = pushWorkers.carry(load, to: queue) { [endpoints, log, mailbox] in
-            endpoints.carrier(of: queue, log: log) { mailbox.put(.pushReport($0)) }
+        let isCarried = pushWorkers.carry(load, to: queue) { [endpoints, log, mailbox, reign] in
+            endpoints.carrier(of: queue, log: log) { mailbox.put(.pushReport($0, reign: reign)) }
         }
         if isCarried { return }
         let report = PushReport(
             queue, notSent: sending.messages.map(\.number), "the system has no thread left")
-        mailbox.put(.pushReport(report))
+        mailbox.put(.pushReport(report, reign: reign))
     }
 
     // MARK: - The epoch

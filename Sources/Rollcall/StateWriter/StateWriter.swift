@@ -17,8 +17,9 @@ package enum WriteOutcome: Sendable {
 enum StateWriterMessage: Sendable {
     case write(Event, reply: @Sendable (WriteOutcome) -> Void)
     case question(@Sendable (StateView) -> Void)
-    case report(DeliveryReport)
-    case pushReport(PushReport)
+    /// What came of something that was sent in a reign; 0 on one machine.
+    case report(DeliveryReport, reign: Int64)
+    case pushReport(PushReport, reign: Int64)
     case endpoints(EndpointChanges, reply: @Sendable () -> Void)
     case noticeWait(NoticeWait)
     case member(MemberNews)
@@ -280,9 +281,11 @@ package final class StateWriter: @unchecked Sendable {
     private func take(_ messages: [StateWriterMessage], _ clock: ClockReading) {
         for message in messages {
             switch message {
-            case .report(let report) where report.notice < 0: takeAlarm(report)
-            case .report(let report): reports.append(report)
-            case .pushReport(let report): pushReports.append(report)
+            case .report(let report, _) where report.notice < 0: takeAlarm(report)
+            // What an earlier reign sent is over for this one: its boxes hold other attempts (S7).
+            case .report(let report, let reign): if reign == self.reign { reports.append(report) }
+            case .pushReport(let report, let reign):
+                if reign == self.reign { pushReports.append(report) }
             case .noticeWait(let new): wait(new)
             case .member(let news): take(news)
             case .endpoints(let endpoints, let reply):

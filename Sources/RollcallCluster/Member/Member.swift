@@ -145,6 +145,12 @@ package struct Member: Sendable {
         return provenAt + settings.silence.count / 2
     }
 
+    /// The last instant at which nobody else leads (S4).
+    package var leadsUntil: Int64 {
+        guard role == .leading, let provenAt else { return .min }
+        return provenAt + settings.silence.count
+    }
+
     /// True if what is folded is known to be all: the end was read within `silence` (S15).
     package func isConfirmed(at now: Int64) -> Bool {
         guard let view, now - confirmedAt <= settings.silence.count else { return false }
