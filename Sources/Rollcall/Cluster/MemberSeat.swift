@@ -87,7 +87,7 @@ package final class MemberSeat {
             case .append(let outcome): return member.take(append: outcome, now)
             case .beat(let outcome): return member.take(beat: outcome, now)
             case .log(let news):
-                if case .entry(let landed) = news, isFresh(landed, now) {
+                if case .entry(let landed) = news, Self.isFresh(landed, member, now) {
                     fresh = (landed.entry.position, now)
                 }
                 if news == .lost {
@@ -110,7 +110,7 @@ package final class MemberSeat {
 
     /// True if an entry that the watch of the log tells of landed just now, not while that watch was
     /// away: the log ended before it when its end was last read.
-    private func isFresh(_ landed: LandedEntry, _ now: Int64) -> Bool {
+    private static func isFresh(_ landed: LandedEntry, _ member: Member, _ now: Int64) -> Bool {
         guard let view = member.view, let readAt = member.confirmedSince else { return false }
         return landed.entry.position > view.head.position
             && now - readAt <= member.settings.silence.count / 2
