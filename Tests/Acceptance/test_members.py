@@ -6,11 +6,12 @@ Source: Contract/Cluster, S1, S4, S6, S7, S11, S12, S15, S18.
 import os
 import shutil
 import signal
+import subprocess
 import time
 
 from cluster_process import Backend, ClusterTestCase, Etcd, Members, batch
 from loopback_receivers import Pager
-from rollcall_process import Rollcall, eventually
+from rollcall_process import BINARY, Rollcall, eventually, plain_environment
 
 PAGED = """
 liveness: {{on_duty: {{expected: 300ms, degraded_after: 1s, offline_after: 2s}}}}
@@ -32,6 +33,13 @@ class MembersTests(ClusterTestCase):
         backend = Backend(self, members).start()
         eventually(lambda: len(backend.taken) > 20, 10, "batches are taken")
         leader = members.leader()
+        status = members[leader].get("/v1/status").json()["cluster"]
+        self.assertEqual((status["role"], status["leader"]), ("leading", leader))
+        self.assertEqual([one["member"] for one in status["members"]], members.names)
+        told = subprocess.run(
+            [BINARY, "status", "--server", f"http://{members[leader].address}"],
+            capture_output=True, text=True, timeout=30, env=plain_environment()).stdout
+        self.assertIn("leads, one of 3 members", " ".join(told.split()))
         began = time.monotonic()
         members[leader].kill()
         eventually(lambda: backend.times[-1] > began + 0.5, 15, "another takes batches")

@@ -353,5 +353,54 @@ class IncidentTests(PageTestCase):
         self.assert_untroubled(page)
 
 
+class MemberTests(PatchedTestCase):
+    """Several machines: who leads, who is away, and that nobody leads (S15)."""
+
+    CLUSTER = """(all) => ({...all, cluster: {member: 'b', role: 'ROLE', leader: LEADER,
+        confirmed: CONFIRMED, reign: 3, position: 90210, lag: LAG, loss: LOSS, members: [
+          {member: 'a', position: 90212, noted_at: ago(1)},
+          {member: 'b', position: 90210, noted_at: ago(900)},
+          {member: '\\u202ec', position: 89000, noted_at: ago(240)}]}})"""
+
+    def members(self, server, role, leader="'a'", confirmed="true", lag=0, loss="null"):
+        patch = self.CLUSTER
+        for word, value in (("ROLE", role), ("LEADER", leader), ("CONFIRMED", confirmed),
+                            ("LAG", str(lag)), ("LOSS", loss)):
+            patch = patch.replace(word, value)
+        page = self.patched(server, "/feeds", {"/v1/status": patch})
+        self.addCleanup(self.assert_untroubled, page)
+        return page, self.words(page, ".part-members")
+
+    def test_alone_there_is_nothing_of_it(self):
+        server = self.serve(SETTINGS)
+        page = self.page()
+        self.open(page, server, "/feeds")
+        self.assertFalse(page.run("!!document.querySelector('.part-members')"))
+        self.assertNotIn("cluster", server.get("/v1/status").json())
+
+    def test_who_leads_and_who_is_away(self):
+        server = self.serve(SETTINGS)
+        page, words = self.members(server, "following", lag=2)
+        self.assertIn("This member, b, follows a; reign 3; 2 entries to go.", words)
+        self.assertRegex(words, r"leads\s*a\s*holds entry 90212 of 90212, said so")
+        self.assertRegex(words, r"follows\s*b \(this one\)\s*holds entry 90210 of 90212, 2 behind")
+        self.assertRegex(
+            words, r"away\s*⟨U\+202E⟩c\s*holds entry 89000 of 90212, 1212 behind, said so 4 min")
+        self.shots(page, "members")
+        _, words = self.members(server, "leading", leader="'b'")
+        self.assertIn("This member, b, leads; reign 3.", words)
+
+    def test_nobody_leads(self):
+        server = self.serve(SETTINGS)
+        _, words = self.members(server, "standing", leader="null", confirmed="false")
+        self.assertIn("Nobody leads at present.", words)
+        self.assertIn("It does not hold all of the log, or does not reach it.", words)
+        page, words = self.members(
+            server, "lost", loss="'the log was restored from an older copy'")
+        self.assertIn("Nobody leads: the log was restored from an older copy.", words)
+        self.assertIn("This member, b, has lost the log; reign 3.", words)
+        self.shots(page, "members-lost")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -34,13 +34,17 @@ enum StatusJSON {
         ResponderJSON.time(
             "last_batch_at", engine.counters.lastBatchAt ?? .distantPast, to: &body)
         appendSources(engine, to: &body)
-        for member in parts(view, edge).members {
-            body.append(UInt8(ascii: ","))
-            JSONWriter.string(member.name.utf8, to: &body)
-            body.append(UInt8(ascii: ":"))
-            member.value.append(to: &body)
-        }
+        for member in parts(view, edge).members { append(member.name, member.value, to: &body) }
+        // On one machine there is none (S16).
+        if let cluster = view.cluster { append("cluster", cluster, to: &body) }
         JSONWriter.raw("}\n", to: &body)
+    }
+
+    private static func append(_ name: String, _ value: JSONTree, to body: inout [UInt8]) {
+        body.append(UInt8(ascii: ","))
+        JSONWriter.string(name.utf8, to: &body)
+        body.append(UInt8(ascii: ":"))
+        value.append(to: &body)
     }
 
     // MARK: - The parts beside the watch

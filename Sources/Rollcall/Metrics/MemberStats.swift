@@ -19,7 +19,7 @@ package struct MemberStats {
         page.family(
             "rollcall_member_leading", .gauge, "1 at the member that takes writes, 0 at the others."
         )
-        page.sample(Quantity(standing.role == .leading))
+        page.sample(Quantity(board.isLeading()))
         page.family(
             "rollcall_member_confirmed", .gauge,
             "1 if this member held all of the log at most cluster.silence ago.")

@@ -1,5 +1,6 @@
 import RollcallCore
 import RollcallStore
+import RollcallSupport
 
 /// The state that a question sees: the committed one, by reference, for as long as it is being
 /// answered.
@@ -16,4 +17,6 @@ package struct StateView {
     package let erasures: [Int64: Erasure]
     /// Numbers + 1 of people of whom something may be left in the store.
     let peopleErased: [Int64]
+    /// How this member stands; nil on one machine.
+    var cluster: JSONTree?
 }

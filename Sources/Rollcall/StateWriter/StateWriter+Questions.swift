@@ -15,7 +15,7 @@ extension StateWriter {
         let view = StateView(
             engine: shown.viewed(at: now), store: storeStats(),
             outbox: outbox, committedAt: committedAt, erasures: chores.erasures.erasures,
-            peopleErased: chores.erasures.people)
+            peopleErased: chores.erasures.people, cluster: board?.answer())
         for question in questions { question(view) }
     }
 

@@ -60,7 +60,8 @@ package struct ClusterQuestion: Sendable {
         return (lines.joined(separator: "\n") + "\n", isWell)
     }
 
-    private static func words(_ role: String, _ leader: String?) -> String {
+    /// What a member with this role does.
+    static func words(_ role: String, _ leader: String?) -> String {
         switch role {
         case "leading": "leads"
         case "following": leader.map { "follows \($0)" } ?? "follows nobody"

@@ -343,6 +343,7 @@ struct StatusPage {
                     "STATE LOST \(ago(at)): \(lost["cause"]?.shown ?? GapListing.missing)\(names)")
             }
         }
+        if let cluster = status["cluster"] { parts.append(standing(cluster)) }
         if let nudges = status["nudges"] {
             let waiting = nudges["pending"]?.whole ?? 0
             let frozen = nudges["frozen_until"]?.instant.map {
@@ -366,6 +367,14 @@ struct StatusPage {
             parts.append("LAST RELOAD REFUSED: the settings from before are in force")
         }
         return ConsoleText.wrapped(parts.joined(separator: "; ") + ".", style.columns)
+    }
+
+    /// `follows a, one of 3 members`: how the member that was asked stands in its watch.
+    private func standing(_ cluster: JSONTree) -> String {
+        let count = cluster["members"]?.elements.count ?? 0
+        let role = ClusterQuestion.words(cluster["role"]?.shown ?? "", cluster["leader"]?.shown)
+        let isBehind = cluster["confirmed"] == .boolean(false)
+        return "\(role), one of \(count) members" + (isBehind ? ": NOT ALL OF THE LOG IS HERE" : "")
     }
 
     /// `25m ago (05:35:00)`: how long before the server's now, and when.

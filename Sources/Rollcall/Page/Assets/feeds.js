@@ -21,7 +21,7 @@ export const feeds = {
 
   render(context) {
     return [
-      sight, sources, itself, receivers, machines,
+      sight, sources, members, itself, receivers, machines,
     ].map((one) => part(() => one(context)));
   },
 };
@@ -57,6 +57,38 @@ function sources({ status: watch, now }) {
         "li", { key: `${one.state} ${one.source}` }, h("span", { class: "flag is-bad" }, "clock"),
         h("span", null, `${plain(one.text)}.`))))
       : null);
+}
+
+const roles = {
+  leading: () => "leads", standing: () => "stands to lead", joining: () => "joins",
+  following: (leader) => leader ? ["follows ", name(leader)] : "follows nobody",
+};
+// Members write down each second what they hold; one that did not for so long is away.
+const noteFor = 30_000;
+
+function members({ status: { cluster }, now }) {
+  if (!cluster) return null;
+  const { leader, loss, lag } = cluster;
+  const end = cluster.position + lag;
+  const listed = cluster.members.map((one) => {
+    const isHere = one.member === cluster.member;
+    const isAway = !isHere && now() - instant(one.noted_at) > noteFor;
+    const behind = Math.max(0, end - one.position);
+    return h("li", { key: one.member },
+      flag(!isAway, isAway ? "away" : one.member === leader ? "leads" : "follows"),
+      name(one.member), isHere ? " (this one)" : null, h("span", { class: "aside" },
+        `holds entry ${one.position} of ${end}`, behind ? `, ${behind} behind` : "",
+        ", said so ", ago(one.noted_at, now())));
+  });
+  return section("members", "Members", "machines that keep this watch together",
+    loss ? h("p", { key: "loss" }, h("strong", { class: "flag is-bad" }, "Nobody leads"), `: ${plain(loss)}.`)
+      : leader ? null : h("p", { key: "none" }, h("strong", { class: "flag is-bad" }, "Nobody leads"),
+        " at present."),
+    h("p", { key: "this" }, "This member, ", name(cluster.member), ", ",
+      (roles[cluster.role] ?? (() => "has lost the log"))(leader), `; reign ${cluster.reign}`,
+      lag ? `; ${lag} entries to go.` : ".",
+      cluster.confirmed ? null : " It does not hold all of the log, or does not reach it."),
+    h("ul", { class: "sources" }, listed));
 }
 
 function itself({ status: watch, now }) {
