@@ -22,7 +22,8 @@ PACKAGES = {"promtool": "prometheus", "amtool": "prometheus-alertmanager"}
 # Alerts that Rollcall decides by itself (Contract/Alerts, A2 to A5); those of the rules file may be more.
 OWN = {
     "HighOfflineRate", "NoOnlineResponders", "ResponderFlapping", "TelemetryFeedDown",
-    "RollcallStateLost", "RollcallStoreFailing", "RollcallOverloaded", "Watchdog"}
+    "RollcallStateLost", "RollcallStoreFailing", "RollcallOverloaded", "RollcallUnsteady",
+    "Watchdog"}
 
 
 def read(name):
@@ -100,6 +101,7 @@ class RulesTests(AlertRulesTestCase):
         own["RollcallStateLost", "critical"] = (0, 0)
         own["RollcallStoreFailing", "critical"] = (0, 0)
         own["RollcallOverloaded", "critical"] = (0, 0)
+        own["RollcallUnsteady", "critical"] = (0, 0)
         own["Watchdog", "none"] = (0, 0)
         told = {
             (rule["alert"], rule["labels"]["severity"]):

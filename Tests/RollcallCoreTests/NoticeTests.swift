@@ -398,6 +398,25 @@ import Testing
             ])
     }
 
+    @Test func `S9: leaders that change again and again are a page, until three changes are left`()
+        throws
+    {
+        var stage = try NoticeStage([.named("hook")])
+        for (number, second) in [0, 10, 20, 30, 31].enumerated() {
+            let reign = Reign(
+                number: Int64(number) + 1, member: Array("a".utf8), unobserved: .seconds(2))
+            _ = stage.fold(.reign(reign), at: Int64(second))
+        }
+        stage.pass(to: 309)
+        #expect(stage.notified == ["30 hook fired RollcallUnsteady#1"])
+        // Those of 0 s and 10 s lie further back than five minutes.
+        stage.pass(to: 320)
+        #expect(
+            stage.notified == [
+                "30 hook fired RollcallUnsteady#1", "310 hook resolved RollcallUnsteady#1",
+            ])
+    }
+
     @Test func `overload is a page of its own`() throws {
         var stage = try NoticeStage([.named("hook")])
         _ = stage.fold(.refused(count: 10), at: 0)

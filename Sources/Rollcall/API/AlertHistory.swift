@@ -376,7 +376,7 @@ struct AlertHistory {
         case .highOfflineRate: .number(Double(report.facts.limit) / 10_000)
         case .responderFlapping: .integer(report.facts.limit)
         case .noOnlineResponders, .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
-            .rollcallStoreFailing, .telemetryFeedDown, .watchdog:
+            .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             nil
         }
     }

@@ -23,7 +23,7 @@ private struct AlertShape {
     }
 
     /// All that may fire.
-    static func all(_ rules: AlertRules) -> [AlertShape] {
+    static func all(_ rules: AlertRules, isCluster: Bool) -> [AlertShape] {
         var shapes: [AlertShape] = []
         if rules.highOfflineRate.isEnabled {
             let by = rules.isOfflineByRegion ? "region" : ""
@@ -42,6 +42,7 @@ private struct AlertShape {
                 AlertShape(.telemetryFeedDown, rules, varying: "suspected"),
             ]
         }
+        if isCluster { shapes.append(AlertShape(.rollcallUnsteady, rules)) }
         return shapes + [
             AlertShape(.rollcallOverloaded, rules), AlertShape(.rollcallStateLost, rules),
             AlertShape(.rollcallStoreFailing, rules), AlertShape(.watchdog, rules),
@@ -84,7 +85,7 @@ extension Configuration {
     /// The configuration warnings in who is told.
     var receiverWarnings: [ConfigurationWarning] {
         if policy.receivers == [.standard] { return [] }
-        let shapes = AlertShape.all(policy.alerts)
+        let shapes = AlertShape.all(policy.alerts, isCluster: cluster.isOn)
         var found: [ConfigurationWarning] = []
         let pagers = policy.receivers.filter { $0.kind != .log }
         let unheard = shapes.filter { shape in

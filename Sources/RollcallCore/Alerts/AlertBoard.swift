@@ -319,7 +319,7 @@ extension Alert {
 extension AlertKey {
     /// By name, then by labels (F1).
     package static func areInOrder(_ a: AlertKey, _ b: AlertKey) -> Bool {
-        if a.name != b.name { return a.name.rawValue < b.name.rawValue }
+        if a.name != b.name { return a.name.rank < b.name.rank }
         if a.subject.rank != b.subject.rank { return a.subject.rank < b.subject.rank }
         return a.subject.name.lexicographicallyPrecedes(b.subject.name)
     }

@@ -59,7 +59,8 @@ package struct AlertRules: Equatable, Sendable {
         case .noOnlineResponders: noOnlineResponders
         case .responderFlapping: responderFlapping
         case .telemetryFeedDown: telemetryFeedDown
-        case .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing: Self.overloaded
+        case .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady:
+            Self.overloaded
         case .rollcallDrill: Self.drill
         case .watchdog: Self.watchdog
         }

@@ -1,5 +1,5 @@
-/// The alerts, by their names. The raw values are stored, and those of what is evaluated follow the
-/// alphabet (F1). Source: Contract/Alerts.
+/// The alerts, by their names. The raw values are stored; what is evaluated goes in the order of the
+/// names (F1). Source: Contract/Alerts.
 package enum AlertName: UInt8, CaseIterable, Sendable {
     case highOfflineRate = 0
     case noOnlineResponders = 1
@@ -15,6 +15,8 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
     case watchdog = 7
     /// Told from memory too: what was known went with a store that was damaged or gone.
     case rollcallStateLost = 8
+    /// Leaders of a watch on several machines change too often (S9).
+    case rollcallUnsteady = 9
 
     /// Those that there may be one of for each region.
     static let ofRegions: [AlertName] = [
@@ -31,6 +33,7 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
         case .rollcallOverloaded: "RollcallOverloaded"
         case .rollcallStateLost: "RollcallStateLost"
         case .rollcallStoreFailing: "RollcallStoreFailing"
+        case .rollcallUnsteady: "RollcallUnsteady"
         case .telemetryFeedDown: "TelemetryFeedDown"
         case .watchdog: "Watchdog"
         }
@@ -42,10 +45,13 @@ package enum AlertName: UInt8, CaseIterable, Sendable {
         switch self {
         case .highOfflineRate, .noOnlineResponders, .responderFlapping: false
         case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
-            .telemetryFeedDown, .watchdog:
+            .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             true
         }
     }
+
+    /// The place among the alerts that are evaluated (F1).
+    var rank: Int { self == .rollcallUnsteady ? 11 : 2 * Int(rawValue) }
 
     /// True if a replay prints it (F5).
     package var isReplayed: Bool { !isAboutRollcall || self == .telemetryFeedDown }

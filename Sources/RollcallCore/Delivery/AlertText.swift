@@ -90,6 +90,7 @@ package struct AlertText {
         case .rollcallOverloaded: return "Rollcall refuses writes: the watch is blind"
         case .rollcallStateLost: return "Rollcall lost what it knew: \(lost.words)"
         case .rollcallStoreFailing: return "Rollcall cannot store anything: the watch is blind"
+        case .rollcallUnsteady: return "Rollcall changes leaders again and again"
         case .telemetryFeedDown: return feed
         case .watchdog: return "Rollcall's way to you works"
         }
@@ -207,7 +208,7 @@ package struct AlertText {
                 ? "Nobody changes between ONLINE and OFFLINE \(facts.limit) times within "
                     + "\(Self.span(facts.span)) any more." : passed
         case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
-            .telemetryFeedDown, .watchdog:
+            .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             return ""
         }
     }
@@ -254,6 +255,10 @@ package struct AlertText {
         case .rollcallStoreFailing:
             return "The store takes no commits: backends are answered 503, statuses stand still, "
                 + "and no other alert fires until it does."
+        case .rollcallUnsteady:
+            return "More than \(Reigns.waitsMax) times within \(Self.span(Reigns.span)) another "
+                + "member began to lead, or its log stood still. Deadlines do not wait for it any "
+                + "more: somebody may be called OFFLINE whom no leader could hear."
         case .telemetryFeedDown: return feedPassed
         case .watchdog:
             return "This alert always fires: when it stops coming, Rollcall has stopped."

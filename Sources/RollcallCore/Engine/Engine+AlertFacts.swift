@@ -52,7 +52,7 @@ extension Engine {
         case .highOfflineRate: isMeant = person.status == .offline
         case .noOnlineResponders: isMeant = person.status != .online
         case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
-            .telemetryFeedDown, .watchdog:
+            .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             isMeant = false
         }
         guard isMeant else { return }

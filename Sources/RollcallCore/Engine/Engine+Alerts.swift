@@ -94,6 +94,7 @@ extension Engine {
     private var evaluatesRollcall: Bool {
         sight.feed.isAnyMissing || clock.open[Int(BlindReason.overload.rawValue)] != nil
             || gaps.stall.isSuspected || alerting.notifications.wantsWatchdog
+            || reigns.steadyFrom(clock.now) != nil
             || !alerting.board.aboutRollcall.isEmpty
     }
 
@@ -113,6 +114,7 @@ extension Engine {
         if sight.feed.isAllMissing { isTrue(.telemetryFeedDown, .all) }
         if gaps.stall.isSuspected { isTrue(.telemetryFeedDown, .suspected) }
         if isOverloaded { isTrue(.rollcallOverloaded, .all) }
+        if reigns.steadyFrom(clock.now) != nil { isTrue(.rollcallUnsteady, .all) }
         if alerting.notifications.wantsWatchdog { isTrue(.watchdog, .all) }
         for key in keys.keys.sorted(by: AlertKey.areInOrder) {
             let isOfFeed = key.name == .telemetryFeedDown
@@ -176,7 +178,7 @@ extension Engine {
                 case .noOnlineResponders: aggregates.count(.online, in: region) == 0
                 case .responderFlapping: aggregates.flapping(in: region) > 0
                 case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost,
-                    .rollcallStoreFailing, .telemetryFeedDown, .watchdog:
+                    .rollcallStoreFailing, .rollcallUnsteady, .telemetryFeedDown, .watchdog:
                     false
                 }
             let key = AlertKey(name: alert, subject: .region(name))
@@ -214,7 +216,7 @@ extension Engine {
             let flapping = number(of: key.subject).map { aggregates.flapping(in: $0) } ?? 0
             return (flapping > 0, AlertStats(count: flapping, total: active))
         case .rollcallDrill, .rollcallOverloaded, .rollcallStateLost, .rollcallStoreFailing,
-            .telemetryFeedDown, .watchdog:
+            .rollcallUnsteady, .telemetryFeedDown, .watchdog:
             return (false, AlertStats())
         }
     }

@@ -79,7 +79,7 @@ package struct Engine: Sendable {
         var next = sight.nextInstant(heardUntil: heardUntil)
         next = min(
             next, nextRunningAlert, alerting.nextNotice(policy.receivers), nextNudge,
-            clock.nextReport)
+            clock.nextReport, reigns.steadyFrom(clock.now) ?? .distantFuture)
         guard !clock.isBlind else { return max(next, clock.now) }
         if let pause = pauseQueue.first {
             next = min(next, RunningTime(milliseconds: pause.at.milliseconds) - clock.wallOffset)

@@ -54,6 +54,13 @@ struct Reigns: Equatable, Sendable {
         waitsUntil = min(waitsUntil, now + Self.wait)
     }
 
+    /// Returns when reigns will not follow each other too fast any more; nil if they do not (S9).
+    func steadyFrom(_ now: RunningTime) -> RunningTime? {
+        guard begins.count > Self.waitsMax else { return nil }
+        let end = begins[begins.count - Self.waitsMax - 1] + Self.span
+        return end > now ? end : nil
+    }
+
     /// True if there never was a cluster.
     var isEmpty: Bool { begins.isEmpty }
 

@@ -43,6 +43,8 @@ extension Exposition {
         // What is firing keeps its severity, whatever the settings say meanwhile (A1).
         var counts: [AlertSeries: Int] = [:]
         for name in AlertName.allCases where name != .rollcallDrill {
+            // On one machine there are no reigns (S16).
+            if name == .rollcallUnsteady, engine.reigns.isEmpty { continue }
             for state in AlertState.shown {
                 counts[AlertSeries(name, engine.policy.alerts[name].severity, state)] = 0
             }
@@ -80,7 +82,7 @@ private struct AlertSeries: Hashable {
     }
 
     var rank: Int {
-        (Int(name.rawValue) << 8 | Int(severity.rawValue)) << 8 | Int(state.rawValue)
+        (name.rank << 8 | Int(severity.rawValue)) << 8 | Int(state.rawValue)
     }
 }
 
