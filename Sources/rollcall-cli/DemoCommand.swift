@@ -29,6 +29,12 @@ struct DemoCommand: ParsableCommand {
         help: "Keep the store, in a file that does not exist yet. (default: a folder that goes)")
     var storagePath: String?
 
+    @Option(
+        help: """
+            So many members of one watch, 2 or 3, on an etcd that it starts: their leader is killed.
+            """)
+    var members: Int?
+
     @Flag(help: "End with the script: 0 if all that it waits for was seen, else 1.")
     var once = false
 
@@ -45,6 +51,10 @@ struct DemoCommand: ParsableCommand {
         if let listenAddress { options.listenAddress = listenAddress }
         options.storagePath = storagePath
         options.endsAfterScript = once
+        if let members, !Demo.members.contains(members) {
+            throw ValidationError("--members: 2 or 3 expected (\(members))")
+        }
+        options.members = members
         options.program = Demo.program(
             CommandLine.arguments.first ?? "", here: FileManager.default.currentDirectoryPath)
         let levelText = logLevel ?? "warn"

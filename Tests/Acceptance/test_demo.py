@@ -25,7 +25,7 @@ HARBOUR = [f"r-{number}" for number in range(35, 41)]
 class Demo:
     """The command as a process, its folder for temporary files, and the lines it has printed."""
 
-    def __init__(self, case, *arguments):
+    def __init__(self, case, *arguments, variables=None):
         self.directory = os.path.join(case.directory, f"demo-{time.monotonic_ns()}")
         os.mkdir(self.directory)
         self.lines = []
@@ -36,7 +36,7 @@ class Demo:
                 stderr=log, cwd=case.directory,
                 # Variables are for real servers.
                 env={**plain_environment(), "TMPDIR": self.directory,
-                     "ROLLCALL_STORAGE_PATH": "/nonexistent/x.db"})
+                     "ROLLCALL_STORAGE_PATH": "/nonexistent/x.db", **(variables or {})})
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         case.addCleanup(self.close)
@@ -88,7 +88,7 @@ class Demo:
         self.process.stdout.close()
 
 
-class DemoTests(RollcallTestCase):
+class DemoTestCase(RollcallTestCase):
     def assert_nothing_is_left(self, demo):
         self.assertEqual(os.listdir(demo.directory), [])
 
@@ -98,6 +98,8 @@ class DemoTests(RollcallTestCase):
         for text in texts:
             self.assertTrue(any(text in line for line in rest), f"{text!r} in\n{demo.text}")
 
+
+class DemoTests(DemoTestCase):
     def test_a_phone_falls_silent_is_explained_is_paged_about_and_comes_back(self):
         judged = Demo(self, "--once", "--web.listen-address", ANY_PORT)
         demo = Demo(self, "--web.listen-address", ANY_PORT)
@@ -223,6 +225,75 @@ class DemoTests(RollcallTestCase):
             env=plain_environment())
         self.assertEqual((check.returncode, check.stderr), (0, b""))
         self.assertIn(b"OFFLINE after 8 s", check.stdout)
+
+
+class MembersDemoTests(DemoTestCase):
+    """`--members`: a leader is killed, and another goes on (S1, S8, S12)."""
+
+    def assert_nobody_is_left(self, demo):
+        """No process that it started is there any more, nor what they wrote."""
+        self.assert_nothing_is_left(demo)
+        left = []
+        for name in os.listdir("/proc"):
+            try:
+                with open(f"/proc/{name}/cmdline", "rb") as file:
+                    if demo.directory.encode() in file.read():
+                        left.append(name)
+            except OSError:
+                pass
+        self.assertEqual(left, [])
+
+    def test_the_leader_is_killed_and_nothing_is_lost(self):
+        demo = Demo(self, "--once", "--members", "3", "--web.listen-address", ANY_PORT)
+        self.assertEqual(demo.end(seconds=SCRIPT_SECONDS), 0, demo.text + demo.log())
+        self.told(
+            demo, "members a, b, c share a log in etcd", "newcomers are acknowledged",
+            "r-07: the app is swiped away", "is killed (SIGKILL)", "leads now",
+            "nothing was acknowledged for", "nothing acknowledged was lost", "r-07 OFFLINE",
+            "page      to oncall (critical): harbour: nobody online", "is started again",
+            "follows, ", "every member knows all", "the pager heard of harbour once",
+            "Members and etcd end now.")
+        killed = re.search(r"member (.) leads, and is killed", demo.text).group(1)
+        after = re.search(r"member (.) leads now", demo.text).group(1)
+        self.assertNotEqual(killed, after)
+        # Whoever leads was not heard of for this long, so it cannot have been quicker.
+        self.assertRegex(demo.text, r"nothing was acknowledged for [1-9][0-9]*\.[0-9] s")
+        self.assertNotIn("NOT SEEN", demo.text)
+        self.assert_nobody_is_left(demo)
+
+    def test_a_signal_ends_all_that_it_started(self):
+        demo = Demo(self, "--members", "2", "--web.listen-address", ANY_PORT)
+        demo.wait_for("leads, at", 60)
+        self.assertEqual(demo.end(signal.SIGTERM), 0, demo.log())
+        self.assertIn("The story was not at its end yet.", demo.text)
+        self.assert_nobody_is_left(demo)
+
+    def test_what_is_refused(self):
+        for arguments, code, words in (
+                (("--members", "5"), 64, "--members: 2 or 3 expected (5)"),
+                (("--members", "3", "--storage.path", "x.db"), 64,
+                 "--storage.path: with --members each has a store of its own")):
+            demo = Demo(self, *arguments)
+            self.assertEqual(demo.end(), code)
+            self.assertIn(words, demo.log())
+        demo = Demo(self, "--members", "3", "--web.listen-address", ANY_PORT,
+                    variables={"PATH": "/nonexistent"})
+        self.assertEqual(demo.end(), 69)
+        self.assertEqual(
+            demo.log(),
+            "rollcall: etcd is not installed, in which several members share their log: apt install "
+            "etcd-server, or put the program etcd into a folder of PATH\n")
+        self.assert_nothing_is_left(demo)
+
+    def test_its_settings_are_good(self):
+        printed = subprocess.run(
+            [BINARY, "demo", "--members", "3", "--print-config"], capture_output=True, timeout=30,
+            check=True).stdout
+        check = subprocess.run(
+            [BINARY, "check", "-"], input=printed, capture_output=True, timeout=30,
+            env=plain_environment())
+        self.assertEqual((check.returncode, check.stderr), (0, b""))
+        self.assertIn(b"It is member a of a watch", check.stdout)
 
 
 if __name__ == "__main__":

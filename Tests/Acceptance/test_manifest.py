@@ -16,7 +16,6 @@ from rollcall_process import BINARY, Client, Rollcall, RollcallTestCase, eventua
 from rollcall_process import plain_environment
 from test_prometheus import Prometheus
 
-KINDS = ("systemd", "kubernetes", "prometheus")
 # The first with native sidecars, and the newest one that the validator knows.
 KUBERNETES_VERSIONS = ("1.29", "1.37")
 FLAG = re.compile(r"--[a-z]+[a-z.-]*")
@@ -32,7 +31,9 @@ class StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-class ManifestTests(RollcallTestCase):
+class ManifestTestCase(RollcallTestCase):
+    """Asks for manifests, and reads them."""
+
     def run_binary(self, *arguments):
         return subprocess.run(
             [BINARY, *arguments], capture_output=True, text=True, timeout=30,
@@ -47,12 +48,14 @@ class ManifestTests(RollcallTestCase):
     def documents(self, text):
         return list(yaml.load_all(text, StrictLoader))
 
-    def settings(self, text):
-        path = os.path.join(self.directory, "settings.yml")
+    def settings(self, text, name="settings.yml"):
+        path = os.path.join(self.directory, name)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return path
 
+
+class ManifestTests(ManifestTestCase):
     def check_config(self, text):
         path = os.path.join(self.directory, "prometheus.yml")
         with open(path, "w", encoding="utf-8") as file:
@@ -72,7 +75,7 @@ class ManifestTests(RollcallTestCase):
 
     def test_what_it_is_not_asked_for(self):
         for arguments, words in (
-                (("docker",), "systemd, kubernetes or prometheus expected (docker)"),
+                (("docker",), "systemd, kubernetes, prometheus or etcd expected (docker)"),
                 ((), "kind"),
                 (("systemd", "--config.file", "missing.yml"), "missing.yml: cannot be read"),
                 (("kubernetes", "--config.file", self.settings("liveness: {on_dty: {}}\n")),

@@ -208,6 +208,14 @@ class UnitTests(RollcallTestCase):
             file.write("limits: {connections: 100}\n")
         self.assertEqual(
             self.analyze("verify", "--man=no", self.unit("--config.file", settings)), "")
+        self.assertEqual(self.analyze("verify", "--man=no", self.unit("--members", "2")), "")
+        text = subprocess.run(
+            [BINARY, "manifest", "etcd"], capture_output=True, text=True, check=True, timeout=30,
+            env=plain_environment()).stdout
+        etcd = os.path.join(self.directory, "rollcall-etcd.service")
+        with open(etcd, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.assertEqual(self.analyze("verify", "--man=no", etcd), "")
 
     def test_its_exposure_is_two_at_most(self):
         self.analyze("security", "--offline=true", "--threshold=20", self.unit())

@@ -36,6 +36,9 @@ func runBenchmark(arguments: [String]) -> Int32 {
         } else if options.isStorm {
             let report = try benchmark.runStorm()
             print(options.isJSON ? report.json.text : report.table)
+        } else if options.isCluster {
+            let report = try benchmark.runCluster()
+            print(options.isJSON ? report.json.text : report.table)
         } else if options.fleets.isEmpty {
             let report = try benchmark.run()
             print(options.isJSON ? report.json.text : report.table)
@@ -171,6 +174,16 @@ struct Benchmark {
         return StormReport(
             machine: machine, othersShare: MachineTime().shareOfOthers(since: before),
             tellings: tellings, outages: outages, overload: overload, isEvaluated: !options.isShort)
+    }
+
+    /// Measures three members beside a single node.
+    func runCluster() throws(BenchmarkError) -> ClusterReport {
+        let before = MachineTime()
+        let machine = Machine(storage: folder)
+        let figures = try ClusterBenchmark(self, etcds: options.etcds, product: product).run()
+        return ClusterReport(
+            machine: machine, othersShare: MachineTime().shareOfOthers(since: before),
+            etcds: options.etcds, figures: figures, isEvaluated: !options.isShort)
     }
 
     private func measure(_ workload: Workload) throws(BenchmarkError) -> WorkloadResult {

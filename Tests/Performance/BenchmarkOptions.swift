@@ -24,6 +24,10 @@ struct BenchmarkOptions {
     var isChores = false
     /// Measures what telling of alerts by the thousand costs, instead of the loads.
     var isStorm = false
+    /// Measures three members beside a single node, instead of the loads.
+    var isCluster = false
+    /// Members of the etcd that they share.
+    var etcds = 1
     /// Measures `rollcall tune` instead of the loads.
     var isTune = false
     /// Where the stores are made: the disk that is measured.
@@ -59,6 +63,8 @@ struct BenchmarkOptions {
                               settings, beside reading it only and one setting; 3 GB of disk
           --storm             instead of the loads: CPU a page and a start while thousands of alerts
                               fire, pages after an outage of 8 s, a checkpoint under overload
+          --cluster           instead of the loads: three members on a real etcd, beside a single
+                              node: loads, take-over, hand-over, catch-up; --etcds 3 for three of it
           --storage FOLDER    where the stores are made: the disk that is measured (TMPDIR or /tmp)
           --help
         """
@@ -87,6 +93,8 @@ struct BenchmarkOptions {
             case "--curves": isCurves = true
             case "--chores": isChores = true
             case "--storm": isStorm = true
+            case "--cluster": isCluster = true
+            case "--etcds": etcds = try Self.number(of: name, in: 1...3, &rest)
             case "--seconds":
                 let seconds = try Self.number(of: name, in: 1...60, &rest)
                 measured = .milliseconds(Int64(seconds) * 1000)

@@ -18,6 +18,8 @@ final class ServerProcess {
         case output
         /// In its log on standard error, as Prometheus' programs do.
         case log
+        /// Nowhere: it was told where.
+        case nowhere(port: UInt16)
     }
 
     /// Starts `executable` and waits until it says where it listens. What it writes on standard
@@ -38,6 +40,7 @@ final class ServerProcess {
         switch announcement {
         case .output: port = try readPort(patience)
         case .log: port = try readLoggedPort(patience)
+        case .nowhere(let given): port = given
         }
     }
 

@@ -24,6 +24,18 @@ import Testing
         #expect(lines.filter { $0.count > 100 || $0.last == " " || $0.contains("\t") } == [])
     }
 
+    @Test(arguments: [Manifest.systemd, .kubernetes, .etcd], [2, 3])
+    func `a manifest for members says for how many, and ends with one line break`(
+        manifest: Manifest, members: Int
+    ) {
+        let text = manifest.text(members: members)
+        #expect(lines(text).last == "")
+        #expect(lines(text).dropLast().last?.isEmpty == false)
+        #expect(lines(text).filter { $0.last == " " || $0.contains("\t") } == [])
+        if manifest != .etcd { #expect(text.contains("--members \(members)")) }
+        #expect(manifest == .etcd || manifest.text() != text)
+    }
+
     @Test func `a unit keeps what it promises`() {
         let lines = Set(lines(Manifest.systemd.text()))
         for directive in [

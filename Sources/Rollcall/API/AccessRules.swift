@@ -7,6 +7,7 @@ extension Router {
     /// The paths of the listener of its own, and what needs no token on any.
     private static let probes: Set<String> = [
         Resource.metrics.path, Resource.healthy.path, Resource.ready.path,
+        Resource.leader.path,
     ]
 
     /// Refuses who must not even learn what there is: a page that got here by a changed name, and

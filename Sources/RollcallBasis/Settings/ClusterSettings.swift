@@ -21,7 +21,7 @@ package struct ClusterSettings: Equatable, Sendable {
     package var member = ""
     /// The URL at which the other members reach this one; nil if they do not.
     package var address: ExternalURL?
-    /// A file with the token, of scope `admin`, that the other members ask for; empty for none.
+    /// A file with the token, of the scopes `read` and `admin`, that the other members ask for; empty for none.
     package var tokenFile = ""
     /// Without a beat of the leader for so long another member stands.
     package var silence = Milliseconds(2000)

@@ -264,7 +264,7 @@ extension Setting {
             "where the other members reach this one", .start),
         Setting(
             "cluster.token_file", .textOrNone, \.cluster.tokenFile,
-            "the token that the others ask for, of scope admin", .start),
+            "the token that the others ask for, of read and admin", .start),
         Setting(
             "cluster.silence", .duration(from: .seconds(1), to: .seconds(60)), \.cluster.silence,
             "without a beat of the leader another stands, 1s to 60s", .start),

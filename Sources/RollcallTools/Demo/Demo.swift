@@ -18,13 +18,15 @@ package struct Demo {
         package var logLevel = Logger.Level.warning
         /// The name by which the program was called.
         package var program = "rollcall"
+        /// So many members of one watch; nil for one server.
+        package var members: Int?
 
         package init() {}
     }
 
     /// The reason why it does not begin.
     package struct Fault: Error, CustomStringConvertible {
-        /// The exit code: 64 wrong options, 69 no libcurl, 1 the server does not come up.
+        /// The exit code: 64 wrong options, 69 no libcurl or no etcd, 1 the server does not come up.
         package let exitCode: CInt
         package let description: String
     }
@@ -32,7 +34,7 @@ package struct Demo {
     /// The time that its threads get to end.
     private static let stopMax = Milliseconds.seconds(15)
 
-    private let options: Options
+    let options: Options
     private let serve: DemoServer.Start
 
     /// A demo as it was asked for, of a server that `serve` starts.
@@ -52,6 +54,12 @@ package struct Demo {
                 description: "--storage.path \(path) exists, and the demo begins with a store of "
                     + "its own: name another, or look at this one with rollcall serve")
         }
+        if options.members != nil, options.storagePath != nil {
+            throw Fault(
+                exitCode: 64,
+                description: "--storage.path: with --members each has a store of its own, and they "
+                    + "go with the demo")
+        }
         self.options = options
         self.serve = serve
     }
@@ -63,7 +71,14 @@ package struct Demo {
 
     /// The settings it would run with.
     package var settings: String {
-        DemoSettings(listenAddress: options.listenAddress, storagePath: options.storagePath).text
+        guard options.members == nil else {
+            return DemoMembers.settings(
+                "a", options.listenAddress, nil, DemoSettings.receiversStandard,
+                log: "http://127.0.0.1:2379")
+        }
+        return DemoSettings(
+            listenAddress: options.listenAddress, storagePath: options.storagePath
+        ).text
     }
 
     /// Runs until SIGINT, SIGTERM or SIGHUP, or to the end of the script; returns the exit code.
@@ -84,6 +99,7 @@ package struct Demo {
             throw Fault(exitCode: 1, description: "\(error)")
         }
         defer { folder.remove() }
+        if let members = options.members { return try run(members: members, folder, signals) }
         let stage = try DemoStage(options, folder, serve)
         let style = ConsoleStyle.ofDemo()
         let names = DemoNames(server: stage.url, program: options.program)
@@ -120,7 +136,8 @@ package struct Demo {
         stage.stop()
     }
 
-    private func say(_ text: String) {
+    /// Says something, if anybody listens.
+    func say(_ text: String) {
         var bytes = Array(text.utf8)
         try? StandardOutput.write(&bytes)
     }

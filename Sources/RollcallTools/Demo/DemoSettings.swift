@@ -47,7 +47,7 @@ struct DemoSettings {
     }
 
     /// A text between quotation marks. Source: YAML 1.2.2 §7.3.1.
-    private static func quoted(_ text: String) -> String {
+    static func quoted(_ text: String) -> String {
         "\""
             + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
             .replacing("\n", with: "\\n") + "\""

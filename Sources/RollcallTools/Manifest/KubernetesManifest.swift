@@ -1,22 +1,27 @@
 /// The manifest that `rollcall manifest kubernetes` prints: Rollcall beside a backend in its Pod.
 enum KubernetesManifest {
     static func text(_ settings: ManifestSettings?) -> String {
-        // A comment comes first, so that no line of the settings decides the block's indentation.
-        var lines = ["# Flags win over what stands here."]
-        for line in (settings?.yaml ?? "").split(
-            omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-        {
+        let mounts = SecretMounts(settings)
+        return head + notes(settings, mounts) + config + block(settings?.yaml ?? "") + workload
+            + image + sidecar + rights + mountLines(mounts) + backend + volumes(mounts)
+            + transience + claim
+    }
+
+    /// Settings as a block of the ConfigMap. A comment comes first, so that no line of the settings
+    /// decides the block's indentation.
+    static func block(
+        _ yaml: String, head: String = "# Flags win over what stands here."
+    ) -> String {
+        var lines = [head]
+        for line in yaml.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
             lines.append(String(line))
         }
         while lines.last?.isEmpty == true { lines.removeLast() }
-        let block = lines.map { $0.isEmpty ? "\n" : "    \($0)\n" }.joined()
-        let mounts = SecretMounts(settings)
-        return head + notes(settings, mounts) + config + block + workload + mountLines(mounts)
-            + backend + volumes(mounts) + claim
+        return lines.map { $0.isEmpty ? "\n" : "    \($0)\n" }.joined()
     }
 
     /// Returns what is to be done about secrets before this is applied.
-    private static func notes(_ settings: ManifestSettings?, _ mounts: SecretMounts) -> String {
+    static func notes(_ settings: ManifestSettings?, _ mounts: SecretMounts) -> String {
         let which =
             mounts.files.isEmpty
             ? """
@@ -38,7 +43,8 @@ enum KubernetesManifest {
         return which + "#   \(mounts.command)\n" + warning
     }
 
-    private static func mountLines(_ mounts: SecretMounts) -> String {
+    /// The places in the container of what lies beside no settings.
+    static func mountLines(_ mounts: SecretMounts) -> String {
         mounts.elsewhere.enumerated().map { place, mount in
             let path = SecretMounts.quoted(mount.folder)
             return
@@ -46,7 +52,8 @@ enum KubernetesManifest {
         }.joined()
     }
 
-    private static func volumes(_ mounts: SecretMounts) -> String {
+    /// The Pod's volumes of settings and secrets.
+    static func volumes(_ mounts: SecretMounts) -> String {
         var text = """
                   volumes:
                     # The settings and the files beside them. Only Rollcall's group may read them.
@@ -90,7 +97,8 @@ enum KubernetesManifest {
 
         """
 
-    private static let config = """
+    /// The beginning of the ConfigMap.
+    static let config = """
         ---
         apiVersion: v1
         kind: ConfigMap
@@ -142,11 +150,20 @@ enum KubernetesManifest {
                 fsGroupChangePolicy: OnRootMismatch
               initContainers:
                 - name: rollcall
+
+        """
+
+    /// The image of the container.
+    static let image = """
                   # CHANGE: there is no published image. Build yours: the program of
                   # `swift build -c release -Xswiftc -static-stdlib --product rollcall`
                   # on debian:12-slim with the packages libsqlite3-0 libmicrohttpd12 libcurl4
                   # ca-certificates: without the last two nobody can be paged.
                   image: registry.example.org/rollcall:CHANGE
+
+        """
+
+    private static let sidecar = """
                   # Makes it a sidecar: started before the backend, ended after it.
                   restartPolicy: Always
                   command: ["rollcall"]
@@ -181,6 +198,11 @@ enum KubernetesManifest {
                     periodSeconds: 10
                     timeoutSeconds: 5
                     failureThreshold: 3
+
+        """
+
+    /// The container's share of the machine, what it may do, and its volumes.
+    static let rights = """
                   # CHANGE: 30 MB when idle, 440 MB for a million people. No limit of processor time:
                   # who is throttled judges late.
                   resources:
@@ -210,11 +232,16 @@ enum KubernetesManifest {
 
         """
 
-    private static let claim = """
+    private static let transience = """
                 # Instead of volumeClaimTemplates below. It outlives a container, not the Pod: where a
                 # Pod is made anew, everybody is unknown until they report.
                 # - name: rollcall-store
                 #   emptyDir: {}
+
+        """
+
+    /// The volume of the store.
+    static let claim = """
           volumeClaimTemplates:
             - metadata:
                 name: rollcall-store

@@ -4,21 +4,35 @@ import RollcallCore
 
 /// The files that `rollcall manifest` prints, for whoever runs or scrapes Rollcall.
 package enum Manifest: String, CaseIterable, Sendable {
-    case systemd, kubernetes, prometheus
+    case systemd, kubernetes, prometheus, etcd
+
+    /// The numbers of members that a manifest can be made for.
+    package static let members = 2...3
+
+    /// True if the file is another one where there are several members.
+    package var isOfMembers: Bool { self != .prometheus }
 
     /// The file's text. `settings` are those that it is to start with; without them it needs none.
-    package func text(_ settings: ManifestSettings? = nil) -> String {
-        switch self {
-        case .systemd: SystemdUnit.text(settings)
-        case .kubernetes: KubernetesManifest.text(settings)
-        case .prometheus: PrometheusScrape.text(settings)
+    /// With `members` it is for so many members of one watch.
+    package func text(_ settings: ManifestSettings? = nil, members: Int? = nil) -> String {
+        switch (self, members) {
+        case (.systemd, nil): SystemdUnit.text(settings)
+        case (.systemd, let members?): SystemdMember.text(settings, members)
+        case (.kubernetes, nil): KubernetesManifest.text(settings)
+        case (.kubernetes, let members?):
+            KubernetesMembers.text(settings?.forMembers, members)
+        case (.prometheus, _): PrometheusScrape.text(settings)
+        case (.etcd, let members): EtcdUnit.text(members ?? Self.members.upperBound)
         }
     }
 
     /// Writes the text to standard output.
     /// - Throws: `InputFileError.cannotWrite` if the system does not take it.
-    package func write(_ settings: ManifestSettings?) throws(InputFileError) {
-        var bytes = Array(text(settings).utf8)
+    package func write(
+        _ settings: ManifestSettings?, members: Int? = nil
+    ) throws(InputFileError) {
+        if members != nil { try settings?.checkForMembers() }
+        var bytes = Array(text(settings, members: members).utf8)
         try StandardOutput.write(&bytes)
     }
 }
@@ -35,11 +49,14 @@ package struct ManifestSettings: Sendable {
     package var holdsSecrets = false
     /// The address at which Prometheus finds the metrics, `host:port`.
     package let scrapeAddress: String
+    /// What it says of the other members.
+    let cluster: ClusterSettings
 
     /// Settings of the text `yaml`, in the file at `path`.
-    package init(path: String, yaml: String, configuration: Configuration) {
+    package init(path: String, yaml: String, configuration: Configuration = Configuration()) {
         self.path = path
         self.yaml = yaml
+        cluster = configuration.cluster
         let metrics = configuration.accessPolicy.metricsListenAddress
         scrapeAddress = Self.reachable(metrics.isEmpty ? configuration.listenAddress : metrics)
     }

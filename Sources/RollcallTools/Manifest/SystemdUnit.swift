@@ -9,18 +9,19 @@ enum SystemdUnit {
         // What the unit does not see is copied to where it does.
         let copy =
             hidden.map { "#   install -D -m 0644 \(ShellText.quoted($0)) \(settingsPath)\n" } ?? ""
-        return title + copy + head + command + argument + "\n" + watch + hardening
+        return title + copy + head + command + argument + "\n" + reload + watch + hardening
     }
 
     /// The path at which settings belong.
-    private static let settingsPath = "/etc/rollcall/rollcall.yml"
+    static let settingsPath = "/etc/rollcall/rollcall.yml"
 
     /// True of what the unit does not see: PrivateTmp and ProtectHome put something else there.
-    private static func isHidden(_ path: String) -> Bool {
+    static func isHidden(_ path: String) -> Bool {
         ["/tmp/", "/var/tmp/", "/home/", "/root/", "/run/user/"].contains { path.hasPrefix($0) }
     }
 
-    private static let title = """
+    /// Its first lines.
+    static let title = """
         # Rollcall for systemd 247 or newer, printed by `rollcall manifest systemd`.
         #
         #   install -m 0755 rollcall /usr/local/bin/rollcall
@@ -49,14 +50,20 @@ enum SystemdUnit {
 
         """
 
-    private static let command =
+    /// The line that starts it, up to its settings.
+    static let command =
         "ExecStart=/usr/local/bin/rollcall serve --storage.path ${STATE_DIRECTORY}/rollcall.db"
 
-    private static let watch = """
+    private static let reload = """
         ExecReload=/bin/kill -HUP $MAINPID
         # CHANGE: secrets stay with root; in the settings
         # token_file: /run/credentials/rollcall.service/backend-1
         #LoadCredential=backend-1:/etc/rollcall/backend-1.token
+
+        """
+
+    /// How it is started, watched and ended.
+    static let watch = """
 
         # After a crash the tail of the journal is folded again: about 2 s for a million people.
         TimeoutStartSec=5min
@@ -83,7 +90,8 @@ enum SystemdUnit {
 
         """
 
-    private static let hardening = """
+    /// What it may do, and who starts it.
+    static let hardening = """
         # A user of its own that owns /var/lib/rollcall and nothing else.
         DynamicUser=yes
         StateDirectory=rollcall
