@@ -166,7 +166,8 @@ final class SharedLedger: Sendable {
     static func wait(
         _ seconds: Int, until isDone: () -> Bool
     ) -> Bool {
-        for _ in 0..<(seconds * 50) {
+        let end = ClockReading.now().elapsed + Int64(seconds) * 1000
+        while ClockReading.now().elapsed < end {
             if isDone() { return true }
             usleep(20_000)
         }

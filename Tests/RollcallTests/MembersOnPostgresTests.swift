@@ -52,6 +52,7 @@ struct MembersOnPostgresTests {
         postgres.kill(0)
         try postgres.promote(1)
         try postgres.addStandby(of: 1)
+        try postgres.waitForStandbys("*", at: 1)
         #expect(ledger.goesOn(40), "it does not go on at the new primary")
         for host in hosts { #expect(SharedLedger.wait(10) { host.chain.count > before / 2 }) }
         try ledger.judge(hosts)

@@ -105,4 +105,34 @@ struct PostgresCommitTests {
                 "h1 - me db verify-full 9 s3cret", "h2 6000 me db verify-full 9 s3cret",
             ])
     }
+
+    @Test("The settings take one engine, no password in the URL, and names of tables")
+    func settings() throws {
+        func words(_ log: String) -> String {
+            do {
+                let configuration = try Configuration(
+                    yaml: "cluster: {member: a, log: {\(log)}}")
+                return configuration.cluster.isOn ? "on" : "off"
+            } catch {
+                return "\(error)"
+            }
+        }
+        let url = "url: 'postgresql://me@h1:5432,h2/db?sslmode=verify-full'"
+        #expect(words("postgres: {\(url)}") == "on")
+        #expect(words("postgres: {\(url), table: watches.north_1, single_copy: true}") == "on")
+        #expect(words("postgres: {table: north}") == "off")
+        #expect(
+            words("postgres: {\(url)}, etcd: {endpoints: ['http://h:1']}").contains("not in both"))
+        for wrong in [
+            "url: 'http://h'", "url: 'postgresql://me:secret@h/db'",
+            "url: 'postgresql://h/db?password=secret'",
+        ] {
+            #expect(words("postgres: {\(wrong)}").contains("cluster.log.postgres.url: must"))
+            #expect(!words("postgres: {\(wrong)}").contains("secret"))
+        }
+        for wrong in ["a.b.c", "'a\"b'", "A", "1a", "a."] {
+            #expect(
+                words("postgres: {table: \(wrong)}").contains("cluster.log.postgres.table: must"))
+        }
+    }
 }

@@ -11,11 +11,13 @@ import Testing
 @Suite(.serialized, .enabled(if: RunningPostgres.isThere))
 struct PostgresStoreTests {
     private static func store(
-        _ url: String, isSingleCopy: Bool = false, timeout: Int64 = 1000
+        _ url: String, isSingleCopy: Bool = false, timeout: Int64 = 1000,
+        table: String = "rollcall_log"
     ) -> PostgresStore {
         var settings = PostgresSettings(url: url)
         settings.timeout = Milliseconds(timeout)
         settings.isSingleCopy = isSingleCopy
+        settings.table = table
         return PostgresStore(settings)
     }
 
@@ -56,7 +58,8 @@ struct PostgresStoreTests {
         // A role that may do nothing but this is enough.
         try postgres.sql("CREATE ROLE plain LOGIN; CREATE SCHEMA AUTHORIZATION plain")
         let plain = Self.store(
-            postgres.url().replacing("rollcall@", with: "plain@"), isSingleCopy: true)
+            postgres.url().replacing("rollcall@", with: "plain@"), isSingleCopy: true,
+            table: "plain.log")
         defer { plain.close() }
         guard case .answered = try Self.run(plain, Self.put(1)) else {
             Issue.record("\(Self.why(try Self.run(plain, Self.put(1))))")
@@ -152,7 +155,7 @@ struct PostgresStoreTests {
         }
         #expect(
             Self.why(outcome)
-                == "unknown: canceling wait for synchronous replication due to user request (57014)"
+                == "unknown: canceling wait for synchronous replication due to user request (01000)"
         )
         // A standby alone is none to write at.
         try postgres.start(1)
@@ -180,6 +183,7 @@ struct PostgresStoreTests {
         // The standby is promoted while the old primary lives: this waits for nobody's answer.
         try postgres.promote(1)
         try postgres.addStandby(of: 1)
+        try postgres.waitForStandbys("*", at: 1)
         let isFound = SharedLedger.wait(40) {
             if case .answered = try? Self.run(store, Self.put(2)) { return true }
             return false

@@ -243,10 +243,15 @@ extension MemberSeat.Parts {
             name: cluster.memberName, incarnation: UInt64.random(in: 1 ... .max))
         settings.silence = cluster.silence
         settings.chance = Milliseconds(Int64.random(in: 0...300))
-        let store = EtcdStore(try EtcdSettings(cluster))
+        let log =
+            cluster.postgresURL.isEmpty
+            ? RingLog(
+                EtcdStore(try EtcdSettings(cluster)), prefix: Array(cluster.prefix.utf8))
+            // A watch has a table of its own.
+            : RingLog(PostgresStore(try PostgresSettings(cluster)), prefix: [])
         let token = try cluster.tokenFile.isEmpty ? nil : SecretFile.read(cluster.tokenFile).secret
         self.init(
-            log: RingLog(store, prefix: Array(cluster.prefix.utf8)), settings: settings,
+            log: log, settings: settings,
             peers: PeerCaller(token: token, storePath: configuration.storagePath))
         address = cluster.address?.text ?? ""
         self.onCopy = onCopy

@@ -25,6 +25,21 @@ package struct PostgresSettings: Sendable {
     }
 }
 
+extension PostgresSettings {
+    /// The PostgreSQL that holds the log of a watch.
+    /// - Throws: `SecretFault` if the password cannot be read.
+    package init(_ cluster: ClusterSettings) throws(SecretFault) {
+        self.init(url: cluster.postgresURL)
+        if !cluster.postgresPasswordFile.isEmpty {
+            password = try SecretFile.read(cluster.postgresPasswordFile).secret
+        }
+        table = cluster.postgresTable
+        isSingleCopy = cluster.isSingleCopy
+        // A request that takes longer is of no use to who must beat in that time.
+        timeout = Milliseconds(min(timeout.count, cluster.silence.count))
+    }
+}
+
 /// The ways to the hosts of a connection URL, each as parameters of libpq.
 ///
 /// libpq would try several hosts by itself, but with a time-out for each only where it may block.
