@@ -127,12 +127,12 @@ struct PostgresCommitTests {
             "url: 'http://h'", "url: 'postgresql://me:secret@h/db'",
             "url: 'postgresql://h/db?password=secret'",
         ] {
-            #expect(words("postgres: {\(wrong)}").contains("cluster.log.postgres.url: must"))
+            #expect(words("postgres: {\(wrong)}").contains("cluster.log.postgres.url must"))
             #expect(!words("postgres: {\(wrong)}").contains("secret"))
         }
         for wrong in ["a.b.c", "'a\"b'", "A", "1a", "a."] {
             #expect(
-                words("postgres: {table: \(wrong)}").contains("cluster.log.postgres.table: must"))
+                words("postgres: {table: \(wrong)}").contains("cluster.log.postgres.table must"))
         }
     }
 }

@@ -6,7 +6,12 @@ import Foundation
 /// A PostgreSQL on loopback, with standbys made of it, killed with this. Debian's own cluster is left
 /// alone.
 final class RunningPostgres {
-    private static let binaries = "/usr/lib/postgresql/15/bin"
+    /// Where Debian puts the newest one that is there.
+    private static let binaries: String = {
+        let folder = "/usr/lib/postgresql"
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return "\(folder)/\(versions.compactMap { Int($0) }.max() ?? 0)/bin"
+    }()
 
     /// True if there is a PostgreSQL on this machine.
     static var isThere: Bool {

@@ -52,6 +52,8 @@ package final class MemberSeat {
     /// Who made the last turn.
     var leader: [UInt8] = []
     private let put: @Sendable (MemberNews) -> Void
+    /// Why the log's end could not be read the last time; nil if it could.
+    private(set) var trouble: String?
     private var isWatching = false
     private var watchesFrom: Int64 = 0
     private var joinsFrom: Int64 = 0
@@ -76,7 +78,10 @@ package final class MemberSeat {
 
     /// Takes news; returns what the state writer has to do.
     func take(_ news: MemberNews) -> [MemberEffect] {
-        drive { member, now in
+        if case .head(let outcome) = news {
+            if case .failed(let why) = outcome { trouble = why } else { trouble = nil }
+        }
+        return drive { member, now in
             switch news {
             case .head(let outcome): return member.take(head: outcome, now)
             case .read(let outcome, let request):

@@ -256,6 +256,11 @@ final class PostgresConnection {
 
     /// The server to be asked.
     private func ready(until deadline: Int64) throws(NotRun) -> Server {
+        // Another thread has seen a newer primary: this one is none any more.
+        if let server, server.standing.timeline < known.lastTimeline {
+            self.server = nil
+            waitsSince = nil
+        }
         if let server, let since = waitsSince {
             if server.session.settle(until: deadline) {
                 waitsSince = nil
@@ -265,8 +270,8 @@ final class PostgresConnection {
             if server.session.isAlive, waited < patience {
                 guard let other = successor(of: server) else {
                     throw NotRun(
-                        why: "a commit has not ended for \(waited / 1000) s: no standby answers "
-                            + "the primary, or it does not answer us")
+                        why: "a commit does not end: no standby answers the primary, or that "
+                            + "does not answer us")
                 }
                 waitsSince = nil
                 self.server = other
