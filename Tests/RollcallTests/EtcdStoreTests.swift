@@ -45,16 +45,6 @@ struct EtcdStoreTests {
         }
     }
 
-    private static func entry(_ position: Int64, after previous: UInt64, _ body: [UInt8])
-        -> LogEntry
-    {
-        LogEntry(
-            position == 1 ? .creation : .turn, at: position, after: previous,
-            origin: LogOrigin(
-                member: Array("a".utf8), incarnation: 1, reign: 1, serial: position),
-            body: body)
-    }
-
     @Test("S2, S8, S12: the turn log on etcd: made, appended to, beaten, read, trimmed")
     func turnLog() throws {
         let etcd = try RunningEtcd()
@@ -62,76 +52,7 @@ struct EtcdStoreTests {
         let asking = Asking(["http://127.0.0.1:1"] + etcd.endpoints)
         defer { asking.store.close() }
         try asking.waitUntilThere()
-        var sizes = RingLog.Sizes()
-        sizes.slots = 64
-        sizes.partBytes = 4096
-        let log = RingLog(asking.store, prefix: Array("/t/".utf8), sizes: sizes)
-        let nothing: HeadOutcome = try Asking.wait { log.head(reply: $0) }
-        #expect(nothing == HeadOutcome.none)
-        let first = Self.entry(1, after: 0, [1, 2, 3])
-        guard case .landed = try Asking.wait({ log.create(log: 9, first, reply: $0) }) else {
-            Issue.record("not made")
-            return
-        }
-        let second: AppendOutcome = try Asking.wait { log.create(log: 8, first, reply: $0) }
-        #expect(second == .refused)
-        guard case .view(let view) = try Asking.wait({ log.head(reply: $0) }) else {
-            Issue.record("no head")
-            return
-        }
-        #expect(view.head.log == 9 && view.head.position == 1)
-        // What the watch tells is what is read.
-        let news = Mailbox<LogNews>()
-        log.watch(after: view.head.revision) { news.put($0) }
-        // In one request, and in parts.
-        var last = view
-        var entries: [LogEntry] = []
-        for (index, size) in [10, 20_000, 0].enumerated() {
-            let entry = Self.entry(
-                Int64(index + 2), after: last.head.hash,
-                (0..<size).map { UInt8(truncatingIfNeeded: $0 * 7) })
-            guard
-                case .landed(let head) = try Asking.wait({
-                    log.append(entry, after: last, reply: $0)
-                })
-            else {
-                Issue.record("not landed")
-                return
-            }
-            // S2: whoever holds the end from before is refused.
-            let late = Self.entry(Int64(index + 2), after: last.head.hash, [9])
-            let refused: AppendOutcome = try Asking.wait { [last] in
-                log.append(late, after: last, reply: $0)
-            }
-            #expect(refused == .refused)
-            last.head = head
-            entries.append(entry)
-        }
-        guard case .landed = try Asking.wait({ log.beat(after: last.head, reply: $0) }) else {
-            Issue.record("no beat")
-            return
-        }
-        guard
-            case .entries(let read, _) = try Asking.wait({
-                log.read(after: 1, limit: 10, reply: $0)
-            })
-        else {
-            Issue.record("not read")
-            return
-        }
-        #expect(read.map(\.entry) == entries)
-        var heard: [Int64] = []
-        var hasBeaten = false
-        for _ in 0..<50 where !hasBeaten {
-            for item in news.takeAll(waiting: 100) {
-                switch item {
-                case .entry(let landed): heard.append(landed.entry.position)
-                case .beat, .released: hasBeaten = true
-                case .lost: Issue.record("the watch is lost")
-                }
-            }
-        }
-        #expect(hasBeaten && heard.contains(2) && heard == heard.sorted())
+        try TurnLogExercise.run(on: asking.store)
     }
 
     @Test(

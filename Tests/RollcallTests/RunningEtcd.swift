@@ -54,7 +54,7 @@ final class RunningEtcd {
         processes[index].waitUntilExit()
     }
 
-    private static func freePort() throws -> Int {
+    static func freePort() throws -> Int {
         let listener = try HTTPListener(address: "127.0.0.1:0")
         defer { listener.close() }
         return Int(listener.port)

@@ -55,6 +55,8 @@ package final class MemberSeat {
     /// Who made the last turn.
     var leader: [UInt8] = []
     private let put: @Sendable (MemberNews) -> Void
+    /// Why the log's end could not be read the last time; nil if it could.
+    private(set) var trouble: String?
     private var isWatching = false
     private var watchesFrom: Int64 = 0
     private var joinsFrom: Int64 = 0
@@ -79,7 +81,10 @@ package final class MemberSeat {
 
     /// Takes news; returns what the state writer has to do.
     func take(_ news: MemberNews) -> [MemberEffect] {
-        drive { member, now in
+        if case .head(let outcome) = news {
+            if case .failed(let why) = outcome { trouble = why } else { trouble = nil }
+        }
+        return drive { member, now in
             switch news {
             case .head(let outcome): return member.take(head: outcome, now)
             case .read(let outcome, let request):
@@ -266,10 +271,15 @@ extension MemberSeat.Parts {
             name: cluster.memberName, incarnation: UInt64.random(in: 1 ... .max))
         settings.silence = cluster.silence
         settings.chance = Milliseconds(Int64.random(in: 0...300))
-        let store = EtcdStore(try EtcdSettings(cluster))
+        let log =
+            cluster.postgresURL.isEmpty
+            ? RingLog(
+                EtcdStore(try EtcdSettings(cluster)), prefix: Array(cluster.prefix.utf8))
+            // A watch has a table of its own.
+            : RingLog(PostgresStore(try PostgresSettings(cluster)), prefix: [])
         let token = try cluster.tokenFile.isEmpty ? nil : SecretFile.read(cluster.tokenFile).secret
         self.init(
-            log: RingLog(store, prefix: Array(cluster.prefix.utf8)), settings: settings,
+            log: log, settings: settings,
             peers: PeerCaller(token: token, storePath: configuration.storagePath))
         address = cluster.address?.text ?? ""
         self.onCopy = onCopy

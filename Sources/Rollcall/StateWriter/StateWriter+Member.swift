@@ -141,7 +141,14 @@ extension StateWriter {
         if case .joined(true) = news { return begin(withCopy: seat) }
         if case .released = news { proposal.handsOverUntil = .min }
         if case .seen(let isSeen) = news { proposal.outage?.isSeenElsewhere = isSeen }
+        let trouble = seat.trouble
         perform(seat.take(news))
+        // Said once, and again when it is another: a log is read twice a second.
+        if let now = seat.trouble, now != trouble {
+            log.warning("the log of the watch cannot be read", metadata: ["error": "\(now)"])
+        } else if trouble != nil, seat.trouble == nil {
+            log.info("the log of the watch is read again")
+        }
     }
 
     /// Does what the member wants, and what it wants because of that.

@@ -4,8 +4,8 @@ import RollcallSupport
 
 /// A watch on several machines, as one of its members is told of it. Source: S2, S8.
 package struct ClusterSettings: Equatable, Sendable {
-    /// Addresses of an etcd's members: `http://host:port` or `https://host:port`. Without any this is
-    /// a watch on one machine (S16).
+    /// Addresses of an etcd's members: `http://host:port` or `https://host:port`. Without any, and
+    /// without a PostgreSQL, this is a watch on one machine (S16).
     package var endpoints: [[UInt8]] = []
     /// The start of the keys that the watch's log has in etcd.
     package var prefix = "/rollcall/main"
@@ -17,6 +17,15 @@ package struct ClusterSettings: Equatable, Sendable {
     /// The user whom etcd asks for, and the file of the password; empty for none.
     package var user = ""
     package var passwordFile = ""
+    /// The URL of the PostgreSQL that holds the log instead of an etcd, without a password; empty for
+    /// none.
+    package var postgresURL = ""
+    /// The table of the log there, which may be `schema.table`.
+    package var postgresTable = "rollcall_log"
+    /// The file of the password of the URL's user; empty for none.
+    package var postgresPasswordFile = ""
+    /// True if a log on one machine only will do.
+    package var isSingleCopy = false
     /// The name of this member; empty for that of the host.
     package var member = ""
     /// The URL at which the other members reach this one; nil if they do not.
@@ -30,7 +39,7 @@ package struct ClusterSettings: Equatable, Sendable {
     package init() {}
 
     /// True if there is a cluster.
-    package var isOn: Bool { !endpoints.isEmpty }
+    package var isOn: Bool { !endpoints.isEmpty || !postgresURL.isEmpty }
 
     /// The name of this member.
     package var memberName: [UInt8] {
@@ -60,6 +69,45 @@ extension ClusterSettings {
             !name.contains(UInt8(ascii: "/"))
         else {
             throw tree.fault("member", "must be 1 to 64 letters, digits or signs without /", "")
+        }
+        if !cluster.endpoints.isEmpty, !cluster.postgresURL.isEmpty {
+            throw tree.fault("log", "must be in etcd or in postgres, not in both", "")
+        }
+    }
+
+    /// Refuses what a PostgreSQL cannot be reached by, and a password where everybody sees it.
+    static func checkPostgres(
+        _ tree: ConfigurationTree, _ configuration: inout Configuration
+    ) throws(ConfigurationError) {
+        let cluster = configuration.cluster
+        let url = cluster.postgresURL
+        if !url.isEmpty {
+            guard let begin = ["postgresql://", "postgres://"].first(where: { url.hasPrefix($0) })
+            else {
+                throw tree.fault(
+                    "url", "must be like postgresql://rollcall@db1/rollcall?sslmode=verify-full", ""
+                )
+            }
+            let user = url.dropFirst(begin.count).prefix { $0 != "/" && $0 != "?" }.split(
+                separator: "@", omittingEmptySubsequences: false
+            ).dropLast().joined()
+            if user.contains(":") || url.contains("password=") {
+                throw tree.fault("url", "must not hold a password: password_file does", "")
+            }
+        }
+        let names = cluster.postgresTable.split(separator: ".", omittingEmptySubsequences: false)
+        guard (1...2).contains(names.count), names.allSatisfy(isName) else {
+            throw tree.fault("table", "must be like rollcall_north or watches.rollcall_north", "")
+        }
+    }
+
+    /// What PostgreSQL takes as a name, and shows as it was written.
+    private static func isName(_ name: Substring) -> Bool {
+        guard (1...63).contains(name.utf8.count), name.first?.isNumber == false else {
+            return false
+        }
+        return name.utf8.allSatisfy {
+            (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "_")
         }
     }
 

@@ -89,9 +89,12 @@ extension Configuration {
     private var clusterWords: String {
         let name = String(decoding: cluster.memberName, as: UTF8.self)
         let endpoints = cluster.endpoints.map { String(decoding: $0, as: UTF8.self) }
+        let engine =
+            cluster.postgresURL.isEmpty
+            ? "etcd at \(endpoints.joined(separator: ", ")), under \(cluster.prefix)"
+            : "PostgreSQL at \(cluster.postgresURL), in the table \(cluster.postgresTable)"
         let address = cluster.address.map { "The others reach it at \($0.text)." }
-        return "It is member \(name) of a watch whose log is in etcd at "
-            + "\(endpoints.joined(separator: ", ")), under \(cluster.prefix). "
+        return "It is member \(name) of a watch whose log is in \(engine). "
             + "\(Self.words(cluster.silence)) after the leader's last beat another member stands. "
             + (address ?? "The others cannot reach it: cluster.address is not set.")
     }

@@ -14,7 +14,7 @@ package struct ConfigurationWarning: Equatable, Sendable, CustomStringConvertibl
 extension Configuration {
     /// The configuration warnings in it, in the order of the file.
     package var configurationWarnings: [ConfigurationWarning] {
-        accessWarnings + storeWarnings
+        accessWarnings + storeWarnings + clusterWarnings
             + Self.configurationWarnings(of: policy.onDuty, "liveness.on_duty")
             + Self.configurationWarnings(of: policy.onMission, "liveness.on_mission")
             + livenessWarnings + alertWarnings + receiverWarnings + nudgeWarnings
@@ -54,6 +54,16 @@ extension Configuration {
                         + "cannot be compared"))
         }
         return found
+    }
+
+    private var clusterWarnings: [ConfigurationWarning] {
+        guard !cluster.postgresURL.isEmpty, cluster.isSingleCopy else { return [] }
+        return [
+            ConfigurationWarning(
+                key: "cluster.log.postgres.single_copy",
+                reason: "what is acknowledged may be on PostgreSQL's machine only: it is lost with "
+                    + "that")
+        ]
     }
 
     private static func configurationWarnings(of profile: Policy.Profile, _ key: String)

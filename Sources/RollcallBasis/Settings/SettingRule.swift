@@ -29,6 +29,7 @@ struct SettingRule: Sendable {
         SettingRule("nudges", nudgesHaveSink),
         SettingRule("cluster", ClusterSettings.check),
         SettingRule("cluster.log.etcd", ClusterSettings.checkEtcd),
+        SettingRule("cluster.log.postgres", ClusterSettings.checkPostgres),
     ]
 
     private static func ordered(
