@@ -40,7 +40,7 @@ struct ClusterReport {
         figures.first { $0.key == key }
     }
 
-    /// Source: design §19.
+    /// The three that hold for several machines.
     private var promises: [Promise] {
         var promises: [Promise] = []
         if let single = figure("single-64_per_second"), single.alone > 0 {

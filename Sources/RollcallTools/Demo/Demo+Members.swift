@@ -54,9 +54,9 @@ extension Demo {
 
     private static func greeting(_ count: Int, isEndless: Bool) -> String {
         """
-        \(count) real Rollcalls on one real etcd, as processes of this machine. Fifty newcomers a second
-        report to whoever leads; then the leader is killed. Another goes on \(DemoMembers.silence) after its
-        last beat.
+        \(count) real Rollcalls on one real etcd, as processes of this machine. Newcomers report to whoever
+        leads, dozens a second; then the leader is killed. Another goes on \(DemoMembers.silence) after
+        its last beat.
 
         "truth" is what really happens; "rollcall" is what the members answer, and page what they
         sent. Half a minute of story\(isEndless ? ", then more. Ctrl-C ends it" : "").
