@@ -93,11 +93,11 @@ struct PostgresCommitTests {
             of: "postgresql://me@h1,h2:6000/db?sslmode=verify-full&keepalives_idle=9")
         var settings = PostgresSettings(url: "")
         settings.password = try Secret(Array("s3cret".utf8))
-        let ways = PostgresHosts(options, settings).ways
-        #expect(ways.count == 2)
-        let found = ways.map { way in
+        let hosts = PostgresHosts(options, settings).all
+        #expect(hosts.count == 2)
+        let found = hosts.map { host in
             ["host", "port", "user", "dbname", "sslmode", "keepalives_idle", "password"].map {
-                name in way.first { $0.name == name }?.value ?? "-"
+                name in host.first { $0.name == name }?.value ?? "-"
             }.joined(separator: " ")
         }
         #expect(

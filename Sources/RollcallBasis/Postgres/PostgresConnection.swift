@@ -6,15 +6,15 @@ import Synchronization
 /// What all threads know of a PostgreSQL: its hosts, which of them is the primary, and the highest
 /// timeline that was seen.
 final class PostgresKnowledge: Sendable {
-    /// What a URL comes to with the library that reads it.
-    struct Ways: Sendable {
+    /// The library, and the hosts that it reads out of the URL.
+    struct Client: Sendable {
         let library: PostgresLibrary
         let hosts: PostgresHosts
     }
 
     let settings: PostgresSettings
-    /// Why there is no way, or the ways.
-    let ways: Result<Ways, PostgresMissing>
+    /// Why it cannot be reached, or by what it can.
+    let client: Result<Client, PostgresMissing>
     private let host = Atomic(0)
     private let timeline = Atomic<Int64>(0)
     private let closed = Atomic(false)
@@ -22,9 +22,9 @@ final class PostgresKnowledge: Sendable {
     /// Nothing but the URL is known yet.
     init(_ settings: PostgresSettings) {
         self.settings = settings
-        ways = PostgresLibrary.shared.flatMap { library in
+        client = PostgresLibrary.shared.flatMap { library in
             Result { () throws(PostgresMissing) in
-                Ways(
+                Client(
                     library: library,
                     hosts: PostgresHosts(try library.options(of: settings.url), settings))
             }
@@ -291,10 +291,10 @@ final class PostgresConnection {
 
     /// Another host that has become the primary since.
     private func successor(of server: Server) -> Server? {
-        guard case .success(let ways) = known.ways else { return nil }
+        guard case .success(let client) = known.client else { return nil }
         let until = ClockReading.now().elapsed + Self.connectMax
-        for index in ways.hosts.ways.indices where index != server.host {
-            if let other = try? connect(ways, index, until: until),
+        for index in client.hosts.all.indices where index != server.host {
+            if let other = try? connect(client, index, until: until),
                 other.standing.timeline > server.standing.timeline
             {
                 known.prefer(index)
@@ -305,18 +305,18 @@ final class PostgresConnection {
     }
 
     private func connect(until deadline: Int64) throws(NotRun) -> Server {
-        let ways: PostgresKnowledge.Ways
-        switch known.ways {
-        case .success(let found): ways = found
+        let client: PostgresKnowledge.Client
+        switch known.client {
+        case .success(let found): client = found
         case .failure(let missing): throw NotRun(why: "\(missing)")
         }
-        let count = ways.hosts.ways.count
+        let count = client.hosts.all.count
         let first = known.current
         var troubles: [String] = []
         for step in 0..<count {
             let index = (first + step) % count
             do throws(NotRun) {
-                let server = try connect(ways, index, until: deadline)
+                let server = try connect(client, index, until: deadline)
                 known.prefer(index)
                 return server
             } catch  where !troubles.contains(error.why) {
@@ -327,11 +327,11 @@ final class PostgresConnection {
     }
 
     private func connect(
-        _ ways: PostgresKnowledge.Ways, _ index: Int, until deadline: Int64
+        _ client: PostgresKnowledge.Client, _ index: Int, until deadline: Int64
     ) throws(NotRun) -> Server {
         let until = min(deadline, ClockReading.now().elapsed + Self.connectMax)
         do throws(PostgresFault) {
-            let session = try PostgresSession(ways.library, ways.hosts.ways[index], until: until)
+            let session = try PostgresSession(client.library, client.hosts.all[index], until: until)
             let question = PostgresStanding.question(plan.table)
             let answers = try session.run([question], until: deadline)
             guard let standing = answers.first.flatMap({ PostgresStanding($0) }) else {

@@ -40,12 +40,12 @@ extension PostgresSettings {
     }
 }
 
-/// The ways to the hosts of a connection URL, each as parameters of libpq.
+/// The hosts of a connection URL, each as parameters of libpq.
 ///
 /// libpq would try several hosts by itself, but with a time-out for each only where it may block.
 struct PostgresHosts {
     /// The parameters for each of the hosts.
-    let ways: [[(name: String, value: String)]]
+    let all: [[(name: String, value: String)]]
 
     /// The hosts of a URL that libpq has taken apart into `options`.
     init(_ options: [(name: String, value: String)], _ settings: PostgresSettings) {
@@ -67,15 +67,15 @@ struct PostgresHosts {
             shared.append((name, value))
         }
         let count = max(1, lists[0].count, lists[1].count)
-        ways = (0..<count).map { index in
-            var way = shared
+        all = (0..<count).map { index in
+            var own = shared
             for (name, list) in zip(perHost, lists) {
                 // One port may stand for all hosts.
                 let value =
                     list.count == 1 && name == "port" ? list[0] : list.dropFirst(index).first
-                if let value, !value.isEmpty { way.append((name, value)) }
+                if let value, !value.isEmpty { own.append((name, value)) }
             }
-            return way
+            return own
         }
     }
 }

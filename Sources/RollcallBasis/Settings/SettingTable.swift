@@ -270,7 +270,7 @@ extension Setting {
             "without a beat of the leader another stands, 1s to 60s", .start),
         Setting(
             "cluster.log.etcd.endpoints", .names, \.cluster.endpoints,
-            "URLs of etcd's members; without any, or postgres, no cluster", .start),
+            "URLs of etcd's members; without a log no cluster", .start),
         Setting(
             "cluster.log.etcd.prefix", .textOrNone, \.cluster.prefix,
             "the start of its keys; one for each watch", .start),
@@ -291,7 +291,7 @@ extension Setting {
             "and the file of the password", .start),
         Setting(
             "cluster.log.postgres.url", .textOrNone, \.cluster.postgresURL,
-            "instead of etcd: where a PostgreSQL is, without a password", .start),
+            "a PostgreSQL instead; no password in it", .start),
         Setting(
             "cluster.log.postgres.password_file", .textOrNone, \.cluster.postgresPasswordFile,
             "the file of its user's password", .start),
