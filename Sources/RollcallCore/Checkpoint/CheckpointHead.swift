@@ -32,7 +32,7 @@ struct CheckpointHead {
         archive.codePart { engine.policy.code(&$0) }
         archive.codePart { engine.clock.code(&$0) }
         engine.sight.code(&archive)
-        archive.codePart { engine.declaredWorse.code(&$0) }
+        archive.codePart { engine.liveness.declaredWorse.code(&$0) }
         archive.codePart { engine.counters.code(&$0) }
         if archive.version == 1 { codeNamesOfVersion1(&archive) }
         archive.codePart { archive in
@@ -58,8 +58,8 @@ struct CheckpointHead {
         archive.codePart { engine.alerting.notifications.code(&$0) }
         if archive.version >= 5 { archive.codePart { engine.nudges.code(&$0) } }
         // Only a cluster has reigns: without one there is nothing to be read or written (S16).
-        if archive.isReading ? !archive.isAtEnd : !engine.reigns.isEmpty {
-            archive.codePart { engine.reigns.code(&$0) }
+        if archive.isReading ? !archive.isAtEnd : !engine.liveness.reigns.isEmpty {
+            archive.codePart { engine.liveness.reigns.code(&$0) }
         }
         // The board's timers are as the rules say.
         guard archive.isReading else { return }
@@ -91,10 +91,10 @@ struct CheckpointHead {
     /// So was what few people have.
     private mutating func codeTablesOfVersion1(_ archive: inout Archive) {
         archive.code(&engine.ledgers, empty: SequenceLedger()) { $1.code(&$0) }
-        archive.code(&engine.pauses, empty: .distantPast) { $0.code(&$1) }
-        archive.code(&engine.adopted, empty: Adoption()) { $1.code(&$0) }
-        archive.code(&engine.retired, empty: .distantPast) { $0.code(&$1) }
-        archive.code(&engine.transitionIDs, empty: []) { archive, ids in
+        archive.code(&engine.liveness.pauses, empty: .distantPast) { $0.code(&$1) }
+        archive.code(&engine.liveness.adopted, empty: Adoption()) { $1.code(&$0) }
+        archive.code(&engine.liveness.retired, empty: .distantPast) { $0.code(&$1) }
+        archive.code(&engine.liveness.transitionIDs, empty: []) { archive, ids in
             archive.code(&ids, empty: 0) { $0.code(&$1) }
         }
         archive.code(&engine.nudges.tokens, empty: []) { $0.code(&$1) }

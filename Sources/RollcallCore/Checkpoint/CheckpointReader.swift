@@ -174,11 +174,11 @@ extension Engine {
     /// Puts back what stands beside a person.
     private mutating func restore(_ extras: PersonExtras, of person: Responder, _ number: Int) {
         ledgers.put(extras.ledger, at: number)
-        pauses.put(extras.pausedUntil, at: number)
-        adopted.put(extras.adoption, at: number)
-        retired.put(extras.retiredAt, at: number)
+        liveness.restore(pausedUntil: extras.pausedUntil, number)
+        liveness.adopted.put(extras.adoption, at: number)
+        liveness.retired.put(extras.retiredAt, at: number)
         factOverflows.put(extras.factOverflow, at: number)
-        transitionIDs.put(extras.transitionIDs, at: number)
+        liveness.transitionIDs.put(extras.transitionIDs, at: number)
         nudges.tokens.put(extras.pushToken, at: number)
         if let gap = extras.gap { gaps.restore(gap, number, &people) }
         gaps.queueDepths.put(extras.queueDepths, at: number)
@@ -188,9 +188,6 @@ extension Engine {
         if let state = extras.nudges {
             let seesAgainAt = clock.isBlind ? nil : seesAgainFrom(person)
             nudges.restore(state, number, seesAgainAt: seesAgainAt)
-        }
-        if let until = extras.pausedUntil {
-            pauseQueue.push(.init(at: until, number: UInt32(number)))
         }
     }
 }

@@ -71,10 +71,10 @@ struct PersonTables: Sendable {
 
     init(_ engine: Engine) {
         ledgers = engine.ledgers
-        pauses = engine.pauses
-        adopted = engine.adopted
-        retired = engine.retired
-        transitionIDs = engine.transitionIDs
+        pauses = engine.liveness.pauses
+        adopted = engine.liveness.adopted
+        retired = engine.liveness.retired
+        transitionIDs = engine.liveness.transitionIDs
         pushTokens = engine.nudges.tokens
         gaps = engine.gaps.byNumber
         queueDepths = engine.gaps.queueDepths

@@ -94,7 +94,7 @@ extension Engine {
     private var evaluatesRollcall: Bool {
         sight.feed.isAnyMissing || clock.open[Int(BlindReason.overload.rawValue)] != nil
             || gaps.stall.isSuspected || alerting.notifications.wantsWatchdog
-            || reigns.steadyFrom(clock.now) != nil
+            || liveness.reigns.steadyFrom(clock.now) != nil
             || !alerting.board.aboutRollcall.isEmpty
     }
 
@@ -114,7 +114,7 @@ extension Engine {
         if sight.feed.isAllMissing { isTrue(.telemetryFeedDown, .all) }
         if gaps.stall.isSuspected { isTrue(.telemetryFeedDown, .suspected) }
         if isOverloaded { isTrue(.rollcallOverloaded, .all) }
-        if reigns.steadyFrom(clock.now) != nil { isTrue(.rollcallUnsteady, .all) }
+        if liveness.reigns.steadyFrom(clock.now) != nil { isTrue(.rollcallUnsteady, .all) }
         if alerting.notifications.wantsWatchdog { isTrue(.watchdog, .all) }
         for key in keys.keys.sorted(by: AlertKey.areInOrder) {
             let isOfFeed = key.name == .telemetryFeedDown

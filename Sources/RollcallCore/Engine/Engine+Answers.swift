@@ -38,7 +38,7 @@ extension Engine {
     }
 
     /// Returns the instant at which the pause of a person ends by itself; nil if none does.
-    package func pausedUntil(_ number: Int) -> Timestamp? { pauses[number] }
+    package func pausedUntil(_ number: Int) -> Timestamp? { liveness.pauses[number] }
 
     /// True if a person's phone ever told something of itself.
     package func hasTelemetry(_ number: Int) -> Bool {

@@ -15,24 +15,16 @@ extension Engine {
         receipt.accepted += 1
         edit(number) { engine, person in
             if item.kind == .rosterEntry {
-                person.isRetired = false
-                engine.retired[number] = nil
-            } else if item.duty != nil, let at = engine.retired[number], instant >= at {
-                engine.returnRetired(&person, number, .distantFuture)
+                engine.liveness.endRetirement(&person, number)
+            } else if item.duty != nil, person.isRetired,
+                let at = engine.liveness.retired[number], instant >= at
+            {
+                engine.liveness.endRetirement(&person, number)
             }
             let old = engine.policy.thresholds(person)
             engine.applyFacts(item, list.bytes, &person, number, instant, sequence: nil)
             engine.settleFacts(&person, number, old: old)
         }
-    }
-
-    /// Contact received after a retirement brings the person back (F17).
-    mutating func returnRetired(
-        _ person: inout Responder, _ number: Int, _ instant: ObservedTime
-    ) {
-        guard person.isRetired, let at = retired[number], instant > at else { return }
-        person.isRetired = false
-        retired[number] = nil
     }
 
     /// After facts changed: who is expected, and by which thresholds.
@@ -68,7 +60,7 @@ extension Engine {
             return true
         }
         if item.sharing != nil || item.pausedUntil != nil, isNews(.sharing) {
-            applySharing(item, &person, number)
+            liveness.share(item, &person, number, wall: clock.wallNow)
         }
         if let range = item.region, news.contains(.region) {
             note(.region, &reported, if: regions.give(bytes, range, to: &person.region))
@@ -144,21 +136,5 @@ extension Engine {
         person.duty = duty
         person.isDutyByBackend = isByBackend
         return kept.union(.duty)
-    }
-
-    /// Sharing and the end of a pause (F23).
-    private mutating func applySharing(_ item: Item, _ person: inout Responder, _ number: Int) {
-        if let until = item.pausedUntil, item.sharing != .active {
-            person.sharing = until > clock.wallNow ? .paused : .active
-            pauses[number] = person.sharing == .paused ? until : nil
-            if person.sharing == .paused {
-                pauseQueue.push(.init(at: until, number: UInt32(number)))
-            }
-        } else if item.sharing == .paused {
-            person.sharing = .paused
-        } else {
-            person.sharing = .active
-            pauses[number] = nil
-        }
     }
 }

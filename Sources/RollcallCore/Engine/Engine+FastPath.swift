@@ -20,8 +20,8 @@ extension Engine {
         else { return false }
         let now = clock.observedNow
         guard now - instant < policy.thresholds(person).degraded, now < person.darkFrom,
-            now < staleFrom(person), policy.factor(person) == person.factor,
-            adopted[number] == nil
+            now < policy.nudges.staleFrom(person), policy.factor(person) == person.factor,
+            liveness.adopted[number] == nil
         else { return false }
         return reportsNothingNew(item, bytes, person)
     }

@@ -38,9 +38,7 @@ extension Engine {
         expect(
             person.degradedDeadline <= person.offlineDeadline || !person.isActive
                 || person.status != .online, "DEGRADED comes before OFFLINE")
-        guard person.isActive else { return }
-        expect(deadlines[number] <= due(person), "the deadline is noted")
-        expect(deadlines.isObserved(number), "what is noted is looked at in time")
+        for what in liveness.broken(person, number, policy) { expect(false, what) }
     }
 
     /// Counts kept as people change equal counts made anew (INV-24).
@@ -83,7 +81,7 @@ extension Engine {
                 if !holds { broken.append("\(name): \(what)") }
             }
             expect(
-                !person.isStale || staleFrom(person) <= clock.observedNow,
+                !person.isStale || policy.nudges.staleFrom(person) <= clock.observedNow,
                 "who is held to be stale is due")
             expect(nudges.states[number] == nil || person.hasNudges, "nudges are known of")
             let state = nudges.states[number] ?? NudgeState()

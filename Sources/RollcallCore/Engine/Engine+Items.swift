@@ -107,7 +107,7 @@ extension Engine {
             }
             return
         }
-        returnRetired(&person, number, reported.instant)
+        liveness.returnRetired(&person, number, reported.instant)
         person.isForgotten = false
         let old = policy.thresholds(person)
         applyFacts(item, list.bytes, &person, number, reported.instant, sequence: sequence)

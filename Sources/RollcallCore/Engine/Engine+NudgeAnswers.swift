@@ -38,7 +38,7 @@ extension Engine {
         answer.facts = nudgeFacts(person, number)
         answer.stale = answer.facts.stale
         guard person.isActive, policy.nudges.mode != .disabled else { return answer }
-        let since = staleFrom(person)
+        let since = policy.nudges.staleFrom(person)
         answer.isStale = since <= clock.observedNow
         let free = nudges.throttledUntil(throttle, policy.nudges)
         if answer.isStale {

@@ -6,23 +6,12 @@
 extension Engine {
     // MARK: - Staleness
 
-    /// The instant from which a person's location is too old (F31); `distantFuture` for those who
-    /// are no candidates (N1).
-    @inline(__always)
-    func staleFrom(_ person: Responder) -> ObservedTime {
-        guard person.isActive, person.lastLocation > .distantPast,
-            policy.nudges.mode != .disabled
-        else { return .distantFuture }
-        let base = max(person.lastLocation, person.activeSince)
-        return base + policy.nudges.staleAfter.limit(person)
-    }
-
     /// A person may have changed: the switch is armed by newer locations, and whoever is due is
     /// evaluated when the instant closes.
     mutating func followNudges(from before: Responder, _ person: inout Responder, _ number: Int) {
         people.followGroups(from: before, person, number, &nudges.toEvaluate)
         if person.hasNudges { noteNews(from: before, person, number) }
-        if staleFrom(person) <= clock.observedNow {
+        if policy.nudges.staleFrom(person) <= clock.observedNow {
             // What holds a nudge back may have changed with anything else.
             if !person.isStale || before.isActive != person.isActive
                 || before.circles != person.circles || before.region != person.region
@@ -116,7 +105,7 @@ extension Engine {
     private mutating func evaluate(_ number: Int, _ room: inout Int, _ waiting: inout [UInt32]) {
         let person = roster[number]
         // Whoever is due no longer was let go when that changed.
-        guard person.isStale, staleFrom(person) <= clock.observedNow else { return }
+        guard person.isStale, policy.nudges.staleFrom(person) <= clock.observedNow else { return }
         let rules = policy.nudges
         var state = nudges.states[number] ?? NudgeState()
         let throttle = state.throttle(in: rules.mode)

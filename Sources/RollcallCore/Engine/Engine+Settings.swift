@@ -73,8 +73,7 @@ extension Engine {
         let now = clock.observedNow
         for number in leaving.sorted(by: roster.precedes) {
             edit(number) { engine, person in
-                person.isRetired = true
-                engine.retired[number] = now
+                engine.liveness.retire(&person, number, now: now)
                 engine.reconcile(&person, number)
             }
         }
@@ -97,12 +96,8 @@ extension Engine {
         dropNames(of: number)
         roster.erase(number)
         ledgers[number] = nil
-        pauses[number] = nil
-        adopted[number] = nil
-        retired[number] = nil
         factOverflows[number] = nil
-        transitionIDs[number] = nil
-        declaredWorse.forget(number)
+        liveness.forget(number)
         gaps.forget(number, &people)
         alerting.forget(number)
         nudges.forget(number)

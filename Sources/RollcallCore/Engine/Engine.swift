@@ -38,21 +38,13 @@ package struct Engine: Sendable {
     package var isMeasuring = true
 
     var namesRefused: FactSet = []
-    /// The instants at which people are late, dark, too old or forgotten.
-    var deadlines = DueTimes()
-    var pauseQueue = DeadlineQueue<Timestamp>()
 
     // What few people have, by number.
     var ledgers = SideTable<SequenceLedger>()
-    var pauses = SideTable<Timestamp>()
-    var adopted = SideTable<Adoption>()
-    var retired = SideTable<ObservedTime>()
     var factOverflows = SideTable<FactTable>()
-    var transitionIDs = SideTable<[UInt64]>()
     var erasures = Erasures()
     var rosters = RosterParts()
-    var declaredWorse = DeclaredWorse()
-    var reigns = Reigns()
+    var liveness = Liveness()
     var gaps = GapBook()
     package internal(set) var alerting = Alerting()
     package internal(set) var nudges = NudgingState()
@@ -79,12 +71,14 @@ package struct Engine: Sendable {
         var next = sight.nextInstant(heardUntil: heardUntil)
         next = min(
             next, nextRunningAlert, alerting.nextNotice(policy.receivers), nextNudge,
-            clock.nextReport, reigns.steadyFrom(clock.now) ?? .distantFuture)
+            clock.nextReport, liveness.reigns.steadyFrom(clock.now) ?? .distantFuture)
         guard !clock.isBlind else { return max(next, clock.now) }
-        if let pause = pauseQueue.first {
-            next = min(next, RunningTime(milliseconds: pause.at.milliseconds) - clock.wallOffset)
+        if let pause = liveness.nextPause {
+            next = min(next, RunningTime(milliseconds: pause.milliseconds) - clock.wallOffset)
         }
-        if let deadline = nextDeadline() { next = min(next, clock.running(deadline)) }
+        if let deadline = liveness.nextDeadline(people.roster, policy) {
+            next = min(next, clock.running(deadline))
+        }
         let timer = alerting.nextTimer
         if timer < .distantFuture { next = min(next, clock.running(timer)) }
         next = min(next, gaps.nextVerdict, gaps.dark.nextHoles, nextStall)
@@ -222,7 +216,7 @@ package struct Engine: Sendable {
             if isRestored { freezeNudges() }
         case .reign(let reign):
             sight.feed.start(now: clock.now)
-            reigns.begin(reign, clock)
+            liveness.reigns.begin(reign, clock)
         case .silence(let change): alerting.change(change, clock, &receipt)
         case .drill(let receiver):
             alerting.drill(receiver, AlertContext(policy, clock), &decisions, &receipt)
@@ -299,25 +293,6 @@ package struct Engine: Sendable {
         settleAlerts()
         settleNudges()
         dropNames()
-    }
-
-    private mutating func settlePauses() {
-        var expired: [Int] = []
-        while let first = pauseQueue.first, first.at <= clock.wallNow {
-            _ = pauseQueue.popFirst()
-            let number = Int(first.number)
-            if pauses[number] == first.at {
-                pauses[number] = nil
-                expired.append(number)
-            }
-        }
-        guard !expired.isEmpty else { return }
-        for number in expired.sorted(by: roster.precedes) {
-            edit(number) { engine, person in
-                person.sharing = .active
-                engine.reconcile(&person, number)
-            }
-        }
     }
 
     // MARK: - People

@@ -44,7 +44,7 @@ extension Exposition {
         var counts: [AlertSeries: Int] = [:]
         for name in AlertName.allCases where name != .rollcallDrill {
             // On one machine there are no reigns (S16).
-            if name == .rollcallUnsteady, engine.reigns.isEmpty { continue }
+            if name == .rollcallUnsteady, engine.liveness.reigns.isEmpty { continue }
             for state in AlertState.shown {
                 counts[AlertSeries(name, engine.policy.alerts[name].severity, state)] = 0
             }

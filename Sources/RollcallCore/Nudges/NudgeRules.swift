@@ -103,6 +103,16 @@ package struct NudgeRules: Equatable, Sendable {
 
     package init() {}
 
+    /// The instant from which a person's location is too old (F31); `distantFuture` for those who
+    /// are no candidates (N1).
+    @inline(__always)
+    func staleFrom(_ person: Responder) -> ObservedTime {
+        guard person.isActive, person.lastLocation > .distantPast, mode != .disabled else {
+            return .distantFuture
+        }
+        return max(person.lastLocation, person.activeSince) + staleAfter.limit(person)
+    }
+
     mutating func code(_ archive: inout Archive) {
         archive.code(&mode)
         archive.code(&sink)
