@@ -316,6 +316,44 @@ import Testing
         try journal.close()
     }
 
+    @Test func `version 9 of engine 6: everybody is there, the tail is folded, and it goes on`()
+        throws
+    {
+        let path = try unpack(9)
+        var opening = try StoreOpening(path: path)
+        #expect(opening.loss == nil)
+        #expect(opening.recovered.checkpoint?.engineVersion == 6)
+        #expect(opening.recovered.rows > 0 && opening.recovered.differences == 0)
+        var engine = opening.recovered.takeEngine()
+        #expect(engine.brokenInvariants() == [])
+        let people = (0..<engine.roster.count).map { number in
+            let person = engine.roster[number]
+            let status = person.isActive ? "\(person.status.word)" : "NOT_EXPECTED"
+            return "\(text(engine.roster.id(number))) \(status) "
+                + "\(text(engine.regions[person.region])) "
+                + text(engine.versions[UInt32(person.appVersion)])
+        }
+        #expect(
+            people == [
+                "r-0 ONLINE north 4.0", "r-1 NOT_EXPECTED south 4.1",
+                "r-2 NOT_EXPECTED ouest é 4.0", "r-3 ONLINE north 4.1", "r-4 DEGRADED south 4.0",
+                "r-5 DEGRADED ouest é 4.1", "r-6 ONLINE north 4.0", "r-7 ONLINE south 4.1",
+                " NOT_EXPECTED  ", "f-1 NOT_EXPECTED east ", "late-1 ONLINE north ",
+            ])
+        let now = engine.clock.now + Milliseconds(1000)
+        var pending = PendingTurn()
+        _ = pending.fold(.start(), into: &engine, at: now)
+        engine.advance(to: now)
+        pending.take(from: &engine)
+        pending.close(number: (opening.recovered.lastTurn?.number ?? 0) + 1, engine)
+        try opening.store.commit([pending])
+        try opening.store.journal.close()
+        opening = try StoreOpening(path: path)
+        #expect(opening.loss == nil && opening.recovered.differences == 0)
+        #expect(opening.recovered.engine.roster.count == engine.roster.count)
+        try opening.store.journal.close()
+    }
+
     /// How many rows of which tables of version 8 have a checksum.
     private func checksums(_ journal: Journal) throws -> [String] {
         try RowChecksum.Table.partly.compactMap { table in
