@@ -6,16 +6,17 @@ import RollcallTools
 struct ManifestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "manifest",
-        abstract: "Print a systemd unit, a Kubernetes manifest or a scrape configuration.",
+        abstract: "Print a systemd unit, a Kubernetes manifest, a scrape configuration or a mirror.",
         discussion: """
             The file goes to standard output. It works as it is, where the comments marked CHANGE \
             say nothing else. With --config.file it is made for these settings: the unit reads \
-            that file, the ConfigMap holds its text, Prometheus scrapes its address. With --members \
+            that file, the ConfigMap holds its text, Prometheus scrapes its address, and nginx and \
+            Envoy mirror to it what phones post to your backend. With --members \
             it is for several of one watch, whose etcd the unit of `manifest etcd` runs.
             """
     )
 
-    @Argument(help: "systemd, kubernetes, prometheus or etcd.")
+    @Argument(help: "systemd, kubernetes, prometheus, etcd, nginx or envoy.")
     var kind: String
 
     @Option(name: .customLong("config.file"), help: "Settings to make it for.")
@@ -27,7 +28,7 @@ struct ManifestCommand: ParsableCommand {
     func run() throws {
         guard let manifest = Manifest(rawValue: kind) else {
             throw ValidationError(
-                "systemd, kubernetes, prometheus or etcd expected "
+                "systemd, kubernetes, prometheus, etcd, nginx or envoy expected "
                     + "(\(ConsoleText.safe(kind)))")
         }
         if let members {

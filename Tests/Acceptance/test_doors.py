@@ -228,6 +228,29 @@ class ListenerTests(RollcallTestCase):
 
 
 class BrowserTests(RollcallTestCase):
+    def test_a_trusted_host_is_let_in_from_a_reload_on(self):
+        server = self.serve("web: {trusted_hosts: []}\n")
+        named = {"Host": f"api.example.org-shadow:{server.port}"}
+        batch = {"responder_id": "a"}
+        refused = self.problem(server.post("/v1/batches", batch, named), 403)
+        self.assertIn("web.trusted_hosts", refused["detail"])
+        server.configure("web: {trusted_hosts: [api.example.org-shadow]}\n")
+        answer = server.request("POST", "/-/reload")
+        self.assertEqual(
+            [change["setting"] for change in answer.json()["changed"]], ["web.trusted_hosts"])
+        server.write("/v1/batches", batch, named)
+        # The name alone: not what it ends or begins, and no page of that name.
+        for host in ("api.example.org", "evil.api.example.org-shadow", "evil.example"):
+            self.problem(server.post("/v1/batches", batch, {"Host": host}), 403)
+        self.problem(
+            server.post("/v1/batches", batch, {**named, "Origin": f"http://{named['Host']}"}), 403)
+        server.configure("web: {trusted_hosts: ['*.example.org']}\n")
+        answer = server.request("POST", "/-/reload")
+        self.problem(answer, 422)
+        self.assertIn("web.trusted_hosts", answer.text)
+        # With anything wrong the names from before stay.
+        server.write("/v1/batches", batch, named)
+
     def test_other_hosts_and_origins_are_refused_on_loopback(self):
         server = self.serve("web: {external_url: 'https://watch.example.org/rollcall'}\n")
         for host, status in (

@@ -75,7 +75,7 @@ class ManifestTests(ManifestTestCase):
 
     def test_what_it_is_not_asked_for(self):
         for arguments, words in (
-                (("docker",), "systemd, kubernetes, prometheus or etcd expected (docker)"),
+                (("docker",), "systemd, kubernetes, prometheus, etcd, nginx or envoy expected (docker)"),
                 ((), "kind"),
                 (("systemd", "--config.file", "missing.yml"), "missing.yml: cannot be read"),
                 (("kubernetes", "--config.file", self.settings("liveness: {on_dty: {}}\n")),

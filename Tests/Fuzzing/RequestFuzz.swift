@@ -148,7 +148,8 @@ enum RequestFuzz {
                 guarded: router(
                     AccessPolicy.Rules(
                         access: try Access(tokens: [token]),
-                        externalURL: ExternalURL("https://rollcall.example/below"))),
+                        externalURL: ExternalURL("https://rollcall.example/below"),
+                        trustedHosts: ["api.example-shadow"])),
                 main: AccessPoint(listener), probes: AccessPoint(listener, isForProbes: true))
         } catch {
             fatalError("\(error)")

@@ -211,6 +211,39 @@ import Testing
         #expect(try status("/v1/status", "localhost", "localhost") == 400)
     }
 
+    @Test func `a trusted name is let in exactly, at any port, and opens no page`() throws {
+        let house = try House {
+            $0.accessPolicy.trustedHosts = ["api.example.org-shadow", "[2001:db8::1]"]
+            $0.accessPolicy.metricsListenAddress = "127.0.0.1:0"
+        }
+        for host in [
+            "api.example.org-shadow", "API.Example.ORG-shadow:8443", "[2001:DB8::1]",
+            "[2001:db8::1]:80", "localhost",
+        ] {
+            #expect(try ask(house.port, "GET", "/v1/status", host: host).status == 200)
+        }
+        for host in [
+            "api.example.org", "x.api.example.org-shadow", "api.example.org-shadow.evil.example",
+            "api.example.org-shadow.", "pi.example.org-shadow", "[2001:db8::2]", "evil.example",
+        ] {
+            #expect(try ask(house.port, "GET", "/v1/status", host: host).status == 403)
+        }
+        let probes = try #require(house.server.probesPort)
+        let trusted = "api.example.org-shadow"
+        #expect(try ask(probes, "GET", "/metrics", host: trusted).status == 200)
+        #expect(try ask(probes, "GET", "/metrics", host: "evil.example").status == 403)
+        // Not even one that calls itself as Host does: those pages are another server's.
+        for origin in ["http://\(trusted)", "https://\(trusted)", "http://api.example.org"] {
+            let answer = try ask(
+                house.port, "POST", "/v1/heartbeat", fields: "Origin: \(origin)\r\n",
+                host: trusted, body: "{\"every_seconds\":60}")
+            #expect(answer.status == 403)
+        }
+        let answer = try ask(
+            house.port, "POST", "/v1/heartbeat", host: trusted, body: "{\"every_seconds\":60}")
+        #expect(answer.status == 200)
+    }
+
     @Test func `beyond loopback any name will do`() throws {
         let house = try House { $0.listenAddress = "0.0.0.0:0" }
         #expect(try ask(house.port, "GET", "/v1/status", host: "evil.example").status == 200)

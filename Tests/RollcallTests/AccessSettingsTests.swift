@@ -97,6 +97,34 @@ import Testing
         #expect(fault("web:\n  \(line)") == message)
     }
 
+    @Test func `trusted hosts are names, kept as they are compared`() throws {
+        let hosts = try read(
+            "web: {trusted_hosts: [API.Example.org, api.example.org, '[2001:DB8::1]', 10.0.0.7]}")
+        #expect(hosts.trustedHosts == ["api.example.org", "[2001:db8::1]", "10.0.0.7"])
+        #expect(hosts.rules.trustedHosts == hosts.trustedHosts)
+        #expect(try read("web: {trusted_hosts: []}").trustedHosts == [])
+        let many = (0..<16).map { "h\($0)" }
+        #expect(try read("web: {trusted_hosts: \(many)}").trustedHosts == many)
+        #expect(
+            fault("web:\n  trusted_hosts: \(many + ["one-more"])")
+                == "line 2: web.trusted_hosts must be a list of at most 16 names")
+        #expect(
+            fault("web:\n  trusted_hosts: api.example.org")
+                == "line 2: web.trusted_hosts must be a list of at most 16 names")
+    }
+
+    @Test(arguments: [
+        "'*.example.org'", "'*'", "api.example.org:443", "https://api.example.org", "a/b", "''",
+        "'a b'", ".example.org/", "kö", "'[::1'", "[a]",
+    ])
+    func `what no Host could be is no trusted host`(name: String) {
+        let message = fault("web:\n  trusted_hosts: [ok, \(name)]")
+        #expect(
+            message.hasPrefix(
+                "line 2: web.trusted_hosts must hold names as Host has them, each exact and "
+                    + "without a port"))
+    }
+
     @Test func `64 tokens can be set, one more is an error`() throws {
         func yaml(_ count: Int) -> String {
             "web:\n  tokens:\n"

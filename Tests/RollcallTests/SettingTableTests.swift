@@ -14,6 +14,7 @@ import Testing
         strange.listenAddress = "[::1]:0"
         strange.accessPolicy.metricsListenAddress = "0.0.0.0:1"
         strange.accessPolicy.externalURL = ExternalURL("https://a.example/b")
+        strange.accessPolicy.trustedHosts = ["api.example-shadow", "[::2]", "1.2.3.4"]
         strange.storagePath = "/var/lib/roll call/#1: \"x\".db"
         strange.policy.retention = .seconds(90_000)
         strange.storageBytesMax = (64 << 20) + 1

@@ -76,6 +76,7 @@ extension Router {
         if accessPoint.usualHosts.contains(host) { return true }
         guard let name = HostName(host) else { return false }
         return name.isLoopback || name.host == rules.externalURL?.host
+            || rules.trustedHosts.contains(name.host)
     }
 
     private static func isOwn(
@@ -83,7 +84,10 @@ extension Router {
     ) -> Bool {
         let origin = origin.lowercased()
         if let external = rules.externalURL, origin == external.origin { return true }
-        guard let name = request.host.flatMap({ HostName($0) }) else { return false }
+        // A trusted name belongs to what is mirrored, whose pages are not ours.
+        guard let name = request.host.flatMap({ HostName($0) }),
+            !rules.trustedHosts.contains(name.host)
+        else { return false }
         return origin == HostName.origin(scheme: "http", name)
     }
 
@@ -91,7 +95,7 @@ extension Router {
         .problem(
             403, "Forbidden",
             detail: "Host is not this machine's; the name that a proxy passes on is "
-                + "web.external_url")
+                + "web.external_url, or one of web.trusted_hosts")
     }
 
     /// The answer to everybody who shows no token that is known, with both challenges: a browser

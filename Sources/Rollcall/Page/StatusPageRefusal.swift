@@ -43,8 +43,8 @@ enum StatusPageRefusal {
             "This is not open to you",
             """
             Either this token does not have the scope <code>read</code>, which the page needs, or \
-            this name is not one that Rollcall knows itself by (<code>web.external_url</code>). To \
-            log in with another token, close all windows of the browser first, or use a private one.
+            this name is not one that Rollcall knows itself by (<code>web.external_url</code>, \
+            <code>web.trusted_hosts</code>). To log in with another token, close all windows of the browser first, or use a private one.
             """
         ),
         404: (

@@ -8,6 +8,8 @@ package struct AccessSettings: Sendable, Equatable {
     package var metricsListenAddress = ""
     /// The URL at which people reach us from outside, if that was set.
     package var externalURL: ExternalURL?
+    /// The names that a proxy's requests may have in `Host` on loopback, as `HostName` has them.
+    package var trustedHosts: [String] = []
     /// The tokens.
     package var access = Access()
     /// Listen beyond loopback without tokens. A flag only: a file would be copied.
@@ -17,7 +19,8 @@ package struct AccessSettings: Sendable, Equatable {
 
     /// The rules that may change while the server runs.
     package var rules: AccessPolicy.Rules {
-        AccessPolicy.Rules(access: access, externalURL: externalURL)
+        AccessPolicy.Rules(
+            access: access, externalURL: externalURL, trustedHosts: trustedHosts)
     }
 
     /// Refuses to open to everybody by mistake. The listener of its own may be open: it has
@@ -79,6 +82,33 @@ extension SettingKind where Value == ExternalURL? {
         }
     }
 }
+
+extension SettingKind where Value == [String] {
+    /// A list of names of hosts, each exact; only the file can give it.
+    static var hosts: SettingKind {
+        SettingKind(shown: { .list($0.map { .text(Array($0.utf8)) }) }) {
+            (tree, key, value) throws(ConfigurationError) in
+            tree.sources.askedForList(tree.full(key))
+            guard let node = tree.takeFromFile(key) else { return }
+            let rule = "must be a list of at most \(trustedHostsMax) names"
+            guard case .sequence(let names) = node else { throw tree.fault(key, rule, "") }
+            guard names.count <= trustedHostsMax else { throw tree.fault(key, rule, "") }
+            value = []
+            for element in names {
+                // What is no name here, such as `*.example.org`, would match nothing for ever.
+                guard let name = element.text.flatMap({ HostName($0) }), name.port == nil else {
+                    throw tree.fault(
+                        key, "must hold names as Host has them, each exact and without a port",
+                        element.string ?? "")
+                }
+                if !value.contains(name.host) { value.append(name.host) }
+            }
+        }
+    }
+}
+
+/// Names in `web.trusted_hosts` at most: a request's Host is compared with each.
+private let trustedHostsMax = 16
 
 extension SettingKind where Value == Access {
     /// The list of tokens.

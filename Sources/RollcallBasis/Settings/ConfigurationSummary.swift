@@ -36,7 +36,12 @@ extension Configuration {
         let probes =
             accessPolicy.metricsListenAddress.isEmpty
             ? "" : " Metrics and health are open at \(accessPolicy.metricsListenAddress)."
-        return "It listens at \(listenAddress); \(reach). \(tokens)\(probes)"
+        let hosts =
+            accessPolicy.trustedHosts.isEmpty
+            ? ""
+            : " On loopback Host may also be "
+                + accessPolicy.trustedHosts.joined(separator: ", ") + "."
+        return "It listens at \(listenAddress); \(reach). \(tokens)\(probes)\(hosts)"
     }
 
     private var keeping: String {

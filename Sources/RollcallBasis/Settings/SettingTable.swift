@@ -20,6 +20,9 @@ extension Setting {
             "web.external_url", .externalURL, \.accessPolicy.externalURL,
             "where people reach it from outside, behind a proxy"),
         Setting(
+            "web.trusted_hosts", .hosts, \.accessPolicy.trustedHosts,
+            "more names that Host may hold on loopback"),
+        Setting(
             "web.tokens", .tokens, \.accessPolicy.access,
             "{name, scopes: [ingest, read, admin], token_file}"
         ).hiding("tokens") { $0.accessPolicy.access },

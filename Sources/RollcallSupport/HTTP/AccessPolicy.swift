@@ -26,11 +26,16 @@ package final class AccessPolicy: Sendable {
         package var access: Access
         /// The URL at which people reach us from outside, if that was set.
         package var externalURL: ExternalURL?
+        /// The further names that `Host` may hold on loopback, lower case and without a port.
+        package var trustedHosts: [String]
 
         /// Everything open, at loopback's names only, unless told otherwise.
-        package init(access: Access = Access(), externalURL: ExternalURL? = nil) {
+        package init(
+            access: Access = Access(), externalURL: ExternalURL? = nil, trustedHosts: [String] = []
+        ) {
             self.access = access
             self.externalURL = externalURL
+            self.trustedHosts = trustedHosts
         }
     }
 

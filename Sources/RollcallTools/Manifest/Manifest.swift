@@ -4,13 +4,13 @@ import RollcallCore
 
 /// The files that `rollcall manifest` prints, for whoever runs or scrapes Rollcall.
 package enum Manifest: String, CaseIterable, Sendable {
-    case systemd, kubernetes, prometheus, etcd
+    case systemd, kubernetes, prometheus, etcd, nginx, envoy
 
     /// The numbers of members that a manifest can be made for.
     package static let members = 2...3
 
     /// True if the file is another one where there are several members.
-    package var isOfMembers: Bool { self != .prometheus }
+    package var isOfMembers: Bool { ![.prometheus, .nginx, .envoy].contains(self) }
 
     /// The file's text. `settings` are those that it is to start with; without them it needs none.
     /// With `members` it is for so many members of one watch.
@@ -22,6 +22,8 @@ package enum Manifest: String, CaseIterable, Sendable {
         case (.kubernetes, let members?):
             KubernetesMembers.text(settings?.forMembers, members)
         case (.prometheus, _): PrometheusScrape.text(settings)
+        case (.nginx, _): NginxMirror.text(settings)
+        case (.envoy, _): EnvoyMirror.text(settings)
         case (.etcd, let members): EtcdUnit.text(members ?? Self.members.upperBound)
         }
     }
@@ -49,6 +51,8 @@ package struct ManifestSettings: Sendable {
     package var holdsSecrets = false
     /// The address at which Prometheus finds the metrics, `host:port`.
     package let scrapeAddress: String
+    /// The address at which a proxy beside Rollcall reaches it, `host:port`.
+    package let address: String
     /// What it says of the other members.
     let cluster: ClusterSettings
 
@@ -57,6 +61,7 @@ package struct ManifestSettings: Sendable {
         self.path = path
         self.yaml = yaml
         cluster = configuration.cluster
+        address = Self.reachable(configuration.listenAddress)
         let metrics = configuration.accessPolicy.metricsListenAddress
         scrapeAddress = Self.reachable(metrics.isEmpty ? configuration.listenAddress : metrics)
     }
