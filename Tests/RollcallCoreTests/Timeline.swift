@@ -354,6 +354,7 @@ private struct Clauses {
                 try Self.said(word)
             }
             body.append("\"telemetry\":{\(said.joined(separator: ","))}")
+        case "next": body.append("\"next_expected_in\":\"\(try words.some())\"")
         case "battery": body.append("\"battery_level\":\(try words.some())")
         case "in": set("region", String(try words.some()))
         case "circle", "circles":
@@ -372,7 +373,7 @@ private struct Clauses {
     /// What a phone says of itself in one word: `background`, `denied`, `queue3`.
     private static func said(_ word: Substring) throws -> String {
         switch word {
-        case "background", "foreground": return "\"app_state\":\"\(word)\""
+        case "background", "foreground", "suspended", "terminated", "inactive": return "\"app_state\":\"\(word)\""
         case "granted", "denied": return "\"permission_status\":\"\(word)\""
         case "located": return "\"location_services\":true"
         case "unlocated": return "\"location_services\":false"

@@ -20,6 +20,8 @@ struct ReadBatch: Equatable {
     var battery: Int?
     /// The codes of the five words, and the queue's depth, or -1.
     var telemetry: [Int64]?
+    /// Seconds that are promised; 0 for nothing.
+    var promise = 0
     var updates: [Update] = []
 
     /// What the scanner took, in the order of the body; nil where it took nothing.
@@ -47,6 +49,7 @@ struct ReadBatch: Equatable {
         versions = [text(item.osVersion), text(item.appVersion)]
         installID = text(item.installID)
         battery = item.battery.map { Int($0) }
+        promise = Int(item.promise)
         telemetry = item.telemetry.map { told in
             let depth = told.queueDepth
             return Telemetry.fields.map { Int64($0.value(told)) }
@@ -156,11 +159,24 @@ struct FoundationReading {
         if case .number(let level, _) = members["battery_level"], (0...1).contains(level) {
             batch.battery = Int((level * 10_000).rounded())
         }
+        batch.promise = promise(members["next_expected_in"])
         batch.telemetry = telemetry(members)
         if case .list(let updates) = members["updates"] {
             batch.updates = updates.compactMap(update)
         }
         return batch
+    }
+
+    /// A positive number of seconds, rounded up, or one of the durations that are tried here.
+    private static func promise(_ value: Value?) -> Int {
+        switch value {
+        case .number(let seconds, _) where seconds > 0: Int(min(seconds.rounded(.up), 65_535))
+        case .text("15m"): 900
+        case .text("1h30m"): 5400
+        case .text("2500ms"): 3
+        case .text("3d"): 65_535
+        default: 0
+        }
     }
 
     /// 1 to 128 bytes without control characters.
@@ -203,8 +219,9 @@ struct FoundationReading {
     private static func telemetry(inside value: Value?) -> [Int64]? {
         guard case .object(let members) = value else { return nil }
         let words: [[String]] = [
-            ["granted", "denied"], [], ["normal", "low_power"], ["foreground", "background"],
-            ["wifi", "cellular", "none"],
+            ["granted", "denied"], [], ["normal", "low_power"], 
+            // The place behind them is that of other words.
+            ["foreground", "background", "", "suspended", "terminated"], ["wifi", "cellular", "none"],
         ]
         let names = [
             "permission_status", "location_services", "power_mode", "app_state", "network_type",
@@ -215,7 +232,8 @@ struct FoundationReading {
                 return isOn ? 1 : 2
             }
             guard let text = members[name]?.text else { return 0 }
-            return Int64((words.firstIndex(of: text) ?? words.count) + 1)
+            let other = words.firstIndex(of: "") ?? words.count
+            return Int64((text.isEmpty ? other : words.firstIndex(of: text) ?? other) + 1)
         }
         let depth = members["queue_depth"]?.natural
         told.append(depth.map { min($0, Int64(UInt32.max) - 1) } ?? -1)

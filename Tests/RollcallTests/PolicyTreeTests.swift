@@ -43,6 +43,10 @@ import Testing
             profile.degradedAfter = max(profile.expected, span(1, 300 * 86_400_000))
             profile.offlineAfter = profile.degradedAfter
             profile.offlineAfter.count += Int64(1 + next(9_999_999))
+            guard flag() else { return profile }
+            profile.background.expected = profile.degradedAfter
+            profile.background.degradedAfter = profile.offlineAfter
+            profile.background.offlineAfter.count = profile.offlineAfter.count + Int64(1 + next(999))
             return profile
         }
 
@@ -98,6 +102,8 @@ import Testing
             var policy = Policy()
             policy.onDuty = profile()
             policy.onMission = profile()
+            policy.promiseMax = span(0, 172_800_000)
+            policy.missionPromiseMax = span(0, 172_800_000)
             policy.lowPowerFactor = factor()
             policy.iosFactor = factor()
             policy.androidFactor = factor()

@@ -29,6 +29,16 @@ struct RandomBatch {
             ("circles", { body in body.list(0...4) { $0.name() } }),
             ("os_version", { $0.name() }), ("app_version", { $0.name() }),
             ("install_id", { $0.name() }), ("battery_level", { $0.fraction() }),
+            (
+                "next_expected_in",
+                {
+                    switch $0.dice.number(0...2) {
+                    case 0: $0.integer()
+                    case 1: $0.fraction()
+                    default: $0.word(["15m", "1h30m", "2500ms", "3d", "0s", "15", "1m1h", "-1m"])
+                    }
+                }
+            ),
             ("telemetry", { $0.telemetry() }), ("updates", { $0.updates() }),
             ("location", { $0.strange(2) }), ("strange-member", { $0.strange(4) }),
             ("\u{e9}\u{1F600}\"\\\n", { $0.strange(1) }),
@@ -42,7 +52,9 @@ struct RandomBatch {
             ("permission_status", { $0.word(["granted", "denied", "maybe"]) }),
             ("location_services", { $0.raw($0.dice.chance(500) ? "true" : "false") }),
             ("power_mode", { $0.word(["normal", "low_power", "turbo"]) }),
-            ("app_state", { $0.word(["foreground", "background", "asleep"]) }),
+            ("app_state", { $0.word([
+                        "foreground", "background", "suspended", "terminated", "other", "asleep",
+                    ]) }),
             ("network_type", { $0.word(["wifi", "cellular", "none", "pigeon"]) }),
             ("queue_depth", { $0.integer() }), ("latitude", { $0.fraction() }),
         ])

@@ -20,6 +20,12 @@ import Testing
         strange.storageBytesMax = (64 << 20) + 1
         strange.policy.onDuty = Policy.Profile(expected: 1, degradedAfter: 61, offlineAfter: 600)
         strange.policy.onMission = Policy.Profile(expected: 2, degradedAfter: 3, offlineAfter: 4)
+        strange.policy.onDuty.background = Policy.Background(
+            expected: 2, degradedAfter: 61, offlineAfter: 601)
+        strange.policy.onMission.background = Policy.Background(
+            expected: 5, degradedAfter: 6, offlineAfter: 7)
+        strange.policy.promiseMax = .seconds(7201)
+        strange.policy.missionPromiseMax = .seconds(61)
         strange.policy.lowPowerFactor = 0.1
         strange.policy.iosFactor = 1.0 / 3
         strange.policy.androidFactor = 100

@@ -77,6 +77,28 @@ import Testing
                 "line 3: liveness.on_duty.expected must not be longer than degraded_after (120s > "
                     + "90s)"
             ),
+            (
+                "liveness: {on_duty: {background: {expected: 15m, offline_after: 45m}}}",
+                "line 1: liveness.on_duty.background.degraded_after must be given too: the "
+                    + "background has all three or none (0s)"
+            ),
+            (
+                "liveness:\n  on_mission:\n    background:\n      expected: 15s\n"
+                    + "      degraded_after: 20s\n      offline_after: 2m",
+                "line 5: liveness.on_mission.background.degraded_after must not be shorter than "
+                    + "in front (20s < 30s)"
+            ),
+            (
+                "liveness:\n  on_duty:\n    background:\n      expected: 15m\n"
+                    + "      degraded_after: 50m\n      offline_after: 45m",
+                "line 6: liveness.on_duty.background.offline_after must be longer than "
+                    + "degraded_after (45m <= 50m)"
+            ),
+            (
+                "liveness: {promise_max: 3d}",
+                "line 1: liveness.promise_max must be a duration such as 1500ms, 90s, 2m30s, 4h or "
+                    + "30d, from 0s to 2d (3d)"
+            ),
             ("coverage: {regions: north}", "line 1: coverage.regions must be a list"),
             ("storage: {path: null}", "line 1: storage.path must be a text (null)"),
             ("storage:\n  path: ~", "line 2: storage.path must be a text (~)"),

@@ -76,7 +76,7 @@ extension World {
 
     /// How long all must be well: until whoever is silent must be OFFLINE.
     private var quietMilliseconds: Int64 {
-        let longest = max(policy.onDuty.offlineAfter, policy.onMission.offlineAfter)
+        let longest = policy.patience
         let least = healing?.leastMilliseconds ?? 60_000
         return max(least, longest * 3, Int64(Double(longest) * factorSeen) + 2000)
     }
@@ -197,7 +197,7 @@ extension World {
         let number = Int(dice.number(0...Int64(phones.count - 1)))
         let phone = phones[number]
         guard phone.isExpected else { return }
-        let offline = policy.profile(phone.duty).offlineAfter
+        let offline = policy.patience
         let isSilent = now - (phone.contactAt ?? 0) > offline * 2
         var item = TransitionItem(responderID: phone.id, from: "ONLINE", to: "OFFLINE")
         if !phone.isDead, phone.contactAt == now {

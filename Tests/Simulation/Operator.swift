@@ -23,6 +23,7 @@ extension StoryPolicy {
             if dice.chance(300) { swap(&policy.onDuty, &policy.onMission) }
         }
         if faults.has(.factors) { policy.drawFactors(&dice) }
+        if faults.has(.cadence) { policy.drawCadence(&dice) }
         if faults.has(.observe) { policy.adoptsServerTransitions = dice.chance(500) }
         if faults.has(.forget) { policy.drawForgetting(&dice) }
         policy.drawFeed(&dice)
@@ -33,7 +34,32 @@ extension StoryPolicy {
             policy.onMission.roundToSeconds()
             policy.alerts.roundToSeconds()
         }
+        policy.keepPatientBehind()
         return policy
+    }
+
+    /// The longest that anybody can be silent and not OFFLINE, without factors.
+    var patience: Int64 {
+        [
+            onDuty.offlineAfter, onMission.offlineAfter, onDutyBehind?.offlineAfter ?? 0,
+            onMissionBehind?.offlineAfter ?? 0, min(promiseMax, Phone.promiseMax * 3000),
+            min(missionPromiseMax, Phone.promiseMax * 3000),
+        ].max() ?? 0
+    }
+
+    /// Some phones have other thresholds behind, and some are believed what they promise. Source: P5.
+    fileprivate mutating func drawCadence(_ dice: inout Dice) {
+        let tenths: [Int64] = [10, 11, 15, 30, 60]
+        onDutyBehind = dice.chance(600) ? onDuty.scaled(dice.pick(tenths), min: 1) : nil
+        onMissionBehind = dice.chance(400) ? onMission.scaled(dice.pick(tenths), min: 1) : nil
+        promiseMax = dice.pick([0, 2, 3000, 20_000, 90_001, 10_800_000])
+        missionPromiseMax = dice.pick([0, 0, 0, 3000, 30_000, 600_000])
+    }
+
+    /// The background is never stricter. Source: P5.
+    fileprivate mutating func keepPatientBehind() {
+        onDutyBehind = onDutyBehind?.noStricter(than: onDuty)
+        onMissionBehind = onMissionBehind?.noStricter(than: onMission)
     }
 
     /// The slowest that a threshold can become by factors.
@@ -88,6 +114,14 @@ extension StoryPolicy.Profile {
         return Self(expected: expected, degradedAfter: degraded, offlineAfter: offline)
     }
 
+    fileprivate func noStricter(than profile: Self) -> Self {
+        let expected = max(expected, profile.expected)
+        let degraded = max(degradedAfter, profile.degradedAfter, expected)
+        return Self(
+            expected: expected, degradedAfter: degraded,
+            offlineAfter: max(offlineAfter, profile.offlineAfter, degraded + 1))
+    }
+
     fileprivate mutating func roundToSeconds() {
         expected = (expected + 999) / 1000 * 1000
         degradedAfter = max(expected, (degradedAfter + 999) / 1000 * 1000)
@@ -131,6 +165,10 @@ extension World {
             new.drawFactors(&dice)
             mark("factors changed")
         }
+        if faults.has(.cadence), dice.chance(500) {
+            new.drawCadence(&dice)
+            mark("cadence changed")
+        }
         if faults.has(.observe), dice.chance(500) {
             new.adoptsServerTransitions.toggle()
             mark("observe toggled")
@@ -151,6 +189,7 @@ extension World {
             new.onMission.roundToSeconds()
             new.alerts.roundToSeconds()
         }
+        new.keepPatientBehind()
         guard isUp else { return }
         emit(.policy(new))
     }

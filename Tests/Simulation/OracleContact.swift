@@ -26,7 +26,9 @@ extension Oracle {
         learnBattery(item.battery, mention, of: index)
         if learnTelemetry(item.telemetry, mention, of: index) { heard.telemetry = item.telemetry }
         reconsider(index, before: old)
-        meetContact(index, at: at, by: .contact, phonesBefore: phonesBefore)
+        meetContact(
+            index, at: at, by: .contact, phonesBefore: phonesBefore,
+            promise: item.nextExpectedIn.map { $0 * 1000 } ?? 0)
         note(heard, of: index)
         return true
     }
@@ -91,7 +93,7 @@ extension Oracle {
     /// before a batch. Source: L2, L3, L7, F17–F20, F22, F24.
     mutating func meetContact(
         _ index: Int, at: Instant, by origin: Origin, named: Status? = nil,
-        phonesBefore: Phones? = nil
+        phonesBefore: Phones? = nil, promise: Span? = nil
     ) {
         let heardAt = observed(at)
         let contactBefore = everybody[index].lastContact
@@ -100,7 +102,7 @@ extension Oracle {
         }
         everybody[index].isForgotten = false
         reconsider(index)
-        let isNewest = takeLast(index, at)
+        let isNewest = takeLast(index, at, promise)
         guard let status = everybody[index].status,
             let thresholds = thresholds(index, under: policy)
         else { return }
@@ -120,15 +122,23 @@ extension Oracle {
             phonesBefore: phonesBefore ?? everybody[index].phones)
     }
 
-    /// Makes a contact the last one unless it is older, with the factors that hold at it.
-    /// Source: T1, F19.
-    private mutating func takeLast(_ index: Int, _ at: Instant) -> Bool {
+    /// Makes a contact the last one unless it is older, with the factors, the app and the promise that
+    /// hold at it; the server knows of no promise. Source: T1, F19, P5.
+    private mutating func takeLast(_ index: Int, _ at: Instant, _ promise: Span?) -> Bool {
         if let last = everybody[index].lastContact {
             guard observed(at) >= observed(last) else { return false }
+            if let promise {
+                let isNewer = observed(at) > observed(last)
+                everybody[index].promise =
+                    isNewer ? promise : max(promise, everybody[index].promise)
+            }
             everybody[index].lastContact = max(last, at)
         } else {
             everybody[index].lastContact = at
+            everybody[index].promise = promise ?? 0
         }
+        let states = ["background", "suspended", "terminated"]
+        everybody[index].isBehind = states.contains(everybody[index].telemetry.appState ?? "")
         var factor = everybody[index].telemetry.powerMode == "low_power" ? policy.lowPowerFactor : 1
         switch everybody[index].platform {
         case "ios": factor *= policy.iosFactor

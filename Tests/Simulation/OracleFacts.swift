@@ -187,6 +187,8 @@ extension Oracle {
         if everybody[index].duty == .offDuty, duty != .offDuty {
             everybody[index].isForgotten = false
         }
+        // What was promised was promised for another duty (P5).
+        if everybody[index].duty != duty { everybody[index].promise = 0 }
         everybody[index].duty = duty
     }
 

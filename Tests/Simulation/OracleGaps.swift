@@ -147,8 +147,8 @@ extension Oracle {
         if let battery = person.battery, battery <= Self.emptyBattery { return .batteryEmpty }
         if told.powerMode == "low_power" { return .lowPower }
         if isOfMass { return .massGap }
-        if told.appState == "background" { return .appSuspended }
-        if told.appState == "foreground" { return .appTerminated }
+        if ["background", "suspended"].contains(told.appState) { return .appSuspended }
+        if ["foreground", "terminated"].contains(told.appState) { return .appTerminated }
         return person.isHeard ? .unexplained : .neverHeard
     }
 
@@ -176,7 +176,7 @@ extension Oracle {
         everybody[index].gap = nil
         printGap(index, "closed", gap.suspected)
         guard gap.isCounted else { return }
-        let profile = everybody[index].duty == .onMission ? policy.onMission : policy.onDuty
+        let profile = profile(index, under: policy) ?? policy.onDuty
         let expected = (Double(profile.expected) * everybody[index].factor).rounded()
         everybody[index].comeback = Comeback(
             gap: gap, due: now + Self.verdictAfter, returnedAt: at, contactBefore: contactBefore,

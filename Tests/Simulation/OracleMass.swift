@@ -11,9 +11,20 @@ extension Oracle {
         let at: Instant
         /// How many were ONLINE.
         let online: Int
-        /// How many were active, by duty.
-        let onDuty: Int
-        let onMission: Int
+        /// How many were active and promised nothing, by duty and whether the app was behind.
+        let unpromising: [Kind: Int]
+        /// The kinds of people who were active, promises or not.
+        let kinds: Set<Kind>
+        /// What promises came to then: a billion is a report a millisecond.
+        let promised: Int64
+        /// The longest of them, three times.
+        let longest: Span
+
+        /// Whose profile is whose.
+        struct Kind: Hashable {
+            let duty: Duty
+            let isBehind: Bool
+        }
     }
 
     private static let massWindow: Span = 60_000
@@ -59,10 +70,26 @@ extension Oracle {
     mutating func noteBatches() {
         isFeedStalled = false
         let active = everybody.filter { $0.status != nil }
-        let onMission = active.count { $0.duty == .onMission }
+        var unpromising: [LastBatch.Kind: Int] = [:]
+        var kinds: Set<LastBatch.Kind> = []
+        var promised: Int64 = 0
+        var longest: Span = 0
+        for index in everybody.indices where everybody[index].status != nil {
+            guard let duty = everybody[index].duty, let profile = profile(index, under: policy)
+            else { continue }
+            let kind = LastBatch.Kind(duty: duty, isBehind: everybody[index].isBehind)
+            kinds.insert(kind)
+            let promise = promise(index, under: policy)
+            if promise == 0 {
+                unpromising[kind, default: 0] += 1
+            } else {
+                promised += 1_000_000_000 / max(profile.expected, promise)
+                longest = max(longest, promise * 3)
+            }
+        }
         lastBatch = LastBatch(
-            at: now, online: active.count { $0.status == .online },
-            onDuty: active.count - onMission, onMission: onMission)
+            at: now, online: active.count { $0.status == .online }, unpromising: unpromising,
+            kinds: kinds, promised: promised, longest: longest)
         for index in everybody.indices { everybody[index].gap?.isSinceBatch = false }
     }
 
@@ -82,11 +109,21 @@ extension Oracle {
         guard !isFeedStalled, sources.isEmpty, let lastBatch,
             lastBatch.online >= policy.feedMinActive
         else { return nil }
-        let promised =
-            Double(lastBatch.onDuty) / Double(policy.onDuty.expected)
-            + Double(lastBatch.onMission) / Double(policy.onMission.expected)
-        let spacing = Span((Self.spacings / promised).rounded())
-        let limit = max(policy.feedStallAfter, min(spacing, policy.onDuty.offlineAfter))
+        let profiles: [(LastBatch.Kind, StoryPolicy.Profile)] = [
+            (.init(duty: .onDuty, isBehind: false), policy.onDuty),
+            (.init(duty: .onMission, isBehind: false), policy.onMission),
+            (.init(duty: .onDuty, isBehind: true), policy.onDutyBehind ?? policy.onDuty),
+            (.init(duty: .onMission, isBehind: true), policy.onMissionBehind ?? policy.onMission),
+        ]
+        var expected = 0.0
+        var longest = lastBatch.longest
+        for (kind, profile) in profiles where lastBatch.kinds.contains(kind) {
+            expected += Double(lastBatch.unpromising[kind] ?? 0) / Double(profile.expected)
+            longest = max(longest, profile.offlineAfter)
+        }
+        expected += Double(lastBatch.promised) / 1_000_000_000
+        let spacing = Span((Self.spacings / expected).rounded())
+        let limit = max(policy.feedStallAfter, min(spacing, longest))
         var idle: Span = 0
         for window in windows where window.isPast {
             idle += max(0, min(window.until ?? now, now) - max(window.since, lastBatch.at))

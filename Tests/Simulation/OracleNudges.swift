@@ -12,6 +12,8 @@ extension Oracle {
         var duty: Duty?
         var factor: Double
         var region: String
+        var isBehind: Bool
+        var promise: Span
         var circles: Set<String>
         var location: Instant?
         /// Of each of their circles, and of their region, whether nobody else is active there.
@@ -152,7 +154,8 @@ extension Oracle {
         }
         return Circumstances(
             duty: person.duty, factor: person.factor, region: person.region,
-            circles: person.circles, location: person.nudging.location, isAlone: isAlone)
+            isBehind: person.isBehind, promise: person.promise, circles: person.circles,
+            location: person.nudging.location, isAlone: isAlone)
     }
 
     private func hasOthers(

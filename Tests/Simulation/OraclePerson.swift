@@ -87,6 +87,10 @@ extension Oracle {
         /// Nil while not expected. Source: L1.
         var status: Status?
 
+        /// Whether the app was behind at the last contact. Source: F19, P5.
+        var isBehind = false
+        /// What the phone promised with its newest batch; 0 for nothing. Source: P5.
+        var promise: Span = 0
         /// Nil until a duty state or a batch comes. Source: I9.
         var duty: Duty?
         /// The newest duty state that the backend told. Source: F15.

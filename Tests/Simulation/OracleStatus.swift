@@ -49,19 +49,35 @@ extension Oracle {
         noteChange(index, from: before, origin)
     }
 
-    /// A person's thresholds by their duty and the factors of their last contact; nil if they have
+    /// A person's thresholds by their duty, and the app, the factors and the promise of their last
+    /// contact; nil if they have
     /// no duty that knows any. Source: L4, F4, F19.
     func thresholds(_ index: Int, under policy: StoryPolicy) -> Thresholds? {
-        let profile: StoryPolicy.Profile
+        guard let profile = profile(index, under: policy) else { return nil }
+        let factor = everybody[index].factor
+        let promise = promise(index, under: policy)
+        return Thresholds(
+            degraded: max(
+                Span((Double(profile.degradedAfter) * factor).rounded()), promise * 3 / 2),
+            offline: max(Span((Double(profile.offlineAfter) * factor).rounded()), promise * 3))
+    }
+
+    /// A person's profile by their duty and where the app was at the last contact. Source: P5.
+    func profile(_ index: Int, under policy: StoryPolicy) -> StoryPolicy.Profile? {
+        let isBehind = everybody[index].isBehind
         switch everybody[index].duty {
-        case .onDuty: profile = policy.onDuty
-        case .onMission: profile = policy.onMission
+        case .onDuty: return isBehind ? policy.onDutyBehind ?? policy.onDuty : policy.onDuty
+        case .onMission:
+            return isBehind ? policy.onMissionBehind ?? policy.onMission : policy.onMission
         case .offDuty, nil: return nil
         }
-        let factor = everybody[index].factor
-        return Thresholds(
-            degraded: Span((Double(profile.degradedAfter) * factor).rounded()),
-            offline: Span((Double(profile.offlineAfter) * factor).rounded()))
+    }
+
+    /// What a person's phone promised, as far as it is believed; 0 for nothing. Source: P5.
+    func promise(_ index: Int, under policy: StoryPolicy) -> Span {
+        let isOnMission = everybody[index].duty == .onMission
+        let most = isOnMission ? policy.missionPromiseMax : policy.promiseMax
+        return min(everybody[index].promise, most / 3)
     }
 
     /// The thresholds that hold for somebody who is expected now; nil for others.

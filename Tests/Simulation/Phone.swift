@@ -36,6 +36,10 @@ struct Phone {
     var clockOffset: Int64 = 0
     /// Milliseconds a minute by which its clock gains.
     var clockDrift: Int64 = 0
+    /// Seconds that a phone promises at most.
+    static let promiseMax: Int64 = 60
+    /// Whether it tells when it will next report. Source: P5.
+    var promises = false
     /// Tenths of the expected interval between reports.
     var slowness: Int64 = 10
 
@@ -95,6 +99,7 @@ extension World {
         if dice.chance(400) { phone.duty = "ON_MISSION" }
         if dice.chance(60) { phone.duty = "OFF_DUTY" }
         phone.condition = .drawn(&dice, faults)
+        phone.promises = faults.has(.cadence) && dice.chance(500)
         phone.sendsFacts = dice.chance(600)
         phone.installIDs = dice.pick([.never, .never, .always, .fromNextInstall])
         phone.sequence = dice.pick([0, 1, 1, 4711, Int64.max - 5000])
@@ -219,6 +224,12 @@ extension World {
             item.platform = phone.platform
         }
         say(number, in: &item)
+        if phone.promises, dice.chance(700) {
+            let seconds = interval(of: number) / 1000 + 1
+            item.nextExpectedIn = min(
+                Phone.promiseMax, seconds * dice.pick([1, 1, 2, 5, 20]) + dice.number(0...2))
+            mark("promise")
+        }
         let sendsIDs =
             switch phone.installIDs {
             case .never: false

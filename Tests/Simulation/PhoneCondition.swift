@@ -33,9 +33,10 @@ struct PhoneCondition {
         if habit == .nothing { return telemetry }
         telemetry.powerMode = savesPower ? "low_power" : "normal"
         if habit == .power { return telemetry }
+        let behind = dice.pick(["background", "background", "suspended", "terminated"])
         telemetry.permissionStatus = isDenied ? "denied" : "granted"
         telemetry.locationServices = !areServicesOff
-        telemetry.appState = isInBackground ? "background" : "foreground"
+        telemetry.appState = isInBackground ? behind : "foreground"
         telemetry.networkType = network
         telemetry.queueDepth = depth
         guard habit == .some else { return telemetry }

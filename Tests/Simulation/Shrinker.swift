@@ -107,6 +107,7 @@ extension BatchItem {
         vary { $0.circles = nil }
         vary { $0.platform = nil }
         vary { $0.battery = nil }
+        vary { $0.nextExpectedIn = nil }
         vary { $0.telemetry = StoryTelemetry() }
         vary { $0.telemetry.permissionStatus = nil }
         vary { $0.telemetry.locationServices = nil }

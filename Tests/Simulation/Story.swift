@@ -64,6 +64,8 @@ struct BatchItem {
     var sharing: String?
     var platform: String?
     var installID: String?
+    /// The phone's promise in seconds.
+    var nextExpectedIn: Int64?
     /// Ten-thousandths of a full battery.
     var battery: Int?
     var telemetry = StoryTelemetry()
@@ -78,7 +80,7 @@ struct StoryTelemetry: Equatable {
     var locationServices: Bool?
     /// `low_power` or `normal`.
     var powerMode: String?
-    /// `foreground` or `background`.
+    /// `foreground`, `background`, `suspended` or `terminated`.
     var appState: String?
     /// `wifi`, `cellular` or `none`.
     var networkType: String?
@@ -127,6 +129,12 @@ struct StoryPolicy: Equatable {
         var offlineAfter: Int64
     }
 
+    /// The same with the app behind; nil as in front.
+    var onDutyBehind: Profile?
+    var onMissionBehind: Profile?
+    /// No promise is believed for longer, nor on a mission, milliseconds.
+    var promiseMax: Int64 = 10_800_000
+    var missionPromiseMax: Int64 = 0
     var onDuty = Profile(expected: 60_000, degradedAfter: 90_000, offlineAfter: 180_000)
     var onMission = Profile(expected: 15_000, degradedAfter: 30_000, offlineAfter: 60_000)
     var lowPowerFactor = 1.0

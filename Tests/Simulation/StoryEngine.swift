@@ -245,6 +245,10 @@ extension Policy {
         }
         take(story.onDuty, &onDuty)
         take(story.onMission, &onMission)
+        if let behind = story.onDutyBehind { onDuty.background = Background(behind) }
+        if let behind = story.onMissionBehind { onMission.background = Background(behind) }
+        promiseMax = Milliseconds(story.promiseMax)
+        missionPromiseMax = Milliseconds(story.missionPromiseMax)
         lowPowerFactor = story.lowPowerFactor
         iosFactor = story.iosFactor
         androidFactor = story.androidFactor
@@ -256,6 +260,15 @@ extension Policy {
         alerts = AlertRules(story.alerts)
         nudges = NudgeRules(story.nudges)
         receivers = story.receivers.map { Receiver($0) }
+    }
+}
+
+extension Policy.Background {
+    fileprivate init(_ told: StoryPolicy.Profile) {
+        self.init()
+        expected = Milliseconds(told.expected)
+        degradedAfter = Milliseconds(told.degradedAfter)
+        offlineAfter = Milliseconds(told.offlineAfter)
     }
 }
 

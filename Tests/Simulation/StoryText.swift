@@ -84,6 +84,7 @@ extension BatchItem {
         if let platform { members.append(JSON.member("platform", platform)) }
         if let installID { members.append(JSON.member("install_id", installID)) }
         if let battery { members.append("\"battery_level\":\(Double(battery) / 10_000)") }
+        if let nextExpectedIn { members.append("\"next_expected_in\":\(nextExpectedIn)") }
         if telemetry.isSent { members.append("\"telemetry\":" + telemetry.json()) }
         if !updates.isEmpty {
             members.append("\"updates\":" + JSON.array(updates.map { $0.json() }))
@@ -161,7 +162,12 @@ extension StoryPolicy {
         let first = [
             "\"liveness\":"
                 + JSON.object([
-                    "\"on_duty\":" + onDuty.json(), "\"on_mission\":" + onMission.json(),
+                    "\"on_duty\":" + onDuty.json(behind: onDutyBehind),
+                    "\"on_mission\":"
+                        + onMission.json(
+                            behind: onMissionBehind,
+                            more: JSON.member("promise_max", "\(missionPromiseMax)ms")),
+                    JSON.member("promise_max", "\(promiseMax)ms"),
                     "\"low_power_factor\":\(lowPowerFactor)",
                     "\"platform_factors\":" + JSON.object(platforms),
                     JSON.member(
@@ -180,12 +186,14 @@ extension StoryPolicy {
 
 extension StoryPolicy.Profile {
     /// The thresholds as durations.
-    func json() -> String {
-        JSON.object([
-            JSON.member("expected", "\(expected)ms"),
-            JSON.member("degraded_after", "\(degradedAfter)ms"),
-            JSON.member("offline_after", "\(offlineAfter)ms"),
-        ])
+    func json(behind: Self? = nil, more: String? = nil) -> String {
+        let background = behind.map { "\"background\":" + $0.json() }
+        return JSON.object(
+            [
+                JSON.member("expected", "\(expected)ms"),
+                JSON.member("degraded_after", "\(degradedAfter)ms"),
+                JSON.member("offline_after", "\(offlineAfter)ms"),
+            ] + [background, more].compactMap { $0 })
     }
 }
 

@@ -5,7 +5,7 @@ enum Fault: String, CaseIterable {
     // Phones
     case tunnel, kill, reinstall, skewedClock, steppingClock, driftingClock, dutyShift, pause
     case lowPower, throttle, cachedFix, bareUpdate, move, death, holes, ghost, collision
-    case permission, services, drain, appState, weakNetwork, cell, silence, telemetry
+    case permission, services, drain, appState, weakNetwork, cell, silence, telemetry, cadence
     // Backends
     case delay, duplicate, stuckForwarder, buffer, outage, backendSkew, opinion, mass, fact
     case roster, heartbeat, erase
@@ -22,7 +22,8 @@ enum Fault: String, CaseIterable {
     var strikes: Bool {
         switch self {
         case .driftingClock, .cachedFix, .bareUpdate, .ghost, .delay, .duplicate, .stuckForwarder,
-            .buffer, .backendSkew, .heartbeat, .observe, .forget, .factors, .telemetry:
+            .buffer, .backendSkew, .heartbeat, .observe, .forget, .factors, .telemetry,
+            .cadence:
             false
         default: true
         }

@@ -15,6 +15,9 @@ enum ResponderJSON {
             engine.isConfirmed(person) ? ",\"confirmed\":true" : ",\"confirmed\":false", to: &body)
         word("reachable", engine.reachable(person).word, to: &body)
         time("last_contact_at", person.lastContactAt, to: &body)
+        if let until = engine.policy.promisedUntil(person) {
+            time("promised_until", until, to: &body)
+        }
         time("last_location_at", person.lastLocationAt, to: &body)
         let dark = engine.darkSoFar(person)
         if dark.count > 0 { GapJSON.seconds("dark_seconds", dark, to: &body) }

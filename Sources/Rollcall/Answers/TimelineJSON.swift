@@ -131,6 +131,10 @@ enum TimelineJSON {
         if let telemetry = item.telemetry {
             ResponderJSON.append(telemetry, to: &facts)
         }
+        if item.promise > 0 {
+            JSONWriter.raw(",\"next_expected_in\":", to: &facts)
+            JSONWriter.integer(Int64(item.promise), to: &facts)
+        }
         guard !facts.isEmpty else { return }
         JSONWriter.raw(",\"facts\":{", to: &body)
         body.append(contentsOf: facts.dropFirst())

@@ -9,6 +9,11 @@ extension Configuration {
         sentences += [
             Self.words("On duty", policy.onDuty), Self.words("On a mission", policy.onMission),
         ]
+        sentences += [
+            Self.words("On duty", policy.onDuty.background),
+            Self.words("On a mission", policy.onMission.background),
+        ].compactMap { $0 }
+        sentences.append(promises)
         if let factors { sentences.append(factors) }
         sentences += [serverWords, forgetting, feedWords, limitWords]
         if !policy.coverageRegions.isEmpty {
@@ -53,6 +58,28 @@ extension Configuration {
         "\(duty), a phone is to report every \(words(profile.expected)). Without contact it is "
             + "DEGRADED after \(words(profile.degradedAfter)) and OFFLINE after "
             + "\(words(profile.offlineAfter))."
+    }
+
+    private static func words(_ duty: String, _ profile: Policy.Background) -> String? {
+        guard profile.isSet else { return nil }
+        return "\(duty), with the app in the background, it is to report every "
+            + "\(words(profile.expected)), and is DEGRADED after "
+            + "\(words(profile.degradedAfter)) and OFFLINE after "
+            + "\(words(profile.offlineAfter))."
+    }
+
+    private var promises: String {
+        func most(_ span: Milliseconds) -> String? {
+            span.count < 3 ? nil : "nobody is spared OFFLINE for more than \(Self.words(span))"
+        }
+        guard let onDuty = most(policy.promiseMax) else {
+            let onMission = most(policy.missionPromiseMax)
+            return "When a phone says that it will next report counts for nothing"
+                + (onMission.map { ", but on a mission: \($0)." } ?? ".")
+        }
+        let onMission = most(policy.missionPromiseMax) ?? "it counts for nothing"
+        return "A phone may say when it will next report; for that \(onDuty). On a mission "
+            + "\(onMission)."
     }
 
     private var factors: String? {

@@ -17,6 +17,8 @@ extension Configuration {
         accessWarnings + storeWarnings + clusterWarnings
             + Self.configurationWarnings(of: policy.onDuty, "liveness.on_duty")
             + Self.configurationWarnings(of: policy.onMission, "liveness.on_mission")
+            + Self.configurationWarnings(of: policy.onDuty.background, "liveness.on_duty")
+            + Self.configurationWarnings(of: policy.onMission.background, "liveness.on_mission")
             + livenessWarnings + alertWarnings + receiverWarnings + nudgeWarnings
     }
 
@@ -94,6 +96,19 @@ extension Configuration {
                     reason: "somebody silent for \(text(hour)) is not OFFLINE yet"))
         }
         return found
+    }
+
+    /// In the background an hour is a phone's usual silence: only the room between reports is looked at.
+    private static func configurationWarnings(of profile: Policy.Background, _ key: String)
+        -> [ConfigurationWarning]
+    {
+        guard profile.isSet, profile.offlineAfter < profile.expected.scaled(by: 2) else { return [] }
+        return [
+            ConfigurationWarning(
+                key: "\(key).background.offline_after",
+                reason: "\(text(profile.offlineAfter)) is less than twice expected "
+                    + "(\(text(profile.expected))): one lost report makes a phone OFFLINE")
+        ]
     }
 
     private var livenessWarnings: [ConfigurationWarning] {

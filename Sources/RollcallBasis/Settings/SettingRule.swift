@@ -24,6 +24,14 @@ struct SettingRule: Sendable {
         SettingRule("liveness.on_mission") { (tree, configuration) throws(ConfigurationError) in
             try ordered(configuration.policy.onMission, tree)
         },
+        SettingRule("liveness.on_duty.background") {
+            (tree, configuration) throws(ConfigurationError) in
+            try patient(configuration.policy.onDuty, tree)
+        },
+        SettingRule("liveness.on_mission.background") {
+            (tree, configuration) throws(ConfigurationError) in
+            try patient(configuration.policy.onMission, tree)
+        },
         SettingRule("alerts.ResponderFlapping", clearsBelowChanges),
         SettingRule("alive_ping", canPing),
         SettingRule("nudges", nudgesHaveSink),
@@ -49,6 +57,38 @@ struct SettingRule: Sendable {
                 "offline_after", "must be longer than degraded_after", "\(offline) <= \(degraded)",
                 or: ["degraded_after"])
         }
+    }
+
+    /// A phone in the background has its three thresholds, in order, and never less time than in
+    /// front.
+    private static func patient(
+        _ profile: Policy.Profile, _ tree: ConfigurationTree
+    ) throws(ConfigurationError) {
+        let behind = profile.background
+        let all = [
+            ("expected", behind.expected, profile.expected),
+            ("degraded_after", behind.degradedAfter, profile.degradedAfter),
+            ("offline_after", behind.offlineAfter, profile.offlineAfter),
+        ]
+        guard all.contains(where: { $0.1.count > 0 }) else { return }
+        for (key, span, inFront) in all {
+            let others = all.map(\.0).filter { $0 != key }
+            if span.count == 0 {
+                throw tree.fault(
+                    key, "must be given too: the background has all three or none", "0s",
+                    or: others)
+            }
+            if span < inFront {
+                throw tree.fault(
+                    key, "must not be shorter than in front",
+                    "\(SettingText.of(span)) < \(SettingText.of(inFront))")
+            }
+        }
+        var asOne = profile
+        asOne.expected = behind.expected
+        asOne.degradedAfter = behind.degradedAfter
+        asOne.offlineAfter = behind.offlineAfter
+        try ordered(asOne, tree)
     }
 
     private static func clearsBelowChanges(

@@ -42,6 +42,14 @@ extension Setting {
         profile("on_duty", \.policy.onDuty) + profile("on_mission", \.policy.onMission)
         + [
             Setting(
+                "liveness.on_mission.promise_max", .duration(from: Milliseconds(0), to: .days(2)),
+                \.policy.missionPromiseMax,
+                "promise_max on a mission, to 48h; 0s: no promise counts there", replay: .tried),
+            Setting(
+                "liveness.promise_max", .duration(from: Milliseconds(0), to: .days(2)),
+                \.policy.promiseMax,
+                "not OFFLINE on a phone's word for so long, to 48h; 0s: never", replay: .tried),
+            Setting(
                 "liveness.low_power_factor", .factor, \.policy.lowPowerFactor,
                 "multiplies the thresholds in low power mode", replay: .tried),
             Setting(
@@ -62,7 +70,8 @@ extension Setting {
     private static func profile(
         _ name: String, _ path: any WritableKeyPath<Configuration, Policy.Profile> & Sendable
     ) -> [Setting] {
-        [
+        let wait = SettingKind.duration(from: Milliseconds(0))
+        return [
             Setting(
                 "liveness.\(name).expected", .duration(), \.[in: path].expected,
                 "how often a phone is to report", replay: .tried),
@@ -72,6 +81,17 @@ extension Setting {
             Setting(
                 "liveness.\(name).offline_after", .duration(), \.[in: path].offlineAfter,
                 "without contact; above degraded_after", replay: .tried),
+            Setting(
+                "liveness.\(name).background.expected", wait, \.[in: path].background.expected,
+                "the same with the app in the background; 0s: as in front", replay: .tried),
+            Setting(
+                "liveness.\(name).background.degraded_after", wait,
+                \.[in: path].background.degradedAfter, "there; not below the one in front",
+                replay: .tried),
+            Setting(
+                "liveness.\(name).background.offline_after", wait,
+                \.[in: path].background.offlineAfter, "there; not below the one in front",
+                replay: .tried),
         ]
     }
 

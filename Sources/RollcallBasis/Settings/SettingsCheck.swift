@@ -18,7 +18,8 @@ package struct SettingsCheck: Sendable {
         let source = SettingsSource(path: path, flags: [:], isInsecure: true, environment: [:])
         let configuration = try source.read()
         configurationWarnings = configuration.configurationWarnings
-        var lines = configuration.summary
+        let thresholds = ThresholdTable(configuration.policy)
+        var lines = configuration.summary + thresholds.lines
         let winners = Setting.all.filter { setting in
             environment[SettingSources.variable(setting.key)]?.isEmpty == false
         }
@@ -30,6 +31,7 @@ package struct SettingsCheck: Sendable {
         text = lines.map { ConsoleText.safe($0) + "\n" }.joined()
         let tree: JSONTree = [
             "meaning": .list(configuration.summary.map { .text($0) }),
+            "thresholds": thresholds.tree,
             "variables": .list(
                 winners.map {
                     ["variable": .text(SettingSources.variable($0.key)), "setting": .text($0.key)]

@@ -30,6 +30,9 @@ struct CheckpointHead {
     mutating func code(_ archive: inout Archive) {
         if archive.isReading { dropNames() }
         archive.codePart { engine.policy.code(&$0) }
+        if archive.isReading {
+            engine.people.aggregates = Aggregates(PacePolicy(engine.policy))
+        }
         archive.codePart { engine.clock.code(&$0) }
         engine.sight.code(&archive)
         archive.codePart { engine.liveness.declaredWorse.code(&$0) }
@@ -124,6 +127,7 @@ extension Counters {
         notifications.code(&archive)
         nudges.code(&archive)
         notifications.codeFallbacks(&archive)
+        if archive.version >= 7 { dark.codePromised(&archive) }
     }
 }
 
@@ -163,6 +167,12 @@ extension Policy {
             receivers[place].fallbackAfter = fallback.after
         }
         archive.code(&alerts.storm)
+        // Since version 7; what is older ends here.
+        guard archive.version >= 7 else { return }
+        onDuty.background.code(&archive)
+        onMission.background.code(&archive)
+        archive.code(&promiseMax)
+        archive.code(&missionPromiseMax)
     }
 
     /// The policy as the journal keeps it.
@@ -208,6 +218,14 @@ extension AlertRules.Rule {
 }
 
 extension Policy.Profile {
+    fileprivate mutating func code(_ archive: inout Archive) {
+        archive.code(&expected)
+        archive.code(&degradedAfter)
+        archive.code(&offlineAfter)
+    }
+}
+
+extension Policy.Background {
     fileprivate mutating func code(_ archive: inout Archive) {
         archive.code(&expected)
         archive.code(&degradedAfter)

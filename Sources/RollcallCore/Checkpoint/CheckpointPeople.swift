@@ -58,6 +58,10 @@ extension Responder {
         archive.code(&isFlapping)
         if archive.isReading && archive.version < 5 { return }
         archive.code(&isStale)
+        // Before, nobody could promise, and no threshold asked where the app was.
+        guard archive.version >= 7 else { return isBehind = telemetry.isBehind }
+        archive.code(&isBehind)
+        archive.code(&promise)
     }
 
     /// All instants, then who told them, but for the duty state by the backend's.

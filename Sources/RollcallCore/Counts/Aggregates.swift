@@ -25,8 +25,22 @@ package struct Aggregates: Sendable {
     package internal(set) var openGaps = OpenGaps()
     /// Ages of the active people's last locations.
     package private(set) var ages = LocationAges()
+    /// How often the active people are expected to report.
+    private var paceBook: PaceBook
 
-    init() {}
+    init(_ policy: PacePolicy) { paceBook = PaceBook(policy) }
+
+    /// How often the active people are expected to report (F11).
+    @inline(__always)
+    var pace: Pace { paceBook.pace }
+
+    /// Other settings say what promises come to: everybody is counted anew.
+    mutating func changePace(to policy: PacePolicy, _ roster: Roster) {
+        paceBook = PaceBook(policy)
+        for number in 0..<roster.count where roster[number].isActive {
+            paceBook.change(roster[number], by: 1)
+        }
+    }
 
     /// Active people.
     package var active: Int { byStatus[0] + byStatus[1] + byStatus[2] + byStatus[3] }
@@ -97,6 +111,7 @@ package struct Aggregates: Sendable {
         byRegion[region + status] += step
         byStatus[status] += step
         byDuty[Int(person.duty.rawValue)] += step
+        paceBook.change(person, by: step)
         if person.isDark { changeDark(person, by: Int64(step)) }
         if person.isFlapping { Self.change(&flappingByRegion, person.region, by: step) }
         if person.isDark, person.status == .unknown {

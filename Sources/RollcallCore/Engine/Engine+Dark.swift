@@ -9,11 +9,13 @@ extension Engine {
         let now = clock.observedNow
         if before.isActive && person.isActive && isAsDark(before, person) {
             person.isDark = person.darkFrom <= now
+            if person.isDark, !before.isDark { bookPromised(before) }
             guard person.isDark, now - person.darkFrom >= DarkBook.bookedEvery else { return }
             book(.contact, person, number, from: person.darkFrom, to: now)
             person.darkFrom = now
             return
         }
+        if before.isActive, !before.isDark { bookPromised(before) }
         if before.isActive, before.darkFrom < now {
             book(.contact, before, number, from: before.darkFrom, to: now)
         }
@@ -30,6 +32,24 @@ extension Engine {
     mutating func keepDark(of person: Responder) {
         let length = clock.observedNow - person.darkFrom
         if person.isDark { counters.dark.add(.contact, DarkKey(person), length) }
+        if person.isActive, !person.isDark { bookPromised(person) }
+    }
+
+    /// A person's promise is over, or more than it: for so long nothing else kept them from being dark
+    /// (C4, P5). It counts by the settings of now, from when it was told.
+    private mutating func bookPromised(_ person: Responder) {
+        guard person.promise > 0 else { return }
+        let (floor, limits) = (policy.floor(person), policy.thresholds(person))
+        let base = max(person.lastContact, person.activeSince)
+        let start = max(base + floor.degraded, clock.observed(person.contactFolded))
+        let end = min(base + limits.degraded, clock.observedNow)
+        if start < end { counters.dark.add(promised: end - start, DarkKey(person)) }
+    }
+
+    /// Returns the watched time, in milliseconds, in which people of a region, or of all, were not dark
+    /// by their promises alone; as far as it is over.
+    package func promised(region: UInt32?, _ platform: Platform) -> Int64 {
+        counters.dark.promised[DarkKey(region: region, platform: platform)] ?? 0
     }
 
     /// The thresholds changed under a person: what was dark under the old ones is booked.
@@ -50,6 +70,7 @@ extension Engine {
     func isAsDark(_ a: Responder, _ b: Responder) -> Bool {
         a.lastContact == b.lastContact && a.activeSince == b.activeSince && a.duty == b.duty
             && a.factor == b.factor && a.region == b.region && a.platform == b.platform
+            && a.isBehind == b.isBehind && a.promise == b.promise
     }
 
     /// From the instant on at which the last contact is older than the degraded threshold, or from
@@ -91,6 +112,16 @@ extension Engine {
         let oldest = gaps.dark.cover(person, number, instant, degraded: degraded, now: clock.now)
         idleUntil = min(idleUntil, gaps.dark.nextHoles)
         if let oldest { book(.location, person, number, from: oldest.start, to: oldest.end) }
+    }
+
+    /// Until now a location covered `degraded`: what it covered by then it still does, though others
+    /// cover less from now on (P5).
+    mutating func keepCovered(_ person: Responder, _ number: Int, by degraded: Milliseconds) {
+        guard isMeasuring, person.isActive, person.lastLocation > .distantPast,
+            policy.thresholds(person).degraded < degraded
+        else { return }
+        let until = min(person.lastLocation + degraded, clock.observedNow)
+        gaps.dark.account(person, number, until: until, degraded: policy.thresholds(person).degraded)
     }
 
     /// Somebody is no longer active: what no location covers is a hole.

@@ -51,8 +51,16 @@ extension Engine {
         if let duty = item.duty {
             let last = factOverflows.time(.duty, person.factTimes, number)
             let byBackend = factOverflows.time(.dutyByBackend, person.factTimes, number)
+            let before = person.duty
+            let degraded =
+                person.promise > 0 ? policy.thresholds(person).degraded : Milliseconds(0)
             reported = Self.apply(
                 duty, time, isByBackend: sequence == nil, to: &person, last, byBackend.at)
+            // What was promised was promised for another duty (P5).
+            if person.duty != before, person.promise > 0 {
+                person.promise = 0
+                keepCovered(person, number, by: degraded)
+            }
         }
         func isNews(_ fact: FactSet) -> Bool {
             guard news.contains(fact) else { return false }

@@ -21,7 +21,8 @@ extension Engine {
         let now = clock.observedNow
         guard now - instant < policy.thresholds(person).degraded, now < person.darkFrom,
             now < policy.nudges.staleFrom(person), policy.factor(person) == person.factor,
-            liveness.adopted[number] == nil
+            liveness.adopted[number] == nil, item.promise == person.promise,
+            person.telemetry.isBehind == person.isBehind
         else { return false }
         return reportsNothingNew(item, bytes, person)
     }
@@ -58,7 +59,8 @@ extension Engine {
         }
         applyFacts(item, list.bytes, &person, number, reported.instant, sequence: sequence)
         noteDepth(item, &person, number, reported.instant, sequence)
-        contact(&person, number, reported.instant, at: reported.received)
+        contact(
+            &person, number, reported.instant, at: reported.received, promise: person.promise)
         followQuietly(lastContact, lastLocation, &person)
         arm(person, number)
         roster[number] = person

@@ -43,7 +43,7 @@ extension Engine {
 
     /// Counts kept as people change equal counts made anew (INV-24).
     private func examineAggregates(_ broken: inout [String]) {
-        var anew = Aggregates()
+        var anew = Aggregates(PacePolicy(policy))
         for number in 0..<roster.count where roster[number].idCount > 0 {
             anew.add(roster[number], now: clock.observedNow)
         }
@@ -56,6 +56,7 @@ extension Engine {
         same(aggregates.byStatus, anew.byStatus, "people by status")
         same(aggregates.byRegion, anew.byRegion, "people by region")
         same(aggregates.notExpected, anew.notExpected, "people not expected")
+        if aggregates.pace != anew.pace { broken.append("how often people are to report") }
         let regions = 0..<UInt32(regions.names.count)
         same(
             regions.map { aggregates.notExpected(in: $0) },

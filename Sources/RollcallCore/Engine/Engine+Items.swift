@@ -114,7 +114,9 @@ extension Engine {
         if person.duty == .none { person.duty = .onDuty }
         settleFacts(&person, number, old: old)
         noteDepth(item, &person, number, reported.instant, sequence)
-        contact(&person, number, reported.instant, at: reported.received, taken: heights)
+        contact(
+            &person, number, reported.instant, at: reported.received, taken: heights,
+            promise: item.promise)
         guard person.hasGap else { return }
         news.isReinstalled = counters.installsReset > resets
         if factOverflows.time(.telemetry, person.factTimes, number).at == reported.instant,

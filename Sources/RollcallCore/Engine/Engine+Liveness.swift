@@ -46,12 +46,15 @@ extension Engine {
         }
     }
 
-    /// A contact told for `instant`. `taken` is what each install had taken before it (F26).
+    /// A contact told for `instant`. `taken` is what each install had taken before it (F26), `promise`
+    /// what the phone promised with it, 0 for nothing; nil leaves what it promised before (P5).
     mutating func contact(
         _ person: inout Responder, _ number: Int, _ instant: ObservedTime, at wall: Timestamp,
-        _ origin: Origin = .contact, from believed: Status? = nil, taken: [Int64]? = nil
+        _ origin: Origin = .contact, from believed: Status? = nil, taken: [Int64]? = nil,
+        promise: UInt16? = nil
     ) {
         let previous = person.lastContact
+        if instant >= previous { takeCadence(&person, number, instant, promise) }
         if let better = liveness.hear(&person, number, instant, at: wall, policy, clock) {
             let from = person.status == .unknown && believed != better ? believed : nil
             change(&person, number, to: better, origin, from: from)
@@ -61,6 +64,23 @@ extension Engine {
             &person, number, previous: previous, at: instant,
             heights: taken ?? heights(person, number), &people, policy, clock, &counters,
             &decisions)
+    }
+
+    /// Where the app is, and what the phone promises, decide from its newest contact on (F19, P5). Of
+    /// batches that were received at one instant the longest promise counts, in whatever order they
+    /// come (I2).
+    private mutating func takeCadence(
+        _ person: inout Responder, _ number: Int, _ instant: ObservedTime, _ told: UInt16?
+    ) {
+        let isBehind = person.telemetry.isBehind
+        let promise =
+            instant > person.lastContact
+            ? told ?? person.promise : max(told ?? 0, person.promise)
+        guard isBehind != person.isBehind || promise != person.promise else { return }
+        let degraded = policy.thresholds(person).degraded
+        person.isBehind = isBehind
+        person.promise = promise
+        keepCovered(person, number, by: degraded)
     }
 
     /// Other thresholds may hold for an active person, for whom those of `old` did (L6).

@@ -16,7 +16,8 @@ extension Engine {
             if !person.isStale || before.isActive != person.isActive
                 || before.circles != person.circles || before.region != person.region
                 || before.lastLocation != person.lastLocation || before.duty != person.duty
-                || before.factor != person.factor
+                || before.factor != person.factor || before.isBehind != person.isBehind
+                || before.promise != person.promise
             {
                 nudges.toEvaluate.append(UInt32(number))
             }

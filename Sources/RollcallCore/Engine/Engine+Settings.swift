@@ -119,6 +119,8 @@ extension Engine {
                 engine.changeDark(&person, number)
             }
         }
+        let pace = PacePolicy(policy)
+        if pace != PacePolicy(old) { people.aggregates.changePace(to: pace, people.roster) }
         let changed = decisions[firstDecision...].sorted { a, b in
             guard case .status(_, let first, _, _, _) = a, case .status(_, let second, _, _, _) = b
             else { return false }

@@ -60,6 +60,7 @@ package struct Engine: Sendable {
     /// An engine that has seen nothing, under `policy`.
     package init(policy: Policy = Policy()) {
         self.policy = policy
+        people.aggregates = Aggregates(PacePolicy(policy))
         people.beginNames(policy)
         alerting.follow(policy.receivers, policy.alerts)
     }

@@ -85,8 +85,8 @@ extension GapBook {
         if facts.battery >= 0, facts.battery <= batteryEmpty { return .batteryEmpty }
         if telemetry.isLowPower { return .lowPower }
         if facts.group != nil { return .massGap }
-        if telemetry.isInBackground { return .appSuspended }
-        if telemetry.isInForeground { return .appTerminated }
+        if telemetry.isInBackground || telemetry.isSuspended { return .appSuspended }
+        if telemetry.isInForeground || telemetry.isTerminated { return .appTerminated }
         return facts.isHeard ? .unexplained : .neverHeard
     }
 }

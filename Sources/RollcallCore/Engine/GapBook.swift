@@ -147,10 +147,7 @@ package struct GapBook: Sendable {
         guard let lastBatch = stall.awaited(from: policy.feedMinActive) else {
             return .distantFuture
         }
-        let spacing = stall.spacing(
-            onDuty: policy.onDuty.expected, onMission: policy.onMission.expected,
-            most: policy.onDuty.offlineAfter)
-        return lastBatch + max(policy.feedStallAfter, spacing)
+        return lastBatch + max(policy.feedStallAfter, stall.spacing(policy))
     }
 
     /// A batch came, whatever became of it.
@@ -194,7 +191,7 @@ package struct GapBook: Sendable {
         guard var gap = gaps[number], gap.due == nil else { return }
         gap.insideFrom = previous
         gap.returnedAt = instant
-        gap.expected = policy.profile(person.duty).expected.scaled(by: person.factor)
+        gap.expected = policy.profile(person).expected.scaled(by: person.factor)
         gap.due = clock.now + Self.verdictAfter
         gap.heights = heights
         Self.end(&gap, clock)

@@ -9,7 +9,7 @@ struct People: Sendable {
     var regions = NameTable()
     var circles = NameTable()
     var versions = NameTable(numbersMax: 65_536)
-    var aggregates = Aggregates()
+    var aggregates = Aggregates(PacePolicy(Policy()))
     var groupCounts = CircleCounts()
 
     /// Says nothing. An existential has no fixed layout, so a method that changes nothing is given the

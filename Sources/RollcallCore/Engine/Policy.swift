@@ -8,6 +8,8 @@ package struct Policy: Equatable, Sendable {
         package var degradedAfter: Milliseconds
         /// Age beyond which a responder is OFFLINE.
         package var offlineAfter: Milliseconds
+        /// The thresholds while the app is not before the person (P5).
+        package var background = Background()
 
         /// Thresholds in seconds.
         package init(expected: Int64, degradedAfter: Int64, offlineAfter: Int64) {
@@ -15,6 +17,28 @@ package struct Policy: Equatable, Sendable {
             self.degradedAfter = .seconds(degradedAfter)
             self.offlineAfter = .seconds(offlineAfter)
         }
+    }
+
+    /// The thresholds of a duty state for phones whose app is in the background; all 0 if they are the
+    /// same there. Never stricter than the profile's own. Source: P5.
+    package struct Background: Equatable, Sendable {
+        package var expected = Milliseconds(0)
+        package var degradedAfter = Milliseconds(0)
+        package var offlineAfter = Milliseconds(0)
+
+        /// The same as in front.
+        package init() {}
+
+        /// Thresholds in seconds.
+        package init(expected: Int64, degradedAfter: Int64, offlineAfter: Int64) {
+            self.expected = .seconds(expected)
+            self.degradedAfter = .seconds(degradedAfter)
+            self.offlineAfter = .seconds(offlineAfter)
+        }
+
+        /// True if there are any.
+        @inline(__always)
+        package var isSet: Bool { offlineAfter.count > 0 }
     }
 
     /// The weight of the server's transitions.
@@ -25,6 +49,10 @@ package struct Policy: Equatable, Sendable {
 
     package var onDuty = Profile(expected: 60, degradedAfter: 90, offlineAfter: 180)
     package var onMission = Profile(expected: 15, degradedAfter: 30, offlineAfter: 60)
+    /// The longest that somebody is not OFFLINE on their phone's word, and the same ON_MISSION, where
+    /// 0 means that no promise counts (P5).
+    package var promiseMax = Milliseconds.seconds(3 * 3600)
+    package var missionPromiseMax = Milliseconds(0)
     /// Multiplies the thresholds of phones that save power.
     package var lowPowerFactor = 1.0
     package var iosFactor = 1.0
@@ -58,33 +86,4 @@ package struct Policy: Equatable, Sendable {
     package var nudges = NudgeRules()
 
     package init() {}
-
-    /// The profile of a duty state; ON_DUTY's for those who are not on. Inlined like what follows: a
-    /// call copies all of the settings, with every batch.
-    @inline(__always)
-    package func profile(_ duty: DutyState) -> Profile { duty == .onMission ? onMission : onDuty }
-
-    /// The thresholds of a person by their duty state and the factor in force (L4, F4, F19).
-    @inline(__always)
-    package func thresholds(
-        _ person: Responder
-    ) -> (degraded: Milliseconds, offline: Milliseconds) {
-        let profile = profile(person.duty)
-        if person.factor == 1.0 { return (profile.degradedAfter, profile.offlineAfter) }
-        return (
-            profile.degradedAfter.scaled(by: person.factor),
-            profile.offlineAfter.scaled(by: person.factor)
-        )
-    }
-
-    /// The product of the factors that fit what a phone last said of itself (L4).
-    @inline(__always)
-    func factor(_ person: Responder) -> Double {
-        let factor = person.telemetry.isLowPower ? lowPowerFactor : 1.0
-        switch person.platform {
-        case .ios: return factor * iosFactor
-        case .android: return factor * androidFactor
-        case .unknown, .other: return factor
-        }
-    }
 }

@@ -6,9 +6,8 @@ package struct Stall: Sendable {
     private var lastBatch: RunningTime?
     /// The number of people who were ONLINE right after it.
     private var online = 0
-    /// The number of people who were active right after it and on duty.
-    private var onDuty = 0
-    private var onMission = 0
+    /// How often those who were active right after it are expected to report.
+    private var pace = Pace()
     /// True while the feed is suspected.
     package private(set) var isSuspected = false
     /// The number of gaps that had opened by the last batch: later ones are put down to the feed.
@@ -23,8 +22,7 @@ package struct Stall: Sendable {
         lastBatch = clock.now
         self.openings = openings
         online = aggregates.byStatus[Int(Status.online.rawValue)]
-        onDuty = aggregates.byDuty[Int(DutyState.onDuty.rawValue)]
-        onMission = aggregates.byDuty[Int(DutyState.onMission.rawValue)]
+        pace = aggregates.pace
     }
 
     /// Its clock runs only while we run (F11).
@@ -39,16 +37,8 @@ package struct Stall: Sendable {
         !isSuspected && online >= minActive ? lastBatch : nil
     }
 
-    /// Twelve times the mean spacing of batches that the profiles promise, without factors.
-    func spacing(
-        onDuty expected: Milliseconds, onMission: Milliseconds, most limit: Milliseconds
-    ) -> Milliseconds {
-        let rate =
-            Double(onDuty) / Double(expected.count)
-            + Double(self.onMission) / Double(onMission.count)
-        guard rate > 0, let spacing = Int64(exactly: (12 / rate).rounded()) else { return limit }
-        return min(Milliseconds(spacing), limit)
-    }
+    /// Twelve times the mean spacing of batches that was expected then.
+    func spacing(_ policy: Policy) -> Milliseconds { pace.spacing(policy) }
 
     mutating func begin(group: Int64) {
         isSuspected = true
@@ -65,11 +55,14 @@ package struct Stall: Sendable {
     mutating func code(_ archive: inout Archive) {
         archive.code(&lastBatch, empty: .distantPast) { $0.code(&$1) }
         archive.code(&online)
+        var (onDuty, onMission) = pace.byDuty
         archive.code(&onDuty)
         archive.code(&onMission)
         archive.code(&isSuspected)
         archive.code(&openings)
         archive.code(&group)
         archive.code(&members)
+        if archive.isReading { pace = Pace(onDuty: onDuty, onMission: onMission) }
+        if archive.version >= 7 { pace.code(&archive) }
     }
 }

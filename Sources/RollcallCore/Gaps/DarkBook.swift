@@ -77,6 +77,16 @@ struct DarkBook: Sendable {
         return oldest
     }
 
+    /// Up to here all is accounted for, though by the threshold of now it would not be.
+    mutating func account(
+        _ person: Responder, _ number: Int, until: ObservedTime, degraded: Milliseconds
+    ) {
+        guard until > locatedUntil(person, number, degraded) else { return }
+        var entry = uncovered[number] ?? Uncovered()
+        entry.account(until: until)
+        uncovered[number] = entry
+    }
+
     private mutating func schedule(_ entry: inout Uncovered, _ number: Int, _ now: RunningTime) {
         entry.due = now + Self.coveredWithin
         holes.push(.init(at: entry.due, number: UInt32(number)))

@@ -65,6 +65,8 @@ package struct DarkTotals: Equatable, Sendable {
     /// The sums that had been shown when a blind stretch was noticed later: a counter never goes
     /// back, so it stands still until the true sum has caught up.
     private(set) var shown: [DarkKey: Int64] = [:]
+    /// Milliseconds that are not contact-dark by a promise alone (P5).
+    private(set) var promised: [DarkKey: Int64] = [:]
 
     mutating func add(_ kind: DarkKind, _ key: DarkKey, _ length: Milliseconds) {
         for key in [key, key.ofAll] {
@@ -73,6 +75,10 @@ package struct DarkTotals: Equatable, Sendable {
             case .location: location[key, default: 0] += length.count
             }
         }
+    }
+
+    mutating func add(promised length: Milliseconds, _ key: DarkKey) {
+        for key in [key, key.ofAll] { promised[key, default: 0] += length.count }
     }
 
     mutating func keep(_ key: DarkKey, shown value: Int64) {
@@ -86,6 +92,7 @@ package struct DarkTotals: Equatable, Sendable {
             contact[key] = nil
             location[key] = nil
             shown[key] = nil
+            promised[key] = nil
         }
     }
 
@@ -94,6 +101,8 @@ package struct DarkTotals: Equatable, Sendable {
         DarkKey.code(&location, &archive)
         DarkKey.code(&shown, &archive)
     }
+
+    mutating func codePromised(_ archive: inout Archive) { DarkKey.code(&promised, &archive) }
 }
 
 /// Active time that no location covers, as far as it may still be covered: a backlog may bring
@@ -123,6 +132,9 @@ struct Uncovered: Equatable, Sendable {
         holes.append(Hole(start: start, end: end))
         return holes.count > Self.holesMax ? holes.removeFirst() : nil
     }
+
+    /// Nothing up to `end` is left to be found.
+    mutating func account(until end: ObservedTime) { until = max(until, end) }
 
     /// A location covers a stretch.
     mutating func cover(from start: ObservedTime, to end: ObservedTime) {

@@ -43,6 +43,8 @@ package struct Item: Sendable {
     package var to: Status?
     /// The backend's own id of a transition.
     package var transitionID: ByteRange?
+    /// Seconds until the phone means to report again, rounded up; 0 if it did not say (P5).
+    package var promise: UInt16 = 0
     /// Number of updates and the bytes that hold them; see `UpdateReader`.
     package var updateCount = 0
     package var updates = ByteRange.empty
@@ -114,6 +116,7 @@ enum ItemTag: UInt8 {
     case transitionID = 18
     case updates = 19
     case isEnrolment = 20
+    case promise = 21
 }
 
 /// Writes items as tagged fields.
@@ -262,6 +265,7 @@ enum ItemReader {
         case .platform: item.platform = Platform(rawValue: small)
         case .battery: item.battery = Int16(truncatingIfNeeded: value)
         case .nudgeSound: item.nudgeSound = small
+        case .promise: item.promise = UInt16(clamping: value)
         case .isEnrolment: item.isEnrolment = small == 1
         case .from: item.from = Status(rawValue: small)
         case .to: item.to = Status(rawValue: small)

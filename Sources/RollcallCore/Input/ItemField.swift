@@ -21,6 +21,8 @@ enum ItemField: UInt8 {
     case transitionID
     /// The reason why the server changed a status: known, and not read.
     case reason
+    /// The phone's own promise until its next contact (P5).
+    case nextExpectedIn
     // What the phone says of itself, beside `telemetry` instead of inside it (P3).
     case permissionStatus
     case locationServices
@@ -57,6 +59,7 @@ enum ItemField: UInt8 {
         case .to: "to"
         case .transitionID: "id"
         case .reason: "reason"
+        case .nextExpectedIn: "next_expected_in"
         case .permissionStatus: "permission_status"
         case .locationServices: "location_services"
         case .powerMode: "power_mode"
@@ -123,6 +126,7 @@ enum ItemField: UInt8 {
         case "sharing": .sharing
         case "os_version": .osVersion
         case "app_version": .appVersion
+        case "next_expected_in": .nextExpectedIn
         default: telemetry(name)
         }
     }

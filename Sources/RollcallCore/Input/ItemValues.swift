@@ -35,6 +35,7 @@ extension ItemScanner {
         case .to:
             try word(field, .to, Words.status, other: Status.unknown.rawValue, &cursor, body)
         case .batteryLevel: try battery(&cursor, body)
+        case .nextExpectedIn: try promise(&cursor, body)
         case .circles: try circles(&cursor, body)
         case .telemetry: try telemetry(&cursor, body)
         case .permissionStatus, .locationServices, .powerMode, .appState, .queueDepth, .networkType:
@@ -255,11 +256,12 @@ extension ItemScanner {
             return 0
         }
         let word = ShortWord(try cursor.string(body), body)
-        for value in 1..<(field.values.count - 1) where word == ShortWord(field.values[value]) {
+        for value in 1..<field.values.count where word == ShortWord(field.values[value]) {
+            if value == field.other { break }
             return UInt8(value)
         }
         note("\(parent)\(field.name)", .unknownValue, "unknown value")
-        return UInt8(field.values.count - 1)
+        return field.other
     }
 
     /// Reads the updates into `scratch` and returns how many were taken.

@@ -164,7 +164,8 @@ extension ItemField {
         switch self {
         case .responderID, .reportedAt: true
         case .dutyState, .region, .circles, .sharing, .platform: kind != .transition
-        case .osVersion, .appVersion, .installID, .batteryLevel, .telemetry, .updates:
+        case .osVersion, .appVersion, .installID, .batteryLevel, .telemetry, .updates,
+            .nextExpectedIn:
             kind == .batch
         case .pausedUntil, .pushToken, .nudgeSound: kind == .responder || kind == .rosterEntry
         case .from, .to, .transitionID, .reason: kind == .transition

@@ -18,6 +18,7 @@ extension Exposition {
         appendPeople(engine, regions)
         appendGaps(engine.counters.gaps)
         appendDark(engine, regions)
+        appendPromised(engine)
         appendAlerts(engine, regions, alarms)
         appendNudges(engine.counters.nudges)
         appendDelays(engine.counters)

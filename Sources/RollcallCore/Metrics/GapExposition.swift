@@ -38,6 +38,17 @@ extension Exposition {
         sample(["stage": .word("verdict")], Quantity(gaps.verdictsBlind))
     }
 
+    mutating func appendPromised(_ engine: Engine) {
+        family(
+            "rollcall_promised_seconds", .counter,
+            "Watched time in which responders were not out of contact by their phones' word alone.")
+        for platform in Platform.allCases {
+            sample(
+                ["platform": .word(platform.word)],
+                Quantity(Milliseconds(engine.promised(region: nil, platform))))
+        }
+    }
+
     mutating func appendDark(_ engine: Engine, _ regions: RegionLabels) {
         family(
             "rollcall_dark_seconds", .counter,

@@ -66,18 +66,45 @@ package struct Responder: Sendable {
     private var marks = Marks()
     package var telemetry = Telemetry()
     package var idCount: UInt8 = 0
-    package var nudgeSound: UInt8 = 0
+    /// Seconds that the phone promised until its next contact, as told; 0 for none (P5).
+    package var promise: UInt16 = 0
     package var duty: DutyState = .none
-    package var sharing: Sharing = .active
     package var platform: Platform = .unknown
     package var status: Status = .unknown
-    /// ONLINE or OFFLINE, whichever they were last since they are expected (A3).
-    var lastExtreme: Status?
+    private var moreMarks = MoreMarks()
 
     package init() {}
 
     /// True only for those who said `silent` (N5).
-    package var isNudgedSilently: Bool { nudgeSound == 1 }
+    package var isNudgedSilently: Bool { marks[.nudgedSilently] }
+
+    /// 0 default, 1 silent (N5).
+    package var nudgeSound: UInt8 {
+        get { isNudgedSilently ? 1 : 0 }
+        set { marks[.nudgedSilently] = newValue == 1 }
+    }
+
+    /// Whether the person shares at the moment.
+    package var sharing: Sharing {
+        get { moreMarks[.paused] ? .paused : .active }
+        set { moreMarks[.paused] = newValue == .paused }
+    }
+
+    /// ONLINE or OFFLINE, whichever they were last since they are expected (A3).
+    var lastExtreme: Status? {
+        get { moreMarks[.wasOnline] ? .online : moreMarks[.wasOffline] ? .offline : nil }
+        set {
+            moreMarks[.wasOnline] = newValue == .online
+            moreMarks[.wasOffline] = newValue == .offline
+        }
+    }
+
+    /// True if the app was not before the person at the last contact: the profile of the background
+    /// is in force, where there is one (P5).
+    package var isBehind: Bool {
+        get { marks[.behind] }
+        set { marks[.behind] = newValue }
+    }
 
     /// True if some contact ever was.
     package var wasHeard: Bool { lastContact > .distantPast }
@@ -119,8 +146,24 @@ extension Responder {
         static let gap = Marks(rawValue: 1 << 8)
         static let dark = Marks(rawValue: 1 << 9)
         static let ledger = Marks(rawValue: 1 << 10)
+        static let behind = Marks(rawValue: 1 << 11)
+        static let nudgedSilently = Marks(rawValue: 1 << 12)
 
         subscript(mark: Marks) -> Bool {
+            get { contains(mark) }
+            set { if newValue { insert(mark) } else { remove(mark) } }
+        }
+    }
+
+    /// Further ones, in the byte that was left.
+    private struct MoreMarks: OptionSet, Sendable {
+        var rawValue: UInt8 = 0
+
+        static let paused = MoreMarks(rawValue: 1)
+        static let wasOnline = MoreMarks(rawValue: 1 << 1)
+        static let wasOffline = MoreMarks(rawValue: 1 << 2)
+
+        subscript(mark: MoreMarks) -> Bool {
             get { contains(mark) }
             set { if newValue { insert(mark) } else { remove(mark) } }
         }

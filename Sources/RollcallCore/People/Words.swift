@@ -175,8 +175,10 @@ package enum UpdateOutcome: UInt8, CaseIterable, Sendable {
 package struct TelemetryField: Sendable {
     /// The name in input and in the label `field`.
     package let name: StaticString
-    /// The values by raw number; the first is `unknown`, the last `other`.
+    /// The values by raw number; the first is `unknown`. A number, once stored, keeps its meaning.
     package let values: [StaticString]
+    /// The value of a word that we do not know; 0 where there is none.
+    package let other: UInt8
     /// The value of the field in `Telemetry`.
     package let value: @Sendable (Telemetry) -> UInt8
 }
@@ -191,7 +193,7 @@ package struct Telemetry: Hashable, Sendable {
     package var locationServices: UInt8 = 0
     /// 1 normal, 2 low_power, 3 other.
     package var powerMode: UInt8 = 0
-    /// 1 foreground, 2 background, 3 other.
+    /// 1 foreground, 2 background, 3 other, 4 suspended, 5 terminated.
     package var appState: UInt8 = 0
     /// 1 wifi, 2 cellular, 3 none, 4 other.
     package var networkType: UInt8 = 0
@@ -204,19 +206,22 @@ package struct Telemetry: Hashable, Sendable {
     package static let fields: [TelemetryField] = [
         TelemetryField(
             name: "permission_status", values: ["unknown", "granted", "denied", "other"],
-            value: { $0.permissionStatus }),
+            other: 3, value: { $0.permissionStatus }),
         TelemetryField(
             name: "location_services", values: ["unknown", "true", "false"],
-            value: { $0.locationServices }),
+            other: 0, value: { $0.locationServices }),
         TelemetryField(
             name: "power_mode", values: ["unknown", "normal", "low_power", "other"],
-            value: { $0.powerMode }),
+            other: 3, value: { $0.powerMode }),
         TelemetryField(
-            name: "app_state", values: ["unknown", "foreground", "background", "other"],
-            value: { $0.appState }),
+            name: "app_state",
+            values: [
+                "unknown", "foreground", "background", "other", "suspended", "terminated",
+            ],
+            other: 3, value: { $0.appState }),
         TelemetryField(
             name: "network_type", values: ["unknown", "wifi", "cellular", "none", "other"],
-            value: { $0.networkType }),
+            other: 4, value: { $0.networkType }),
     ]
 
     /// True if all of `fields` are the same.
@@ -238,7 +243,7 @@ package struct Telemetry: Hashable, Sendable {
 
     /// False for bytes that no scanner wrote.
     var isLegal: Bool {
-        permissionStatus < 4 && locationServices < 3 && powerMode < 4 && appState < 4
+        permissionStatus < 4 && locationServices < 3 && powerMode < 4 && appState < 6
             && networkType < 5
     }
 
@@ -254,6 +259,12 @@ package struct Telemetry: Hashable, Sendable {
     package var isInForeground: Bool { appState == 1 }
     /// True when the app was behind others, or the screen off.
     package var isInBackground: Bool { appState == 2 }
+    /// True when the system had stopped the app for a while.
+    package var isSuspended: Bool { appState == 4 }
+    /// True when the app was gone, and something of it woke up to report.
+    package var isTerminated: Bool { appState == 5 }
+    /// True when the app is not before the person, so that the system decides when it may report (P5).
+    package var isBehind: Bool { isInBackground || isSuspended || isTerminated }
 }
 
 extension Telemetry {

@@ -83,6 +83,7 @@ enum ItemText {
             case .reportedAt: object.sent(kind == .batch ? "received_at" : "at", time)
             case .pausedUntil: object.sent("paused_until", time)
             case .battery: object.fraction("battery_level", time)
+            case .promise: object.integer("next_expected_in", time)
             case .nudgeSound: object.word("nudge_sound", small == 1 ? "silent" : "default")
             case .duty: word = DutyState(rawValue: small)?.word
             case .sharing: word = Sharing(rawValue: small)?.word

@@ -101,12 +101,24 @@ extension Policy {
         [onDuty, onMission].allSatisfy { profile in
             profile.expected <= profile.degradedAfter
                 && profile.degradedAfter < profile.offlineAfter
+                && (!profile.background.isSet || profile.isPatientBehind)
         }
     }
 
-    /// The longest that somebody on duty can be silent before they are OFFLINE.
+    /// The longest that somebody on duty can be silent before they are OFFLINE, with the app before
+    /// them.
     package var longestOnDuty: Milliseconds {
         onDuty.offlineAfter.scaled(
             by: max(1, lowPowerFactor) * max(1, iosFactor, androidFactor))
+    }
+}
+
+extension Policy.Profile {
+    /// True if the thresholds of the background are in order, and none is stricter than in front (P5).
+    package var isPatientBehind: Bool {
+        background.expected >= expected && background.degradedAfter >= degradedAfter
+            && background.offlineAfter >= offlineAfter
+            && background.expected <= background.degradedAfter
+            && background.degradedAfter < background.offlineAfter
     }
 }

@@ -6,9 +6,6 @@ package enum SettingText {
     private static let durationUnits: [(name: String, count: Int64)] = [
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
-    /// Units of durations as they are read, the greatest first: Prometheus' own.
-    private static let readUnits: [(name: String, count: Int64)] =
-        [("y", 365 * 86_400_000), ("w", 7 * 86_400_000)] + durationUnits.reversed()
     /// Units of sizes, in bytes.
     package static let sizeUnits: [(name: String, count: Int64)] = [
         ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40),
@@ -30,21 +27,8 @@ package enum SettingText {
     /// A span as people write it: `90s`, `2m30s`, `2w`. Each unit stands at most once, a greater one
     /// before a smaller; nil for anything else, or if it is too long for anything.
     package static func duration(_ text: String) -> Milliseconds? {
-        var rest = text[...]
-        var units = readUnits[...]
-        var total: Int64 = 0
-        repeat {
-            let digits = rest.prefix { $0.isASCII && $0.isNumber }
-            let name = rest[digits.endIndex...].prefix { $0.isASCII && $0.isLetter }
-            guard let number = Int64(digits),
-                let place = units.firstIndex(where: { $0.name == name })
-            else { return nil }
-            let (product, isOverflow) = number.multipliedReportingOverflow(by: units[place].count)
-            let (sum, isTooLong) = total.addingReportingOverflow(product)
-            if isOverflow || isTooLong { return nil }
-            (total, rest, units) = (sum, rest[name.endIndex...], units[(place + 1)...])
-        } while !rest.isEmpty
-        return Milliseconds(total)
+        let bytes = Array(text.utf8)
+        return DurationText.span(bytes.span)
     }
 
     /// A duration as a setting: `180s`, `15m`, `30d`. `between` stands before the unit.

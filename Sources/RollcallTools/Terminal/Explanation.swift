@@ -181,6 +181,9 @@ package struct Explanation {
         sentences.append("\(duty)\(region)\(platform).")
         let contact = ago("last_contact_at")
         sentences.append("Last contact \(contact), last location \(ago("last_location_at")).")
+        if let until = person["promised_until"]?.instant {
+            sentences.append("The phone promised to report by \(style.time(until, beside: asOf)).")
+        }
         if watch["watching"] == .boolean(false) {
             let since = watch["not_watching_since"]?.instant.map {
                 " since \(style.time($0, beside: asOf))"

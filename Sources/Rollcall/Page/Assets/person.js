@@ -100,6 +100,8 @@ function now(context) {
       h("p", { class: "large" }, status(one.status, one.confirmed)),
       h("p", { class: "large" }, one.last_contact_at
         ? ["last seen ", ago(one.last_contact_at, context.now())] : "never heard"),
+      one.promised_until ? h("p", null, "promised to report by ",
+        time(one.promised_until, context.now())) : null,
       h("p", null, [confirmation(one), one.not_expected
         ? `not expected: ${spoken(one.not_expected)}` : null].filter(Boolean).join(", ")),
       h("p", { class: "aside" }, `${spoken(one.status)} `, since(one.since, context.now()),
