@@ -131,7 +131,7 @@ import Testing
             200s    policy behind 900/1350/2700       → 41 online by policy
             1350s                                     → 41 degraded
             1400s   policy behind 900/1350/1500
-            1500s                                     → 41 offline
+            2700s                                     → 41 offline
             """)
     }
 
@@ -363,11 +363,12 @@ import Testing
     @Test func `a region is unreachable by the thresholds in force`() throws {
         try timeline(
             """
-            0s      policy behind 900/1350/2700 NoOnlineResponders for=0s
+            0s      policy behind 900/1350/2700
             0s      41 reports in north phone background
             10s     41 reports off duty phone background
             2000s   41 goes on duty
-            3350s   → alert NoOnlineResponders region=north firing 1
+            3350s   → alert NoOnlineResponders region=north pending 1
+            3410s   → alert NoOnlineResponders region=north firing 1
             """, alerts: true)
     }
 

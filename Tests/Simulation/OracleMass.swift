@@ -116,7 +116,7 @@ extension Oracle {
             (.init(duty: .onMission, isBehind: true), policy.onMissionBehind ?? policy.onMission),
         ]
         var expected = 0.0
-        var longest = lastBatch.longest
+        var longest = max(lastBatch.longest, policy.onDuty.offlineAfter)
         for (kind, profile) in profiles where lastBatch.kinds.contains(kind) {
             expected += Double(lastBatch.unpromising[kind] ?? 0) / Double(profile.expected)
             longest = max(longest, profile.offlineAfter)

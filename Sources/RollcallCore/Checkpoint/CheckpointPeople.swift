@@ -57,11 +57,17 @@ extension Responder {
         self.lastExtreme = Status(rawValue: lastExtreme)
         archive.code(&isFlapping)
         if archive.isReading && archive.version < 5 { return }
-        archive.code(&isStale)
-        // Before, nobody could promise, and no threshold asked where the app was.
-        guard archive.version >= 7 else { return isBehind = telemetry.isBehind }
-        archive.code(&isBehind)
-        archive.code(&promise)
+        codeLastMarks(&archive)
+    }
+
+    /// One byte, which said only whether they are stale while nobody could promise, and no threshold
+    /// asked where the app was; and the promise, if there is one.
+    private mutating func codeLastMarks(_ archive: inout Archive) {
+        var marks: UInt8 = (isStale ? 1 : 0) | (isBehind ? 2 : 0) | (promise > 0 ? 4 : 0)
+        archive.code(&marks)
+        isStale = marks & 1 != 0
+        isBehind = archive.version >= 7 ? marks & 2 != 0 : telemetry.isBehind
+        if marks & 4 != 0 { archive.code(&promise) }
     }
 
     /// All instants, then who told them, but for the duty state by the backend's.

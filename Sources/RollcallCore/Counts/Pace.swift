@@ -54,10 +54,10 @@ package struct Pace: Equatable, Sendable {
     }
 
     /// Twelve times the mean spacing of batches that profiles and promises make one expect, without
-    /// factors; at most the longest offline threshold among them (F11).
+    /// factors; at most the longest offline threshold among them, and that of ON_DUTY (F11).
     func spacing(_ policy: Policy) -> Milliseconds {
         var rate = 0.0
-        var most = longest
+        var most = max(longest, policy.onDuty.offlineAfter)
         func add(_ count: Int, _ promising: Int, _ duty: DutyState, isBehind: Bool) {
             guard count > 0 else { return }
             let profile = policy.profile(duty, isBehind: isBehind)

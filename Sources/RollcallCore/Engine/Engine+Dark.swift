@@ -37,7 +37,7 @@ extension Engine {
 
     /// A person's promise is over, or more than it: for so long nothing else kept them from being dark
     /// (C4, P5). It counts by the settings of now, from when it was told.
-    private mutating func bookPromised(_ person: Responder) {
+    mutating func bookPromised(_ person: Responder) {
         guard person.promise > 0 else { return }
         let (floor, limits) = (policy.floor(person), policy.thresholds(person))
         let base = max(person.lastContact, person.activeSince)

@@ -59,6 +59,7 @@ extension Engine {
         }
         applyFacts(item, list.bytes, &person, number, reported.instant, sequence: sequence)
         noteDepth(item, &person, number, reported.instant, sequence)
+        if person.promise > 0, reported.instant > lastContact { bookPromised(person) }
         contact(
             &person, number, reported.instant, at: reported.received, promise: person.promise)
         followQuietly(lastContact, lastLocation, &person)

@@ -38,7 +38,7 @@ struct ShortWord: Equatable, ExpressibleByStringLiteral {
     }
 
     @inline(__always)
-    private init(_ bytes: RawSpan) {
+    init(_ bytes: RawSpan) {
         let count = bytes.byteCount
         guard count <= Self.bytesMax else { return }
         self.count = count
