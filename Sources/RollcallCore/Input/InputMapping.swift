@@ -248,4 +248,27 @@ package struct InputReading: Sendable {
 
     /// Nothing was read.
     package init() {}
+
+    /// Nothing could be read, for it is not what it should be.
+    package init(refused error: ScanError) {
+        switch error {
+        case .notJSON(let error):
+            scan.note(
+                ItemNote(
+                    index: 0, pointer: "", fault: .malformed,
+                    detail: "not JSON: \(error.message), at byte \(error.offset)"))
+        case .tooManyItems(let limit):
+            scan.note(
+                ItemNote(
+                    index: 0, pointer: "", fault: .outOfRange, detail: "more than \(limit) items"))
+        }
+    }
+}
+
+extension ItemList {
+    /// Returns item `index` as the JSON of a native one; nil if its bytes are damaged.
+    package func text(_ index: Int) -> [UInt8]? {
+        var text: [UInt8] = []
+        return ItemText.append(self, index, to: &text) ? text : nil
+    }
 }

@@ -36,6 +36,12 @@ package struct InputReader {
         _ body: Span<UInt8>, _ request: InputRequest, by mapping: InputMapping,
         limits: ScanLimits = ScanLimits()
     ) throws(ScanError) -> InputReading {
+        if body.count == 0, !mapping.description.isForm {
+            // "it is best to ignore zero-length payloads" (OwnTracks, HTTP mode).
+            var reading = InputReading()
+            reading.skipped = 1
+            return reading
+        }
         if mapping.description.isForm {
             let form = InputForm(query: request.query, body: body)
             var reader = InputReader(mapping, request, limits)
