@@ -39,6 +39,7 @@ package final class Server: Sendable {
         // First, so that an address that cannot be had leaves no trace in a store.
         let listeners = try Listeners(configuration, log: log)
         let edge = EdgeStats()
+        edge.inputs.follow(configuration)
         var shares = Admission.Limits()
         shares.sharedWritesMax = configuration.connectionsMax / 2
         let workload = Workload()
@@ -76,6 +77,7 @@ package final class Server: Sendable {
             apply: { configuration in
                 bodyLimits.follow(configuration.scanLimits)
                 accessPolicy.follow(configuration.accessPolicy.rules)
+                edge.inputs.follow(configuration)
                 ping.follow(configuration.alivePing)
                 return receivers.follow(configuration)
             })

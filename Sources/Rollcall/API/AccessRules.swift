@@ -79,7 +79,8 @@ extension Router {
             || rules.trustedHosts.contains(name.host)
     }
 
-    private static func isOwn(
+    /// True if a page of this origin is ours.
+    static func isOwn(
         origin: String, _ request: HTTPRequest, _ rules: AccessPolicy.Rules
     ) -> Bool {
         let origin = origin.lowercased()
@@ -100,7 +101,7 @@ extension Router {
 
     /// The answer to everybody who shows no token that is known, with both challenges: a browser
     /// asks for a password by the second.
-    private static var noToken: HTTPResponse {
+    static var noToken: HTTPResponse {
         .problem(
             401, "Unauthorized",
             detail: "a token is needed: Authorization: Bearer TOKEN, or Basic with the token as "

@@ -47,12 +47,13 @@ enum OpenAPI {
     /// One operation. What may befall any request (a head that is refused, a stranger, a server
     /// that stops) is declared here.
     private static func operation(_ route: Route) -> JSONTree {
-        let needs = route.scope.map { "Scope: `\($0.rawValue)`." } ?? "Needs no token."
+        let scope = route.scopeName
+        let needs = scope.map { "Scope: `\($0)`." } ?? "Needs no token."
         let text = [route.text, needs].filter { !$0.isEmpty }.joined(separator: "\n\n")
         var operation: JSONTree = [
             "operationId": .text(route.name), "tags": [.text(route.tag.rawValue)],
             "summary": .text(route.summary), "description": .text(text),
-            "security": security(route.scope),
+            "security": security(scope),
         ]
         let parameters =
             route.shared.map { reference("parameters", $0.rawValue) } + route.parameters
@@ -76,10 +77,10 @@ enum OpenAPI {
     ///
     /// OpenAPI 3.1.0 §4.8.30: "For other security scheme types, the array MAY contain a list of
     /// role names which are required for the execution".
-    private static func security(_ scope: Access.Scope?) -> JSONTree {
+    private static func security(_ scope: String?) -> JSONTree {
         guard let scope else { return [] }
         let schemesUsed = ["bearer", "basic"].map { name in
-            JSONTree.object([.init(name: name, value: [.text(scope.rawValue)])])
+            JSONTree.object([.init(name: name, value: [.text(scope)])])
         }
         return .list(schemesUsed + [[:]])
     }

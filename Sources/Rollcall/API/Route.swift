@@ -141,6 +141,14 @@ final class Route: Sendable {
         return nil
     }
 
+    /// The scope in the words of the document; nil where none is needed. Each input has its own (M3).
+    var scopeName: String? {
+        switch resource {
+        case .input, .inputBelow: "input:NAME"
+        default: scope?.rawValue
+        }
+    }
+
     // MARK: - Finding one
 
     private static let byResource = Dictionary(grouping: all, by: \.resource).mapValues { routes in

@@ -6,7 +6,7 @@ import RollcallSupport
 /// metrics and the OpenAPI document come from it.
 extension Route {
     static let all: [Route] =
-        writes + people + history + alerting + standing + operation + pages
+        writes + inputs + people + history + alerting + standing + operation + pages
 
     // MARK: - Writes
 

@@ -17,6 +17,9 @@ package struct Router: Sendable {
     let history: HistoryService
     let copies: StoreCopy
 
+    /// The inputs and their counts.
+    var inputs: InputBook { edge.inputs }
+
     /// A router to `writer` and `reloader` that counts in `edge`, reads bodies within `limits`,
     /// lets in whom `accessPolicy` let in and lets wait what `admission` has room for.
     /// `historyLimits` bound what a question of history costs; `listener` tells what the listener
@@ -54,9 +57,15 @@ package struct Router: Sendable {
     package func authorise(_ request: HTTPRequest, at accessPoint: AccessPoint) -> HTTPResponse? {
         let rules = accessPolicy.rules
         let token = rules.access.holder(request.authorization)
-        let resource = Target(request.path)?.resource
+        let target = Target(request.path)
+        let resource = target?.resource
         let routes = Route.of(resource)
         let label = routes.first?.label ?? .other
+        if let target, target.isInput {
+            return authorise(request, to: target, routes, accessPoint, rules).map {
+                counted($0, label)
+            }
+        }
         let scope = Route.scope(request.method, among: routes)
         if let refusal = unauthenticated(request, scope, token, accessPoint, rules) {
             return counted(StatusPageRefusal.shown(refusal, to: request, resource), label)

@@ -11,6 +11,8 @@ package final class EdgeStats: Sendable {
     package enum Route: Int, CaseIterable, Sendable {
         /// `/v1/batches`.
         case batches
+        /// `/v1/in/NAME` and `/v1/inputs`.
+        case inputs
         /// `/v1/transitions`.
         case transitions
         /// `/v1/responders` and what is below it, read or written.
@@ -52,6 +54,7 @@ package final class EdgeStats: Sendable {
         package var word: StaticString {
             switch self {
             case .batches: "batches"
+            case .inputs: "inputs"
             case .transitions: "transitions"
             case .responders: "responders"
             case .heartbeat: "heartbeat"
@@ -80,6 +83,7 @@ package final class EdgeStats: Sendable {
             case .batches, .transitions, .heartbeat, .wakes:
                 [200, 400, 401, 403, 408, 413, 415, 422, 429, 503]
             case .responders: [200, 202, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503]
+            case .inputs: [200, 401, 403, 404, 405, 408, 413, 415, 429, 503]
             case .status, .metrics, .openAPI, .page: [200, 401, 403, 503]
             case .gaps, .dark, .nudges: [200, 400, 401, 403, 404, 503]
             case .alerts: [200, 400, 401, 403, 503]
@@ -123,6 +127,8 @@ package final class EdgeStats: Sendable {
     private let state = Mutex(State())
     /// The clocks of sources, by what requests say.
     package let clocks = SourceClocks()
+    /// The inputs, and what came by them.
+    package let inputs = InputBook()
 
     /// Stats that are all 0.
     package init() {}
@@ -221,6 +227,7 @@ package final class EdgeStats: Sendable {
         let state = state.withLock { $0 }
         state.input.append(to: &page)
         clocks.append(to: &page)
+        inputs.append(to: &page)
         Self.appendRequests(state, to: &page)
         page.family(
             "rollcall_commit_duration_seconds", .histogram, "Time that a commit of the store took.")

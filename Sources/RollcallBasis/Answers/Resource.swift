@@ -4,6 +4,9 @@ import RollcallCore
 /// by its routes. Source: V5.
 package enum Resource: String, CaseIterable, Sendable {
     case batches = "/v1/batches"
+    case input = "/v1/in/{input}"
+    case inputBelow = "/v1/in/{input}/{id}"
+    case inputs = "/v1/inputs"
     case transitions = "/v1/transitions"
     case responders = "/v1/responders"
     case responder = "/v1/responders/{id}"
@@ -86,6 +89,8 @@ package struct Target: Equatable, Sendable {
     package let resource: Resource
     /// Of a responder, and of what is below one: the id.
     package private(set) var id: [UInt8] = []
+    /// Of an input: its name.
+    package private(set) var input: Substring = ""
     /// Of an erasure, a silence or a drill: its number.
     package private(set) var number: Int64 = 0
     /// Of a file of the page: which one.
@@ -103,6 +108,9 @@ package struct Target: Equatable, Sendable {
         self.resource = resource
         for (part, name) in zip(parts, names) where !take(part, name) { return nil }
     }
+
+    /// True for what phones and other servers send to.
+    package var isInput: Bool { resource == .input || resource == .inputBelow }
 
     private static let fixed = Dictionary(
         uniqueKeysWithValues: Resource.allCases.filter(\.variables.isEmpty).map { ($0.path, $0) })
@@ -125,6 +133,7 @@ package struct Target: Equatable, Sendable {
         case "{number}":
             guard let read = Int64(part) else { return false }
             number = read
+        case "{input}": input = part
         case "{version}": asset.version = part
         case "{name}": asset.name = part
         default: return true

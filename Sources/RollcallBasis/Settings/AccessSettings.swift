@@ -134,9 +134,17 @@ extension Access.Token {
     fileprivate var shown: SettingValue {
         .mapping([
             ("name", .text(Array(name.utf8))),
-            ("scopes", .list(scopes.map(\.rawValue).sorted().map { .plain($0) })),
+            ("scopes", .list(words.map { .word($0) })),
         ])
     }
+
+    /// What it opens, as the settings write it.
+    var words: [String] {
+        scopes.map(\.rawValue).sorted() + inputs.sorted().map { Self.inputPrefix + $0 }
+    }
+
+    /// The beginning of a scope that opens one input.
+    private static let inputPrefix = "input:"
 
     /// Reads one token; nil where secrets are not opened, as in a replay.
     /// - Throws: `ConfigurationError` if its name, its scopes or its text is wrong, or the text is
@@ -146,7 +154,7 @@ extension Access.Token {
     ) throws(ConfigurationError) -> Access.Token? {
         var name = ""
         try tree.read("name", .text, &name)
-        let scopes = try scopes(&tree)
+        let (scopes, inputs) = try scopes(&tree)
         var secret: Secret?
         try tree.secret("token", &secret)
         guard let secret else {
@@ -154,7 +162,8 @@ extension Access.Token {
             throw tree.fault("token", "or token_file must be given", "")
         }
         do throws(AccessError) {
-            return try Access.Token(name: name, scopes: scopes, bytes: secret.bytes)
+            return try Access.Token(
+                name: name, scopes: scopes, inputs: inputs, bytes: secret.bytes)
         } catch {
             throw ConfigurationError(
                 origin: tree.origin(of: "name"), message: "\(tree.path): \(error)", key: tree.path)
@@ -163,19 +172,25 @@ extension Access.Token {
 
     private static func scopes(
         _ tree: inout ConfigurationTree
-    ) throws(ConfigurationError) -> Set<Access.Scope> {
-        let known = Access.Scope.allCases.map(\.rawValue).joined(separator: ", ")
-        guard let node = tree.take("scopes") else { return [] }
+    ) throws(ConfigurationError) -> (Set<Access.Scope>, inputs: Set<String>) {
+        let known =
+            Access.Scope.allCases.map(\.rawValue).joined(separator: ", ") + ", input:NAME"
+        guard let node = tree.take("scopes") else { return ([], []) }
         guard case .sequence(let words) = node else {
             throw tree.fault("scopes", "must be a list of \(known)", "")
         }
         var scopes: Set<Access.Scope> = []
+        var inputs: Set<String> = []
         for word in words {
+            if let name = word.string, name.hasPrefix(inputPrefix), name != inputPrefix {
+                inputs.insert(String(name.dropFirst(inputPrefix.count)))
+                continue
+            }
             guard let scope = word.string.flatMap({ Access.Scope(rawValue: $0) }) else {
                 throw tree.fault("scopes", "must be some of \(known)", word.string ?? "")
             }
             scopes.insert(scope)
         }
-        return scopes
+        return (scopes, inputs)
     }
 }

@@ -24,6 +24,8 @@ package struct Configuration: Equatable, Sendable {
     package var nudgeTexts = NudgeTexts()
     /// The other machines of the watch.
     package var cluster = ClusterSettings()
+    /// The ways in for what phones send anyway.
+    package var inputs: [InputSettings] = []
     /// Items and depth of a body.
     package var scanLimits = ScanLimits()
     /// Bytes of a body at most.

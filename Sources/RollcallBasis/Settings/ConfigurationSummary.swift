@@ -5,7 +5,7 @@ import RollcallSupport
 extension Configuration {
     /// A sentence or two for each part, in the order of the file.
     package var summary: [String] {
-        var sentences = [listening, keeping]
+        var sentences = [listening] + inputWords + [keeping]
         sentences += [
             Self.words("On duty", policy.onDuty), Self.words("On a mission", policy.onMission),
         ]
@@ -35,7 +35,7 @@ extension Configuration {
             ? "Nobody needs a token."
             : "It lets in who has a token: "
                 + accessPolicy.access.tokens.map { token in
-                    let scopes = token.scopes.map(\.rawValue).sorted().joined(separator: " and ")
+                    let scopes = token.words.joined(separator: " and ")
                     return "\(token.name) (\(scopes))"
                 }.joined(separator: ", ") + "."
         let probes =

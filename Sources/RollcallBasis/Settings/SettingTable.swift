@@ -6,7 +6,7 @@ import RollcallStore
 extension Setting {
     /// All settings, in the order of the file.
     package static let all: [Setting] =
-        web + storage + liveness + feed + limits + coverage + alerts + delivery + nudges
+        web + inputs + storage + liveness + feed + limits + coverage + alerts + delivery + nudges
         + cluster
 
     private static let web = [
@@ -24,8 +24,20 @@ extension Setting {
             "more names that Host may hold on loopback"),
         Setting(
             "web.tokens", .tokens, \.accessPolicy.access,
-            "{name, scopes: [ingest, read, admin], token_file}"
+            "{name, scopes: [ingest, read, admin, input:NAME], token_file}"
         ).hiding("tokens") { $0.accessPolicy.access },
+    ]
+
+    private static let inputs = [
+        Setting(
+            "inputs", "ways in for what phones send anyway: {name, preset}",
+            shown: { .list($0.inputs.map(\.shown)) },
+            read: { (top, configuration) throws(ConfigurationError) in
+                configuration.inputs = try InputSettings.list(&top)
+            }
+        ).listing { configuration in
+            configuration.inputs.map { ($0.name, SettingValue.members($0.members)) }
+        }.hiding("mappings and keys") { $0.inputs }
     ]
 
     private static let storage = [

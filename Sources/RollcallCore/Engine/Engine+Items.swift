@@ -46,8 +46,12 @@ extension Engine {
         if let number = roster.number(of: bytes, range) { return number }
         let isErased = erasures.holds(
             bytes, range, now: clock.now, retention: policy.retention)
-        if isErased && item.kind != .responder {
+        if isErased && (item.kind != .responder || item.isKnownOnly) {
             receipt.rejected.append((index, .erased))
+            return nil
+        }
+        if item.isKnownOnly {
+            receipt.rejected.append((index, .unknownResponder))
             return nil
         }
         guard roster.count < policy.respondersMax else {

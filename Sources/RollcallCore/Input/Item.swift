@@ -48,6 +48,11 @@ package struct Item: Sendable {
     /// Number of updates and the bytes that hold them; see `UpdateReader`.
     package var updateCount = 0
     package var updates = ByteRange.empty
+    /// Number of updates without a sequence and the bytes that hold them (P4).
+    package var timedUpdateCount = 0
+    package var timedUpdates = ByteRange.empty
+    /// True if it enrols nobody (M3).
+    package var isKnownOnly = false
     /// Of `nobody`: true if it enrolled them, which took a number.
     package var isEnrolment = false
 
@@ -117,6 +122,10 @@ enum ItemTag: UInt8 {
     case updates = 19
     case isEnrolment = 20
     case promise = 21
+    /// Updates that their capture time identifies (P4).
+    case timedUpdates = 24
+    /// The item enrols nobody (M3).
+    case isKnownOnly = 25
 }
 
 /// Writes items as tagged fields.
@@ -184,6 +193,12 @@ struct ItemWriter {
         // Times are never negative here, so 0 can stand for "none".
         let captured = update.capturedAt.map { UInt64(bitPattern: $0.milliseconds) &+ 1 } ?? 0
         Varint.append(captured << 1 | (update.isCached ? 1 : 0), to: &bytes)
+    }
+
+    /// An update that has no sequence: its capture time identifies it (P4).
+    static func timedUpdate(_ captured: Timestamp, isCached: Bool, to bytes: inout [UInt8]) {
+        let time = UInt64(bitPattern: captured.milliseconds) &+ 1
+        Varint.append(time << 1 | (isCached ? 1 : 0), to: &bytes)
     }
 }
 
@@ -267,6 +282,7 @@ enum ItemReader {
         case .nudgeSound: item.nudgeSound = small
         case .promise: item.promise = UInt16(clamping: value)
         case .isEnrolment: item.isEnrolment = small == 1
+        case .isKnownOnly: item.isKnownOnly = small == 1
         case .from: item.from = Status(rawValue: small)
         case .to: item.to = Status(rawValue: small)
         case .responderID, .region, .circles, .osVersion, .appVersion, .installID, .pushToken,
@@ -279,6 +295,11 @@ enum ItemReader {
             item.updateCount = Int(truncatingIfNeeded: value)
             guard let bytes = Int(exactly: value), bytes >= 0 else { return false }
             item.updates = ByteRange(offset: at, count: end - at)
+            at = end
+        case .timedUpdates:
+            item.timedUpdateCount = Int(truncatingIfNeeded: value)
+            guard let bytes = Int(exactly: value), bytes >= 0 else { return false }
+            item.timedUpdates = ByteRange(offset: at, count: end - at)
             at = end
         case .telemetry: return false
         }

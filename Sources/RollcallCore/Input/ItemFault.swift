@@ -16,6 +16,8 @@ package enum ItemFault: UInt8, CaseIterable, Sendable {
     case coordinate = 8
     /// A member that nobody knows (P3).
     case unknownField = 9
+    /// Nobody enrolled them, and what came by an input enrols nobody there (M3).
+    case unknownResponder = 10
 
     /// The label's value.
     package var word: StaticString {
@@ -30,6 +32,7 @@ package enum ItemFault: UInt8, CaseIterable, Sendable {
         case .nameLimit: "name_limit"
         case .coordinate: "coordinate"
         case .unknownField: "unknown_field"
+        case .unknownResponder: "unknown_responder"
         }
     }
 }

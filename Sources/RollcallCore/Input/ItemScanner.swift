@@ -42,7 +42,7 @@ package struct ScanResult: Sendable {
     }
 
     /// Counts a problem; true while there is room for its note.
-    fileprivate mutating func countProblem(_ fault: ItemFault) -> Bool {
+    mutating func countProblem(_ fault: ItemFault) -> Bool {
         Self.count(fault, in: &problemCounts)
         return problems.count < ItemScanner.notesMax
     }
@@ -56,19 +56,25 @@ package struct ScanResult: Sendable {
     }
 
     /// Lists a problem that was counted.
-    fileprivate mutating func list(_ problem: ItemNote) {
+    mutating func list(_ problem: ItemNote) {
         problems.append(problem)
         notesBuilt += 1
     }
 
     /// Counts an item that is not taken; its note is there while there is room.
-    fileprivate mutating func addRejection(_ rejection: ItemScanner.Rejection) {
-        Self.count(rejection.fault, in: &rejectedCounts)
+    mutating func addRejection(_ fault: ItemFault, _ note: ItemNote?) {
+        Self.count(fault, in: &rejectedCounts)
         rejectedCount += 1
-        guard let note = rejection.note else { return }
+        guard let note else { return }
         rejected.append(note)
         notesBuilt += 1
     }
+
+    /// Counts as what a time was read.
+    mutating func countTime(_ form: TimeForm) { timesRead[Int(form.rawValue)] += 1 }
+
+    /// Notes when a batch was received, as it says.
+    mutating func noteReceived(_ time: Timestamp) { receivedAt = max(receivedAt ?? time, time) }
 
     private static func count(_ fault: ItemFault, in counts: inout [Int]) {
         if counts.isEmpty { counts = [Int](repeating: 0, count: ItemFault.allCases.count) }
@@ -316,11 +322,11 @@ package struct ItemScanner {
     mutating func write(_ body: (inout [UInt8]) -> Void) { body(&result.items.bytes) }
 
     /// Counts as what a time was read.
-    mutating func count(_ form: TimeForm) { result.timesRead[Int(form.rawValue)] += 1 }
+    mutating func count(_ form: TimeForm) { result.countTime(form) }
 
     /// Notes when a batch was received, as it says.
     mutating func note(receivedAt time: Timestamp) {
-        if kind == .batch { result.receivedAt = max(result.receivedAt ?? time, time) }
+        if kind == .batch { result.noteReceived(time) }
     }
 
     /// Counts a private field that was met outside of this file.
@@ -380,7 +386,7 @@ package struct ItemScanner {
 
     /// Ends an item, taken or not.
     private mutating func settle() {
-        if let rejection { result.addRejection(rejection) }
+        if let rejection { result.addRejection(rejection.fault, rejection.note) }
         rejection = nil
         place += 1
     }

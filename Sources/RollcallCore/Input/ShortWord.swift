@@ -2,7 +2,8 @@
 ///
 /// Exact for up to 24 bytes: each byte stands in at least one of the three numbers.
 struct ShortWord: Equatable, ExpressibleByStringLiteral {
-    private static let bytesMax = 24
+    /// Bytes of a word that is told from all others at most.
+    static let bytesMax = 24
 
     /// Number of bytes; -1 for what is longer than every word.
     private var count = -1

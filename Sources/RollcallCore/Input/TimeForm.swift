@@ -36,6 +36,21 @@ package enum TimeForm: UInt8, CaseIterable, Sendable {
         return (Timestamp(milliseconds: whole), .milliseconds)
     }
 
+    /// Reads the number at `bytes[range]` as `unit` says; nil if it is no time.
+    static func time(
+        _ bytes: Span<UInt8>, _ range: Range<Int>, _ unit: InputDescription.Unit
+    ) -> (time: Timestamp, form: TimeForm)? {
+        switch unit {
+        case .auto, .osmand: return time(bytes, range)
+        case .seconds:
+            let read = time(bytes, range)
+            return read?.form == .seconds ? read : nil
+        case .milliseconds:
+            guard let (whole, _) = parts(bytes, range), whole < millisecondsEnd else { return nil }
+            return (Timestamp(milliseconds: whole), .milliseconds)
+        }
+    }
+
     /// True if a number is read as so many milliseconds.
     static func isMilliseconds(_ number: Int64) -> Bool {
         number >= millisecondsFrom && number < millisecondsEnd

@@ -43,6 +43,7 @@ enum ItemText {
             guard let value = Varint.read(bytes, &at, end) else { return false }
             switch tag {
             case .updates: return updates(value, bytes, &object)
+            case .timedUpdates: return timedUpdates(value, bytes, &object)
             case .responderID, .region, .circles, .osVersion, .appVersion, .installID, .pushToken,
                 .transitionID:
                 guard value <= UInt64(end - at) else { return false }
@@ -89,6 +90,8 @@ enum ItemText {
             case .sharing: word = Sharing(rawValue: small)?.word
             case .platform: word = Platform(rawValue: small)?.word
             case .from, .to: word = Status(rawValue: small)?.word
+            // Whoever stands in a journal was known, and need not be enrolled again.
+            case .isKnownOnly: break
             default: return false
             }
             switch (tag, word) {
@@ -144,6 +147,21 @@ enum ItemText {
                 output = inner.bytes
             }
             return UInt64(updates.count) == count
+        }
+
+        private mutating func timedUpdates(
+            _ count: UInt64, _ bytes: Span<UInt8>, _ object: inout ObjectWriter
+        ) -> Bool {
+            var captured: [UInt64] = []
+            while at < end, let value = Varint.read(bytes, &at, end) { captured.append(value) }
+            object.array("updates", captured) { value, output in
+                var inner = ObjectWriter(&output)
+                inner.sent("captured_at", Int64(bitPattern: (value >> 1) &- 1))
+                if value & 1 == 1 { inner.word("fix", "cached") }
+                inner.end()
+                output = inner.bytes
+            }
+            return UInt64(captured.count) == count
         }
     }
 }

@@ -19,22 +19,27 @@ package struct Access: Sendable, Equatable {
         package let name: String
         /// The scopes that it opens.
         package let scopes: Set<Scope>
+        /// The inputs that it opens, each by any method (M3).
+        package let inputs: Set<String>
         fileprivate let padded: PaddedToken
 
         /// The token of `bytes` under a name that may be shown.
         /// - Throws: `AccessError`, never with the bytes, if the name, the scopes or the bytes are
         ///   not allowed.
-        package init(name: String, scopes: Set<Scope>, bytes: [UInt8]) throws(AccessError) {
+        package init(
+            name: String, scopes: Set<Scope>, inputs: Set<String> = [], bytes: [UInt8]
+        ) throws(AccessError) {
             let isName =
                 (1...tokenNameBytesMax).contains(name.utf8.count)
                 && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
             if !isName { throw .name }
-            if scopes.isEmpty { throw .scopes(name: name) }
+            if scopes.isEmpty, inputs.isEmpty { throw .scopes(name: name) }
             guard let padded = PaddedToken(bytes), bytes.allSatisfy({ (0x21...0x7E) ~= $0 }),
                 bytes.count >= PaddedToken.bytesMin
             else { throw .text(name: name) }
             self.name = name
             self.scopes = scopes
+            self.inputs = inputs
             self.padded = padded
         }
     }
@@ -70,9 +75,12 @@ package struct Access: Sendable, Equatable {
     /// Every token is compared with in full, whether or not an earlier one fits: how long it takes
     /// tells nothing of any of them.
     package func holder(_ authorization: String?) -> Token? {
-        guard let authorization, let shown = Credentials.token(in: authorization),
-            let padded = PaddedToken(shown)
-        else { return nil }
+        authorization.flatMap { Credentials.token(in: $0) }.flatMap { holder(of: $0) }
+    }
+
+    /// Returns the token of these bytes; nil if it is nobody's.
+    package func holder(of shown: [UInt8]) -> Token? {
+        guard let padded = PaddedToken(shown) else { return nil }
         var found = -1
         for (place, token) in tokens.enumerated() {
             let isSame = padded.differs(from: token.padded) == 0
@@ -142,7 +150,7 @@ package enum AccessError: Error, Equatable, CustomStringConvertible {
         case .name: "name: must have 1 to \(tokenNameBytesMax) bytes without control characters"
         case .scopes(let name):
             "token \"\(name)\": scopes must list one or more of "
-                + Access.Scope.allCases.map(\.rawValue).joined(separator: ", ")
+                + Access.Scope.allCases.map(\.rawValue).joined(separator: ", ") + ", input:NAME"
         case .text(let name):
             "token \"\(name)\": must have \(PaddedToken.bytesMin) to \(PaddedToken.bytesMax) visible ASCII "
                 + "characters without spaces; make one with: openssl rand -hex 32"

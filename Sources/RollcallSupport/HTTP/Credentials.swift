@@ -12,13 +12,27 @@ enum Credentials {
         let rest = field[end...].drop { $0 == UInt8(ascii: " ") }
         switch String(decoding: field[..<end], as: UTF8.self).lowercased() {
         case "bearer": return Array(rest)
-        case "basic":
-            guard let pair = base64Decoded(rest),
-                let colon = pair.firstIndex(of: UInt8(ascii: ":"))
-            else { return nil }
-            return Array(pair[(colon + 1)...])
+        case "basic": return pair(of: rest)?.password
         default: return nil
         }
+    }
+
+    /// The user and the password of a `Basic` field; nil if it is none.
+    static func basic(in authorization: String) -> (user: [UInt8], password: [UInt8])? {
+        let field = Array(authorization.utf8)
+        guard let end = field.firstIndex(of: UInt8(ascii: " ")),
+            String(decoding: field[..<end], as: UTF8.self).lowercased() == "basic"
+        else { return nil }
+        return pair(of: field[end...].drop { $0 == UInt8(ascii: " ") })
+    }
+
+    private static func pair(
+        of letters: ArraySlice<UInt8>
+    ) -> (user: [UInt8], password: [UInt8])? {
+        guard let pair = base64Decoded(letters),
+            let colon = pair.firstIndex(of: UInt8(ascii: ":"))
+        else { return nil }
+        return (Array(pair[..<colon]), Array(pair[(colon + 1)...]))
     }
 
     /// Padding may be missing.

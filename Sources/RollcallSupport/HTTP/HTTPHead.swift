@@ -22,6 +22,8 @@ struct HTTPHead {
     private(set) var roomBytes = 0
 
     private var hasTransferEncoding = false
+    /// True for a request to an input, of which all fields may be asked for.
+    private var takesAllFields = false
     /// The bytes that the query takes of the target, with the question mark.
     private var queryBytes = 0
     private var lastEnd: UnsafePointer<CChar>?
@@ -91,6 +93,7 @@ struct HTTPHead {
         request = HTTPRequest(
             method: isHead ? "GET" : String(cString: method), path: String(cString: url))
         request.isHead = isHead
+        takesAllFields = request.path.hasPrefix(HTTPRequest.inputsPath)
         withUnsafeMutablePointer(to: &self) { rollcall_each_field(connection, readField, $0) }
         authorise(url: url, method: method, version: version)
         takeAuthority()
@@ -162,6 +165,11 @@ struct HTTPHead {
             found(.line)
         }
         lastEnd = value + valueSize
+        if takesAllFields, !isName(name, "authorization", nameSize),
+            !isName(name, "cookie", nameSize)
+        {
+            request.fields.append((text(name, nameSize), text(value, valueSize)))
+        }
         // The length tells most names apart without reading them.
         switch nameSize {
         case 4 where isName(name, "host"):
@@ -273,6 +281,12 @@ private func isOneLine(_ nameEnd: UnsafePointer<CChar>, _ value: UnsafePointer<C
         byte += 1
     }
     return true
+}
+
+private func isName(
+    _ name: UnsafePointer<CChar>, _ expected: StaticString, _ size: Int
+) -> Bool {
+    size == expected.utf8CodeUnitCount && isName(name, expected)
 }
 
 private func isName(_ name: UnsafePointer<CChar>, _ expected: StaticString) -> Bool {

@@ -28,8 +28,14 @@ package struct HTTPRequest: Sendable {
     package var authorization: String?
     /// `Rollcall-Sent-At`, if sent: when the client sent the request.
     package var sentAt: String?
+    /// All fields of the head but those that hold secrets, of requests to inputs alone: which of them
+    /// names a phone, the settings say.
+    package var fields: [(name: String, value: String)] = []
     /// The whole body; empty while the request is judged by its head, and where nobody reads it.
     package var body: [UInt8]
+
+    /// The beginning of the paths of inputs.
+    package static let inputsPath = "/v1/in/"
 
     /// Whether somebody reads its body: "Content received in a GET request has no generally defined
     /// semantics", nor in a DELETE. Source: RFC 9110 §9.3.1, §9.3.5.

@@ -1,0 +1,255 @@
+import RollcallBasis
+import RollcallCore
+import RollcallSupport
+
+/// The routes of inputs. Source: M2 to M4.
+extension Router {
+    /// The parameter of a query that may hold a token (M3).
+    static let tokenParameter = "token"
+    private static let crossSite = "cross-site"
+
+    // MARK: - Who is let in
+
+    /// Refuses by its head what need not be read.
+    func authorise(
+        _ request: HTTPRequest, to target: Target, _ routes: [Route], _ accessPoint: AccessPoint,
+        _ rules: AccessPolicy.Rules
+    ) -> HTTPResponse? {
+        if let refusal = refusal(request, to: target.input, accessPoint, rules) { return refusal }
+        guard routes.contains(where: { $0.method.rawValue == request.method }) else {
+            return .problem(
+                405, "Method Not Allowed", detail: "see the Allow header",
+                headers: [("Allow", "POST, PUT")])
+        }
+        guard request.method != "GET" else { return nil }
+        if request.contentEncoding != nil {
+            return .problem(
+                415, "Unsupported Media Type", detail: "no content coding is understood",
+                headers: [("Accept-Encoding", "identity")])
+        }
+        return inputAtCapacity(target.input)
+    }
+
+    /// Refuses who may not pass; nil lets them in.
+    private func refusal(
+        _ request: HTTPRequest, to input: Substring, _ accessPoint: AccessPoint,
+        _ rules: AccessPolicy.Rules
+    ) -> HTTPResponse? {
+        if let refusal = unauthenticated(request, nil, nil, accessPoint, rules) { return refusal }
+        let entry = inputs.entry(input)
+        let token = self.token(request, rules)
+        if let refusal = foreign(request, rules) { return refusal }
+        if let key = entry?.settings.deviceKey {
+            guard key.holder(request.authorization) != nil else {
+                accessPolicy.count(.token)
+                return Self.noDeviceKey
+            }
+        } else if rules.access.isOpen {
+            // A page of anybody can make a browser ask for an address of this machine.
+            guard request.method != "GET" else {
+                accessPolicy.count(.token)
+                return Self.noTokenOfGET
+            }
+        } else {
+            guard let token else {
+                accessPolicy.count(.token)
+                return Self.noToken
+            }
+            guard token.inputs.contains(String(input)) else {
+                accessPolicy.count(.scope)
+                return .problem(
+                    403, "Forbidden", detail: "this token lacks the scope input: of this input")
+            }
+        }
+        guard let entry else { return Self.notFound }
+        if request.isHead || (request.method == "GET" && !entry.settings.takesForms) {
+            let methods = entry.settings.takesForms ? "GET, POST, PUT" : "POST, PUT"
+            return .problem(
+                405, "Method Not Allowed", detail: "see the Allow header",
+                headers: [("Allow", methods)])
+        }
+        return nil
+    }
+
+    /// Refuses what a page of somebody else's made a browser send, whatever the method.
+    private func foreign(
+        _ request: HTTPRequest, _ rules: AccessPolicy.Rules
+    ) -> HTTPResponse? {
+        let isForeign = request.origin.map { !Self.isOwn(origin: $0, request, rules) } ?? false
+        guard isForeign || request.field("sec-fetch-site") == Self.crossSite else { return nil }
+        accessPolicy.count(.origin)
+        return .problem(
+            403, "Forbidden", detail: "pages of another origin may not write here")
+    }
+
+    /// The token of a request to an input: as everywhere, or in its query.
+    private func token(_ request: HTTPRequest, _ rules: AccessPolicy.Rules) -> Access.Token? {
+        if let token = rules.access.holder(request.authorization) { return token }
+        let shown = request.query.first { $0.name == Self.tokenParameter }?.value
+        return shown.flatMap { rules.access.holder(of: Array($0.utf8)) }
+    }
+
+    private static var noTokenOfGET: HTTPResponse {
+        .problem(
+            401, "Unauthorized",
+            detail: "GET needs a token even on this machine: set web.tokens, with the scope "
+                + "input:NAME",
+            headers: [("WWW-Authenticate", "Bearer realm=\"rollcall\"")])
+    }
+
+    private static var noDeviceKey: HTTPResponse {
+        .problem(
+            401, "Unauthorized",
+            detail: "Basic is needed, with the id as user and its HMAC as password",
+            headers: [("WWW-Authenticate", "Basic realm=\"rollcall\", charset=\"UTF-8\"")])
+    }
+
+    // MARK: - What it brings
+
+    /// Reads what came to an input and answers as its client expects, after the commit. What can never
+    /// be taken is answered so too: its client would send it for ever (M4).
+    func takeInput(_ call: Route.Call) {
+        let request = call.request
+        guard let entry = inputs.entry(call.target.input) else {
+            return call.answer(Self.notFound, InputStats())
+        }
+        let source = Self.source(of: entry)
+        let place: Admission.Place
+        do throws(Admission.Refusal) {
+            place = try admission.reserve(source, bytes: request.body.count)
+        } catch {
+            return call.answer(Self.refusal(error), InputStats())
+        }
+        let arrival = ClockReading.now().wall
+        let reading = read(call, entry, arrival)
+        if reading.isForeign {
+            admission.release(place)
+            accessPolicy.count(.scope)
+            return call.answer(
+                .problem(403, "Forbidden", detail: "this key is another person's"), InputStats())
+        }
+        var input = InputStats()
+        input.add(reading.scan)
+        let answer = Self.answer(entry.settings.answer)
+        let (book, name) = (inputs, entry.settings.name)
+        guard reading.scan.items.count > 0 else {
+            admission.release(place)
+            book.count(name, reading, Receipt(), at: arrival)
+            return call.answer(answer, input)
+        }
+        if let received = reading.scan.receivedAt {
+            edge.clocks.note(source, sentAt: nil, receivedAt: received, arrival: arrival)
+        }
+        writer.write(.items(reading.scan.items, source: source)) {
+            [admission, input, reading, reply = call.answer] outcome in
+            admission.release(place)
+            switch outcome {
+            case .committed(let receipt):
+                var input = input
+                input.add(receipt)
+                book.count(name, reading, receipt, at: arrival)
+                reply(answer, input)
+            case .unavailable(let reason): reply(Self.unavailable(reason), InputStats())
+            }
+        }
+    }
+
+    private func read(
+        _ call: Route.Call, _ entry: InputBook.Entry, _ arrival: Timestamp
+    ) -> InputReading {
+        let request = call.request
+        var said = InputRequest(arrival: arrival)
+        said.user = request.user
+        said.headers = request.fields
+        said.query = request.query
+        said.path = call.target.id.isEmpty ? nil : call.target.id
+        said.enrols = entry.enrols
+        said.fixed = entry.settings.fixed
+        said.only = entry.settings.deviceKey?.holder(request.authorization)
+        let isForm = request.method == "GET" || Self.isForm(request.contentType)
+        guard let mapping = entry.settings.mapping(of: request.body, isForm: isForm) else {
+            return InputReading()
+        }
+        do throws(ScanError) {
+            return try InputReader.read(
+                request.body.span, said, by: mapping, limits: limits.current)
+        } catch {
+            return InputReading(refused: error)
+        }
+    }
+
+    private static func isForm(_ contentType: String?) -> Bool {
+        let type = contentType?.prefix { $0 != ";" && $0 != " " }.lowercased()
+        return type == "application/x-www-form-urlencoded"
+    }
+
+    /// The source of what comes by an input (F10).
+    private static func source(of entry: InputBook.Entry) -> [UInt8] {
+        Array("input:\(entry.settings.name)".utf8)
+    }
+
+    /// Refuses by its head what there is no room for.
+    func inputAtCapacity(_ input: Substring) -> HTTPResponse? {
+        guard let entry = inputs.entry(input) else { return nil }
+        do throws(Admission.Refusal) {
+            try admission.check(Self.source(of: entry))
+            return nil
+        } catch {
+            return Self.refusal(error)
+        }
+    }
+
+    private static func answer(_ answer: InputAnswer) -> HTTPResponse {
+        let body = Array(answer.body.utf8)
+        return HTTPResponse(
+            status: answer.status,
+            headers: body.isEmpty ? [] : [("Content-Type", "application/json")], body: body)
+    }
+}
+
+/// `GET /v1/inputs`. Source: M4.
+extension Router {
+    /// Answers what came by each input, and the last that could not be taken: never a value of it.
+    func listInputs(_ answer: @escaping Answer) {
+        let list = inputs.all().map { entry, counts -> JSONTree in
+            let updates: JSONTree = [
+                "accepted": .integer(Int64(counts.updates[0])),
+                "duplicate": .integer(Int64(counts.updates[1])),
+                "late": .integer(Int64(counts.updates[2])),
+            ]
+            let items = InputBook.outcomes.enumerated().map { place, word in
+                JSONTree.Member(name: "\(word)", value: .integer(Int64(counts.items[place])))
+            }
+            let faults = ItemFault.allCases.compactMap { fault -> JSONTree.Member? in
+                let count = counts.faults[Int(fault.rawValue)]
+                guard count > 0 else { return nil }
+                return JSONTree.Member(name: "\(fault.word)", value: .integer(Int64(count)))
+            }
+            return [
+                "name": .text(entry.settings.name),
+                "preset": entry.settings.preset.map { .text($0.rawValue) } ?? .null,
+                "enrols": .boolean(entry.enrols),
+                "requests": .integer(Int64(counts.requests)),
+                "items": .object(items),
+                "updates": updates,
+                "problems": .object(faults),
+                "last_problem": counts.lastProblem.map { Self.tree($0) } ?? .null,
+                "last_request_at": Self.tree(counts.lastRequestAt),
+                "last_accepted_at": Self.tree(counts.lastAcceptedAt),
+            ]
+        }
+        let body: JSONTree = ["inputs": .list(list)]
+        answer(.json(Array((body.printed).utf8)), InputStats())
+    }
+
+    private static func tree(_ problem: InputBook.LastProblem) -> JSONTree {
+        [
+            "at": tree(problem.at), "pointer": .text(problem.note.pointer),
+            "reason": .text("\(problem.note.fault.word)"), "detail": .text(problem.note.detail),
+        ]
+    }
+
+    private static func tree(_ at: Timestamp?) -> JSONTree {
+        at.map { .text(RFC3339.string($0)) } ?? .null
+    }
+}
