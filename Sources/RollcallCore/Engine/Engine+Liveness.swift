@@ -64,7 +64,7 @@ extension Engine {
     /// newest one (L3, F18). `taken` is what each install had taken before it (F26).
     mutating func contact(
         _ person: inout Responder, _ number: Int, _ instant: ObservedTime, at wall: Timestamp,
-        _ origin: Origin = .contact, from believed: Status? = nil, taken: [Int64]? = nil
+        _ origin: Origin = .contact, from believed: Status? = nil, taken: Heights? = nil
     ) {
         let previous = person.lastContact
         hear(&person, number, instant, at: wall, origin, from: believed)

@@ -97,6 +97,7 @@ extension Engine {
         dropNames(of: number)
         roster.erase(number)
         ledgers[number] = nil
+        captures[number] = nil
         pauses[number] = nil
         adopted[number] = nil
         retired[number] = nil

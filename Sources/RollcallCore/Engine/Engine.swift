@@ -44,6 +44,7 @@ package struct Engine: Sendable {
 
     // What few people have, by number.
     var ledgers = SideTable<SequenceLedger>()
+    var captures = SideTable<CaptureLedger>()
     var pauses = SideTable<Timestamp>()
     var adopted = SideTable<Adoption>()
     var retired = SideTable<ObservedTime>()
