@@ -303,13 +303,16 @@ class BodyTests(RollcallTestCase):
         for kind in ("text/plain", "application/xml", "multipart/form-data; boundary=x", "json"):
             with self.subTest(kind):
                 self.problem(server.post("/v1/batches", "{}", {"Content-Type": kind}), 415)
-        fields = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
-        self.problem(server.post("/v1/batches", b"\x1f\x8b", fields), 415)
+        for coding in ("deflate", "br", "identity", "gzip, gzip"):
+            with self.subTest(coding):
+                answer = server.post("/v1/batches", "{}", {"Content-Encoding": coding})
+                self.problem(answer, 415)
+                self.assertEqual(answer.headers["accept-encoding"], "gzip")
 
     def test_422_when_nothing_can_be_taken(self):
         server = self.serve()
         for body in ({"region": "north"}, [{"responder_id": ""}, {"responder_id": "x" * 129}],
-                     {"responder_id": "a\nb"}, {"responder_id": 7}):
+                     {"responder_id": "a\nb"}, {"responder_id": 7.5}):
             with self.subTest(body):
                 document = self.problem(server.post("/v1/batches", body), 422)
                 self.assertEqual(document["accepted"], 0)

@@ -139,7 +139,9 @@ struct FoundationReading {
     private static func batch(_ value: Value) -> ReadBatch? {
         guard case .object(let all) = value else { return nil }
         let members = all.filter { !$0.value.isNull }
-        guard let id = name(members["responder_id"]) else { return nil }
+        guard let id = name(members["responder_id"]) ?? numberedID(members["responder_id"]) else {
+            return nil
+        }
         var batch = ReadBatch()
         batch.responderID = id
         batch.receivedAt = members["received_at"].flatMap(time)
@@ -177,6 +179,11 @@ struct FoundationReading {
         case .text("3d"): 65_535
         default: 0
         }
+    }
+
+    /// A natural number; none is drawn that a double holds and an integer does not.
+    private static func numberedID(_ value: Value?) -> String? {
+        value?.natural.map { "\($0)" }
     }
 
     /// 1 to 128 bytes without control characters.
@@ -241,11 +248,18 @@ struct FoundationReading {
     }
 
     private static func update(_ value: Value) -> ReadBatch.Update? {
-        guard case .object(let members) = value, let sequence = members["sequence"]?.natural else {
-            return nil
+        guard case .object(let members) = value else { return nil }
+        let captured = members["captured_at"].flatMap(time)
+        var sequence = members["sequence"]?.natural
+        if sequence == nil {
+            switch members["sequence"] {
+            case nil, .null: sequence = captured == nil ? nil : -1
+            default: break
+            }
         }
+        guard let sequence else { return nil }
         return ReadBatch.Update(
-            sequence: sequence, capturedAt: members["captured_at"].flatMap(time),
+            sequence: sequence, capturedAt: captured,
             isCached: members["fix"]?.text == "cached")
     }
 

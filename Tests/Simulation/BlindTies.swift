@@ -56,7 +56,7 @@ struct BlindTies {
     }
 
     private mutating func sieve(_ item: inout BatchItem, _ instant: Int64) {
-        let sequence = item.updates.map(\.sequence).max()
+        let sequence = item.updates.compactMap(\.sequence).max()
         func isNew(_ field: String, _ value: String?) -> Bool {
             takes(field + item.responderID, value, instant, sequence)
         }

@@ -30,9 +30,12 @@ extension StoryDecision {
         case .skew(let at, let source, let state, let skew, let correction):
             begin(at, "skew") + ",\"source\":\(quoted(source)),\"state\":\"\(state)\""
                 + ",\"skew_ms\":\(skew),\"correction_ms\":\(correction)}"
-        case .update(let at, let id, let sequence, let outcome):
-            begin(at, "update") + ",\"responder_id\":\(quoted(id)),\"sequence\":\(sequence)"
-                + ",\"outcome\":\"\(outcome)\"}"
+        case .update(let at, let id, let sequence, let captured, let outcome):
+            begin(at, "update") + ",\"responder_id\":\(quoted(id))"
+                + (sequence.map { ",\"sequence\":\($0)" } ?? "")
+                + (captured.map {
+                    ",\"captured_at\":\"\(RFC3339.string(Timestamp(milliseconds: $0)))\""
+                } ?? "") + ",\"outcome\":\"\(outcome)\"}"
         }
     }
 

@@ -17,7 +17,7 @@ extension Oracle {
         }
         let old = thresholdsInForce(index)
         if everybody[index].duty == nil { everybody[index].duty = .onDuty }
-        let mention = Mention(at: at, sequence: item.updates.map(\.sequence).max())
+        let mention = Mention(at: at, sequence: item.updates.compactMap(\.sequence).max())
         learnDuty(item.dutyState, inBatch: mention, of: index)
         learnSharing(item.sharing, until: nil, mention, of: index)
         learnRegion(item.region, mention, of: index)
@@ -41,7 +41,9 @@ extension Oracle {
         let isForgotten = id.map { everybody[index].phones.hasForgotten($0) } ?? false
         if let id, !isForgotten { everybody[index].phones.meet(id) }
         var isRepeat = isForgotten || !item.updates.isEmpty
-        for update in item.updates {
+        for update in item.updates.filter({ $0.sequence != nil })
+            + item.updates.filter({ $0.sequence == nil })
+        {
             let (outcome, install) =
                 isForgotten ? (.late, 0) : everybody[index].phones.take(update, of: id)
             switch outcome {
@@ -52,7 +54,7 @@ extension Oracle {
                 if isLocation { locate(update, of: item, index) }
                 heard.updates.append(
                     HeardUpdate(
-                        sequence: update.sequence, install: install,
+                        sequence: update.sequence ?? update.capturedAt ?? 0, install: install,
                         captured: isLocation ? evidence(update, of: item) : nil))
             case .duplicate: updateCounts.duplicate += 1
             case .late:
@@ -67,6 +69,7 @@ extension Oracle {
             decisions.append(
                 .update(
                     at: wall, responderID: item.responderID, sequence: update.sequence,
+                    captured: update.sequence == nil ? update.capturedAt : nil,
                     outcome: outcome.rawValue))
         }
         return isRepeat

@@ -74,8 +74,9 @@ extension Oracle {
 
     /// An accepted update.
     struct HeardUpdate {
+        /// Its sequence, or else when it was captured.
         let sequence: Int64
-        /// The number of its install.
+        /// The number of its install; 0 without a sequence.
         let install: Int
         /// The observed time of its capture; nil if that is no evidence: clamped, cached, untold.
         let captured: Span?

@@ -66,6 +66,8 @@ extension Oracle {
         private(set) var begun = 0
         private var hasID = false
         private var newestCaptured: Wall?
+        /// What was taken of updates without sequences, by their captures. Source: P4.
+        private var captures = Captures()
 
         /// Nothing received yet.
         init() {}
@@ -90,8 +92,11 @@ extension Oracle {
         mutating func take(
             _ update: StoryUpdate, of id: Name?
         ) -> (outcome: Outcome, install: Int) {
-            let index = installIndex(of: update, id)
-            let outcome = installs[index].take(update.sequence)
+            guard let sequence = update.sequence else {
+                return (captures.take(update.capturedAt ?? 0), 0)
+            }
+            let index = installIndex(of: update, sequence, id)
+            let outcome = installs[index].take(sequence)
             if outcome == .accepted, let captured = update.capturedAt {
                 if installs[index].firstCaptured == nil {
                     installs[index].firstCaptured = captured
@@ -106,17 +111,22 @@ extension Oracle {
         mutating func isNews(late captured: Wall) -> Bool {
             if installs.isEmpty { return false }
             if let newestCaptured, captured <= newestCaptured { return false }
+            if let newest = captures.ranges.last?.upperBound, captured <= newest { return false }
             newestCaptured = captured
             return true
         }
 
-        /// The highest sequence taken of an install; nil if there is none. Source: F26.
+        /// The highest sequence taken of an install, of none the newest capture; nil if there is
+        /// none. Source: F26, P4.
         func highest(of number: Int) -> Int64? {
-            installs.first { $0.number == number }?.ranges.last?.upperBound
+            if number == 0 { return captures.ranges.last?.upperBound }
+            return installs.first { $0.number == number }?.ranges.last?.upperBound
         }
 
         /// The install that an update belongs to; perhaps one that it starts.
-        private mutating func installIndex(of update: StoryUpdate, _ id: Name?) -> Int {
+        private mutating func installIndex(
+            of update: StoryUpdate, _ sequence: Int64, _ id: Name?
+        ) -> Int {
             if let id, let index = installs.firstIndex(where: { $0.id == id }) { return index }
             if installs.isEmpty { begin(Install()) }
             let current = installs.count - 1
@@ -124,7 +134,7 @@ extension Oracle {
                 return current
             }
             if let newestCaptured, captured > newestCaptured,
-                installs[current].mayBegin(with: update.sequence)
+                installs[current].mayBegin(with: sequence)
             {
                 begin(Install())
                 return installs.count - 1
@@ -142,6 +152,45 @@ extension Oracle {
             guard installs.count > Self.installsMax else { return }
             if let id = installs.removeFirst().id { forgotten.append(id) }
             if forgotten.count > Self.forgottenMax { forgotten.removeFirst() }
+        }
+    }
+
+    /// What was captured at which milliseconds, of updates without sequences. Source: P4.
+    struct Captures {
+        private static let rangesMax = 16
+        /// What was taken or counts as taken, from low to high.
+        private(set) var ranges: [ClosedRange<Int64>] = []
+
+        /// Takes a capture unless it was taken before.
+        mutating func take(_ captured: Wall) -> Outcome {
+            if ranges.contains(where: { $0.contains(captured) }) { return .duplicate }
+            ranges = Self.united(ranges + [captured...captured])
+            while ranges.count > Self.rangesMax { close() }
+            return .accepted
+        }
+
+        /// The narrowest hole for its age counts as taken, the oldest of several.
+        private mutating func close() {
+            guard let newest = ranges.last?.upperBound else { return }
+            let holes = zip(ranges, ranges.dropFirst()).map { ($0.upperBound, $1.lowerBound) }
+            func isNarrower(_ hole: (Int64, Int64), _ other: (Int64, Int64)) -> Bool {
+                Int128(hole.1 - hole.0) * Int128(newest - other.0)
+                    < Int128(other.1 - other.0) * Int128(newest - hole.0)
+            }
+            let least = holes.filter { hole in !holes.contains { isNarrower($0, hole) } }.first
+            if let least { ranges = Self.united(ranges + [least.0...least.1]) }
+        }
+
+        /// Ranges that touch or overlap become one.
+        private static func united(_ ranges: [ClosedRange<Int64>]) -> [ClosedRange<Int64>] {
+            ranges.sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { united, range in
+                if let last = united.last, range.lowerBound <= last.upperBound + 1 {
+                    let upper = max(last.upperBound, range.upperBound)
+                    united[united.count - 1] = last.lowerBound...upper
+                } else {
+                    united.append(range)
+                }
+            }
         }
     }
 }

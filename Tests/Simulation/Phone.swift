@@ -55,6 +55,8 @@ struct Phone {
     var isKilled = false
     /// Reports nothing until then, so that a deadline comes near.
     var mutedUntil: Int64 = 0
+    /// Its app counts no updates (P4).
+    var countsNothing = false
     /// Never reports again.
     var isDead = false
     /// Never had a phone: the backend's fancy.
@@ -101,6 +103,7 @@ extension World {
         phone.condition = .drawn(&dice, faults)
         phone.promises = faults.has(.cadence) && dice.chance(500)
         phone.sendsFacts = dice.chance(600)
+        phone.countsNothing = dice.chance(200)
         phone.installIDs = dice.pick([.never, .never, .always, .fromNextInstall])
         phone.sequence = dice.pick([0, 1, 1, 4711, Int64.max - 5000])
         if faults.has(.driftingClock), dice.chance(300) {
@@ -237,6 +240,17 @@ extension World {
             case .fromNextInstall: phone.install > 1
             }
         if sendsIDs { item.installID = "\(phone.id)/\(phone.install)" }
+        if phone.countsNothing { dropSequences(of: &item) }
         return item
+    }
+
+    /// The phone does not count its updates; one without a time is none then (P4).
+    private mutating func dropSequences(of item: inout BatchItem) {
+        item.updates.removeAll { $0.capturedAt == nil }
+        // Now and then an app was updated just now: what waited has its sequence still.
+        for index in item.updates.indices where !(faults.has(.bareUpdate) && dice.chance(30)) {
+            item.updates[index].sequence = nil
+            mark("update without a sequence")
+        }
     }
 }

@@ -92,7 +92,8 @@ struct StoryTelemetry: Equatable {
 
 /// One update of a batch.
 struct StoryUpdate {
-    var sequence: Int64
+    /// Nil for an update that its capture identifies (P4).
+    var sequence: Int64?
     /// By the phone's own clock; nil is no location.
     var capturedAt: Int64?
     var isCached = false
@@ -173,7 +174,9 @@ enum StoryDecision: Equatable {
     /// `state`: `right`, `unsure`, `corrected`, `too_far`, `unmeasured`.
     case skew(at: Int64, source: String, state: String, skew: Int64, correction: Int64)
     /// `outcome`: `accepted`, `duplicate`, `late`.
-    case update(at: Int64, responderID: String, sequence: Int64, outcome: String)
+    /// Without a sequence it was captured at some instant.
+    case update(
+        at: Int64, responderID: String, sequence: Int64?, captured: Int64?, outcome: String)
 }
 
 /// What everybody can see of one person after a step.

@@ -143,9 +143,12 @@ extension StoryDecision {
                 at: at.milliseconds, source: String(decoding: report.source, as: UTF8.self),
                 state: "\(report.state.word)", skew: report.skew.count,
                 correction: report.correction.count)
-        case .update(let at, let number, let sequence, let outcome):
+        case .update(let at, let number, let update, let outcome):
+            let isNumbered = !update.isUnsequenced
             self = .update(
-                at: at.milliseconds, responderID: name(number), sequence: sequence,
+                at: at.milliseconds, responderID: name(number),
+                sequence: isNumbered ? update.sequence : nil,
+                captured: isNumbered ? nil : update.capturedAt?.milliseconds,
                 outcome: "\(outcome.word)")
         }
     }

@@ -112,7 +112,7 @@ extension StoryTelemetry {
 extension StoryUpdate {
     /// The update as an object.
     func json() -> String {
-        var members = ["\"sequence\":\(sequence)"]
+        var members = sequence.map { ["\"sequence\":\($0)"] } ?? []
         if let capturedAt { members.append("\"captured_at\":" + JSON.time(capturedAt)) }
         if isCached { members.append("\"fix\":\"cached\"") }
         return JSON.object(members)

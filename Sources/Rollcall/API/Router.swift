@@ -86,11 +86,8 @@ package struct Router: Sendable {
             return counted(StatusPageRefusal.shown(refusal, to: request, resource), label)
         }
         guard route.method.hasBody else { return nil }
-        if request.contentEncoding != nil {
-            return counted(
-                .problem(
-                    415, "Unsupported Media Type", detail: "no content coding is understood",
-                    headers: [("Accept-Encoding", "identity")]), label)
+        if case .refused(let refusal) = BodyCoding.choice(request.contentEncoding) {
+            return counted(refusal, label)
         }
         guard Self.format(request.contentType) != nil else {
             return counted(

@@ -20,12 +20,12 @@ struct WakeRequest: Equatable {
     /// - Throws: `Fault` if it is no object, or a name in it is missing or wrong.
     init(_ body: JSONTree) throws(Fault) {
         guard case .object = body else { throw Fault(detail: "an object expected") }
-        circle = try Self.name(body, "circle")
-        viewer = try Self.name(body, "viewer")
+        circle = try Self.name(body["circle"]?.text, "circle")
+        viewer = try Self.name(body["viewer"]?.responderID, "viewer")
     }
 
-    private static func name(_ body: JSONTree, _ member: String) throws(Fault) -> [UInt8] {
-        let name = body[member]?.text.map { Array($0.utf8) } ?? []
+    private static func name(_ text: String?, _ member: String) throws(Fault) -> [UInt8] {
+        let name = text.map { Array($0.utf8) } ?? []
         guard Router.isName(name) else {
             throw Fault(
                 detail: "/\(member): 1 to \(ItemScanner.nameBytesMax) bytes without control "

@@ -79,7 +79,7 @@ enum TimelineJSON {
         var cached: Int64 = 0
         while let update = reader.next(bytes.span) {
             count += 1
-            sequences = widened(sequences, to: update.sequence)
+            if !update.isUnsequenced { sequences = widened(sequences, to: update.sequence) }
             if let at = update.capturedAt { captured = widened(captured, to: at.milliseconds) }
             if update.isCached { cached += 1 }
         }

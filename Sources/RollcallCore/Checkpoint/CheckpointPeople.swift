@@ -94,12 +94,6 @@ extension Install {
         archive.code(&closedThrough)
         archive.code(&firstCapturedAt, empty: .distantPast) { $0.code(&$1) }
         archive.code(&newestCapturedAt, empty: .distantPast) { $0.code(&$1) }
-        archive.code(&ranges, empty: 0...0) { archive, range in
-            var lower = range.lowerBound
-            var upper = range.upperBound
-            archive.code(&lower)
-            archive.code(&upper)
-            if lower <= upper { range = lower...upper } else { archive.refuse() }
-        }
+        archive.code(&ranges, empty: 0...0) { $1.code(&$0) }
     }
 }

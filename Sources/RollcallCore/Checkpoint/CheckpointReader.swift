@@ -174,6 +174,7 @@ extension Engine {
     /// Puts back what stands beside a person.
     private mutating func restore(_ extras: PersonExtras, of person: Responder, _ number: Int) {
         ledgers.put(extras.ledger, at: number)
+        captures.put(extras.captures, at: number)
         liveness.restore(pausedUntil: extras.pausedUntil, number)
         liveness.adopted.put(extras.adoption, at: number)
         liveness.retired.put(extras.retiredAt, at: number)

@@ -12,6 +12,7 @@ struct PersonExtras: Sendable {
     var flapping: Flapping?
     var nudges: NudgeState?
     var wokenAt: RunningTime?
+    var captures: CaptureLedger?
     /// Written with the person.
     var factOverflow: FactTable?
 
@@ -22,7 +23,7 @@ struct PersonExtras: Sendable {
             | (pushToken == nil ? 0 : 32) | (gap == nil ? 0 : 64)
             | (queueDepths == nil ? 0 : 128) | (uncovered == nil ? 0 : 256)
             | (flapping == nil ? 0 : 512) | (nudges == nil ? 0 : 1024)
-            | (wokenAt == nil ? 0 : 2048)
+            | (wokenAt == nil ? 0 : 2048) | (captures == nil ? 0 : 1 << 13)
     }
 
     /// Most people have none of it: one byte. True if there is any.
@@ -49,6 +50,7 @@ struct PersonExtras: Sendable {
         if has(9) { archive.code(some: &flapping, empty: Flapping()) { $1.code(&$0) } }
         if has(10) { archive.code(some: &nudges, empty: NudgeState()) { $1.code(&$0) } }
         if has(11) { archive.code(some: &wokenAt, empty: .distantPast) { $0.code(&$1) } }
+        if has(13) { archive.code(some: &captures, empty: CaptureLedger()) { $1.code(&$0) } }
         return true
     }
 }
@@ -67,6 +69,7 @@ struct PersonTables: Sendable {
     private let flaps: SideTable<Flapping>
     private let nudgeStates: SideTable<NudgeState>
     private let woken: SideTable<RunningTime>
+    private let captures: SideTable<CaptureLedger>
     private let factOverflows: SideTable<FactTable>
 
     init(_ engine: Engine) {
@@ -82,6 +85,7 @@ struct PersonTables: Sendable {
         flaps = engine.alerting.flapsByNumber
         nudgeStates = engine.nudges.states
         woken = engine.nudges.woken
+        captures = engine.captures
         factOverflows = engine.factOverflows
     }
 
@@ -92,7 +96,8 @@ struct PersonTables: Sendable {
             retiredAt: retired[number], transitionIDs: transitionIDs[number],
             pushToken: pushTokens[number], gap: gaps[number], queueDepths: queueDepths[number],
             uncovered: uncovered[number], flapping: flaps[number],
-            nudges: nudgeStates[number], wokenAt: woken[number], factOverflow: factOverflows[number]
+            nudges: nudgeStates[number], wokenAt: woken[number], captures: captures[number],
+            factOverflow: factOverflows[number]
         )
     }
 }

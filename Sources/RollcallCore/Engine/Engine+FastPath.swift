@@ -51,10 +51,16 @@ extension Engine {
         _ reported: (received: Timestamp, instant: ObservedTime), _ receipt: inout Receipt
     ) {
         let (lastContact, lastLocation) = (person.lastContact, person.lastLocation)
+        let resets = counters.installsReset
         let ledger = item.installID == nil ? nil : ledgers[number]
         var news = GapBook.News()
         guard let sequence = take(item, list, &person, number, reported, &news, &receipt) else {
-            if item.installID != nil { ledgers[number] = ledger } else { roster[number] = person }
+            if item.installID == nil {
+                roster[number] = person
+            } else {
+                ledgers[number] = ledger
+                counters.installsReset = resets
+            }
             return
         }
         applyFacts(item, list.bytes, &person, number, reported.instant, sequence: sequence)

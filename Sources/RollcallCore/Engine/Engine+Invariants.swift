@@ -144,6 +144,11 @@ extension Engine {
                     "\(number): ranges ascend and do not touch")
             }
         }
+        captures.forEach { number, ledger in
+            expect(
+                CaptureLedger(ledger.ranges) == ledger && !ledger.ranges.isEmpty,
+                "\(number): captures ascend, apart, \(CaptureLedger.rangesMax) ranges at most")
+        }
         expect(sight.feed.sources.count <= Feed.sourcesMax, "sources")
         expect(sight.feed.skews.sources.count <= Feed.sourcesMax, "clocks of sources")
         expect(clock.windows.count <= ObservationClock.windowsMax, "blind windows")

@@ -108,6 +108,7 @@ extension Engine {
             if item.installID != nil {
                 person = before
                 ledgers[number] = ledger
+                counters.installsReset = resets
             }
             return
         }
@@ -212,16 +213,14 @@ extension Engine {
             counters.updates[Int(outcome.rawValue)] += 1
             if reportsUpdates {
                 decisions.append(
-                    .update(
-                        at: clock.wallNow, number: number, sequence: update.sequence,
-                        outcome: outcome))
+                    .update(at: clock.wallNow, number: number, update, outcome: outcome))
             }
             guard outcome == .accepted else {
                 if outcome == .late, isNews(late: update, item, number, received) { isOld = false }
                 continue
             }
             isOld = false
-            if person.hasGap { news.taken.append((update.sequence, install)) }
+            if person.hasGap { news.taken.append((update, install)) }
             guard let captured = update.capturedAt else { continue }
             if received - captured > Self.agedAfter {
                 receipt.agedUpdates += 1
@@ -239,7 +238,8 @@ extension Engine {
         late update: Update, _ item: Item, _ number: Int, _ received: Timestamp
     ) -> Bool {
         guard item.reportedAt == nil, let captured = update.capturedAt,
-            captured - received <= Self.skewMax
+            captured - received <= Self.skewMax,
+            captures[number]?.newest.map({ captured > $0 }) ?? true
         else { return false }
         return ledgers.change(number, { $0.isNews(late: captured) }) ?? false
     }

@@ -50,7 +50,7 @@ extension Engine {
     /// what the phone promised with it, 0 for nothing; nil leaves what it promised before (P5).
     mutating func contact(
         _ person: inout Responder, _ number: Int, _ instant: ObservedTime, at wall: Timestamp,
-        _ origin: Origin = .contact, from believed: Status? = nil, taken: [Int64]? = nil,
+        _ origin: Origin = .contact, from believed: Status? = nil, taken: Heights? = nil,
         promise: UInt16? = nil
     ) {
         let previous = person.lastContact

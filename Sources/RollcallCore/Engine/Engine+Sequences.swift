@@ -1,11 +1,16 @@
 /// The sequences that were received from a person's installs. Source: I1 to I3, F13, F14.
 extension Engine {
-    /// The highest sequence that each of a person's installs has taken; −1 for none.
-    func heights(_ person: Responder, _ number: Int) -> [Int64] {
+    /// The newest that was taken from a person until now: what is newer "goes on" (C2, P4).
+    func heights(_ person: Responder, _ number: Int) -> Heights {
+        var heights = Heights()
+        heights.captured = captures[number]?.newest
         if person.hasLedger, let ledger = ledgers[number] {
-            return ledger.installs.map { $0.ranges.last?.upperBound ?? -1 }
+            heights.sequences = ledger.installs.map { $0.ranges.last?.upperBound ?? -1 }
+        } else {
+            let isEmpty = person.highestSequence < person.lowestSequence
+            heights.sequences = [isEmpty ? -1 : person.highestSequence]
         }
-        return [person.highestSequence >= person.lowestSequence ? person.highestSequence : -1]
+        return heights
     }
 
     /// Takes one update, in the person's own fields while they suffice; also tells the place of the
@@ -13,6 +18,7 @@ extension Engine {
     mutating func take(
         _ update: Update, _ id: UInt64, _ person: inout Responder, _ number: Int
     ) -> (outcome: UpdateOutcome, install: Int) {
+        if update.isUnsequenced { return (takeByCapture(update, id, &person, number), 0) }
         if !person.hasLedger, person.installID == id || id == 0 {
             let isEmpty = person.highestSequence < person.lowestSequence
             if isEmpty || update.sequence == person.highestSequence &+ 1,
@@ -43,6 +49,20 @@ extension Engine {
         let taken = ledger.take(update, id: id, resets: &counters.installsReset)
         keep(ledger, &person, number)
         return taken
+    }
+
+    /// Takes an update that its capture identifies: once a person, whichever install it is of, since a
+    /// wall goes on over a reinstall. Its install id says what one of a batch without updates says
+    /// (P4).
+    private mutating func takeByCapture(
+        _ update: Update, _ id: UInt64, _ person: inout Responder, _ number: Int
+    ) -> UpdateOutcome {
+        guard let captured = update.capturedAt, meet(id, &person, number) else { return .late }
+        if let outcome = captures.change(number, { $0.take(captured) }) { return outcome }
+        var ledger = CaptureLedger()
+        let outcome = ledger.take(captured)
+        captures[number] = ledger
+        return outcome
     }
 
     /// A batch without updates may still name a new install; false if it names a forgotten one.
@@ -81,12 +101,13 @@ extension Engine {
     ) {
         if ledger.installs.count == 1, ledger.forgotten.isEmpty,
             let install = ledger.installs.first,
-            install.ranges.count == 1, install.closedThrough < 0, let range = install.ranges.first
+            install.ranges.count <= 1, install.closedThrough < 0,
+            install.id != 0 || !install.ranges.isEmpty
         {
             person.hasLedger = false
             person.installID = install.id
-            person.lowestSequence = range.lowerBound
-            person.highestSequence = range.upperBound
+            person.lowestSequence = install.ranges.first?.lowerBound ?? 0
+            person.highestSequence = install.ranges.first?.upperBound ?? -1
             person.newestCapturedAt = install.newestCapturedAt ?? .distantPast
         } else if !ledger.installs.isEmpty {
             person.hasLedger = true

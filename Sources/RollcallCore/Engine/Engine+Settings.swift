@@ -96,6 +96,7 @@ extension Engine {
         dropNames(of: number)
         roster.erase(number)
         ledgers[number] = nil
+        captures[number] = nil
         factOverflows[number] = nil
         liveness.forget(number)
         gaps.forget(number, &people)

@@ -41,6 +41,7 @@ package struct Engine: Sendable {
 
     // What few people have, by number.
     var ledgers = SideTable<SequenceLedger>()
+    var captures = SideTable<CaptureLedger>()
     var factOverflows = SideTable<FactTable>()
     var erasures = Erasures()
     var rosters = RosterParts()

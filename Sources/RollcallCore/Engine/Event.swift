@@ -61,7 +61,7 @@ package enum Decision: Equatable, Sendable {
     /// A change in what is known of a source's clock, or added to its times.
     indirect case skew(at: Timestamp, SkewReport)
     /// An update was evaluated.
-    case update(at: Timestamp, number: Int, sequence: Int64, outcome: UpdateOutcome)
+    case update(at: Timestamp, number: Int, Update, outcome: UpdateOutcome)
 }
 
 /// A decision with its place in the store.

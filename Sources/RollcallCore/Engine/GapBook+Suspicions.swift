@@ -28,8 +28,8 @@ extension GapBook {
     struct News {
         /// Locations, fresh and by a believable clock.
         var captured: [(instant: ObservedTime, wall: Timestamp)] = []
-        /// Sequences that were taken, each with its install's place among the person's.
-        var taken: [(sequence: Int64, install: Int)] = []
+        /// Updates that were taken, each with its install's place among the person's.
+        var taken: [(update: Update, install: Int)] = []
         var isReinstalled = false
         var telemetry: Telemetry?
     }
@@ -100,7 +100,7 @@ extension Gap {
             report.seen.firstInsideAt = isFirst ? wall : min(report.seen.firstInsideAt, wall)
             report.seen.lastInsideAt = max(report.seen.lastInsideAt, wall)
         }
-        for (sequence, install) in news.taken where isContinued(by: sequence, install) {
+        for (update, install) in news.taken where heights.isContinued(by: update, install) {
             report.seen.updates += 1
         }
         if let telemetry = news.telemetry {

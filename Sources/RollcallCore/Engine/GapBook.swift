@@ -181,11 +181,11 @@ package struct GapBook: Sendable {
     // MARK: - Return
 
     /// A contact left the person ONLINE: the gap is over, and what comes within two minutes tells
-    /// what it was (F24, F26). `previous` is the last contact before, `heights` what each install had
+    /// what it was (F24, F26). `previous` is the last contact before, `heights` the newest that was
     /// taken before it.
     mutating func close(
         _ person: inout Responder, _ number: Int, previous: ObservedTime, at instant: ObservedTime,
-        heights: [Int64], _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
+        heights: Heights, _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
         _ counters: inout Counters, _ decisions: inout [Decision]
     ) {
         guard var gap = gaps[number], gap.due == nil else { return }

@@ -19,9 +19,8 @@ struct Gap: Equatable, Sendable {
     var insideFrom = ObservedTime.distantPast
     var returnedAt = ObservedTime.distantPast
     var expected = Milliseconds(0)
-    /// The highest sequence that each install had taken before the return; −1 for none. A new install
-    /// moves the places, but then the verdict is that.
-    var heights: [Int64] = []
+    /// The newest that was taken before the return.
+    var heights = Heights()
 
     /// True once it has reached OFFLINE (C1).
     var isCounted: Bool { report.number > 0 }
@@ -39,12 +38,6 @@ struct Gap: Equatable, Sendable {
     /// True if what was captured at `instant` is inside the gap.
     func isInside(_ instant: ObservedTime) -> Bool {
         instant > insideFrom && instant < returnedAt - expected
-    }
-
-    /// True if an update continues the sequence of an install that had taken some before.
-    func isContinued(by sequence: Int64, _ install: Int) -> Bool {
-        guard heights.indices.contains(install), heights[install] >= 0 else { return false }
-        return sequence > heights[install]
     }
 
     /// Observed time was set back (B1).
@@ -69,7 +62,9 @@ struct Gap: Equatable, Sendable {
         archive.code(&insideFrom)
         archive.code(&returnedAt)
         archive.code(&expected)
-        archive.code(&heights)
+        archive.code(&heights.sequences)
+        if archive.isReading && archive.version < 7 { return }
+        archive.code(&heights.captured, empty: .distantPast) { $0.code(&$1) }
     }
 }
 

@@ -67,7 +67,8 @@ extension InputReader {
                 to: &group.updates)
             group.updateCount += 1
         } else if let captured {
-            ItemWriter.timedUpdate(captured, isCached: false, to: &group.updates)
+            ItemWriter.update(
+                Update(sequence: -1, capturedAt: captured, isCached: false), to: &group.updates)
             group.updateCount += 1
         } else if case .at(let refs, _) = mapping.capture, let ref = refs.first,
             !refs.contains(where: { token($0).isThere })
@@ -138,7 +139,7 @@ extension InputReader {
         facts(body)
         if group.updateCount > 0 {
             ItemWriter.number(
-                mapping.sequence == nil ? .timedUpdates : .updates, UInt64(group.updateCount),
+                mapping.sequence == nil ? .unsequenced : .updates, UInt64(group.updateCount),
                 to: &reading.scan.items.bytes)
             reading.scan.items.bytes.append(contentsOf: group.updates)
         }

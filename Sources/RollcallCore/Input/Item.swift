@@ -48,9 +48,8 @@ package struct Item: Sendable {
     /// Number of updates and the bytes that hold them; see `UpdateReader`.
     package var updateCount = 0
     package var updates = ByteRange.empty
-    /// Number of updates without a sequence and the bytes that hold them (P4).
-    package var timedUpdateCount = 0
-    package var timedUpdates = ByteRange.empty
+    /// The bytes that hold the updates without a sequence (P4).
+    package var unsequenced = ByteRange.empty
     /// True if it enrols nobody (M3).
     package var isKnownOnly = false
     /// Of `nobody`: true if it enrolled them, which took a number.
@@ -122,8 +121,9 @@ enum ItemTag: UInt8 {
     case updates = 19
     case isEnrolment = 20
     case promise = 21
-    /// Updates that their capture time identifies (P4).
-    case timedUpdates = 24
+    /// Updates that have no sequence: how many, then each as `captured` of an update (P4). They stand
+    /// before `updates`, which go on to the item's end.
+    case unsequenced = 24
     /// The item enrols nobody (M3).
     case isKnownOnly = 25
 }
@@ -189,38 +189,48 @@ struct ItemWriter {
     }
 
     static func update(_ update: Update, to bytes: inout [UInt8]) {
-        Varint.append(UInt64(bitPattern: update.sequence), to: &bytes)
+        if !update.isUnsequenced { Varint.append(UInt64(bitPattern: update.sequence), to: &bytes) }
         // Times are never negative here, so 0 can stand for "none".
         let captured = update.capturedAt.map { UInt64(bitPattern: $0.milliseconds) &+ 1 } ?? 0
         Varint.append(captured << 1 | (update.isCached ? 1 : 0), to: &bytes)
     }
-
-    /// An update that has no sequence: its capture time identifies it (P4).
-    static func timedUpdate(_ captured: Timestamp, isCached: Bool, to bytes: inout [UInt8]) {
-        let time = UInt64(bitPattern: captured.milliseconds) &+ 1
-        Varint.append(time << 1 | (isCached ? 1 : 0), to: &bytes)
-    }
 }
 
-/// Reads the updates of an item, one after the other.
+/// Reads the updates of an item, one after the other, those without a sequence last.
 package struct UpdateReader {
     private var at: Int
     private let end: Int
+    private var unsequencedAt: Int
+    private let unsequencedEnd: Int
 
     /// A reader of the updates of `item`.
     package init(_ item: Item) {
         at = item.updates.indices.lowerBound
         end = item.updates.indices.upperBound
+        unsequencedAt = item.unsequenced.indices.lowerBound
+        unsequencedEnd = item.unsequenced.indices.upperBound
     }
 
     /// The next update; nil after the last.
     package mutating func next(_ bytes: Span<UInt8>) -> Update? {
-        guard at < end, let sequence = Varint.read(bytes, &at, end),
+        guard at < end else { return nextUnsequenced(bytes) }
+        guard let sequence = Varint.read(bytes, &at, end),
             let captured = Varint.read(bytes, &at, end)
         else { return nil }
+        return Self.update(Int64(bitPattern: sequence), captured)
+    }
+
+    private mutating func nextUnsequenced(_ bytes: Span<UInt8>) -> Update? {
+        guard unsequencedAt < unsequencedEnd,
+            let captured = Varint.read(bytes, &unsequencedAt, unsequencedEnd), captured > 1
+        else { return nil }
+        return Self.update(-1, captured)
+    }
+
+    private static func update(_ sequence: Int64, _ captured: UInt64) -> Update {
         let time = captured >> 1
         return Update(
-            sequence: Int64(bitPattern: sequence),
+            sequence: sequence,
             capturedAt: time == 0 ? nil : Timestamp(milliseconds: Int64(bitPattern: time &- 1)),
             isCached: captured & 1 == 1)
     }
@@ -247,7 +257,7 @@ enum ItemReader {
                 continue
             }
             guard let value = Varint.read(bytes, &at, end) else { return nil }
-            guard set(tag, value, &item, &at, end) else { return nil }
+            guard set(tag, value, &item, &at, end, bytes) else { return nil }
         }
         return item
     }
@@ -269,7 +279,8 @@ enum ItemReader {
     }
 
     private static func set(
-        _ tag: ItemTag, _ value: UInt64, _ item: inout Item, _ at: inout Int, _ end: Int
+        _ tag: ItemTag, _ value: UInt64, _ item: inout Item, _ at: inout Int, _ end: Int,
+        _ bytes: Span<UInt8>
     ) -> Bool {
         let small = UInt8(truncatingIfNeeded: value)
         switch tag {
@@ -292,15 +303,17 @@ enum ItemReader {
             at += Int(value)
             setText(tag, range, &item)
         case .updates:
-            item.updateCount = Int(truncatingIfNeeded: value)
-            guard let bytes = Int(exactly: value), bytes >= 0 else { return false }
+            guard let count = Int(exactly: value), count >= 0 else { return false }
+            item.updateCount = count &+ item.updateCount
             item.updates = ByteRange(offset: at, count: end - at)
             at = end
-        case .timedUpdates:
-            item.timedUpdateCount = Int(truncatingIfNeeded: value)
-            guard let bytes = Int(exactly: value), bytes >= 0 else { return false }
-            item.timedUpdates = ByteRange(offset: at, count: end - at)
-            at = end
+        case .unsequenced:
+            // Each takes a byte at least.
+            guard value <= UInt64(end - at), item.updateCount == 0 else { return false }
+            item.updateCount = Int(value)
+            let first = at
+            for _ in 0..<value where Varint.read(bytes, &at, end) ?? 0 <= 1 { return false }
+            item.unsequenced = ByteRange(offset: first, count: at - first)
         case .telemetry: return false
         }
         return true

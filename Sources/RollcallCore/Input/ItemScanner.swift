@@ -103,6 +103,9 @@ package struct ItemScanner {
     /// is told.
     private var rejection: Rejection?
     var scratch: [UInt8] = []
+    /// The updates of the item that is being read which have no sequence.
+    var unsequenced: [UInt8] = []
+    var unsequencedCount = 0
     /// False for what was taken once already: a replay decides by what was stored.
     private(set) var refusesPlaces = true
 
@@ -234,6 +237,8 @@ package struct ItemScanner {
         inside = nil
         beside = nil
         scratch.removeAll(keepingCapacity: true)
+        unsequenced.removeAll(keepingCapacity: true)
+        unsequencedCount = 0
         var updateCount = 0
         try cursor.open(UInt8(ascii: "{"), body)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
@@ -272,6 +277,10 @@ package struct ItemScanner {
         }
         if rejection != nil { return writer.abandon(in: &result.items) }
         finishTelemetry()
+        if unsequencedCount > 0 {
+            ItemWriter.number(.unsequenced, UInt64(unsequencedCount), to: &result.items.bytes)
+            result.items.bytes.append(contentsOf: unsequenced)
+        }
         if updateCount > 0 {
             ItemWriter.number(.updates, UInt64(updateCount), to: &result.items.bytes)
             result.items.bytes.append(contentsOf: scratch)

@@ -4,6 +4,8 @@ extension ItemScanner {
     package static let nameBytesMax = 128
     /// Circles of one person at most, whatever the settings say.
     package static let circlesMax = 64
+    /// Digits of an id that is a number, at most (P4).
+    package static let idDigitsMax = 19
     /// Bytes of a push token at most: Apple's and Google's stay below 300.
     package static let tokenBytesMax = 1024
     /// The text about a field that is there twice.
@@ -53,6 +55,7 @@ extension ItemScanner {
         _ body: Span<UInt8>
     ) throws(JSONError) {
         guard cursor.peek(body) == UInt8(ascii: "\"") else {
+            if field == .responderID { return try numberedID(&cursor, body) }
             try skip(&cursor, body)
             return refuse(field, .malformed, "not a string")
         }
@@ -65,6 +68,33 @@ extension ItemScanner {
             return refuse(field, .coordinate, Self.placeRefusal)
         }
         write { ItemWriter.text(tag, token, body, to: &$0) }
+    }
+
+    /// Reads an id that is a number: its digits are the id (P4).
+    /// - Throws: `JSONError` if the value is not JSON.
+    private mutating func numberedID(
+        _ cursor: inout JSONCursor, _ body: Span<UInt8>
+    ) throws(JSONError) {
+        switch cursor.peek(body) {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"):
+            let range = try cursor.number(body)
+            if let digits = Self.numberedID(body, range) {
+                return write { ItemWriter.bytes(.responderID, digits, to: &$0) }
+            }
+        default: try skip(&cursor, body)
+        }
+        refuse(
+            .responderID, .malformed,
+            "neither a string nor an integer from 0 on of at most \(Self.idDigitsMax) digits")
+    }
+
+    /// Returns the id that a number of JSON is: its digits, of a natural one, since there are no two
+    /// ways to write the same; nil for any other (P4).
+    static func numberedID(_ body: Span<UInt8>, _ number: Range<Int>) -> [UInt8]? {
+        guard number.count <= idDigitsMax else { return nil }
+        let digits = body.extracting(number).withUnsafeBufferPointer { Array($0) }
+        let isNatural = digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return isNatural ? digits : nil
     }
 
     private mutating func time(
@@ -264,7 +294,8 @@ extension ItemScanner {
         return field.other
     }
 
-    /// Reads the updates into `scratch` and returns how many were taken.
+    /// Reads the updates into `scratch`, those without a sequence into `unsequenced`, and returns how
+    /// many the former are.
     /// - Throws: `JSONError` if the value is not JSON.
     mutating func updates(
         _ cursor: inout JSONCursor, _ body: Span<UInt8>
@@ -280,8 +311,13 @@ extension ItemScanner {
         var more = try cursor.hasFirst(closing: UInt8(ascii: "]"), body)
         while more {
             if let update = try update(index, &cursor, body) {
-                ItemWriter.update(update, to: &scratch)
-                taken += 1
+                if update.isUnsequenced {
+                    ItemWriter.update(update, to: &unsequenced)
+                    unsequencedCount += 1
+                } else {
+                    ItemWriter.update(update, to: &scratch)
+                    taken += 1
+                }
             }
             index += 1
             more = try cursor.hasNext(closing: UInt8(ascii: "]"), body)
@@ -299,7 +335,7 @@ extension ItemScanner {
         }
         var update = Update(sequence: -1, capturedAt: nil, isCached: false)
         var given = UpdateFields()
-        var isAmbiguous = false
+        var ambiguous = UpdateFields()
         try cursor.open(UInt8(ascii: "{"), body)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
         while more {
@@ -312,7 +348,7 @@ extension ItemScanner {
                     try skip(&cursor, body)
                     note("/updates/\(index)/\(field.name)", .duplicateKey, Self.twice)
                     // Whichever is meant, nobody knows: the other one may be another's.
-                    isAmbiguous = isAmbiguous || field == .sequence
+                    ambiguous.insert(field)
                 } else {
                     given.insert(field)
                     try read(field, of: index, &update, &cursor, body)
@@ -326,12 +362,26 @@ extension ItemScanner {
             }
             more = try cursor.hasNext(closing: UInt8(ascii: "}"), body)
         }
-        if isAmbiguous { return nil }
-        if update.sequence < 0 {
+        return identified(update, index, given, ambiguous)
+    }
+
+    /// Returns an update that can be told from others: by its sequence, or, if none was given, by when
+    /// it was captured (P4).
+    private mutating func identified(
+        _ update: Update, _ index: Int, _ given: UpdateFields, _ ambiguous: UpdateFields
+    ) -> Update? {
+        if given.contains(.sequence) {
+            if ambiguous.contains(.sequence) { return nil }
+            if !update.isUnsequenced { return update }
             note("/updates/\(index)/sequence", .malformed, "an integer from 0 to 2^63-1 expected")
             return nil
         }
-        return update
+        if ambiguous.contains(.capturedAt) { return nil }
+        if update.capturedAt != nil { return update }
+        if !given.contains(.capturedAt) {
+            note("/updates/\(index)", .missing, "neither sequence nor captured_at")
+        }
+        return nil
     }
 
     private mutating func read(

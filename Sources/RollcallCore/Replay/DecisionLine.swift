@@ -61,11 +61,17 @@ package enum DecisionLine {
             JSONWriter.integer(report.skew.count, to: &output)
             text(",\"correction_ms\":", &output)
             JSONWriter.integer(report.correction.count, to: &output)
-        case .update(let at, let number, let sequence, let outcome):
+        case .update(let at, let number, let update, let outcome):
             begin(at, "update", &output)
             responder(id(number), &output)
-            text(",\"sequence\":", &output)
-            JSONWriter.integer(sequence, to: &output)
+            if update.isUnsequenced, let captured = update.capturedAt {
+                text(",\"captured_at\":\"", &output)
+                RFC3339.append(captured, to: &output)
+                text("\"", &output)
+            } else {
+                text(",\"sequence\":", &output)
+                JSONWriter.integer(update.sequence, to: &output)
+            }
             text(",\"outcome\":", &output)
             JSONWriter.word(outcome.word, to: &output)
         }

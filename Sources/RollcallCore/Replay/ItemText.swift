@@ -34,6 +34,9 @@ enum ItemText {
         let kind: ItemKind
         var at: Int
         let end: Int
+        /// The updates without a sequence: they stand in one list with the others.
+        var unsequenced = ByteRange.empty
+        var unsequencedCount: UInt64 = 0
 
         /// Writes the next field; false if it makes no sense.
         mutating func field(_ bytes: Span<UInt8>, _ object: inout ObjectWriter) -> Bool {
@@ -43,7 +46,7 @@ enum ItemText {
             guard let value = Varint.read(bytes, &at, end) else { return false }
             switch tag {
             case .updates: return updates(value, bytes, &object)
-            case .timedUpdates: return timedUpdates(value, bytes, &object)
+            case .unsequenced: return unsequenced(value, bytes, &object)
             case .responderID, .region, .circles, .osVersion, .appVersion, .installID, .pushToken,
                 .transitionID:
                 guard value <= UInt64(end - at) else { return false }
@@ -134,34 +137,41 @@ enum ItemText {
         ) -> Bool {
             var item = Item()
             item.updates = ByteRange(offset: at, count: end - at)
+            item.unsequenced = unsequenced
             at = end
+            return append(item, count, bytes, &object)
+        }
+
+        /// Goes over the updates without a sequence; they are written at once if no others follow.
+        private mutating func unsequenced(
+            _ count: UInt64, _ bytes: Span<UInt8>, _ object: inout ObjectWriter
+        ) -> Bool {
+            guard count > 0, count <= UInt64(end - at) else { return false }
+            let first = at
+            for _ in 0..<count where Varint.read(bytes, &at, end) == nil { return false }
+            unsequenced = ByteRange(offset: first, count: at - first)
+            unsequencedCount = count
+            guard at == end || bytes[at] != ItemTag.updates.rawValue else { return true }
+            var item = Item()
+            item.unsequenced = unsequenced
+            return append(item, 0, bytes, &object)
+        }
+
+        private func append(
+            _ item: Item, _ count: UInt64, _ bytes: Span<UInt8>, _ object: inout ObjectWriter
+        ) -> Bool {
             var reader = UpdateReader(item)
             var updates: [Update] = []
             while let update = reader.next(bytes) { updates.append(update) }
             object.array("updates", updates) { update, output in
                 var inner = ObjectWriter(&output)
-                inner.integer("sequence", update.sequence)
+                if !update.isUnsequenced { inner.integer("sequence", update.sequence) }
                 if let at = update.capturedAt { inner.sent("captured_at", at.milliseconds) }
                 if update.isCached { inner.word("fix", "cached") }
                 inner.end()
                 output = inner.bytes
             }
-            return UInt64(updates.count) == count
-        }
-
-        private mutating func timedUpdates(
-            _ count: UInt64, _ bytes: Span<UInt8>, _ object: inout ObjectWriter
-        ) -> Bool {
-            var captured: [UInt64] = []
-            while at < end, let value = Varint.read(bytes, &at, end) { captured.append(value) }
-            object.array("updates", captured) { value, output in
-                var inner = ObjectWriter(&output)
-                inner.sent("captured_at", Int64(bitPattern: (value >> 1) &- 1))
-                if value & 1 == 1 { inner.word("fix", "cached") }
-                inner.end()
-                output = inner.bytes
-            }
-            return UInt64(captured.count) == count
+            return UInt64(updates.count) == count + unsequencedCount
         }
     }
 }

@@ -162,6 +162,7 @@ package struct ReplayBody {
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             let number = try cursor.number(bytes)
             if name == "sent_at" { sentAt = SentAt(number: bytes, number) }
+            if name == "responder_id" { responderID = ItemScanner.numberedID(bytes, number) }
             if name == "push" { push = JSONText.natural(bytes, number) }
             if name == "person" { person = JSONText.natural(bytes, number).map { Int($0) } }
             if name == "number" { self.number = JSONText.natural(bytes, number) }

@@ -113,13 +113,16 @@ final class HTTPTraffic: @unchecked Sendable {
         case .discarding(let response):
             return queue(response, on: connection, handle: handle)
         case .reading:
-            guard let request = connection.head.take()?.request else { return .NO }
+            guard var request = connection.head.take()?.request else { return .NO }
             connection.course = .handed
             // In this order, against `stop`: either it sees this request, or this one sees it.
             pending.add(1, ordering: .sequentiallyConsistent)
             connection.isPending = true
             if isStopping.load(ordering: .sequentiallyConsistent) {
                 return queue(counted(stopping, request), on: connection, handle: handle)
+            }
+            if let refusal = expand(&request, on: connection) {
+                return queue(counted(refusal, request), on: connection, handle: handle)
             }
             handler(
                 request, connection.reply(isWrite: request.method != "GET", isHead: request.isHead))
@@ -129,6 +132,31 @@ final class HTTPTraffic: @unchecked Sendable {
         }
         guard let answer = connection.takeAnswerOrPark() else { return .YES }
         return queue(answer, on: connection, handle: handle)
+    }
+
+    /// Expands a compressed body, whose size counts as what comes out; returns the answer to one that
+    /// is not taken. Source: P8.
+    private func expand(
+        _ request: inout HTTPRequest, on connection: HTTPConnection
+    ) -> HTTPResponse? {
+        guard request.contentEncoding != nil, request.takesBody,
+            case .gzip = BodyCoding.choice(request.contentEncoding), let reader = GzipReader.shared
+        else { return nil }
+        do throws(GzipFault) {
+            let body = try reader.expanded(request.body, bytesMax: limits.bodyBytesMax)
+            let more = body.count - request.body.count
+            guard bodiesBytes + more <= limits.bodiesBytesMax else {
+                deadlines.countRefusedWrite()
+                return unavailable
+            }
+            bodiesBytes += more
+            connection.bodyBytes += more
+            request.body = body
+            request.contentEncoding = nil
+            return nil
+        } catch {
+            return BodyCoding.refusal(error, bytesMax: limits.bodyBytesMax)
+        }
     }
 
     /// The request is over, however it ended.

@@ -18,7 +18,8 @@ package final class ZlibLibrary: @unchecked Sendable {
 
     /// `Z_BEST_SPEED`: who sends a turn is waited for.
     private static let level: CInt = 1
-    private static let name = "libz.so.1"
+    /// The file of the library.
+    static let name = "libz.so.1"
 
     /// The one of this process; nil if there is none. Never unloaded.
     package static let shared = ZlibLibrary()

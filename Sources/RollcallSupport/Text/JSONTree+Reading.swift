@@ -90,6 +90,16 @@ extension JSONTree {
         return text
     }
 
+    /// The id of a person that this is: a text, or a natural number, which is the same as its digits
+    /// (P4).
+    package var responderID: String? {
+        switch self {
+        case .text(let text): text
+        case .integer(let value) where value >= 0: "\(value)"
+        default: nil
+        }
+    }
+
     /// The number that this is.
     package var number: Double? {
         switch self {

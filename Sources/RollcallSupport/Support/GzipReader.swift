@@ -1,0 +1,122 @@
+import Glibc
+
+/// The reason why compressed bytes are not taken.
+package enum GzipFault: Error, Equatable {
+    /// They are no gzip, do not hold what their checksum says, or something else follows.
+    case damaged
+    /// They end too early.
+    case cut
+    /// What comes out is larger than allowed.
+    case tooLarge
+    /// There is no zlib, or no memory.
+    case unavailable
+}
+
+/// zlib's reader of gzip, loaded at run time. Source: RFC 1952, zlib.h, P8.
+///
+/// `@unchecked Sendable` is true because nothing changes once it is loaded, and zlib's functions may
+/// be called from any thread on streams of their own. Source: zlib.h.
+package final class GzipReader: @unchecked Sendable {
+    /// `z_stream`: its fields in their order, which C lays out as Swift does. zlib compares its size
+    /// with its own.
+    private struct Stream {
+        var nextIn: UnsafePointer<UInt8>?
+        var availableIn: CUnsignedInt = 0
+        var totalIn: CUnsignedLong = 0
+        var nextOut: UnsafeMutablePointer<UInt8>?
+        var availableOut: CUnsignedInt = 0
+        var totalOut: CUnsignedLong = 0
+        var message: UnsafePointer<CChar>?
+        var state: OpaquePointer?
+        var allocate: OpaquePointer?
+        var free: OpaquePointer?
+        var context: OpaquePointer?
+        var dataType: CInt = 0
+        var check: CUnsignedLong = 0
+        var reserved: CUnsignedLong = 0
+    }
+
+    private typealias Begin =
+        @convention(c) (UnsafeMutableRawPointer?, CInt, UnsafePointer<CChar>?, CInt) -> CInt
+    private typealias Step = @convention(c) (UnsafeMutableRawPointer?, CInt) -> CInt
+    private typealias Other = @convention(c) (UnsafeMutableRawPointer?) -> CInt
+
+    /// `MAX_WBITS` and 16: gzip alone, and no zlib or raw stream.
+    private static let windowBits: CInt = 15 + 16
+    /// Of the version zlib compares the first figure.
+    private static let version = "1"
+    private static let ended: CInt = 1
+    private static let bufferError: CInt = -5
+
+    /// The one of this process; nil if there is no zlib. Never unloaded.
+    package static let shared = GzipReader()
+
+    private let begin: Begin
+    private let step: Step
+    private let reset: Other
+    private let end: Other
+
+    private init?() {
+        guard let handle = dlopen(ZlibLibrary.name, RTLD_NOW),
+            let begin = dlsym(handle, "inflateInit2_"), let step = dlsym(handle, "inflate"),
+            let reset = dlsym(handle, "inflateReset"), let end = dlsym(handle, "inflateEnd")
+        else { return nil }
+        self.begin = unsafeBitCast(begin, to: Begin.self)
+        self.step = unsafeBitCast(step, to: Step.self)
+        self.reset = unsafeBitCast(reset, to: Other.self)
+        self.end = unsafeBitCast(end, to: Other.self)
+    }
+
+    /// Returns what was compressed: "a gzip file consists of a series of \"members\"", of which all are
+    /// taken. Source: RFC 1952 §2.2.
+    ///
+    /// Of what is larger than `bytesMax` no more comes out than one byte beyond it. It takes room for
+    /// as much as the last member says that it holds, at most `bytesMax`, and grows only for who says
+    /// less than comes.
+    /// - Throws: `GzipFault` if it is not whole, or larger.
+    package func expanded(_ bytes: [UInt8], bytesMax: Int) throws(GzipFault) -> [UInt8] {
+        var stream = Stream()
+        let size = CInt(MemoryLayout<Stream>.size)
+        guard begin(&stream, Self.windowBits, Self.version, size) == 0 else { throw .unavailable }
+        defer { _ = end(&stream) }
+        var output: [UInt8] = []
+        output.reserveCapacity(min(Self.saidSize(bytes), bytesMax) + 1)
+        var piece = [UInt8](repeating: 0, count: min(bytesMax + 1, 64 << 10))
+        let fault = bytes.withUnsafeBufferPointer { input -> GzipFault? in
+            piece.withUnsafeMutableBufferPointer { piece -> GzipFault? in
+                stream.nextIn = input.baseAddress
+                stream.availableIn = CUnsignedInt(input.count)
+                return expand(&stream, through: piece, to: &output, bytesMax)
+            }
+        }
+        if let fault { throw fault }
+        return output
+    }
+
+    private func expand(
+        _ stream: inout Stream, through piece: UnsafeMutableBufferPointer<UInt8>,
+        to output: inout [UInt8], _ bytesMax: Int
+    ) -> GzipFault? {
+        while true {
+            let room = min(piece.count, bytesMax + 1 - output.count)
+            stream.nextOut = piece.baseAddress
+            stream.availableOut = CUnsignedInt(room)
+            let result = step(&stream, 0)
+            output.append(contentsOf: piece.prefix(room - Int(stream.availableOut)))
+            switch result {
+            case 0, Self.ended: if output.count > bytesMax { return .tooLarge }
+            // No progress: there is room, so there is nothing to read.
+            case Self.bufferError: return .cut
+            default: return .damaged
+            }
+            guard result == Self.ended else { continue }
+            if stream.availableIn == 0 { return nil }
+            guard reset(&stream) == 0 else { return .damaged }
+        }
+    }
+
+    /// Returns how many bytes the last member says it holds, modulo 2³². Source: RFC 1952 §2.3.1.
+    private static func saidSize(_ bytes: [UInt8]) -> Int {
+        bytes.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+    }
+}
