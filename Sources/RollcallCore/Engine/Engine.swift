@@ -53,6 +53,7 @@ package struct Engine: Sendable {
     var rosters = RosterParts()
     var declaredWorse = DeclaredWorse()
     var reigns = Reigns()
+    package internal(set) var requestKeys = RequestKeys()
     var gaps = GapBook()
     package internal(set) var alerting = Alerting()
     package internal(set) var nudges = NudgingState()
@@ -233,6 +234,9 @@ package struct Engine: Sendable {
         case .wake(let call, let source):
             sight.wrote(source, now: clock.now)
             wake(call, &receipt)
+        case .done(let request):
+            receipt.isKeyKept = true
+            receipt.keysForgotten = requestKeys.keep(request, at: clock.now)
         case .turn, .stop: break
         }
         return receipt

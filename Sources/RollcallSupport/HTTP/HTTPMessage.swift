@@ -28,6 +28,10 @@ package struct HTTPRequest: Sendable {
     package var authorization: String?
     /// `Rollcall-Sent-At`, if sent: when the client sent the request.
     package var sentAt: String?
+    /// `Idempotency-Key`, if sent: the name that the client gives this request.
+    package var idempotencyKey: String?
+    /// `Rollcall-Passed-On`, if sent: another member heard the request, and passes it on.
+    package var passedOn: String?
     /// The whole body; empty while the request is judged by its head, and where nobody reads it.
     package var body: [UInt8]
 
