@@ -38,6 +38,10 @@ LEFT_OUT = {
            "rollcall_member_leading", "rollcall_member_confirmed", "rollcall_member_lost",
            "rollcall_member_reign", "rollcall_member_position", "rollcall_member_lag_entries",
            "rollcall_member_noted_position", "rollcall_member_noted_timestamp_seconds")},
+    "rollcall_member_passed_on_total":
+        "whoever is answered 503 at a follower shows in rollcall_http_requests_total",
+    "rollcall_idempotency_keys_total":
+        "it is looked at when a client that retries is joined",
     "rollcall_chore_duration_seconds":
         "a checkpoint is judged by it; what writes wait for is rollcall_commit_duration_seconds",
 }

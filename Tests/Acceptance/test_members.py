@@ -64,7 +64,8 @@ class MembersTests(ClusterTestCase):
         eventually(
             lambda: (members.standing(leader) or {}).get("role") == "following", 15, "it follows")
         refused = eventually(
-            lambda: members[leader].post("/v1/batches", [batch("p-late")]), 5, "an answer")
+            lambda: members[leader].post(
+                "/v1/batches", [batch("p-late")], {"Rollcall-Passed-On": "0"}), 5, "an answer")
         self.assertEqual(refused.status, 503, refused)
         self.assertIn(
             refused.headers["rollcall-leader"],

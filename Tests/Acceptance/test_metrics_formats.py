@@ -55,6 +55,7 @@ FAMILIES = {
     "rollcall_names": "gauge",
     "rollcall_regions_folded": "gauge",
     "rollcall_http_requests": "counter",
+    "rollcall_idempotency_keys": "counter",
     "rollcall_http_request_duration_seconds": "histogram",
     "rollcall_http_connections": "gauge",
     "rollcall_http_connections_max": "gauge",

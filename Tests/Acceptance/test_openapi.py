@@ -442,7 +442,11 @@ class TourTests(OpenAPITestCase):
                          if a["state"] == "firing"]) == 2, 10, "two alerts")
         self.ask(server, "GET", "/v1/silences", 200)
         self.ask(server, "GET", f"/v1/silences/{number}", 200)
-        self.ask(server, "DELETE", f"/v1/silences/{number}", 200)
+        named = {"Idempotency-Key": '"end"'}
+        self.ask(server, "DELETE", f"/v1/silences/{number}", 200, headers=named)
+        again = self.ask(server, "DELETE", f"/v1/silences/{number}", 200, headers=named)
+        self.assertEqual(again.headers["idempotent-replayed"], "true")
+        self.ask(server, "DELETE", "/v1/silences/998", 422, headers=named)
         self.ask(server, "DELETE", f"/v1/silences/{number}", 404)
         self.ask(server, "GET", "/v1/silences/999", 404)
         self.ask(server, "POST", "/v1/batches", 200, [

@@ -83,6 +83,24 @@ import Testing
         #expect(effects == [.reign(number: 4, unobserved: Milliseconds(stage.now - 50))])
     }
 
+    @Test func `S12: an entry in parts is read at once, also if a question was on its way`() {
+        var stage = Stage()
+        _ = stage.pass(1000)
+        // The end is asked for at once, and then what follows.
+        #expect(stage.member.take(news: .grown(revision: 26), stage.now) == [.readHead])
+        // More of them meanwhile: the answer on its way may be from before.
+        #expect(stage.member.take(news: .grown(revision: 27), stage.now) == [])
+        let before = stage.view
+        stage.head.position = 10
+        stage.head.revision = 27
+        #expect(stage.member.take(head: .view(before), stage.now) == [.readHead])
+        let after = stage.member.take(head: .view(stage.view), stage.now)
+        guard case .read(_, after: 9, limit: _) = after.first, after.count == 1 else {
+            Issue.record("\(after)")
+            return
+        }
+    }
+
     @Test func `S4: who was handed the lead does not wait for the silence`() {
         var stage = Stage()
         _ = stage.pass(1000)

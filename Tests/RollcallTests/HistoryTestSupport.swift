@@ -156,14 +156,16 @@ final class HistoryServer {
 
     /// The answer to a GET, or to another request.
     func answer(
-        _ target: String, _ method: String = "GET", body: String? = nil, token: String? = nil
+        _ target: String, _ method: String = "GET", body: String? = nil, token: String? = nil,
+        fields: [String] = []
     ) throws -> RawClient.Answer {
         let client = try RawClient(port: http.port)
         let length = body.map { "Content-Length: \($0.utf8.count)\r\n" } ?? ""
         let bearer = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+        let more = fields.map { "\($0)\r\n" }.joined()
         client.send(
-            "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(bearer)\(length)\r\n\(body ?? "")"
-        )
+            "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(bearer)\(more)\(length)\r\n"
+                + (body ?? ""))
         return client.readAnswer()
     }
 

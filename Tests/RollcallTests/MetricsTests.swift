@@ -538,6 +538,9 @@ private let expectedPage = #"""
     0.01 0, 0.02 0, 0.05 0, 0.1 0, 0.25 0, 0.5 0, 1.0 0, 2.5 0, 5.0 0, +Inf 1
     …_count{route…} other 1
     …_sum{route…} other 6
+    # TYPE rollcall_idempotency_keys counter
+    # HELP rollcall_idempotency_keys Names of requests (Idempotency-Key), by what became of them.
+    …_total{outcome…} kept 0, repeated 0, other_request 0, malformed 0, forgotten 0
     # TYPE rollcall_commit_duration_seconds histogram
     # UNIT rollcall_commit_duration_seconds seconds
     # HELP rollcall_commit_duration_seconds Time that a commit of the store took.

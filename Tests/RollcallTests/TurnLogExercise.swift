@@ -90,16 +90,18 @@ enum TurnLogExercise {
         }
         #expect(read.map(\.entry) == entries)
         var heard: [Int64] = []
-        var hasBeaten = false
+        var (hasBeaten, grown) = (false, 0)
         for _ in 0..<50 where !hasBeaten {
             for item in news.takeAll(waiting: 100) {
                 switch item {
                 case .entry(let landed): heard.append(landed.entry.position)
+                case .grown: grown += 1
                 case .beat, .released: hasBeaten = true
                 case .lost: Issue.record("the watch is lost")
                 }
             }
         }
         #expect(hasBeaten && heard.contains(2) && heard == heard.sorted())
+        #expect(grown == 1, "the one in parts")
     }
 }

@@ -33,11 +33,14 @@ struct ClusterCopyQuery {
 /// The routes of a watch on several machines. Source: S11, S15.
 extension Router {
     /// The field that says where writes are taken.
-    private static let leaderField = "Rollcall-Leader"
+    static let leaderField = "Rollcall-Leader"
 
     /// Says at who does not lead who does.
     func namingLeader(_ response: HTTPResponse) -> HTTPResponse {
-        guard response.status == 503, let board = writer.board else { return response }
+        // The leader's own answer may have said it already.
+        guard response.status == 503, let board = writer.board,
+            !response.headers.contains(where: { $0.0 == Self.leaderField })
+        else { return response }
         let standing = board.standing
         guard standing.leader != board.member, let address = standing.leaderAddress else {
             return response

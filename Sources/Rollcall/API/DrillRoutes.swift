@@ -16,8 +16,10 @@ extension Router {
                 (1...ReceiverSettings.nameMax).contains(receiver.utf8.count)
             else { throw BodyFault(detail: "/receiver: the name of a receiver expected") }
             return .drill(receiver: Array(receiver.utf8))
-        } then: { receipt in
-            guard let number = receipt.drill else { return refuseDrill(answer) }
+        } then: { receipt, answer in
+            guard let number = receipt.repeated?.first ?? receipt.drill else {
+                return refuseDrill(answer)
+            }
             writer.waitForNotice(number, patience: Self.drillPatience) { deliveryStatus in
                 answer(Self.drill(deliveryStatus), InputStats())
             }

@@ -55,8 +55,10 @@ enum OpenAPI {
             "summary": .text(route.summary), "description": .text(text),
             "security": security(scope),
         ]
+        let position = route.method == .get && route.isOfWatch ? ["atLeast"] : []
         let parameters =
-            route.shared.map { reference("parameters", $0.rawValue) } + route.parameters
+            (route.shared.map(\.rawValue) + position).map { reference("parameters", $0) }
+            + route.parameters
         if !parameters.isEmpty { operation = operation.with(["parameters": .list(parameters)]) }
         if let body = route.body {
             operation = operation.with(["requestBody": reference("requestBodies", body)])

@@ -10,10 +10,13 @@ struct RequestSending {
     /// The saying that counts: the body wins, also if it cannot be read.
     let said: SentAt
     private let isByHeader: Bool
+    /// For how long another member had the request before it came here.
+    let heardAgo: Milliseconds
 
     /// The saying of `request`, whose body says `body`.
     init(_ request: HTTPRequest, body: SentAt = .untold) {
         isByHeader = body == .untold
+        heardAgo = request.heardAgo
         said = isByHeader ? SentAt(field: request.sentAt) : body
     }
 
@@ -39,7 +42,10 @@ extension Router {
     func note(_ sending: RequestSending, of source: [UInt8], receivedAt: Timestamp? = nil) {
         let sentAt = sending.said.time
         guard sentAt != nil || receivedAt != nil else { return }
+        // Where another member heard it first, the clock of its source is not off by the hop.
+        let hop = writer.board == nil ? Milliseconds(0) : sending.heardAgo
         edge.clocks.note(
-            source, sentAt: sentAt, receivedAt: receivedAt, arrival: ClockReading.now().wall)
+            source, sentAt: sentAt, receivedAt: receivedAt,
+            arrival: ClockReading.now().wall - hop)
     }
 }

@@ -23,9 +23,9 @@ final class Route: Sendable {
     }
 
     /// A parameter that many routes have and read where they need it, by its name among the
-    /// document's components; `sentAt` is a field of the head.
+    /// document's components; `sentAt` and `idempotencyKey` are fields of the head.
     enum Shared: String, Sendable {
-        case source, strict, sentAt
+        case source, strict, sentAt, idempotencyKey
     }
 
     /// One request to a route, and how it is answered.
@@ -124,7 +124,7 @@ final class Route: Sendable {
 
     /// The parameters among `shared` that stand in a query.
     private static func known(_ shared: [Shared]) -> [String] {
-        shared.filter { $0 != .sentAt }.map(\.rawValue)
+        shared.filter { $0 != .sentAt && $0 != .idempotencyKey }.map(\.rawValue)
     }
 
     /// Returns what is wrong with a query, of which names other than `known` are unknown unless that

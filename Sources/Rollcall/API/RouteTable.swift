@@ -27,7 +27,7 @@ extension Route {
             Evidence, not orders: `to: ONLINE` is contact at `at`; `DEGRADED` and `OFFLINE` are \
             adopted if worse than what is known and later than the last contact.
             """,
-            shared: [.source, .strict, .sentAt], body: "Transitions",
+            shared: [.source, .strict, .sentAt, .idempotencyKey], body: "Transitions",
             answers: [200: "Verdict", 422: "Refused"], problems: [429]
         ) { $0.postItems(.transition, $1.request, $1.answer) },
         Route(
@@ -87,7 +87,7 @@ extension Route {
             \(WakeCall.membersMax) are looked at; `beyond` counts the rest. A circle that nobody is \
             in has none. Who they are (`decisions`) is told to tokens with the scope `read` alone.
             """,
-            shared: [.source, .sentAt, .strict], body: "WakeRequest",
+            shared: [.source, .sentAt, .strict, .idempotencyKey], body: "WakeRequest",
             answers: [200: "WakeAnswer"], problems: [422, 429]
         ) { $0.postWake($1.request, $1.answer) },
     ]
@@ -216,7 +216,7 @@ extension Route {
             before and ends meanwhile is told to have ended. Alertmanager's names `endsAt`, \
             `createdBy` and `startsAt` are understood.
             """,
-            shared: [.strict], body: "SilenceRequest",
+            shared: [.strict, .idempotencyKey], body: "SilenceRequest",
             answers: [200: "SilenceBegun", 409: "SilenceConflict"], problems: [422]
         ) { $0.postSilence($1.request, $1.answer) },
         Route(
@@ -226,7 +226,8 @@ extension Route {
         Route(
             .delete, .silence, "endSilence", .silences, .admin, .operation, "Ends a silence",
             "404 if none in force has this number. Nothing that was told already is told again.",
-            answers: [200: "SilenceEnded"], problems: [404]
+            shared: [.idempotencyKey],
+            answers: [200: "SilenceEnded"], problems: [404, 422]
         ) { $0.endSilence($1.target.number, $1.request, $1.answer) },
         Route(
             .post, .drills, "drill", .drills, .admin, .operation, "Tests the way to a receiver",
@@ -234,7 +235,8 @@ extension Route {
             A clearly marked test alert, whatever the receiver's matchers and the silences say. It \
             ends by itself once it arrived.
             """,
-            body: "DrillRequest", answers: [200: "Drill", 202: "DrillUnderway"],
+            shared: [.idempotencyKey], body: "DrillRequest",
+            answers: [200: "Drill", 202: "DrillUnderway"],
             problems: [404, 422]
         ) { $0.postDrill($1.request, $1.answer) },
         Route(

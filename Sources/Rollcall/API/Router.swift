@@ -16,6 +16,7 @@ package struct Router: Sendable {
     let scrapes: ScrapeCache
     let history: HistoryService
     let copies: StoreCopy
+    let leaders = LeaderCaller()
 
     /// The inputs and their counts.
     var inputs: InputBook { edge.inputs }
@@ -48,6 +49,7 @@ package struct Router: Sendable {
     package func close() {
         scrapes.close()
         history.close()
+        leaders.close()
         if writer.board != nil { copies.close() }
     }
 
@@ -120,12 +122,15 @@ package struct Router: Sendable {
         let answer: Answer = { response, input in
             // Who was answered by the watchdog meanwhile got its 503, whatever we say now.
             let code = reply.isOpen ? response.status : 503
-            let response = router.namingLeader(response)
+            let response = router.placing(router.namingLeader(response), of: route)
             edge.answered(label, code: code, after: ContinuousClock.now - began, input: input)
             reply.answer(response)
         }
         guard let target, let route else { return answer(Self.notFound, InputStats()) }
-        route.handle(self, Route.Call(target: target, request: request, answer: answer))
+        if passOn(route, request, answer) { return }
+        holding(route, request, answer) { request in
+            route.handle(router, Route.Call(target: target, request: request, answer: answer))
+        }
     }
 
     var health: HTTPResponse {

@@ -14,7 +14,10 @@ extension Router {
             } catch {
                 throw BodyFault(detail: error.text, isPlace: error.isPlace)
             }
-        } then: { receipt in
+        } then: { receipt, answer in
+            if let number = receipt.repeated?.first {
+                return showSilence(number, warns: true, answer)
+            }
             switch (receipt.silence, receipt.silenceFault) {
             case (let number?, _): return showSilence(number, warns: true, answer)
             case (nil, .otherRequest):
@@ -37,8 +40,10 @@ extension Router {
 
     /// Answers `DELETE /v1/silences/{id}`: ends it now.
     func endSilence(_ number: Int64, _ request: HTTPRequest, _ answer: @escaping Answer) {
-        write(.silence(.end(number)), request, answer) { receipt in
-            guard receipt.silence == nil else { return showSilence(number, answer) }
+        write(.silence(.end(number)), request, answer, once: .action) { receipt, answer in
+            guard receipt.silence == nil, receipt.repeated == nil else {
+                return showSilence(number, answer)
+            }
             writer.ask { view in
                 let past = view.engine.alerting.notifications.pastSilences
                     .first { $0.number == number }
@@ -147,11 +152,11 @@ extension Router {
     }
 
     /// Reads a body of one object, hands over the event that `make` makes of it, and goes on with
-    /// `then` after its commit.
+    /// `then` after its commit. It is done once under the name that the request may have.
     func read(
         _ request: HTTPRequest, _ answer: @escaping Answer,
         _ make: (JSONTree) throws(BodyFault) -> Event,
-        then: @escaping @Sendable (Receipt) -> Void
+        then: @escaping Then
     ) {
         if let refusal = Self.bulk(request) { return answer(refusal, InputStats()) }
         let event: Event
@@ -166,7 +171,7 @@ extension Router {
         } catch {
             return answer(Self.unprocessable("not understood"), InputStats())
         }
-        write(event, request, answer, then: then)
+        write(event, request, answer, once: .action, then: then)
     }
 
     /// Returns the answer to a body that is no JSON.
@@ -175,12 +180,24 @@ extension Router {
             400, "Bad Request", detail: "not JSON: \(error.message) at byte \(error.offset)")
     }
 
+    /// Goes on with what came of a write, and a way to answer that tells of a repeat.
+    typealias Then = @Sendable (Receipt, @escaping Answer) -> Void
+
     /// Hands over an event and goes on with `then` after its commit. With a `source` it has to do
-    /// with that source's share of what waits.
+    /// with that source's share of what waits; with a `kind` of names it is done once under the name
+    /// that the request may have (S19).
     func write(
         _ event: Event, _ request: HTTPRequest, _ answer: @escaping Answer,
-        by source: [UInt8]? = nil, then: @escaping @Sendable (Receipt) -> Void
+        by source: [UInt8]? = nil, once kind: RequestKey.Kind? = nil, then: @escaping Then
     ) {
+        let key: RequestKey?
+        do throws(IdempotencyKey.Fault) {
+            key = try kind.flatMap { (kind) throws(IdempotencyKey.Fault) in
+                try self.key(kind, of: request)
+            }
+        } catch {
+            return answer(Self.badKey, InputStats())
+        }
         let place: Admission.Place
         do throws(Admission.Refusal) {
             place = try admission.reserve(
@@ -188,10 +205,11 @@ extension Router {
         } catch {
             return answer(Self.refusal(error), InputStats())
         }
-        writer.write(event) { [admission] outcome in
+        writer.write(event, once: key) { [admission] outcome in
             admission.release(place)
             switch outcome {
-            case .committed(let receipt): then(receipt)
+            case .committed(let receipt):
+                if let answer = replaying(receipt, answer) { then(receipt, answer) }
             case .unavailable(let reason): answer(Self.unavailable(reason), InputStats())
             }
         }

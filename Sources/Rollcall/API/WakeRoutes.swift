@@ -63,11 +63,15 @@ extension Router {
         note(sending, of: source)
         let event = Event.wake(.circle(call.circle, viewer: call.viewer), source: source)
         let isReader = opens(.read, request)
-        write(event, request, answer, by: source) { [writer] receipt in
+        write(event, request, answer, by: source, once: .report) {
+            [writer] receipt, answer in
             // Ids are not in a receipt: what was decided may be looked at again after an erasure.
             writer.ask { view in
                 let counts = Self.wakes(call.circle, receipt, view.engine.policy.nudges.mode)
-                let tree = isReader ? counts.with(Self.members(receipt, view.engine)) : counts
+                // Of a repeat the numbers are known, and no people.
+                let showsMembers = isReader && receipt.repeated == nil
+                let tree =
+                    showsMembers ? counts.with(Self.members(receipt, view.engine)) : counts
                 answer(
                     .json(AlertJSON.bytes(tree.with(Self.problems(sending)))), sending.stats)
             }
@@ -87,15 +91,18 @@ extension Router {
     private static func wakes(
         _ circle: [UInt8], _ receipt: Receipt, _ mode: NudgeRules.Mode
     ) -> JSONTree {
-        let skipped = WakeReason.allCases.compactMap { reason -> JSONTree.Member? in
-            let count = receipt.wakes.count { $0.reason == reason }
+        let numbers = receipt.repeated ?? receipt.result(of: .wake(.members([]), source: []))
+        func number(_ place: Int) -> Int64 { place < numbers.count ? numbers[place] : 0 }
+        let skipped = WakeReason.allCases.indices.compactMap { place -> JSONTree.Member? in
+            let count = number(2 + place)
             guard count > 0 else { return nil }
-            return JSONTree.Member(name: "\(reason.word)", value: .integer(Int64(count)))
+            return JSONTree.Member(
+                name: "\(WakeReason.allCases[place].word)", value: .integer(count))
         }
         return [
             "circle": AlertJSON.text(circle),
-            "woken": .integer(Int64(receipt.wakes.count { $0.reason == nil })),
-            "skipped": .object(skipped), "beyond": .integer(Int64(receipt.wakesBeyond)),
+            "woken": .integer(number(0)), "skipped": .object(skipped),
+            "beyond": .integer(number(1)),
             "mode": AlertJSON.word(mode.word), "sent": .boolean(mode == .live),
         ]
     }

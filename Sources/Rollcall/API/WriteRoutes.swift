@@ -52,6 +52,16 @@ extension Router {
                     refusal: "an item was rejected, and a roster is taken whole or not at all"),
                 input)
         }
+        let key: RequestKey?
+        do throws(IdempotencyKey.Fault) {
+            // What was read, not what was sent: `sent_at` is another each time.
+            key =
+                kind == .transition
+                ? try self.key(.report, of: request, body: scan.items.bytes) : nil
+        } catch {
+            admission.release(place)
+            return answer(Self.badKey, InputStats())
+        }
         let sending = RequestSending(request, body: scan.sentAt)
         note(sending, of: source, receivedAt: scan.receivedAt)
         var input = InputStats()
@@ -60,17 +70,27 @@ extension Router {
             if case .at(_, let form) = sending.said { input.addTime(form) }
         }
         input.add(scan)
-        writer.write(event(scan, source)) { [admission, input, scan] outcome in
+        writer.write(event(scan, source), once: key) { [admission, input, scan] outcome in
             admission.release(place)
             switch outcome {
-            case .committed(let receipt):
-                var input = input
-                input.add(receipt)
-                answer(Self.verdict(scan, receipt), input)
+            case .committed(let receipt): committed(receipt, scan, input, answer)
             case .unavailable(let reason):
                 answer(Self.unavailable(reason), InputStats())
             }
         }
+    }
+
+    /// Answers a body whose items are committed, or were before, as a repeat of it says (S19).
+    private func committed(
+        _ receipt: Receipt, _ scan: ScanResult, _ input: InputStats, _ answer: @escaping Answer
+    ) {
+        guard let answer = replaying(receipt, answer) else { return }
+        var receipt = receipt
+        // Of a repeat all that could be read is there already.
+        if receipt.repeated != nil { receipt.duplicates = scan.items.count }
+        var input = input
+        input.add(receipt)
+        answer(Self.verdict(scan, receipt), input)
     }
 
     /// True if an unknown field is to refuse its item (P3).

@@ -45,6 +45,24 @@ package struct MemberStanding: Equatable, Sendable {
     }
 }
 
+/// How far into the watch's log a member goes: what it answers, and what is in its store. Source: S15.
+final class LogPositions: Sendable {
+    private let shownUpTo = Atomic<Int64>(0)
+    private let heldUpTo = Atomic<Int64>(0)
+
+    /// No answer given by now tells of a later entry.
+    var shown: Int64 { shownUpTo.load(ordering: .acquiring) }
+
+    /// Each answer that is asked for from now on tells of all entries up to here.
+    var held: Int64 { heldUpTo.load(ordering: .acquiring) }
+
+    /// An entry is about to be stored here, and told of.
+    func begin(_ position: Int64) { shownUpTo.store(position, ordering: .releasing) }
+
+    /// It is stored.
+    func end(_ position: Int64) { heldUpTo.store(position, ordering: .releasing) }
+}
+
 /// The board on which a member leaves how it stands.
 package final class MemberBoard: Sendable {
     /// The name of the member.
@@ -52,6 +70,9 @@ package final class MemberBoard: Sendable {
     /// Without a beat for so long another stands.
     package let silence: Milliseconds
     private let state = Mutex(MemberStanding())
+    /// How far into the log the answers of this member go.
+    let positions = LogPositions()
+    private let passes = Mutex(PassedOnStats())
 
     /// The board of a member, with nothing on it.
     package init(member: [UInt8], silence: Milliseconds) {
@@ -61,6 +82,12 @@ package final class MemberBoard: Sendable {
 
     /// How it stood when it last went round.
     package var standing: MemberStanding { state.withLock { $0 } }
+
+    /// Counts a write that was passed on to the leader, or could not be.
+    func passedOn(_ outcome: PassedOnStats.Outcome) { passes.withLock { $0.count(outcome) } }
+
+    /// The counts of those.
+    var passedOn: PassedOnStats { passes.withLock { $0 } }
 
     /// Leaves what is true now.
     func publish(_ standing: MemberStanding) { state.withLock { $0 = standing } }

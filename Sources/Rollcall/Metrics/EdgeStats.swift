@@ -106,6 +106,7 @@ package final class EdgeStats: Sendable {
         var chores = Histogram(bounds: durationBounds)
         var lateness = Histogram(bounds: latenessBounds)
         var input = InputStats()
+        var keyed = KeyedStats()
         var delivery = DeliveryStats()
         var pings = [Int](repeating: 0, count: AlivePing.Outcome.allCases.count)
         var isReloadSuccessful = false
@@ -174,6 +175,11 @@ package final class EdgeStats: Sendable {
         state.withLock { $0.lateness.observe(lateness.count, times: times) }
     }
 
+    /// Counts what became of names of requests.
+    func keyed(_ outcome: KeyedStats.Outcome, _ times: Int = 1) {
+        state.withLock { $0.keyed.count(outcome, times) }
+    }
+
     /// Counts an attempt to deliver a message.
     package func attempted(_ receiver: [UInt8], _ kind: OutboxVerdict) {
         state.withLock { $0.delivery.attempted(receiver, kind) }
@@ -229,6 +235,7 @@ package final class EdgeStats: Sendable {
         clocks.append(to: &page)
         inputs.append(to: &page)
         Self.appendRequests(state, to: &page)
+        state.keyed.append(to: &page)
         page.family(
             "rollcall_commit_duration_seconds", .histogram, "Time that a commit of the store took.")
         page.histogram(state.commits, decimals: 6)

@@ -48,5 +48,6 @@ package struct MemberStats {
         for note in standing.notes {
             page.sample(["member": .bytes(note.member)], Quantity(note.wall))
         }
+        board.passedOn.append(to: &page)
     }
 }

@@ -65,6 +65,8 @@ extension StateWriter {
                 metadata: ["store": "\(storePath)"])
             throw .damaged("the store holds another watch than the log")
         }
+        board?.positions.begin(place.position)
+        board?.positions.end(place.position)
         guard turnNumber >= creation.turn else {
             return seat.drive { member, _ in member.didNotFit() }
         }

@@ -54,6 +54,8 @@ extension StateWriter {
             mailbox.put(.member($0))
         }
         self.seat = seat
+        board.positions.begin(seat.member.place.position)
+        board.positions.end(seat.member.place.position)
         log.info(
             "a member of a watch",
             metadata: [
@@ -188,7 +190,7 @@ extension StateWriter {
         takesWrites.store(false, ordering: .relaxed)
         let reason = reasonToRefuse
         proposal.held.removeAll { message in
-            guard case .write(_, let reply) = message else { return false }
+            guard case .write(_, _, let reply) = message else { return false }
             reply(.unavailable(reason))
             return true
         }

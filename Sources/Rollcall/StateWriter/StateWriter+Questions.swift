@@ -19,6 +19,41 @@ extension StateWriter {
         for question in questions { question(view) }
     }
 
+    /// Asks what becomes of a notice; `reply` is called once it has come to its end everywhere, or
+    /// after `patience`, with what is known by then. Whoever comes while many wait is answered at
+    /// once.
+    package func waitForNotice(
+        _ number: Int64, patience: Milliseconds,
+        reply: @escaping @Sendable (NoticeDeliveryStatus?) -> Void
+    ) {
+        let until = ClockReading.now().elapsed + patience.count
+        mailbox.put(.noticeWait(NoticeWait(notice: number, until: until, reply: reply)))
+    }
+
+    /// Waits for an entry of the log; `reply` is called once, with true as soon as it is held here,
+    /// with false after `patience`. Whoever comes while many wait is answered at once.
+    func waitForPosition(
+        _ position: Int64, patience: Milliseconds, reply: @escaping @Sendable (Bool) -> Void
+    ) {
+        let until = ClockReading.now().elapsed + patience.count
+        mailbox.put(.positionWait(PositionWait(position: position, until: until, reply: reply)))
+    }
+
+    func wait(_ wait: PositionWait) {
+        guard positionWaits.count < PositionWait.countMax else { return wait.reply(false) }
+        positionWaits.append(wait)
+    }
+
+    func answerPositionWaits(isLast: Bool) {
+        guard !positionWaits.isEmpty, let board else { return }
+        let (held, elapsed) = (board.positions.held, ClockReading.now().elapsed)
+        let waits = positionWaits
+        positionWaits = waits.filter { !isLast && $0.position > held && $0.until > elapsed }
+        for wait in waits where isLast || wait.position <= held || wait.until <= elapsed {
+            wait.reply(wait.position <= held)
+        }
+    }
+
     /// What a scrape tells of this member; nil on one machine.
     var memberStats: MemberStats? {
         board.map { MemberStats($0, isPermitted: endpoints.permit.holds) }
@@ -42,4 +77,16 @@ extension StateWriter {
         stats.pushesPending = pushes.pendingCount
         return stats
     }
+}
+
+/// Somebody who waits for an entry of the watch's log. Source: S15.
+struct PositionWait: Sendable {
+    /// Waits at once at most.
+    static let countMax = 64
+
+    let position: Int64
+    /// The instant at which it is answered at the latest, by the machine's clock.
+    let until: Int64
+    /// Called once, on the state writer's thread; false if the entry is not held here.
+    let reply: @Sendable (Bool) -> Void
 }

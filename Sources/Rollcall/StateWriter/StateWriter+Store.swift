@@ -54,7 +54,9 @@ extension StateWriter {
             }
         }
         if let place {
+            board?.positions.begin(place.position)
             try store.commit(pending, at: place, also: also)
+            board?.positions.end(place.position)
         } else {
             try store.commit([pending], also: also)
         }
@@ -210,9 +212,9 @@ extension StateWriter {
         var questions: [@Sendable (StateView) -> Void] = []
         for message in messages {
             switch message {
-            case .write(_, let reply): reply(.unavailable("the store does not take commits"))
+            case .write(_, _, let reply): reply(.unavailable("the store does not take commits"))
             case .question(let question): questions.append(question)
-            case .report, .pushReport, .endpoints, .noticeWait, .member, .stop: break
+            case .report, .pushReport, .endpoints, .noticeWait, .positionWait, .member, .stop: break
             }
         }
         while let first = uncommitted.first {

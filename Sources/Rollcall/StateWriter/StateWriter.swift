@@ -15,13 +15,14 @@ package enum WriteOutcome: Sendable {
 
 /// Everything the state writer may be told.
 enum StateWriterMessage: Sendable {
-    case write(Event, reply: @Sendable (WriteOutcome) -> Void)
+    case write(Event, once: RequestKey?, reply: @Sendable (WriteOutcome) -> Void)
     case question(@Sendable (StateView) -> Void)
     /// What came of something that was sent in a reign; 0 on one machine.
     case report(DeliveryReport, reign: Int64)
     case pushReport(PushReport, reign: Int64)
     case endpoints(EndpointChanges, reply: @Sendable () -> Void)
     case noticeWait(NoticeWait)
+    case positionWait(PositionWait)
     case member(MemberNews)
     case stop(@Sendable () -> Void)
 }
@@ -77,6 +78,7 @@ package final class StateWriter: @unchecked Sendable {
     /// The reports that delivery workers brought and no turn has taken yet.
     var reports: [DeliveryReport] = []
     var noticeWaits: [NoticeWait] = []
+    var positionWaits: [PositionWait] = []
     /// The news that nobody has taken, as of an instant of the machine's clock.
     var unreachedKnown = (at: Int64.min / 4, what: Unreached())
     /// The callers who wait for the turn that keeps what a reload has retried soon.
@@ -196,28 +198,21 @@ package final class StateWriter: @unchecked Sendable {
 
     // MARK: - From other threads
 
-    /// Hands over a write; `reply` is called once, on the state writer's thread, after its commit.
-    package func write(_ event: Event, reply: @escaping @Sendable (WriteOutcome) -> Void) {
+    /// Hands over a write; `reply` is called once, on the state writer's thread, after its commit. With
+    /// a key nothing is done that was done under it before (S19).
+    package func write(
+        _ event: Event, once key: RequestKey? = nil,
+        reply: @escaping @Sendable (WriteOutcome) -> Void
+    ) {
         guard takesWrites.load(ordering: .relaxed) else {
             return reply(.unavailable(reasonToRefuse))
         }
-        mailbox.put(.write(event, reply: reply))
+        mailbox.put(.write(event, once: key, reply: reply))
     }
 
     /// Hands over a question, answered from memory after the commit of the turn it arrives in (J8).
     package func ask(_ question: @escaping @Sendable (StateView) -> Void) {
         mailbox.put(.question(question))
-    }
-
-    /// Asks what becomes of a notice; `reply` is called once it has come to its end everywhere, or
-    /// after `patience`, with what is known by then. Whoever comes while many wait is answered at
-    /// once.
-    package func waitForNotice(
-        _ number: Int64, patience: Milliseconds,
-        reply: @escaping @Sendable (NoticeDeliveryStatus?) -> Void
-    ) {
-        let until = ClockReading.now().elapsed + patience.count
-        mailbox.put(.noticeWait(NoticeWait(notice: number, until: until, reply: reply)))
     }
 
     /// Hands over what a reload says of the ways to receivers: what was refused is tried sooner
@@ -264,6 +259,7 @@ package final class StateWriter: @unchecked Sendable {
                 tendLoss()
             }
             answerNoticeWaits()
+            answerPositionWaits(isLast: isLast)
             for reply in retriedSoon { reply() }
             retriedSoon = []
             publishHealth()
@@ -287,6 +283,7 @@ package final class StateWriter: @unchecked Sendable {
             case .pushReport(let report, let reign):
                 if reign == self.reign { pushReports.append(report) }
             case .noticeWait(let new): wait(new)
+            case .positionWait(let new): wait(new)
             case .member(let news): take(news)
             case .endpoints(let endpoints, let reply):
                 retrySoon(endpoints, at: running(clock))
@@ -302,7 +299,7 @@ package final class StateWriter: @unchecked Sendable {
     /// Returns when to look again at the latest, by the machine's clock.
     private func nextWake() -> Int64 {
         let now = ClockReading.now().elapsed
-        let patience = noticeWaits.map(\.until).min() ?? .max
+        let patience = (noticeWaits.map(\.until) + positionWaits.map(\.until)).min() ?? .max
         if !uncommitted.isEmpty { return min(now + Self.retryEvery, patience) }
         if let wake = memberWake(now) { return min(wake, patience) }
         if chores.isBusy || !reports.isEmpty || !pushReports.isEmpty { return now }
@@ -349,10 +346,13 @@ package final class StateWriter: @unchecked Sendable {
         takePushes(at: now, &folded.pending)
         for message in messages {
             switch message {
-            case .write(let event, let reply):
-                folded.replies.append((reply, folded.pending.fold(event, into: &engine, at: now)))
+            case .write(let event, let key, let reply):
+                let receipt =
+                    key.map { folded.pending.fold(event, once: $0, into: &engine, at: now) }
+                    ?? folded.pending.fold(event, into: &engine, at: now)
+                folded.replies.append((reply, receipt))
             case .question(let question): folded.questions.append(question)
-            case .report, .pushReport, .endpoints, .noticeWait, .member, .stop: break
+            case .report, .pushReport, .endpoints, .noticeWait, .positionWait, .member, .stop: break
             }
         }
         if isLast { _ = folded.pending.fold(.stop, into: &engine, at: now) }

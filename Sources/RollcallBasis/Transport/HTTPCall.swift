@@ -25,6 +25,8 @@ package struct HTTPCall: Sendable {
     package var connectTimeout = Milliseconds(3000)
     /// Until the answer is whole, however steadily it drips.
     package var timeout = Milliseconds(10_000)
+    /// The fields of the answer's head that are wanted, beside the usual ones.
+    package var fieldsKept: [String] = []
     /// An answer's body beyond so many bytes is an error.
     package var answerBytesMax = answerBytesMaxStandard
     /// False for what must not reach the receiver twice: it gets a connection of its own.
@@ -62,11 +64,19 @@ package struct ClientCertificate: Equatable, Sendable {
 
 /// The answer of the other server, whatever its status.
 package struct HTTPCallAnswer: Sendable, Equatable {
+    /// A field of its head.
+    package struct Field: Sendable, Equatable {
+        package var name: String
+        package var value: String
+    }
+
     package var status: Int
     /// `Content-Type`, if sent.
     package var contentType: String?
     /// `Retry-After`, if sent: seconds or a date.
     package var retryAfter: String?
+    /// Those that were wanted and sent, in their order.
+    package var fields: [Field] = []
     package var body: [UInt8] = []
     /// False if a connection from before was used.
     package var isNewConnection = true

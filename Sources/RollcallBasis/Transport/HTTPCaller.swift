@@ -50,7 +50,8 @@ package final class HTTPCaller {
             throw HTTPCallError(cause: .wrongURL, destination: "", mayHaveArrived: false)
         }
         let incoming = IncomingAnswer(
-            bodyBytesMax: call.answerBytesMax, permit: call.permit, part: part)
+            bodyBytesMax: call.answerBytesMax, fieldsKept: call.fieldsKept, permit: call.permit,
+            part: part)
         let sockets = TransferSockets()
         var words = [CChar](repeating: 0, count: Int(ROLLCALL_CURL_ERROR_SIZE))
         let outcome = try withFields(of: call, destination) { fields in

@@ -8,6 +8,9 @@ final class IncomingAnswer {
     private var body: [UInt8] = []
     private var contentType: String?
     private var retryAfter: String?
+    /// The names of fields that are wanted, too.
+    private let fieldsKept: [String]
+    private var fields: [HTTPCallAnswer.Field] = []
     /// The last status line's number; 0 before one.
     private(set) var status = 0
     /// The empty line behind the last status line came.
@@ -26,10 +29,11 @@ final class IncomingAnswer {
     private(set) var isNotPermitted = false
 
     init(
-        bodyBytesMax: Int, permit: SendingPermit? = nil,
+        bodyBytesMax: Int, fieldsKept: [String] = [], permit: SendingPermit? = nil,
         part: ((UnsafeRawBufferPointer) -> Bool)? = nil
     ) {
         self.bodyBytesMax = bodyBytesMax
+        self.fieldsKept = fieldsKept
         self.permit = permit
         self.part = part
     }
@@ -46,7 +50,8 @@ final class IncomingAnswer {
     /// Returns what came, once it is whole.
     func answer(isNewConnection: Bool) -> HTTPCallAnswer {
         HTTPCallAnswer(
-            status: status, contentType: contentType, retryAfter: retryAfter, body: body,
+            status: status, contentType: contentType, retryAfter: retryAfter, fields: fields,
+            body: body,
             isNewConnection: isNewConnection)
     }
 
@@ -60,7 +65,7 @@ final class IncomingAnswer {
         let text = String(decoding: line, as: UTF8.self)
         if text.hasPrefix("HTTP/") {
             status = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-            (contentType, retryAfter) = (nil, nil)
+            (contentType, retryAfter, fields) = (nil, nil, [])
             isHeadWhole = false
             return true
         }
@@ -68,7 +73,11 @@ final class IncomingAnswer {
         guard let colon = text.firstIndex(of: ":") else { return true }
         let value = String(text[text.index(after: colon)...].filter { !$0.isNewline })
         let bare = String(value.drop { $0 == " " || $0 == "\t" })
-        switch text[..<colon].lowercased() {
+        let name = text[..<colon].lowercased()
+        if let kept = fieldsKept.first(where: { $0.lowercased() == name }) {
+            fields.append(HTTPCallAnswer.Field(name: kept, value: bare))
+        }
+        switch name {
         case "content-type": contentType = bare
         case "retry-after": retryAfter = bare
         default: break

@@ -308,7 +308,7 @@ package final class RingLog: TurnLog {
 
     // MARK: - Watching, trimming, notes
 
-    /// Follows all keys of the log; an entry in parts is not told, since its head is.
+    /// Follows all keys of the log; of an entry in parts it is told that it is there.
     package func watch(after revision: Int64, receive: @escaping @Sendable (LogNews) -> Void) {
         let keys = keys
         store.watch(prefix: keys.prefix + [UInt8(ascii: "/")], after: revision) { news in
@@ -320,11 +320,14 @@ package final class RingLog: TurnLog {
                         isOver
                             ? .released(revision: row.revision) : .beat(revision: row.revision))
                 } else if row.key.starts(with: keys.slotPrefix) {
-                    // One in parts is read: the head that follows says that it is there.
-                    guard case .whole(let bytes) = Slot(bytes: row.value),
-                        let entry = LogEntry(bytes: bytes)
-                    else { continue }
-                    receive(.entry(LandedEntry(entry, revision: row.revision)))
+                    switch Slot(bytes: row.value) {
+                    case .whole(let bytes):
+                        guard let entry = LogEntry(bytes: bytes) else { continue }
+                        receive(.entry(LandedEntry(entry, revision: row.revision)))
+                    // Its parts came before it: whoever reads from now on finds all of it.
+                    case .parts: receive(.grown(revision: row.revision))
+                    case nil: continue
+                    }
                 }
             }
         }

@@ -114,6 +114,8 @@ package enum ReadOutcome: Equatable, Sendable {
 /// on.
 package enum LogNews: Equatable, Sendable {
     case entry(LandedEntry)
+    /// An entry landed that is too large to be told: it is to be read.
+    case grown(revision: Int64)
     /// The leader beat, at that revision of the engine.
     case beat(revision: Int64)
     /// The leader has said that it leads no more.

@@ -23,6 +23,10 @@ extension Member {
                 if open == nil, landed.entry.position > place.position { stepDown(&effects) }
             case .reigning, .lost: break
             }
+        case .grown(let revision):
+            hear(at: now, revision: revision)
+            // An answer on its way may be from before.
+            if headAsked != nil { asksHeadAgain = true } else { askHead(now, &effects) }
         case .released(let revision):
             hear(at: now, revision: revision)
             if role == .following { askHead(now, &effects) }

@@ -63,6 +63,8 @@ package struct Member: Sendable {
     /// When it was asked for, and what was held here by then; nil while nobody asks.
     var headAsked: (at: Int64, from: LogPlace)?
     var headAskedAt = Int64.min / 4
+    /// True if it is to be asked for again, since what was asked may be answered from before.
+    var asksHeadAgain = false
     /// When the answer came that first told of the present end; nil if a later one failed.
     var steadySince: Int64?
     /// The instant at which the leader was last heard of, and the engine's revision that said so.
@@ -254,6 +256,10 @@ package struct Member: Sendable {
             }
         // What is equal before and after a failure need not have been so meanwhile.
         case .failed: steadySince = nil
+        }
+        if asksHeadAgain {
+            asksHeadAgain = false
+            askHead(now, &effects)
         }
         return effects
     }

@@ -60,15 +60,24 @@ struct CheckpointHead {
         archive.codePart { engine.alerting.board.code(&$0) }
         archive.codePart { engine.alerting.notifications.code(&$0) }
         if archive.version >= 5 { archive.codePart { engine.nudges.code(&$0) } }
-        // Only a cluster has reigns: without one there is nothing to be read or written (S16).
-        if archive.isReading ? !archive.isAtEnd : !engine.liveness.reigns.isEmpty {
-            archive.codePart { engine.liveness.reigns.code(&$0) }
-        }
+        codeRest(&archive)
         // The board's timers are as the rules say.
         guard archive.isReading else { return }
         engine.alerting.board.armAgain(engine.policy.alerts)
         engine.alerting.restoreStorms()
         engine.alerting.board.armRepeats(engine.policy.receivers)
+    }
+
+    /// Codes what not every store has: without it there is nothing to be read or written. Only a
+    /// cluster has reigns (S16), and only whose clients name requests has such names (S19).
+    private mutating func codeRest(_ archive: inout Archive) {
+        let hasKeys = archive.version >= 7 && !engine.requestKeys.isEmpty
+        if archive.isReading ? !archive.isAtEnd : !engine.liveness.reigns.isEmpty || hasKeys {
+            archive.codePart { engine.liveness.reigns.code(&$0) }
+        }
+        if archive.version >= 7, archive.isReading ? !archive.isAtEnd : hasKeys {
+            archive.codePart { engine.requestKeys.code(&$0) }
+        }
     }
 
     /// A new engine knows a region already; a checkpoint brings all of them.

@@ -45,6 +45,7 @@ package struct Engine: Sendable {
     var factOverflows = SideTable<FactTable>()
     var erasures = Erasures()
     var rosters = RosterParts()
+    package internal(set) var requestKeys = RequestKeys()
     var liveness = Liveness()
     var gaps = GapBook()
     package internal(set) var alerting = Alerting()
@@ -229,6 +230,9 @@ package struct Engine: Sendable {
         case .wake(let call, let source):
             sight.wrote(source, now: clock.now)
             wake(call, &receipt)
+        case .done(let request):
+            receipt.isKeyKept = true
+            receipt.keysForgotten = requestKeys.keep(request, at: clock.now)
         case .turn, .stop: break
         }
         return receipt

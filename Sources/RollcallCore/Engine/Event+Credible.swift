@@ -15,7 +15,7 @@ extension Event {
         case .reign(let reign):
             reign.number > 0 && (0...Self.spanMax).contains(reign.unobserved.count)
         case .items, .roster, .erase, .clock, .store, .policy, .silence, .drill, .outcome, .pushed,
-            .wake, .turn, .start, .stop:
+            .wake, .turn, .start, .done, .stop:
             true
         }
     }

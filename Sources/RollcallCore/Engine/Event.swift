@@ -36,6 +36,10 @@ package enum Event: Sendable {
     case start(isRestored: Bool = false)
     /// Another member of the cluster leads from now on, or the same one anew.
     case reign(Reign)
+    /// A request was done under a name that its client gave it (S19). It comes behind the event that
+    /// did it.
+    /// Indirect, or every event would be as large.
+    indirect case done(DoneRequest)
     /// We stop.
     case stop
 }
@@ -137,6 +141,15 @@ package struct Receipt: Equatable, Sendable {
     package var wakesBeyond = 0
     /// The number of a drill's notice; nil if the settings know no such receiver.
     package var drill: Int64?
+    /// The result of the request that this one repeats: nothing was done again; nil if it repeats
+    /// none.
+    package var repeated: [Int64]?
+    /// True if something else was done under its name before: nothing was done.
+    package var isOtherRequest = false
+    /// True if its name is kept from now on.
+    package var isKeyKept = false
+    /// Names that had to go before their time, to make room for this one's.
+    package var keysForgotten = 0
 
     package init() {}
 
@@ -163,5 +176,7 @@ package struct Receipt: Equatable, Sendable {
             && a.erasure == b.erasure && a.silence == b.silence
             && a.silenceFault == b.silenceFault && a.wakes == b.wakes
             && a.wakesBeyond == b.wakesBeyond && a.drill == b.drill
+            && a.repeated == b.repeated && a.isOtherRequest == b.isOtherRequest
+            && a.isKeyKept == b.isKeyKept && a.keysForgotten == b.keysForgotten
     }
 }

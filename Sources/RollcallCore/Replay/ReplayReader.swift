@@ -155,8 +155,8 @@ package struct ReplayReader {
             }
             return .roster(items, source: line.source, line.terms)
         case "stop": return .stop
-        // An operator's: no sign of life of any source.
-        case "end", "silence", "drill": return nil
+        // An operator's: no sign of life of any source. A repeat of what has a name is not there.
+        case "end", "silence", "drill", "key": return nil
         case "policy":
             guard let decodePolicy else { return nil }
             do {

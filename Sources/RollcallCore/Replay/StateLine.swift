@@ -88,7 +88,7 @@ package enum StateLine {
 
 extension Engine {
     /// Puts a hash in the place of every push token: the rules only ask whether two are equal. And
-    /// forgets who silenced something, and what they said.
+    /// forgets who silenced something, what they said, and the names of requests.
     fileprivate mutating func forgetSecrets() {
         nudges.tokens.changeAll { token in
             token = ItemText.token(StableHash.of(token.span, 0..<token.count))
@@ -97,5 +97,6 @@ extension Engine {
             state.deadToken = ItemText.hash(ofToken: state.deadToken)
         }
         alerting.notifications.forgetAuthors()
+        requestKeys = RequestKeys()
     }
 }

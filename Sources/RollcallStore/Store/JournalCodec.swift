@@ -31,6 +31,8 @@ enum EventCode {
     /// The code of what a minute says of a source's clock.
     static let skew: UInt8 = 34
     static let reign: UInt8 = 35
+    /// A request that was done under a name.
+    static let done: UInt8 = 40
 }
 
 /// Puts the events of a journal together again from its rows.
@@ -146,6 +148,7 @@ package struct JournalReplay {
                 Reign(
                     number: count, member: Array(body.dropFirst(16)),
                     unobserved: Milliseconds(unobserved)))
+        case EventCode.done: return DoneRequest(journalBytes: body).map { .done($0) }
         case EventCode.start: return .start(isRestored: body == [1])
         case EventCode.stop: return .stop
         default: return nil

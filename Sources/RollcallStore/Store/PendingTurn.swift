@@ -113,9 +113,35 @@ package struct PendingTurn {
                 EventCode.reign,
                 Self.number(reign.number) + Self.number(reign.unobserved.count) + reign.member,
                 &engine)
+        case .done(let request): append(EventCode.done, request.journalBytes, &engine)
         case .stop: append(EventCode.stop, [], &engine)
         }
         return engine.fold(event, at: instant)
+    }
+
+    /// Folds `event` unless it was done under this name before. A repeat is a sign of life of its
+    /// source, and nothing more. Source: S19.
+    package mutating func fold(
+        _ event: Event, once key: RequestKey, into engine: inout Engine, at instant: RunningTime
+    ) -> Receipt {
+        let known = engine.answer(to: key, at: instant)
+        guard known == .new else {
+            var receipt = Receipt()
+            if let source = event.source {
+                receipt = fold(.items(ItemList(), source: source), into: &engine, at: instant)
+            }
+            if case .repeated(let result) = known { receipt.repeated = result }
+            receipt.isOtherRequest = known == .otherRequest
+            return receipt
+        }
+        var receipt = fold(event, into: &engine, at: instant)
+        // Of what was not taken nothing can be done twice: it may be tried again under its name.
+        guard receipt.accepted > 0 else { return receipt }
+        let request = DoneRequest(key, result: receipt.result(of: event))
+        let kept = fold(.done(request), into: &engine, at: instant)
+        receipt.isKeyKept = true
+        receipt.keysForgotten = kept.keysForgotten
+        return receipt
     }
 
     private mutating func fold(

@@ -190,10 +190,14 @@ struct HTTPHead {
             takeLength(value, valueSize)
         case 15 where isName(name, "accept-encoding"):
             request.acceptEncoding = joined(request.acceptEncoding, text(value, valueSize))
+        case 15 where isName(name, "idempotency-key"):
+            request.idempotencyKey = single(request.idempotencyKey, text(value, valueSize))
         case 16 where isName(name, "content-encoding"):
             request.contentEncoding = joined(request.contentEncoding, text(value, valueSize))
         case 16 where isName(name, "rollcall-sent-at"):
             request.sentAt = single(request.sentAt, text(value, valueSize))
+        case 18 where isName(name, "rollcall-passed-on"):
+            request.passedOn = single(request.passedOn, text(value, valueSize))
         case 17 where isName(name, "transfer-encoding"):
             if hasTransferEncoding { found(.repeated) }
             hasTransferEncoding = true

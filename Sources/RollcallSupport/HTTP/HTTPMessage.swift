@@ -31,6 +31,10 @@ package struct HTTPRequest: Sendable {
     /// All fields of the head but those that hold secrets, of requests to inputs alone: which of them
     /// names a phone, the settings say.
     package var fields: [(name: String, value: String)] = []
+    /// `Idempotency-Key`, if sent: the name that the client gives this request.
+    package var idempotencyKey: String?
+    /// `Rollcall-Passed-On`, if sent: another member heard the request, and passes it on.
+    package var passedOn: String?
     /// The whole body; empty while the request is judged by its head, and where nobody reads it.
     package var body: [UInt8]
 

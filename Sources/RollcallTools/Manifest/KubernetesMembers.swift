@@ -31,8 +31,8 @@ enum KubernetesMembers {
         # --election-timeout 500 and --client-cert-auth. Not the etcd of Kubernetes itself.
         #
         # A backend sends to rollcall-leader:10112, which goes to the one member whose `/-/leader`
-        # answers 200, or asks the members by itself: rollcall-0.rollcall-members:10112 and so on. A
-        # member that does not lead answers a write with 503 and the field Rollcall-Leader.
+        # answers 200, or to any member: rollcall-0.rollcall-members:10112 and so on. One that does
+        # not lead passes a write on, or answers 503 with the field Rollcall-Leader.
         #
 
         """
