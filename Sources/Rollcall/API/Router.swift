@@ -119,6 +119,7 @@ package struct Router: Sendable {
             reply.answer(response)
         }
         guard let target, let route else { return answer(Self.notFound, InputStats()) }
+        if let refusal = refusalUntilCaughtUp(route) { return answer(refusal, InputStats()) }
         route.handle(self, Route.Call(target: target, request: request, answer: answer))
     }
 

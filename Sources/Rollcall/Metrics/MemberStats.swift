@@ -37,6 +37,18 @@ package struct MemberStats {
             "1 if the log is not the one that this member followed: nobody leads from it.")
         page.sample(Quantity(standing.role == .lost))
         page.family(
+            "rollcall_member_single_copy", .gauge,
+            "1 at the leader while the log has let go of what no second member is known to hold.")
+        page.sample(Quantity(standing.isSingleCopy))
+        page.family(
+            "rollcall_member_divergent", .gauge,
+            "1 if the state here is not that of the others: this member never leads.")
+        page.sample(Quantity(standing.isDivergent))
+        page.family(
+            "rollcall_member_state_differences_total", .counter,
+            "Times that the state here was found to be another than the leader's.")
+        page.sample(Quantity(standing.differences))
+        page.family(
             "rollcall_member_noted_position", .gauge,
             "The last entry that a member said it holds durably.")
         for note in standing.notes {

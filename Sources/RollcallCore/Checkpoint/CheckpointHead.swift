@@ -59,7 +59,10 @@ struct CheckpointHead {
         if archive.version >= 5 { archive.codePart { engine.nudges.code(&$0) } }
         // Only a cluster has reigns: without one there is nothing to be read or written (S16).
         if archive.isReading ? !archive.isAtEnd : !engine.reigns.isEmpty {
-            archive.codePart { engine.reigns.code(&$0) }
+            archive.codePart { archive in
+                engine.reigns.code(&archive)
+                engine.membership.code(&archive)
+            }
         }
         // The board's timers are as the rules say.
         guard archive.isReading else { return }

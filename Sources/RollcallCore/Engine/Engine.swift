@@ -53,6 +53,8 @@ package struct Engine: Sendable {
     var rosters = RosterParts()
     var declaredWorse = DeclaredWorse()
     var reigns = Reigns()
+    /// The members of the cluster, as its log names them; nobody on one machine.
+    package internal(set) var membership = Membership()
     var gaps = GapBook()
     package internal(set) var alerting = Alerting()
     package internal(set) var nudges = NudgingState()
@@ -223,6 +225,7 @@ package struct Engine: Sendable {
         case .reign(let reign):
             sight.feed.start(now: clock.now)
             reigns.begin(reign, clock)
+        case .membership(let change): receipt.membershipFault = membership.take(change)
         case .silence(let change): alerting.change(change, clock, &receipt)
         case .drill(let receiver):
             alerting.drill(receiver, AlertContext(policy, clock), &decisions, &receipt)

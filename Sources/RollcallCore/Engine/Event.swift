@@ -36,6 +36,8 @@ package enum Event: Sendable {
     case start(isRestored: Bool = false)
     /// Another member of the cluster leads from now on, or the same one anew.
     case reign(Reign)
+    /// The list of the cluster's members changes, or the level of its entries.
+    case membership(MembershipChange)
     /// We stop.
     case stop
 }
@@ -137,6 +139,8 @@ package struct Receipt: Equatable, Sendable {
     package var wakesBeyond = 0
     /// The number of a drill's notice; nil if the settings know no such receiver.
     package var drill: Int64?
+    /// The reason why a change of the list of members was not taken.
+    package var membershipFault: MembershipFault?
 
     package init() {}
 
@@ -163,5 +167,6 @@ package struct Receipt: Equatable, Sendable {
             && a.erasure == b.erasure && a.silence == b.silence
             && a.silenceFault == b.silenceFault && a.wakes == b.wakes
             && a.wakesBeyond == b.wakesBeyond && a.drill == b.drill
+            && a.membershipFault == b.membershipFault
     }
 }

@@ -31,6 +31,7 @@ enum EventCode {
     /// The code of what a minute says of a source's clock.
     static let skew: UInt8 = 34
     static let reign: UInt8 = 35
+    static let membership: UInt8 = 36
 }
 
 /// Puts the events of a journal together again from its rows.
@@ -146,6 +147,8 @@ package struct JournalReplay {
                 Reign(
                     number: count, member: Array(body.dropFirst(16)),
                     unobserved: Milliseconds(unobserved)))
+        case EventCode.membership:
+            return MembershipChange(journalBytes: body).map { .membership($0) }
         case EventCode.start: return .start(isRestored: body == [1])
         case EventCode.stop: return .stop
         default: return nil

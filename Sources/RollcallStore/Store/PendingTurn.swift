@@ -113,6 +113,8 @@ package struct PendingTurn {
                 EventCode.reign,
                 Self.number(reign.number) + Self.number(reign.unobserved.count) + reign.member,
                 &engine)
+        case .membership(let change):
+            append(EventCode.membership, change.journalBytes, &engine)
         case .stop: append(EventCode.stop, [], &engine)
         }
         return engine.fold(event, at: instant)
