@@ -1,5 +1,6 @@
 import RollcallCluster
 import RollcallCore
+import RollcallStore
 import RollcallSupport
 
 /// An erasure that is not over in all of a watch: a member's store may still hold something of the

@@ -56,9 +56,14 @@ package struct MemberStats {
         }
         page.family(
             "rollcall_member_noted_timestamp_seconds", .gauge,
-            "When a member last said what it holds, by its own clock.")
+            "When a member last said what it holds, by its own clock, or 0.")
         for note in standing.notes {
             page.sample(["member": .bytes(note.member)], Quantity(note.wall))
+        }
+        // Who is listed and never said anything is missing, too.
+        for name in standing.membership.names
+        where !standing.notes.contains(where: { $0.member == name }) {
+            page.sample(["member": .bytes(name)], 0)
         }
     }
 }
