@@ -5,7 +5,8 @@ import RollcallTools
 struct ClusterCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cluster",
-        abstract: "Tell how a watch on several machines stands; say who is a member, and who leads.",
+        abstract:
+            "Tell how a watch on several machines stands; say who is a member, and who leads.",
         subcommands: [
             Status.self, Add.self, Remove.self, Drain.self, Join.self, Adopt.self,
         ],

@@ -76,7 +76,11 @@ import Testing
 
     private static func trims(_ effects: [MemberEffect]) -> [(through: Int64, isSingleCopy: Bool)] {
         effects.compactMap {
-            if case .trim(let through, _, let isSingleCopy) = $0 { (through, isSingleCopy) } else { nil }
+            if case .trim(let through, _, let isSingleCopy) = $0 {
+                (through, isSingleCopy)
+            } else {
+                nil
+            }
         }
     }
 
@@ -111,7 +115,10 @@ import Testing
         #expect(effects.contains { if case .release = $0 { true } else { false } })
     }
 
-    @Test func `S10, S17: the leader raises the level once all that are alive read it, and then names them`() {
+    @Test
+    func
+        `S10, S17: the leader raises the level once all that are alive read it, and then names them`()
+    {
         var stage = Stage()
         stage.note("a", 9)
         stage.note("b", 9, level: 1)
@@ -194,7 +201,8 @@ import Testing
 
     // MARK: - Digests
 
-    @Test func `S10: a follower that differs from the leader is wrong, unless another agrees with it`() {
+    @Test
+    func `S10: a follower that differs from the leader is wrong, unless another agrees with it`() {
         var stage = Stage()
         for name in ["a", "b", "c"] { stage.note(name, 9) }
         let own = StateDigest(turn: 5, version: 6, hash: 1)
@@ -264,7 +272,8 @@ import Testing
         for _ in 0..<20 {
             stage.now += 50
             for effect in stage.member.tick(stage.now) {
-                effects += effect == .readHead ? stage.member.take(head: .none, stage.now) : [effect]
+                effects +=
+                    effect == .readHead ? stage.member.take(head: .none, stage.now) : [effect]
             }
         }
         #expect(effects.contains(.lost(.shorter)) && stage.member.foreign == nil)

@@ -191,7 +191,8 @@ import Testing
         #expect(try view().notes == [note])
     }
 
-    @Test func `S10, S13: all that a member notes is read again, and an older note is, too`() throws {
+    @Test func `S10, S13: all that a member notes is read again, and an older note is, too`() throws
+    {
         var note = MemberNote(
             member: Array("a".utf8), position: 7, wall: Timestamp(milliseconds: 99))
         note.level = 2

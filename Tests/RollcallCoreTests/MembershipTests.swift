@@ -25,7 +25,8 @@ import Testing
         #expect(engine.membership.names == [a, b] && !engine.membership.isClosed)
         #expect(engine.membership.mayLead(c))
         #expect(engine.membership.counted(noted: [c, a]) == [a, b, c])
-        #expect(Self.fold(&engine, .added(a)) == [nil], "to name one that is listed closes the list")
+        #expect(
+            Self.fold(&engine, .added(a)) == [nil], "to name one that is listed closes the list")
         #expect(engine.membership.isClosed && !engine.membership.mayLead(c))
         #expect(engine.membership.counted(noted: [c, a]) == [a, b])
         #expect(

@@ -15,7 +15,8 @@ extension StateWriter {
         let view = StateView(
             engine: shown.viewed(at: now), store: storeStats(),
             outbox: outbox, committedAt: committedAt, erasures: chores.erasures.erasures,
-            erasuresPending: upkeep.erasures, peopleErased: chores.erasures.people, cluster: board?.answer())
+            erasuresPending: upkeep.erasures, peopleErased: chores.erasures.people,
+            cluster: board?.answer())
         for question in questions { question(view) }
     }
 

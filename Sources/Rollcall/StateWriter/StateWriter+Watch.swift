@@ -205,7 +205,9 @@ extension StateWriter {
         do throws(StoreError) {
             // Before anybody can see that log: it must be known as ours also after a crash.
             try store.write { () throws(StoreError) in
-                let bytes = (0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(8 * (7 - $0))) }
+                let bytes = (0..<8).map {
+                    UInt8(truncatingIfNeeded: number >> UInt64(8 * (7 - $0)))
+                }
                 try store.journal.set(bytes, forKey: Self.adoptingKey)
             }
         } catch {
@@ -220,9 +222,10 @@ extension StateWriter {
     private static func refusal(_ places: [PeerPlace], _ member: Member) -> String? {
         let name = { (peer: PeerPlace) in NotificationWords.text(peer.member) }
         let own = member.place
-        if let peer = places.first(where: { !$0.isLost && $0.place.log == member.foreign?.head.log })
-        {
-            return "member \(name(peer)) follows the log as it is: rollcall cluster join takes over "
+        if let peer = places.first(where: { !$0.isLost && $0.place.log == member.foreign?.head.log }
+        ) {
+            return
+                "member \(name(peer)) follows the log as it is: rollcall cluster join takes over "
                 + "what it holds"
         }
         if let peer = places.first(where: {

@@ -109,8 +109,8 @@ struct EtcdFacts: Equatable {
         let words = version.split(separator: "-").first?.split(separator: ".") ?? []
         let numbers = words.compactMap { Int($0) }
         guard numbers.count == 3 else { return nil }
-        for fixed in Self.corruptionFixed where (fixed.major, fixed.minor) == (numbers[0], numbers[1])
-        {
+        for fixed in Self.corruptionFixed
+        where (fixed.major, fixed.minor) == (numbers[0], numbers[1]) {
             return numbers[2] >= fixed.patch
         }
         return (numbers[0], numbers[1]) > (3, 5)
@@ -130,7 +130,8 @@ struct EtcdFacts: Equatable {
         }
         if let used = usedBytes, let quota = quotaBytes, quota > 0 {
             if used >= quota {
-                check.refused.append("etcd at \(endpoint) has used up its quota: it takes no writes")
+                check.refused.append(
+                    "etcd at \(endpoint) has used up its quota: it takes no writes")
             } else if used > quota / 5 * 3 {
                 check.weak.append("etcd at \(endpoint) has used more than 60 % of its quota")
             }

@@ -63,7 +63,8 @@ package final class RingLog: TurnLog {
     /// The view of what `lookAtEnd` found; nil without a head that makes sense.
     private static func view(_ found: ArraySlice<[KeyValueRow]>, _ keys: RingKeys) -> LogView? {
         let found = Array(found)
-        guard found.count == lookCount, let head = found[0].first.flatMap({ RingValue.head($0) }) else {
+        guard found.count == lookCount, let head = found[0].first.flatMap({ RingValue.head($0) })
+        else {
             return nil
         }
         var view = LogView(
@@ -158,7 +159,8 @@ package final class RingLog: TurnLog {
         let emptied = view.emptiedNext(slots: sizes.slots)
         if let emptied {
             transaction.operations += [
-                .delete(from: keys.slot(emptied.lowerBound), to: keys.behindSlot(emptied.upperBound)),
+                .delete(
+                    from: keys.slot(emptied.lowerBound), to: keys.behindSlot(emptied.upperBound)),
                 .put(key: keys.emptied, value: RingValue.number(emptied.upperBound)),
             ]
         }

@@ -63,7 +63,8 @@ package struct ClusterQuestion: Sendable {
                 .init("ADDRESS", least: 10),
             ], table, style)
         lines += ["", style.bold(console.head)] + table.map { console.line($0) }
-        if let erasures = answer["erasures"], let pending = erasures["pending"]?.whole, pending > 0 {
+        if let erasures = answer["erasures"], let pending = erasures["pending"]?.whole, pending > 0
+        {
             lines += ["", Self.words(pending, erasures, now)]
         }
         return (lines.joined(separator: "\n") + "\n", isWell)

@@ -64,7 +64,9 @@ extension ClusterProcess {
             let number = world.dice.next() | 1
             disk.adopting = number
             member.willAdopt(number)
-            let watch = (0..<8).map { UInt8(truncatingIfNeeded: disk.watch >> UInt64(8 * (7 - $0))) }
+            let watch = (0..<8).map {
+                UInt8(truncatingIfNeeded: disk.watch >> UInt64(8 * (7 - $0)))
+            }
             let entry = LogEntry(
                 .creation, at: 1, after: 0,
                 origin: LogOrigin(

@@ -77,7 +77,9 @@ extension ClusterWorld {
 
     /// Who was drained does not take the lead back at once.
     func checkDrained(_ process: ClusterProcess) {
-        guard let drained, drained.host == process.host, time.now - drained.at < 4000 else { return }
+        guard let drained, drained.host == process.host, time.now - drained.at < 4000 else {
+            return
+        }
         fail("S17: m\(process.host) was drained and leads again")
     }
 
