@@ -8,7 +8,9 @@ struct CheckCommand: ParsableCommand {
         abstract: "Tell in words what a file of settings means, and what is weak in it.",
         discussion: """
             FILE (- is standard input) is judged by itself, as serve would read it; variables that \
-            would win are named. Ends with 64 and the message of serve if it is wrong.
+            would win are named. Ends with 64 and the message of serve if it is wrong. With \
+            cluster.log the engine of the log is asked how it is set up; ends with 1 if that is \
+            unsafe. What does not answer is said, and is no failure.
             """
     )
 
@@ -25,7 +27,15 @@ struct CheckCommand: ParsableCommand {
         let check = try orExit {
             try SettingsCheck(path: file, environment: SettingsSource.environment)
         }
-        print(json ? check.json : check.text, terminator: "")
-        if strict, !check.configurationWarnings.isEmpty { throw ExitCode(1) }
+        let log = LogCheck(check.cluster)
+        if json {
+            let tree = log.map { check.tree.with(["log": $0.tree]) } ?? check.tree
+            print(tree.printed, terminator: "")
+        } else {
+            print(check.text + (log?.text ?? ""), terminator: "")
+        }
+        if let log, !log.refused.isEmpty { throw ExitCode(1) }
+        let isWeak = !check.configurationWarnings.isEmpty || log?.weak.isEmpty == false
+        if strict, isWeak { throw ExitCode(1) }
     }
 }

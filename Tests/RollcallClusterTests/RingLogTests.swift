@@ -190,4 +190,103 @@ import Testing
         log.note(note)
         #expect(try view().notes == [note])
     }
+
+    @Test func `S10, S13: all that a member notes is read again, and an older note is, too`() throws
+    {
+        var note = MemberNote(
+            member: Array("a".utf8), position: 7, wall: Timestamp(milliseconds: 99))
+        note.level = 2
+        note.erased = 41
+        note.digest = StateDigest(turn: 40, version: 6, hash: 0xFEDC_BA98_7654_3210)
+        log.note(note)
+        #expect(try view().notes == [note])
+        let key = Array("/w/note/a".utf8)
+        for words in ["7 99", "7 99 http://a:1"] {
+            keys.rows[key] = KeyValueRow(key: key, value: Array(words.utf8), revision: 3)
+            let read = try #require(try view().notes.first)
+            #expect(read.position == 7 && read.level == Membership.firstLevel && read.erased == 0)
+        }
+        log.forget(member: Array("a".utf8))
+        #expect(try view().notes == [])
+    }
+
+    @Test func `S13: what is trimmed is emptied by the next appends, and nothing else is`() throws {
+        for number in 2...6 { try append([UInt8(number)]) }
+        log.trim(through: 4, try view())
+        #expect(try view().emptied == 0)
+        try append([7])
+        #expect(try view().emptied == 4)
+        let slots = keys.rows.keys.filter { String(decoding: $0, as: UTF8.self).contains("/slot/") }
+        #expect(slots.count == 3, "5, 6 and 7 are left")
+        guard case .entries(let entries, _) = try read(after: 4) else {
+            throw Missing(what: "no entries")
+        }
+        #expect(entries.map(\.entry.position) == [5, 6, 7])
+        guard case .trimmed = try read(after: 2) else { throw Missing(what: "not trimmed") }
+    }
+
+    @Test(arguments: [Int64(5), 8, 9, 16, 17])
+    func `S13: no slot is emptied that holds an entry, wherever the ring stands`(
+        head: Int64
+    ) throws {
+        for number in 2...head {
+            if number > 6 { log.trim(through: number - 4, try view()) }
+            try append([UInt8(number)])
+            let view = try view()
+            var position = view.tail
+            while position < view.head.position {
+                guard case .entries(let entries, _) = try read(after: position), !entries.isEmpty
+                else { throw Missing(what: "entry \(position + 1) behind \(view.tail)") }
+                position += Int64(entries.count)
+            }
+        }
+    }
+
+    @Test func `S13: an append that comes late empties nothing`() throws {
+        for number in 2...6 { try append([UInt8(number)]) }
+        log.trim(through: 4, try view())
+        let before = try view()
+        let late = entry(before, [77])
+        try append([7])
+        for number in Int64(8)...12 {
+            log.trim(through: number - 4, try view())
+            try append([UInt8(number)])
+        }
+        #expect(try Self.waited { log.append(late, after: before, reply: $0) } == .refused)
+        guard case .entries(let entries, _) = try read(after: 8) else {
+            throw Missing(what: "no entries")
+        }
+        #expect(entries.map(\.entry.position) == [9, 10, 11, 12])
+    }
+
+    @Test func `S11: a log that is begun in the place of a lost one holds nothing of it`() throws {
+        for number in 2...6 { try append(Array(repeating: UInt8(number), count: 150)) }
+        log.note(
+            MemberNote(member: Array("a".utf8), position: 6, wall: Timestamp(milliseconds: 1)))
+        let lost = try view()
+        let adoption = LogAdoption(log: 99, of: 77)
+        let first = LogEntry(.creation, at: 1, after: 0, origin: Self.origin(0), body: [1])
+        try append([7])
+        let late: AppendOutcome = try Self.waited {
+            log.adopt(adoption, first, over: lost.head, reply: $0)
+        }
+        #expect(late == .refused, "the log went on meanwhile")
+        let present = try view()
+        let outcome: AppendOutcome = try Self.waited {
+            log.adopt(adoption, first, over: present.head, reply: $0)
+        }
+        guard case .landed(let head) = outcome else { throw Missing(what: "the new log") }
+        let view = try view()
+        #expect(view.head == head && head.log == 99 && head.position == 1)
+        #expect(view.adoption == adoption && view.notes == [] && view.tail == 0)
+        let left = keys.rows.keys.filter {
+            let key = String(decoding: $0, as: UTF8.self)
+            return key.contains("/slot/") || key.contains("/part/")
+        }
+        #expect(left.count == 1)
+        guard case .entries(let entries, _) = try read(after: 0) else {
+            throw Missing(what: "no entries")
+        }
+        #expect(entries.map(\.entry) == [first])
+    }
 }

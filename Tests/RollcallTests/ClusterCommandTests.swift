@@ -60,6 +60,43 @@ import Testing
                 || json.text.contains("\"role\":\"following\""))
     }
 
+    @Test func `S13, S17: who is no member is told, and which erasures are not over`() throws {
+        let text = """
+            {"member":"a","role":"leading","leader":"a","confirmed":true,"reign":3,"position":90,"lag":0,
+             "loss":null,"closed":true,"drained":true,"divergent":true,
+             "erasures":{"pending":2,"oldest_at":"2026-11-21T05:30:00.000Z","missing":["b","c"],"in_log":1},
+             "members":[
+               {"member":"a","position":90,"listed":true,"address":null,"noted_at":"2026-11-21T06:00:00.000Z"},
+               {"member":"d","position":90,"listed":false,"address":null,"noted_at":null}]}
+            """
+        let printed = try Self.printed(text).text
+        #expect(printed.contains("ITS STATE IS NOT THAT OF THE OTHERS: it never leads."))
+        #expect(printed.contains("It leaves the lead to others for some minutes."))
+        #expect(printed.contains("d       no member"))
+        #expect(
+            printed.contains(
+                "2 erasures are not over, the oldest since 30 min: "
+                    + "something may be left at b, c and in the log."))
+    }
+
+    @Test func `S17: what is asked for goes to its route, and what came of it is told`() throws {
+        let server = try CannedServer([
+            "/v1/cluster/members/b%20c": #"{"members":["a","b c"],"closed":true}"#,
+            "/v1/cluster/drain": #"{"done":"it is"}"#,
+            "/v1/cluster/adopt?force=true": #"{"done":"begun"}"#,
+        ])
+        defer { server.stop() }
+        let questions = try server.asked()
+        func told(_ kind: ClusterRequest.Kind, isJSON: Bool = false) throws -> String {
+            try ClusterRequest(kind, isJSON: isJSON).answer(from: questions)
+        }
+        #expect(try told(.add("b c")) == "Members: a, b c.\n")
+        #expect(try told(.remove("b c")) == "Members: a, b c.\n")
+        #expect(try told(.drain) == "it is\n")
+        #expect(try told(.adopt(isForced: true)) == "begun\n")
+        #expect(throws: QuestionError.self) { try told(.join) }
+    }
+
     @Test func `a server on one machine has no members`() throws {
         let server = try CannedServer([:])
         defer { server.stop() }

@@ -110,6 +110,7 @@ import Testing
         while let piece = copies.piece(of: copy.number, at: Int64(bytes.count)) { bytes += piece }
         #expect(Int64(bytes.count) == copy.bytes)
         #expect(bytes.starts(with: Array("SQLite format 3".utf8)))
+        #expect(!StoreFile.isThere(path + ".copying"), "S13: nobody would erase from it")
         #expect(copies.piece(of: copy.number + 1, at: 0) == nil)
         #expect(copies.piece(of: copy.number, at: copy.bytes) == nil)
         copies.close()

@@ -136,7 +136,8 @@ final class MemberHost: @unchecked Sendable {
                         LogPlace(behind: $0.entry, revision: $0.revision, log: member.log)
                     } ?? LogPlace()))
         case .stepDown: break
-        case .join: note("m\(number) must join")
+        case .join, .rejoin: note("m\(number) must join")
+        case .adopted: note("m\(number) began a log in the place of another")
         case .lost(let loss): note("m\(number) has lost the log: \(loss)")
         case .note(let position):
             log.note(

@@ -77,7 +77,7 @@ extension Router {
     }
 
     /// The answer of a server that is no member.
-    private static var alone: HTTPResponse {
+    static var alone: HTTPResponse {
         .problem(404, "Not Found", detail: "this server watches alone: cluster.log is not set")
     }
 
@@ -91,7 +91,14 @@ extension Router {
 
     /// Makes a copy of the store, or hands over a piece of it.
     func copyStore(_ query: ClusterCopyQuery, _ answer: @escaping Answer) {
-        guard writer.board != nil else { return answer(Self.alone, InputStats()) }
+        guard let board = writer.board else { return answer(Self.alone, InputStats()) }
+        let standing = board.standing
+        guard standing.role != .lost, !standing.isDivergent else {
+            // Whoever takes what is wrong would be wrong, too.
+            return answer(
+                Self.unavailable("what this member holds is not what its watch's log says"),
+                InputStats())
+        }
         if let number = query.copy {
             guard let piece = copies.piece(of: number, at: query.offset) else {
                 return answer(

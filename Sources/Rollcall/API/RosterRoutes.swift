@@ -120,11 +120,13 @@ extension Router {
             var body: [UInt8] = []
             JSONWriter.raw("{\"erasure\":", to: &body)
             JSONWriter.integer(number, to: &body)
-            ResponderJSON.word(
-                "state", erasure.finishedAt == nil ? "running" : "done", to: &body)
+            let pending = view.erasuresPending.first { $0.number == number }
+            let isRunning = erasure.finishedAt == nil || pending != nil
+            ResponderJSON.word("state", isRunning ? "running" : "done", to: &body)
             ResponderJSON.time("requested_at", erasure.requestedAt, to: &body)
             ResponderJSON.time("due_at", erasure.requestedAt + Self.erasedWithin, to: &body)
-            ResponderJSON.time("finished_at", erasure.finishedAt ?? .distantPast, to: &body)
+            let finishedAt = isRunning ? nil : erasure.finishedAt
+            ResponderJSON.time("finished_at", finishedAt ?? .distantPast, to: &body)
             JSONWriter.raw(",\"rows\":", to: &body)
             JSONWriter.integer(erasure.rows, to: &body)
             JSONWriter.raw(",\"decisions\":", to: &body)
@@ -132,8 +134,21 @@ extension Router {
             // What people wrote is theirs: nobody can tell whom a text means.
             JSONWriter.raw(",\"kept\":[", to: &body)
             JSONWriter.string(Self.keptByErasures, to: &body)
-            JSONWriter.raw("]}\n", to: &body)
+            JSONWriter.raw("]", to: &body)
+            if view.cluster != nil { Self.append(pending, to: &body) }
+            JSONWriter.raw("}\n", to: &body)
             answer(.json(body), InputStats())
         }
+    }
+
+    /// Appends where else in a watch on several machines something of the person may be (S13).
+    private static func append(_ pending: PendingErasure?, to body: inout [UInt8]) {
+        let missing = pending?.missing ?? []
+        let tree: JSONTree = [
+            "missing": .list(missing.map { .text(String(decoding: $0, as: UTF8.self)) }),
+            "in_log": .boolean(pending?.isInLog ?? false),
+        ]
+        JSONWriter.raw(",\"cluster\":", to: &body)
+        tree.append(to: &body)
     }
 }

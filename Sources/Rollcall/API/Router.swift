@@ -128,6 +128,7 @@ package struct Router: Sendable {
         }
         guard let target, let route else { return answer(Self.notFound, InputStats()) }
         if passOn(route, request, answer) { return }
+        if let refusal = refusalUntilCaughtUp(route) { return answer(refusal, InputStats()) }
         holding(route, request, answer) { request in
             route.handle(router, Route.Call(target: target, request: request, answer: answer))
         }

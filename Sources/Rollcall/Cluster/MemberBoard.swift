@@ -35,6 +35,21 @@ package struct MemberStanding: Equatable, Sendable {
     package var notes: [MemberNote] = []
     /// The sentence for what is wrong with the log; empty if nothing is.
     package var loss = ""
+    /// The members, as the log names them (S17).
+    package var membership = Membership()
+    /// True while it leaves the lead to others, because somebody said so.
+    package var isDrained = false
+    /// True once its state is known to be another than the others' (S10).
+    package var isDivergent = false
+    /// Times that it found its state, or what it decided, to be another than the leader's.
+    package var differences = 0
+    /// True while the log has let go of what no second member is known to hold (S12).
+    package var isSingleCopy = false
+    /// Erasures that are not over in all of the watch (S13).
+    package var erasures: [PendingErasure] = []
+    /// True once all of the log was held since the process began: until then nobody is answered about
+    /// people, since some may have been erased meanwhile (S13).
+    package var hasCaughtUp = false
 
     /// Entries that are not held here yet.
     package var lag: Int64 { max(0, end - place.position) }
@@ -122,14 +137,27 @@ package final class MemberBoard: Sendable {
             "log": hex(standing.place.log), "hash": hex(standing.place.hash),
             "revision": .integer(standing.place.revision),
             "loss": standing.loss.isEmpty ? nil : .text(standing.loss),
+            "drained": .boolean(standing.isDrained), "divergent": .boolean(standing.isDivergent),
+            "closed": .boolean(standing.membership.isClosed),
+            "level": .integer(standing.membership.level),
+            "erasures": PendingErasure.answer(standing.erasures),
             "members": .list(
                 notes.map { note in
                     [
                         "member": text(note.member), "position": .integer(note.position),
+                        "listed": .boolean(standing.membership.names.contains(note.member)),
                         "address": note.address.isEmpty ? nil : .text(note.address),
                         "noted_at": .text(RFC3339.string(note.wall)),
                     ]
-                }),
+                }
+                    + standing.membership.names.filter { name in
+                        !notes.contains { $0.member == name }
+                    }.map { name in
+                        [
+                            "member": text(name), "position": .integer(0),
+                            "listed": .boolean(true), "address": nil, "noted_at": nil,
+                        ]
+                    }),
         ]
     }
 
@@ -147,6 +175,8 @@ package final class MemberBoard: Sendable {
         place.reign = reign
         place.revision = revision
         place.log = log
-        return PeerPlace(member: Array(member.utf8), place: place)
+        var peer = PeerPlace(member: Array(member.utf8), place: place)
+        peer.isLost = tree["role"]?.text == MemberStanding.Role.lost.word
+        return peer
     }
 }

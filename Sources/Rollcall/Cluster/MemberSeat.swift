@@ -19,6 +19,12 @@ package enum MemberNews: Sendable {
     case seen(Bool)
     /// A copy of a peer's store stands beside ours; false if nobody gave one.
     case joined(Bool)
+    /// Somebody asks something of this member.
+    case order(MemberOrder, reply: MemberOrder.Reply)
+    /// The places of the others, before the log is begun anew from here.
+    case surveyed([PeerPlace], isForced: Bool, reply: MemberOrder.Reply)
+    /// What came of that.
+    case adoption(AppendOutcome, reply: MemberOrder.Reply)
 }
 
 /// A member and its way to the log and to the other members: it carries out what concerns those, and
@@ -60,6 +66,17 @@ package final class MemberSeat {
     private var isWatching = false
     private var watchesFrom: Int64 = 0
     private var joinsFrom: Int64 = 0
+    /// The turn through which erasures are over in this store, and the digest of its state: said of
+    /// this member in the log.
+    var erased: Int64 = 0
+    var digest: StateDigest?
+    /// True if the store is kept aside when a copy takes its place.
+    private(set) var keepsStore = false
+    /// The last position that the log let go of though no second member was known to hold it.
+    private var singleCopy: Int64 = 0
+    private var hasCaughtUp = false
+    /// Times that the state here was found to be another than the leader's.
+    var differences = 0
 
     /// A member that holds `place`, and calls `put` from any thread.
     init(
@@ -102,7 +119,7 @@ package final class MemberSeat {
                 return member.take(news: news, now)
             case .peers(let places): return member.take(peers: places, now)
             case .created: member.didCreate()
-            case .released, .seen: break
+            case .released, .seen, .order, .surveyed, .adoption: break
             // With a copy at hand the process begins again.
             case .joined(true): break
             case .joined(false):
@@ -141,8 +158,8 @@ package final class MemberSeat {
     }
 
     /// The addresses of the other members.
-    private var others: [String] {
-        (member.view?.notes ?? []).filter {
+    var others: [String] {
+        ((member.foreign ?? member.view)?.notes ?? []).filter {
             $0.member != member.settings.name && !$0.address.isEmpty
         }.map(\.address)
     }
@@ -164,37 +181,81 @@ package final class MemberSeat {
         case .beat(let head): log.beat(after: head) { [put] in put(.beat($0)) }
         case .release(let head): log.release(after: head) { [put] _ in put(.released) }
         case .note(let position):
-            log.note(
-                MemberNote(
-                    member: member.settings.name, position: position,
-                    wall: ClockReading.now().wall, address: parts.address))
-        case .trim(let through, let view, _): log.trim(through: through, view)
+            var note = MemberNote(
+                member: member.settings.name, position: position,
+                wall: ClockReading.now().wall, address: parts.address)
+            note.level = Member.level
+            note.erased = erased
+            note.digest = digest
+            log.note(note)
+        case .trim(let through, let view, let isSingleCopy):
+            if isSingleCopy { singleCopy = max(singleCopy, through) }
+            log.trim(through: through, view)
         case .askPeers:
             parts.peers.askPlaces(others) { [put] in put(.peers($0)) }
-        case .join:
-            guard now >= joinsFrom else {
-                put(.joined(false))
-                return true
-            }
-            parts.peers.copyStore(others) { [put] in put(.joined($0)) }
-        case .create, .fold, .reign, .landed, .rebuild, .stepDown, .lost: return false
+        case .join: join(now, keepsStore: false)
+        case .rejoin: join(now, keepsStore: true)
+        case .create, .fold, .reign, .landed, .rebuild, .stepDown, .lost, .adopted: return false
         }
         return true
     }
 
+    private func join(_ now: Int64, keepsStore: Bool) {
+        self.keepsStore = keepsStore
+        guard now >= joinsFrom else { return put(.joined(false)) }
+        parts.peers.copyStore(others) { [put] in put(.joined($0)) }
+    }
+
+    /// The log names these members: what those said of themselves who are none any more, its leader
+    /// takes away.
+    func follow(_ membership: Membership) {
+        guard membership != member.membership else { return }
+        let gone = member.membership.names.filter { !membership.names.contains($0) }
+        member.follow(membership)
+        guard member.role == .leading else { return }
+        for name in gone { parts.log.forget(member: name) }
+    }
+
+    /// Lets the log go of entries up to `position` as soon as nobody lacks them.
+    func hurryTrim(through position: Int64) { member.erasuresThrough = position }
+
     /// Makes the log, of a watch with this number; `turn` is the last one that its first member holds.
     func create(watch: UInt64, turn: Int64) {
-        let entry = LogEntry(
-            .creation, at: 1, after: 0,
-            origin: LogOrigin(
-                member: member.settings.name, incarnation: member.settings.incarnation, reign: 0,
-                serial: 0),
-            body: WatchCreation(watch: watch, turn: turn).bytes)
+        let entry = first(of: watch, turn: turn)
         parts.log.create(log: UInt64.random(in: 1 ... .max), entry) { [put] _ in put(.created) }
     }
 
+    private func first(of watch: UInt64, turn: Int64) -> LogEntry {
+        LogEntry(
+            .creation, at: 1, after: 0,
+            origin: LogOrigin(
+                member: member.settings.name, incarnation: member.settings.incarnation,
+                // Reigns go on being counted where a log was lost.
+                reign: member.place.reign, serial: 0),
+            body: WatchCreation(watch: watch, turn: turn).bytes)
+    }
+
+    /// Asks the others for their places, before the lost log is begun anew from here.
+    func survey(isForced: Bool, _ reply: @escaping MemberOrder.Reply) {
+        parts.peers.askPlaces(others) { [put] in
+            put(.surveyed($0, isForced: isForced, reply: reply))
+        }
+    }
+
+    /// Begins the log `number` in the place of the lost one, of a watch whose last turn this member
+    /// holds.
+    func adopt(
+        _ number: UInt64, watch: UInt64, turn: Int64, _ reply: @escaping MemberOrder.Reply
+    ) {
+        member.willAdopt(number)
+        parts.log.adopt(
+            LogAdoption(log: number, of: member.place.log), first(of: watch, turn: turn),
+            over: member.foreign?.head
+        ) { [put] in put(.adoption($0, reply: reply)) }
+    }
+
     /// Leaves on the board how it stands.
-    func publish() {
+    func publish(_ erasures: [PendingErasure], at elapsed: Int64) {
         var standing = MemberStanding()
         standing.role =
             switch member.role {
@@ -209,7 +270,19 @@ package final class MemberSeat {
         standing.leader = leader
         standing.confirmedAt = member.confirmedSince
         standing.leadsUntil = member.leadsUntil
-        standing.notes = member.view?.notes ?? []
+        standing.notes = (member.foreign ?? member.view)?.notes ?? []
+        standing.membership = member.membership
+        standing.isDrained = member.isDrained(at: elapsed)
+        standing.isDivergent = member.isDivergent
+        standing.differences = differences
+        standing.isSingleCopy =
+            singleCopy > 0 && member.role == .leading
+            && !standing.notes.contains {
+                $0.member != member.settings.name && $0.position >= singleCopy
+            }
+        standing.erasures = erasures
+        hasCaughtUp = hasCaughtUp || member.isConfirmed(at: elapsed)
+        standing.hasCaughtUp = hasCaughtUp
         board.publish(standing)
     }
 }

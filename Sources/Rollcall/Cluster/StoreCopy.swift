@@ -58,16 +58,23 @@ package final class StoreCopy: Sendable {
     /// ends before.
     func piece(of number: Int64, at offset: Int64) -> [UInt8]? {
         made.withLock { made in
-            guard let made, made.number == number, (0..<made.bytes).contains(offset) else {
+            guard let copy = made, copy.number == number, (0..<copy.bytes).contains(offset) else {
                 return nil
             }
+            let whole = copy.bytes
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
             guard descriptor >= 0 else { return nil }
             defer { Glibc.close(descriptor) }
             let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceBytes) { buffer, count in
                 count = max(0, pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)))
             }
-            return piece.isEmpty ? nil : piece
+            guard !piece.isEmpty else { return nil }
+            // Nobody erases from it: it does not stay longer than it is needed (S13).
+            if offset + Int64(piece.count) == whole {
+                made = nil
+                unlink(path)
+            }
+            return piece
         }
     }
 

@@ -37,6 +37,18 @@ package struct MemberStats {
             "1 if the log is not the one that this member followed: nobody leads from it.")
         page.sample(Quantity(standing.role == .lost))
         page.family(
+            "rollcall_member_single_copy", .gauge,
+            "1 at the leader while the log has let go of what no second member is known to hold.")
+        page.sample(Quantity(standing.isSingleCopy))
+        page.family(
+            "rollcall_member_divergent", .gauge,
+            "1 if the state here is not that of the others: this member never leads.")
+        page.sample(Quantity(standing.isDivergent))
+        page.family(
+            "rollcall_member_state_differences_total", .counter,
+            "Times that the state here was found to be another than the leader's.")
+        page.sample(Quantity(standing.differences))
+        page.family(
             "rollcall_member_noted_position", .gauge,
             "The last entry that a member said it holds durably.")
         for note in standing.notes {
@@ -44,9 +56,14 @@ package struct MemberStats {
         }
         page.family(
             "rollcall_member_noted_timestamp_seconds", .gauge,
-            "When a member last said what it holds, by its own clock.")
+            "When a member last said what it holds, by its own clock, or 0.")
         for note in standing.notes {
             page.sample(["member": .bytes(note.member)], Quantity(note.wall))
+        }
+        // Who is listed and never said anything is missing, too.
+        for name in standing.membership.names
+        where !standing.notes.contains(where: { $0.member == name }) {
+            page.sample(["member": .bytes(name)], 0)
         }
         board.passedOn.append(to: &page)
     }

@@ -58,6 +58,12 @@ struct ErasureWriter {
     /// Erasures that are not finished.
     var pendingCount: Int { waiting.count + current.count }
 
+    /// The turn up to which all erasures are finished, of a store that holds `turn`.
+    func finished(through turn: Int64) -> Int64 {
+        let open = (waiting + current).compactMap { erasures[$0]?.turn }.min()
+        return open.map { min(turn, $0 - 1) } ?? turn
+    }
+
     /// Numbers + 1 of those of whom something may be left in the store.
     var people: [Int64] { (waiting + current).compactMap { erasures[$0]?.responder } }
 

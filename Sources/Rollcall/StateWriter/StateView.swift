@@ -15,6 +15,8 @@ package struct StateView {
     let committedAt: Timestamp
     /// Erasures, by their numbers.
     package let erasures: [Int64: Erasure]
+    /// Erasures that are not over in all of a watch on several machines.
+    var erasuresPending: [PendingErasure] = []
     /// Numbers + 1 of people of whom something may be left in the store.
     let peopleErased: [Int64]
     /// How this member stands; nil on one machine.

@@ -27,6 +27,7 @@ extension StateWriter {
                     metadata: ["turn": "\(turnNumber)", "next": "\(pending.turn.number)"])
                 return seat.drive { member, _ in member.didNotFit() }
             }
+            var isOtherwise = false
             switch TurnFolder.fold(pending, into: &engine) {
             case .same: break
             case .differs(let count):
@@ -34,6 +35,8 @@ extension StateWriter {
                 log.error(
                     "this member decides otherwise than the leader",
                     metadata: ["turn": "\(pending.turn.number)", "differences": "\(count)"])
+                // By other rules it may; by the same it holds something else (S10).
+                if pending.turn.engineVersion == Engine.version { isOtherwise = true }
             case .damaged(let why): throw .damaged(why)
             }
             seat.observe(pending.turn, of: landed, at: clock.elapsed)
@@ -43,6 +46,8 @@ extension StateWriter {
             turnNumber = pending.turn.number
             if let claims = pending.pushClaims { pushClaims = claims }
             try write(pending, at: place, clock)
+            upkeep.digester.note(pending.turn, engine)
+            if isOtherwise, !seat.member.isDivergent { diverge(seat) }
             seat.leader = landed.entry.origin.member
             proposal.hasStoreFailed = false
             tendLog()
@@ -128,6 +133,13 @@ extension StateWriter {
         pushWorkers.dismissAll()
         do throws(StoreError) {
             try store.journal.close()
+            if seat.keepsStore {
+                let kept = try StoreQuarantine.quarantine(
+                    storePath, at: ClockReading.now().wall, as: .replaced)
+                log.warning(
+                    "the store that gives way is put aside",
+                    metadata: ["files": "\(kept.joined(separator: " "))"])
+            }
         } catch {
             log.warning("the old store did not close", metadata: ["error": "\(error)"])
         }

@@ -79,6 +79,9 @@ extension StateWriter {
                 unobserved: unobserved)
             _ = folded.pending.fold(.reign(reign), into: &engine, at: folded.now)
         }
+        if let change = changeOwed(clock) {
+            _ = folded.pending.fold(.membership(change), into: &engine, at: folded.now)
+        }
         fold(messages, into: &folded, lateBy: 0, isLast: false)
         guard folded.isDue else { return finish(folded) }
         perform(append(folded, seat))
@@ -110,6 +113,7 @@ extension StateWriter {
             let place = LogPlace(
                 behind: landed.entry, revision: landed.revision, log: seat.member.log)
             try write(turn.pending, at: place, turn.clock)
+            upkeep.digester.note(turn.pending.turn, engine)
         } catch {
             // It is in the log: the others have it, and whoever waits for it may know.
             for (reply, receipt) in turn.replies { reply(.committed(receipt)) }

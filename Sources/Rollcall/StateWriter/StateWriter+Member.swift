@@ -56,6 +56,7 @@ extension StateWriter {
         self.seat = seat
         board.positions.begin(seat.member.place.position)
         board.positions.end(seat.member.place.position)
+        try beginWatch(seat)
         log.info(
             "a member of a watch",
             metadata: [
@@ -82,11 +83,12 @@ extension StateWriter {
         let tick = now + (stopping == nil ? member.tickEvery : 5)
         if member.mayPropose {
             if !proposal.held.isEmpty || !reports.isEmpty || !pushReports.isEmpty { return now }
+            if upkeep.digester.isBusy { return now }
             let next = min(engine.nextInstant(), outbox.due(), pushes.due())
             let due = max(next, engine.clock.now).milliseconds - origin.running + origin.elapsed
             return min(tick, due, lastTurnElapsed + Engine.turnEvery.count)
         }
-        if proposal.turn == nil, chores.isBusy { return now }
+        if proposal.turn == nil, chores.isBusy || upkeep.digester.isBusy { return now }
         return tick
     }
 
@@ -96,6 +98,7 @@ extension StateWriter {
         guard let seat else { return }
         perform(seat.tick())
         rebuildIfDue(clock)
+        tendWatch(clock)
         proposal.held += messages.filter {
             switch $0 {
             case .write, .question: true
@@ -119,7 +122,7 @@ extension StateWriter {
         tendChores(clock)
         tendOutage(clock)
         endpoints.permit.follow(seat.member.touchesUntil)
-        seat.publish()
+        seat.publish(upkeep.erasures, at: clock.elapsed)
     }
 
     /// Says in the log that this member leads no more, so that another one stands at once.
@@ -140,7 +143,14 @@ extension StateWriter {
     /// Takes what came of something that the member asked for.
     func take(_ news: MemberNews) {
         guard let seat else { return }
-        if case .joined(true) = news { return begin(withCopy: seat) }
+        switch news {
+        case .joined(true): return begin(withCopy: seat)
+        case .order(let order, let reply): return take(order, seat, reply)
+        case .surveyed(let places, let isForced, let reply):
+            return adopt(places, isForced: isForced, seat, reply)
+        case .adoption(let outcome, let reply): reply(MemberOrder.Outcome(outcome))
+        default: break
+        }
         if case .released = news { proposal.handsOverUntil = .min }
         if case .seen(let isSeen) = news { proposal.outage?.isSeenElsewhere = isSeen }
         let trouble = seat.trouble
@@ -170,6 +180,7 @@ extension StateWriter {
         case .reign(let number, let unobserved): return reign(number, unobserved, seat)
         case .landed(let landed): return land(landed, seat)
         case .rebuild: withdraw()
+        case .adopted(let place): adopted(place, seat)
         case .stepDown: stepDown()
         case .lost(let loss):
             log.critical(

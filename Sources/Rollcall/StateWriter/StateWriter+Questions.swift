@@ -15,7 +15,8 @@ extension StateWriter {
         let view = StateView(
             engine: shown.viewed(at: now), store: storeStats(),
             outbox: outbox, committedAt: committedAt, erasures: chores.erasures.erasures,
-            peopleErased: chores.erasures.people, cluster: board?.answer())
+            erasuresPending: upkeep.erasures, peopleErased: chores.erasures.people,
+            cluster: board?.answer())
         for question in questions { question(view) }
     }
 
@@ -72,7 +73,7 @@ extension StateWriter {
         stats.loss = loss
         stats.lossAlarm = lossAlarm
         stats.unreached = unreached()
-        stats.erasuresPending = chores.erasures.pendingCount
+        stats.erasuresPending = max(chores.erasures.pendingCount, upkeep.erasures.count)
         stats.messagesPending = outbox.pending
         stats.pushesPending = pushes.pendingCount
         return stats

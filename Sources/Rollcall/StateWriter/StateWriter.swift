@@ -123,6 +123,8 @@ package final class StateWriter: @unchecked Sendable {
     package let board: MemberBoard?
     /// The turn that is on its way to the log, and what came since.
     var proposal = Proposal()
+    /// What it knows of its watch beside its turns.
+    var upkeep = WatchUpkeep()
 
     /// A state writer of the store at `path` that decides by `policy`, ready to be started.
     ///

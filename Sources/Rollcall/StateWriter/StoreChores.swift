@@ -36,6 +36,8 @@ struct StoreChores {
     var retention: RetentionWriter
     /// True once the journal's beginning was cut; whoever shows it takes it back.
     var hasCut = false
+    /// True while an erasure is not over in all of a watch: none is forgotten (S13).
+    var keepsErasures = false
     /// The chores in order: the one that wrote a piece longest ago comes first.
     private var order = [Chore.checkpoint, .erasure, .retention]
     /// The time that the last commit without a piece took.
@@ -151,10 +153,11 @@ struct StoreChores {
     private mutating func forgetErasures(
         _ journal: Journal, _ engine: Engine
     ) throws(StoreError) {
+        hasCut = true
+        guard !keepsErasures else { return }
         let time = engine.clock.wallNow - engine.policy.retention
         try journal.forgetErasures(finishedBefore: time)
         erasures.forget(finishedBefore: time)
-        hasCut = true
     }
 
     /// Notes a committed turn, and begins what has become due; returns how long it took if a

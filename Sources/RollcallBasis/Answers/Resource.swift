@@ -29,6 +29,10 @@ package enum Resource: String, CaseIterable, Sendable {
     case regions = "/v1/regions"
     case cluster = "/v1/cluster"
     case clusterCopy = "/v1/cluster/copy"
+    case clusterMember = "/v1/cluster/members/{id}"
+    case clusterDrain = "/v1/cluster/drain"
+    case clusterJoin = "/v1/cluster/join"
+    case clusterAdopt = "/v1/cluster/adopt"
     case metrics = "/metrics"
     case healthy = "/-/healthy"
     case ready = "/-/ready"
@@ -87,7 +91,7 @@ package struct Target: Equatable, Sendable {
 
     /// The resource that it names.
     package let resource: Resource
-    /// Of a responder, and of what is below one: the id.
+    /// Of a responder, and of what is below one: the id. Of a member of the watch: its name.
     package private(set) var id: [UInt8] = []
     /// Of an input: its name.
     package private(set) var input: Substring = ""

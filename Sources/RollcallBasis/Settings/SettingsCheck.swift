@@ -7,7 +7,9 @@ package struct SettingsCheck: Sendable {
     /// The whole text. The file may be a stranger's: a terminal cannot obey anything in it.
     package let text: String
     /// The report as a JSON document.
-    package let json: String
+    package let tree: JSONTree
+    /// The log of a watch on several machines that the file names.
+    package let cluster: ClusterSettings
 
     /// Reads the file at `path` (`-`: standard input) as `serve` would, by itself: variables of
     /// `environment` are named where they would win, and do not.
@@ -28,8 +30,9 @@ package struct SettingsCheck: Sendable {
         }
         lines += configuration.warnings.map { "warning: \($0)" }
         lines += configurationWarnings.map { "weak: \($0)" }
+        cluster = configuration.cluster
         text = lines.map { ConsoleText.safe($0) + "\n" }.joined()
-        let tree: JSONTree = [
+        tree = [
             "meaning": .list(configuration.summary.map { .text($0) }),
             "thresholds": thresholds.tree,
             "variables": .list(
@@ -42,6 +45,5 @@ package struct SettingsCheck: Sendable {
                     ["setting": .text($0.key), "reason": .text($0.reason)]
                 }),
         ]
-        json = tree.printed
     }
 }

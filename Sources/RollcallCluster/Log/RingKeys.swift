@@ -4,6 +4,8 @@ import RollcallCore
 ///
 ///     <prefix>/head            the end: log, position, hash, reign (S2)
 ///     <prefix>/tail            the last position that is trimmed
+///     <prefix>/emptied         the last position whose slot was emptied since it was trimmed (S13)
+///     <prefix>/adopted         the log that was begun in the place of one that was lost, and that one (S11)
 ///     <prefix>/beat            changed by the leader's beats (S8): the head's position, below 0 if it
 ///                              leads no more
 ///     <prefix>/slot/<n>        the entry of each position that is n modulo the slots
@@ -18,11 +20,24 @@ struct RingKeys: Sendable {
     var head: [UInt8] { prefix + Array("/head".utf8) }
     var tail: [UInt8] { prefix + Array("/tail".utf8) }
     var beat: [UInt8] { prefix + Array("/beat".utf8) }
+    var emptied: [UInt8] { prefix + Array("/emptied".utf8) }
+    var adopted: [UInt8] { prefix + Array("/adopted".utf8) }
     var notes: [UInt8] { prefix + Array("/note/".utf8) }
     var slotPrefix: [UInt8] { prefix + Array("/slot/".utf8) }
 
     /// The key of the slot of a position.
     func slot(_ position: Int64) -> [UInt8] { slotPrefix + Self.digits(position % slots) }
+
+    /// The beginning of all slots' keys, and the key behind them.
+    var allSlots: (from: [UInt8], to: [UInt8]) {
+        (slotPrefix, KeyValueRow.behind(slotPrefix))
+    }
+
+    /// The beginning of all parts' keys, and the key behind them.
+    var allParts: (from: [UInt8], to: [UInt8]) {
+        let parts = prefix + Array("/part/".utf8)
+        return (parts, KeyValueRow.behind(parts))
+    }
 
     /// The key behind the slot of a position, where a range ends.
     func behindSlot(_ position: Int64) -> [UInt8] { slot(position) + [0] }
@@ -74,22 +89,61 @@ enum RingValue {
     /// The number of a value; nil if it is none.
     static func number(_ value: [UInt8]) -> Int64? { Int64(String(decoding: value, as: UTF8.self)) }
 
-    /// The value of a member's note.
-    static func note(_ note: MemberNote) -> [UInt8] {
-        Array("\(note.position) \(note.wall.milliseconds) \(note.address)".utf8)
+    /// The value of what a log was begun in the place of.
+    static func adoption(_ adoption: LogAdoption) -> [UInt8] {
+        Array("1 \(String(adoption.log, radix: 16)) \(String(adoption.of, radix: 16))".utf8)
     }
 
-    /// The note of a row; nil if it makes no sense.
+    /// The adoption of a value; nil if it makes no sense.
+    static func adoption(_ value: [UInt8]) -> LogAdoption? {
+        let words = String(decoding: value, as: UTF8.self).split(separator: " ")
+        guard words.count == 3, words[0] == "1", let log = UInt64(words[1], radix: 16),
+            let of = UInt64(words[2], radix: 16)
+        else { return nil }
+        return LogAdoption(log: log, of: of)
+    }
+
+    /// Stands for what a note does not say.
+    private static let nothing = "-"
+
+    /// The value of a member's note: position, wall, address, level, the turn through which erasures
+    /// are over there, the digest of its state.
+    static func note(_ note: MemberNote) -> [UInt8] {
+        let address = note.address.isEmpty ? nothing : note.address
+        let digest = note.digest.map {
+            "\($0.turn):\($0.version):\(String($0.hash, radix: 16))"
+        }
+        return Array(
+            """
+            \(note.position) \(note.wall.milliseconds) \(address) \(note.level) \(note.erased) \
+            \(digest ?? nothing)
+            """.utf8)
+    }
+
+    /// The note of a row; nil if it makes no sense. One of three words was written before members
+    /// said their level.
     static func note(_ row: KeyValueRow, prefix: [UInt8]) -> MemberNote? {
         let words = String(decoding: row.value, as: UTF8.self).split(separator: " ")
-        guard (2...3).contains(words.count), let position = Int64(words[0]),
+        guard [2, 3, 6].contains(words.count), let position = Int64(words[0]),
             let wall = Int64(words[1])
-        else {
-            return nil
-        }
-        return MemberNote(
+        else { return nil }
+        var note = MemberNote(
             member: Array(row.key.dropFirst(prefix.count)), position: position,
-            wall: Timestamp(milliseconds: wall),
-            address: words.count == 3 ? String(words[2]) : "")
+            wall: Timestamp(milliseconds: wall))
+        if words.count > 2, words[2] != nothing { note.address = String(words[2]) }
+        guard words.count == 6 else { return note }
+        guard let level = Int64(words[3]), let erased = Int64(words[4]) else { return nil }
+        note.level = level
+        note.erased = erased
+        note.digest = digest(words[5])
+        return note
+    }
+
+    private static func digest(_ word: Substring) -> StateDigest? {
+        let words = word.split(separator: ":")
+        guard words.count == 3, let turn = Int64(words[0]), let version = Int64(words[1]),
+            let hash = UInt64(words[2], radix: 16)
+        else { return nil }
+        return StateDigest(turn: turn, version: version, hash: hash)
     }
 }

@@ -20,8 +20,8 @@ package final class RingLog: TurnLog {
         package init() {}
     }
 
-    private let store: any KeyValueStore
-    private let keys: RingKeys
+    let store: any KeyValueStore
+    let keys: RingKeys
     private let sizes: Sizes
 
     /// The log under a prefix of a store's keys.
@@ -33,7 +33,7 @@ package final class RingLog: TurnLog {
 
     // MARK: - The end
 
-    /// Reads head, tail, beat and notes in one transaction.
+    /// Reads head, tail, beat, notes and what stands beside them in one transaction.
     package func head(reply: @escaping @Sendable (HeadOutcome) -> Void) {
         let keys = keys
         store.run(KeyValueTransaction(Self.lookAtEnd(keys))) { outcome in
@@ -52,21 +52,29 @@ package final class RingLog: TurnLog {
     private static func lookAtEnd(_ keys: RingKeys) -> [KeyValueTransaction.Operation] {
         [
             .get(key: keys.head), .get(key: keys.tail), .get(key: keys.beat),
+            .get(key: keys.emptied), .get(key: keys.adopted),
             .range(from: keys.notes, to: KeyValueRow.behind(keys.notes), limit: 100),
         ]
     }
 
+    /// What `lookAtEnd` reads.
+    private static let lookCount = 6
+
     /// The view of what `lookAtEnd` found; nil without a head that makes sense.
     private static func view(_ found: ArraySlice<[KeyValueRow]>, _ keys: RingKeys) -> LogView? {
         let found = Array(found)
-        guard found.count == 4, let head = found[0].first.flatMap({ RingValue.head($0) }) else {
+        guard found.count == lookCount, let head = found[0].first.flatMap({ RingValue.head($0) })
+        else {
             return nil
         }
-        return LogView(
+        var view = LogView(
             head: head, beat: found[2].first?.revision ?? 0,
             tail: found[1].first.flatMap { RingValue.number($0.value) } ?? 0,
-            notes: found[3].compactMap { RingValue.note($0, prefix: keys.notes) },
+            notes: found[5].compactMap { RingValue.note($0, prefix: keys.notes) },
             isReleased: found[2].first.flatMap { RingValue.number($0.value) } == -head.position)
+        view.emptied = found[3].first.flatMap { RingValue.number($0.value) } ?? 0
+        view.adoption = found[4].first.flatMap { RingValue.adoption($0.value) }
+        return view
     }
 
     // MARK: - Appending
@@ -81,7 +89,7 @@ package final class RingLog: TurnLog {
         let transaction = KeyValueTransaction(
             if: [.absent(key: keys.head)],
             [
-                .put(key: keys.slot(entry.position), value: Slot.whole(entry.bytes).bytes),
+                .put(key: keys.slot(entry.position), value: RingSlot.whole(entry.bytes).bytes),
                 .put(key: keys.head, value: RingValue.head(head)),
             ])
         store.run(transaction) { reply(Self.outcome($0, head)) }
@@ -100,30 +108,30 @@ package final class RingLog: TurnLog {
         }
         let bytes = entry.bytes
         guard bytes.count > sizes.partBytes else {
-            return put(.whole(bytes), of: entry, after: view.head, reply)
+            return put(.whole(bytes), of: entry, after: view, reply)
         }
-        putParts(bytes, from: 0, of: entry, after: view.head, reply)
+        putParts(bytes, from: 0, of: entry, after: view, reply)
     }
 
     /// Puts the parts from number `index` on, one after the other, and the slot behind the last.
     private func putParts(
-        _ bytes: [UInt8], from index: Int, of entry: LogEntry, after head: LogHead,
+        _ bytes: [UInt8], from index: Int, of entry: LogEntry, after view: LogView,
         _ reply: @escaping @Sendable (AppendOutcome) -> Void
     ) {
         let begin = index * sizes.partBytes
         guard begin < bytes.count else {
             let count = (bytes.count + sizes.partBytes - 1) / sizes.partBytes
-            let slot = Slot.parts(count: count, hash: StableHash.of(bytes.span, bytes.indices))
-            return put(slot, of: entry, after: head, reply)
+            let slot = RingSlot.parts(count: count, hash: StableHash.of(bytes.span, bytes.indices))
+            return put(slot, of: entry, after: view, reply)
         }
         let part = Array(bytes[begin..<min(begin + sizes.partBytes, bytes.count)])
         let transaction = KeyValueTransaction(
-            if: isEnd(head),
+            if: isEnd(view.head),
             [.put(key: keys.part(entry.position, entry.origin, index), value: part)])
         store.run(transaction) { [self] outcome in
             switch outcome {
             case .answered(let answer) where answer.isTrue:
-                putParts(bytes, from: index + 1, of: entry, after: head, reply)
+                putParts(bytes, from: index + 1, of: entry, after: view, reply)
             case .answered: reply(.refused)
             case .notRun(let why): reply(.unavailable(why))
             // A part may come late: nothing names it, and a second one is equal.
@@ -133,30 +141,47 @@ package final class RingLog: TurnLog {
     }
 
     private func put(
-        _ slot: Slot, of entry: LogEntry, after head: LogHead,
+        _ slot: RingSlot, of entry: LogEntry, after view: LogView,
         _ reply: @escaping @Sendable (AppendOutcome) -> Void
     ) {
+        let head = view.head
         let next = LogHead(
             log: head.log, position: entry.position, hash: entry.hash, reign: entry.origin.reign,
             revision: 0)
-        let transaction = KeyValueTransaction(
+        var transaction = KeyValueTransaction(
             if: isEnd(head),
             [
                 .put(key: keys.slot(entry.position), value: slot.bytes),
                 .put(key: keys.head, value: RingValue.head(next)),
             ])
-        store.run(transaction) { reply(Self.outcome($0, next)) }
+        // What was trimmed may name people who were erased (S13). The comparison of the head is what
+        // makes it safe: no later entry can stand there.
+        let emptied = view.emptiedNext(slots: sizes.slots)
+        if let emptied {
+            transaction.operations += [
+                .delete(
+                    from: keys.slot(emptied.lowerBound), to: keys.behindSlot(emptied.upperBound)),
+                .put(key: keys.emptied, value: RingValue.number(emptied.upperBound)),
+            ]
+        }
+        let isLast = emptied?.upperBound == view.tail
+        store.run(transaction) { [store] outcome in
+            let outcome = Self.outcome(outcome, next)
+            reply(outcome)
+            // The engine keeps what keys held until it is told to forget it.
+            if isLast, case .landed(let head) = outcome { store.forget(before: head.revision) }
+        }
     }
 
     /// The log still ends at `head`, by value and revision.
-    private func isEnd(_ head: LogHead) -> [KeyValueTransaction.Comparison] {
+    func isEnd(_ head: LogHead) -> [KeyValueTransaction.Comparison] {
         [
             .value(key: keys.head, is: RingValue.head(head)),
             .revision(key: keys.head, is: head.revision),
         ]
     }
 
-    private static func outcome(_ outcome: KeyValueOutcome, _ head: LogHead) -> AppendOutcome {
+    static func outcome(_ outcome: KeyValueOutcome, _ head: LogHead) -> AppendOutcome {
         switch outcome {
         case .answered(let answer) where answer.isTrue:
             var head = head
@@ -205,9 +230,10 @@ package final class RingLog: TurnLog {
         store.run(KeyValueTransaction(Self.lookAtEnd(keys) + [range])) { [self] outcome in
             switch outcome {
             case .answered(let answer):
-                guard answer.found.count == 5, let view = Self.view(answer.found.prefix(4), keys)
+                guard answer.found.count == Self.lookCount + 1,
+                    let view = Self.view(answer.found.prefix(Self.lookCount), keys)
                 else { return reply(.failed("the log's head makes no sense")) }
-                collect(answer.found[4][...], [], after: position, view, reply)
+                collect(answer.found[Self.lookCount][...], [], after: position, view, reply)
             case .notRun(let why), .unknown(let why): reply(.failed(why))
             }
         }
@@ -223,7 +249,7 @@ package final class RingLog: TurnLog {
         var entries = entries
         while let row = rows.popFirst() {
             let next = position + Int64(entries.count) + 1
-            switch Slot(bytes: row.value) {
+            switch RingSlot(bytes: row.value) {
             case .whole(let bytes):
                 guard let entry = LogEntry(bytes: bytes) else {
                     return reply(.failed("the slot of position \(next) makes no sense"))
@@ -306,7 +332,7 @@ package final class RingLog: TurnLog {
         }
     }
 
-    // MARK: - Watching, trimming, notes
+    // MARK: - Watching
 
     /// Follows all keys of the log; of an entry in parts it is told that it is there.
     package func watch(after revision: Int64, receive: @escaping @Sendable (LogNews) -> Void) {
@@ -320,7 +346,7 @@ package final class RingLog: TurnLog {
                         isOver
                             ? .released(revision: row.revision) : .beat(revision: row.revision))
                 } else if row.key.starts(with: keys.slotPrefix) {
-                    switch Slot(bytes: row.value) {
+                    switch RingSlot(bytes: row.value) {
                     case .whole(let bytes):
                         guard let entry = LogEntry(bytes: bytes) else { continue }
                         receive(.entry(LandedEntry(entry, revision: row.revision)))
@@ -330,63 +356,6 @@ package final class RingLog: TurnLog {
                     }
                 }
             }
-        }
-    }
-
-    /// Moves the tail on, and removes the parts behind it.
-    package func trim(through position: Int64, _ view: LogView) {
-        guard position > view.tail, position < view.head.position else { return }
-        let comparison: KeyValueTransaction.Comparison =
-            view.tail == 0
-            ? .absent(key: keys.tail)
-            : .value(key: keys.tail, is: RingValue.number(view.tail))
-        // Parts go with their entries, also those that nobody's slot ever named.
-        let parts = KeyValueTransaction.Operation.delete(
-            from: keys.parts(of: 0), to: keys.parts(of: position + 1))
-        let transaction = KeyValueTransaction(
-            if: [comparison], [.put(key: keys.tail, value: RingValue.number(position)), parts])
-        store.run(transaction) { [store] outcome in
-            guard case .answered(let answer) = outcome, answer.isTrue else { return }
-            store.forget(before: view.head.revision)
-        }
-    }
-
-    /// Puts the member's own key.
-    package func note(_ note: MemberNote) {
-        let put = KeyValueTransaction.Operation.put(
-            key: keys.note(note.member), value: RingValue.note(note))
-        store.run(KeyValueTransaction([put])) { _ in }
-    }
-}
-
-/// What stands in a slot.
-private enum Slot {
-    case whole([UInt8])
-    /// The entry is in that many parts, whose bytes together have that hash.
-    case parts(count: Int, hash: UInt64)
-
-    var bytes: [UInt8] {
-        switch self {
-        case .whole(let entry): return [1] + entry
-        case .parts(let count, let hash):
-            var bytes: [UInt8] = [2]
-            Varint.append(UInt64(count), to: &bytes)
-            Varint.append(hash, to: &bytes)
-            return bytes
-        }
-    }
-
-    init?(bytes: [UInt8]) {
-        switch bytes.first {
-        case 1: self = .whole(Array(bytes.dropFirst()))
-        case 2:
-            var at = 1
-            guard
-                let count = Varint.read(bytes.span, &at, bytes.count).flatMap({ Int(exactly: $0) }),
-                let hash = Varint.read(bytes.span, &at, bytes.count), at == bytes.count
-            else { return nil }
-            self = .parts(count: count, hash: hash)
-        default: return nil
         }
     }
 }

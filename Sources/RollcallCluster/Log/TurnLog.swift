@@ -33,6 +33,12 @@ package struct MemberNote: Equatable, Sendable {
     package var wall: Timestamp
     /// The URL at which the other members reach it; empty if it does not say.
     package var address: String
+    /// The highest level of entries that it reads (S10).
+    package var level = Membership.firstLevel
+    /// Every erasure of a turn up to this one is over in its store (S13).
+    package var erased: Int64 = 0
+    /// The last digest of its state; nil before the first.
+    package var digest: StateDigest?
 
     /// The note of a member.
     package init(member: [UInt8], position: Int64, wall: Timestamp, address: String = "") {
@@ -40,6 +46,35 @@ package struct MemberNote: Equatable, Sendable {
         self.position = position
         self.wall = wall
         self.address = address
+    }
+}
+
+/// The hash of all that a member's engine held at the end of a turn. Source: S10.
+package struct StateDigest: Equatable, Sendable {
+    package var turn: Int64
+    /// The engine's version: others may hold the same otherwise.
+    package var version: Int64
+    package var hash: UInt64
+
+    /// The digest of a turn.
+    package init(turn: Int64, version: Int64, hash: UInt64) {
+        self.turn = turn
+        self.version = version
+        self.hash = hash
+    }
+}
+
+/// A log that was begun in the place of one that was lost, because somebody said so. Source: S11.
+package struct LogAdoption: Equatable, Sendable {
+    /// The number of the new one.
+    package var log: UInt64
+    /// The number of the one that was lost.
+    package var of: UInt64
+
+    /// The adoption of a log.
+    package init(log: UInt64, of: UInt64) {
+        self.log = log
+        self.of = of
     }
 }
 
@@ -53,6 +88,10 @@ package struct LogView: Equatable, Sendable {
     package var notes: [MemberNote]
     /// True if the leader has said that it leads no more, and nothing has landed since.
     package var isReleased: Bool
+    /// The last position whose slot was emptied since it was trimmed; 0 while none was (S13).
+    package var emptied: Int64 = 0
+    /// The log that stands in the place of one that was lost; nil if there is none.
+    package var adoption: LogAdoption?
 
     /// What was read.
     package init(
@@ -63,6 +102,19 @@ package struct LogView: Equatable, Sendable {
         self.tail = tail
         self.notes = notes
         self.isReleased = isReleased
+    }
+
+    /// Slots that an append empties at most.
+    private static let emptiedAtOnce: Int64 = 256
+
+    /// The positions whose slots the entry behind the head may empty, in a log of so many slots: they
+    /// are trimmed, no later entry stands there, nor does that one; none of them lies behind the
+    /// ring's end. Nil if there are none.
+    package func emptiedNext(slots: Int64) -> ClosedRange<Int64>? {
+        let first = max(emptied + 1, head.position + 2 - slots)
+        guard first > 0, first <= tail else { return nil }
+        let end = (first / slots + 1) * slots - 1
+        return first...min(tail, end, first + Self.emptiedAtOnce - 1)
     }
 }
 
@@ -159,6 +211,15 @@ package protocol TurnLog: Sendable {
     /// Lets go of entries through a position, if the tail still is where `view` saw it (S12).
     func trim(through position: Int64, _ view: LogView)
 
+    /// Begins another log in the place of one that was lost, with its first entry, if the end still is
+    /// `lost`, or there still is none if that is nil. Nothing of the lost one stays (S11).
+    func adopt(
+        _ adoption: LogAdoption, _ entry: LogEntry, over lost: LogHead?,
+        reply: @escaping @Sendable (AppendOutcome) -> Void)
+
     /// Says of a member what others may want to know.
     func note(_ note: MemberNote)
+
+    /// Takes away what a member said of itself, which is none any more.
+    func forget(member: [UInt8])
 }

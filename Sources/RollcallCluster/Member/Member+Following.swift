@@ -153,18 +153,21 @@ extension Member {
     /// Follows, and stands if the leader was not heard of for long enough (S8).
     mutating func tend(_ now: Int64, _ effects: inout [MemberEffect]) {
         follow(&effects)
-        guard role == .following, now >= standsFrom, place.log != 0, ahead == nil,
+        if isDivergent { return leaveState(&effects) }
+        guard role == .following, mayLead, now >= standsFrom, place.log != 0, ahead == nil,
             waiting.isEmpty, !isFolding, !isRebuilding, !isJoining,
             let view, view.head == ownHead, let steadySince
         else { return }
+        // Who was asked to leave the lead to others takes it only if nobody else does.
+        let patience = now < drainedUntil ? Self.patienceOfDrained * settings.silence.count : 0
         // Who was handed the lead need not wait: the last leader said itself that it leads no more. A
         // little by chance, so that two seldom stand at once.
-        if view.isReleased, now - steadySince >= settings.chance.count / 3 {
+        if view.isReleased, now - steadySince >= settings.chance.count / 3 + patience {
             role = .standing
             arePeersAsked = true
             return effects.append(.askPeers)
         }
-        guard now - heard.at >= settings.silence.count + settings.chance.count,
+        guard now - heard.at >= settings.silence.count + settings.chance.count + patience,
             now - steadySince >= settings.silence.count
         else { return }
         role = .standing

@@ -54,6 +54,9 @@ extension Member {
         provenAt = append.isUnknown ? nil : append.firstSentAt
         if var view, view.head.revision < place.revision {
             view.head = ownHead
+            if let emptied = append.after.emptiedNext(slots: settings.slots) {
+                view.emptied = max(view.emptied, emptied.upperBound)
+            }
             self.view = view
         }
         hear(at: now, revision: landed.revision)

@@ -86,6 +86,17 @@ package struct Member: Sendable {
     var isCreating = false
     /// After a reign that came to nothing: not to stand again before.
     var standsFrom = Int64.min / 4
+    /// Somebody has asked it to leave the lead to others until then.
+    var drainedUntil = Int64.min / 4
+    /// The members, as the log names them, as far as it is folded here (S17).
+    package internal(set) var membership = Membership()
+    /// True once its state is known to be another than the others': it never leads (S10).
+    package internal(set) var isDivergent = false
+    /// The end of a log that is not the one that was followed; nil if there is none.
+    package internal(set) var foreign: LogView?
+    /// The number of the log that this member is about to begin in the place of a lost one; 0 for
+    /// none.
+    var adopting: UInt64 = 0
 
     // Leading.
     var open: OpenAppend?
@@ -98,7 +109,10 @@ package struct Member: Sendable {
     var notedPosition: Int64 = 0
     var notedAt = Int64.min / 4
     /// The members' notes, and when each was first seen as it is.
-    private var noted: [[UInt8]: (note: MemberNote, at: Int64)] = [:]
+    var noted: [[UInt8]: (note: MemberNote, at: Int64)] = [:]
+    /// Erased people stand in entries up to this position: the log is not to keep them longer than
+    /// anybody lacks them (S13).
+    package var erasuresThrough: Int64 = 0
 
     /// An append on its way.
     struct OpenAppend: Sendable {
@@ -189,6 +203,7 @@ package struct Member: Sendable {
         case .standing: if steadySince == nil { role = .following }
         case .reigning, .leading:
             resolve(now, &effects)
+            if !mayLead { effects += release(now) }
             beat(now, &effects)
         case .lost: return effects
         }
@@ -212,8 +227,15 @@ package struct Member: Sendable {
         // What an older view says of the others may not be so any more.
         guard role == .leading, let view, isConfirmed(at: now) else { return }
         let used = view.head.position - view.tail
-        var through = view.notes.count > 1 ? view.notes.map(\.position).min() ?? 0 : 0
-        var isSingleCopy = false
+        // Who is listed and has said nothing may hold nothing.
+        let held = Dictionary(
+            view.notes.map { ($0.member, $0.position) }, uniquingKeysWith: { max($0, $1) })
+        let counted = membership.counted(noted: view.notes.map(\.member))
+        // Who has taken all others out wants no second copy.
+        let hasSecond = counted.count > 1
+        let isToBeHeld = hasSecond || membership.isClosed
+        var through = isToBeHeld ? counted.map { held[$0] ?? 0 }.min() ?? 0 : 0
+        var isSingleCopy = !hasSecond
         if used > settings.slots * 3 / 4 {
             // Who says nothing any more may have lost what it held.
             let alive = noted.filter {
@@ -225,9 +247,13 @@ package struct Member: Sendable {
             through = place.position - settings.slotsKept
             isSingleCopy = true
         }
-        through = min(through, view.head.position - settings.slotsKept)
-        guard through >= view.tail + max(1, settings.slotsKept / 4) else { return }
-        effects.append(.trim(through: through, view, isSingleCopy: isSingleCopy))
+        // Nobody who holds it needs the log to keep who was erased.
+        let erased = min(through, erasuresThrough, view.head.position - 1)
+        let usual = min(through, view.head.position - settings.slotsKept)
+        guard erased > view.tail || usual >= view.tail + max(1, settings.slotsKept / 4) else {
+            return
+        }
+        effects.append(.trim(through: max(erased, usual), view, isSingleCopy: isSingleCopy))
     }
 
     // MARK: - The end of the log
@@ -248,7 +274,9 @@ package struct Member: Sendable {
         switch outcome {
         case .view(let seen):
             take(seen, asked, now, &effects)
-        case .none where asked.from.log != 0: lose(.shorter, &effects)
+        case .none where asked.from.log != 0:
+            foreign = nil
+            lose(.shorter, &effects)
         case .none:
             if role == .following, place.log == 0, !isCreating {
                 isCreating = true
@@ -268,9 +296,12 @@ package struct Member: Sendable {
         _ seen: LogView, _ asked: (at: Int64, from: LogPlace), _ now: Int64,
         _ effects: inout [MemberEffect]
     ) {
-        if case .lost = role { return }
+        if case .lost = role { return takeForeign(seen, &effects) }
         // What was held when the question was sent must be there. What came since need not.
-        if let loss = Self.loss(of: asked.from, in: seen) { return lose(loss, &effects) }
+        if let loss = Self.loss(of: asked.from, in: seen) {
+            lose(loss, &effects)
+            return takeForeign(seen, &effects)
+        }
         if let suspected = ahead, asked.at >= suspected.at {
             ahead = nil
             if suspected.peer.holdsMore(than: seen.head) {

@@ -66,6 +66,12 @@ package enum MemberEffect: Equatable, Sendable {
     case stepDown
     /// What follows is not in the log any more: take a copy of a peer's store, then call `didJoin`.
     case join
+    /// Another log stands in the place of the lost one, because somebody said so: put the own store
+    /// aside and take a copy of a peer's, then call `didJoin` (S11).
+    case rejoin
+    /// The log that this member began in the place of the lost one stands: keep that its first entry
+    /// is at this place, then call `didAdopt`.
+    case adopted(LogPlace)
     /// Nobody may lead from here until somebody has decided (S11).
     case lost(LogLoss)
     /// Say in the log what is held durably.
@@ -92,6 +98,8 @@ package enum LogLoss: Equatable, Sendable {
 package struct PeerPlace: Equatable, Sendable {
     package var member: [UInt8]
     package var place: LogPlace
+    /// True if it says that the log is not the one it followed.
+    package var isLost = false
 
     /// What a member has answered.
     package init(member: [UInt8], place: LogPlace) {

@@ -73,7 +73,10 @@ struct CheckpointHead {
     private mutating func codeRest(_ archive: inout Archive) {
         let hasKeys = archive.version >= 7 && !engine.requestKeys.isEmpty
         if archive.isReading ? !archive.isAtEnd : !engine.liveness.reigns.isEmpty || hasKeys {
-            archive.codePart { engine.liveness.reigns.code(&$0) }
+            archive.codePart { archive in
+                engine.liveness.reigns.code(&archive)
+                engine.membership.code(&archive)
+            }
         }
         if archive.version >= 7, archive.isReading ? !archive.isAtEnd : hasKeys {
             archive.codePart { engine.requestKeys.code(&$0) }

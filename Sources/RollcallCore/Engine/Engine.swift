@@ -47,6 +47,8 @@ package struct Engine: Sendable {
     var rosters = RosterParts()
     package internal(set) var requestKeys = RequestKeys()
     var liveness = Liveness()
+    /// The members of the cluster, as its log names them; nobody on one machine.
+    package internal(set) var membership = Membership()
     var gaps = GapBook()
     package internal(set) var alerting = Alerting()
     package internal(set) var nudges = NudgingState()
@@ -220,6 +222,7 @@ package struct Engine: Sendable {
         case .reign(let reign):
             sight.feed.start(now: clock.now)
             liveness.reigns.begin(reign, clock)
+        case .membership(let change): receipt.membershipFault = membership.take(change)
         case .silence(let change): alerting.change(change, clock, &receipt)
         case .drill(let receiver):
             alerting.drill(receiver, AlertContext(policy, clock), &decisions, &receipt)

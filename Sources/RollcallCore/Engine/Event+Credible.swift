@@ -14,6 +14,7 @@ extension Event {
         case .refused(let count): (0...Self.refusedMax).contains(count)
         case .reign(let reign):
             reign.number > 0 && (0...Self.spanMax).contains(reign.unobserved.count)
+        case .membership(let change): change.isCredible
         case .items, .roster, .erase, .clock, .store, .policy, .silence, .drill, .outcome, .pushed,
             .wake, .turn, .start, .done, .stop:
             true

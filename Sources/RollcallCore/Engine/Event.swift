@@ -40,6 +40,8 @@ package enum Event: Sendable {
     /// did it.
     /// Indirect, or every event would be as large.
     indirect case done(DoneRequest)
+    /// The list of the cluster's members changes, or the level of its entries.
+    case membership(MembershipChange)
     /// We stop.
     case stop
 }
@@ -150,6 +152,8 @@ package struct Receipt: Equatable, Sendable {
     package var isKeyKept = false
     /// Names that had to go before their time, to make room for this one's.
     package var keysForgotten = 0
+    /// The reason why a change of the list of members was not taken.
+    package var membershipFault: MembershipFault?
 
     package init() {}
 
@@ -178,5 +182,6 @@ package struct Receipt: Equatable, Sendable {
             && a.wakesBeyond == b.wakesBeyond && a.drill == b.drill
             && a.repeated == b.repeated && a.isOtherRequest == b.isOtherRequest
             && a.isKeyKept == b.isKeyKept && a.keysForgotten == b.keysForgotten
+            && a.membershipFault == b.membershipFault
     }
 }

@@ -57,6 +57,15 @@ package enum EventLine {
                 body.text("member", reign.member)
                 body.integer("unobserved_ms", reign.unobserved.count)
             }
+        case .membership(let change):
+            line("membership", nil, at, &output) { body in
+                body.word("change", change.word)
+                if case .level(let level) = change {
+                    body.integer("number", level)
+                } else {
+                    body.text("member", change.member)
+                }
+            }
         case .stop: line("stop", nil, at, &output)
         }
         return true

@@ -115,6 +115,8 @@ package struct ReplayBody {
     var number: Int64?
     var member: [UInt8]?
     var unobservedMilliseconds: Int64?
+    /// Of a change of members, which has a reign's number or member, too.
+    var change: String?
     /// The instant at which the request was sent (D10).
     package var sentAt = SentAt.untold
     /// Of a push that came to its end (`outcome`).
@@ -159,6 +161,7 @@ package struct ReplayBody {
             if name == "token" { token = value }
             if name == "hash" { hash = value }
             if name == "member" { member = value }
+            if name == "change" { change = String(decoding: value, as: UTF8.self) }
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             let number = try cursor.number(bytes)
             if name == "sent_at" { sentAt = SentAt(number: bytes, number) }

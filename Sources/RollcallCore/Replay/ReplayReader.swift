@@ -222,9 +222,22 @@ package struct ReplayReader {
             else { throw fault("body has no number, member or unobserved_ms") }
             return .reign(
                 Reign(number: number, member: member, unobserved: Milliseconds(unobserved)))
+        case "membership": return .membership(try membershipChange(body))
         case "turn":
             return .turn(lateness: body.lateMilliseconds.map { Milliseconds($0) })
         default: throw fault("unknown kind \"\(line.kind)\"")
+        }
+    }
+
+    /// Returns a change of a cluster's members.
+    /// - Throws: `ReplayError` if the body does not name the change and what it is about.
+    private func membershipChange(_ body: ReplayBody) throws(ReplayError) -> MembershipChange {
+        switch (body.change, body.member, body.number) {
+        case ("found", let member?, _): return .found(member)
+        case ("added", let member?, _): return .added(member)
+        case ("removed", let member?, _): return .removed(member)
+        case ("level", _, let level?): return .level(level)
+        default: throw fault("body has no change, member or number of a cluster's members")
         }
     }
 

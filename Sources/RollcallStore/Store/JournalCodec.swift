@@ -33,6 +33,7 @@ enum EventCode {
     static let reign: UInt8 = 35
     /// A request that was done under a name.
     static let done: UInt8 = 40
+    static let membership: UInt8 = 36
 }
 
 /// Puts the events of a journal together again from its rows.
@@ -149,6 +150,8 @@ package struct JournalReplay {
                     number: count, member: Array(body.dropFirst(16)),
                     unobserved: Milliseconds(unobserved)))
         case EventCode.done: return DoneRequest(journalBytes: body).map { .done($0) }
+        case EventCode.membership:
+            return MembershipChange(journalBytes: body).map { .membership($0) }
         case EventCode.start: return .start(isRestored: body == [1])
         case EventCode.stop: return .stop
         default: return nil

@@ -114,6 +114,8 @@ package struct PendingTurn {
                 Self.number(reign.number) + Self.number(reign.unobserved.count) + reign.member,
                 &engine)
         case .done(let request): append(EventCode.done, request.journalBytes, &engine)
+        case .membership(let change):
+            append(EventCode.membership, change.journalBytes, &engine)
         case .stop: append(EventCode.stop, [], &engine)
         }
         return engine.fold(event, at: instant)

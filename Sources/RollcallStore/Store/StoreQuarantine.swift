@@ -28,7 +28,8 @@ package struct StateLoss: Equatable, Sendable {
     }
 }
 
-/// Puts a store aside that cannot be read: its files get other names, and are never deleted.
+/// Puts a store aside that cannot be read: its files get other names, and on one machine are never
+/// deleted.
 ///
 /// Source: G12, D-08.
 package enum StoreQuarantine {
@@ -46,6 +47,13 @@ package enum StoreQuarantine {
         case .sqlite(let failure) where failure.code == SQLITE_NOTADB: .damaged
         default: nil
         }
+    }
+
+    /// The reason why a store was put aside, as its new name says it.
+    package enum Aside: String, CaseIterable, Sendable {
+        case corrupt
+        /// A copy of another member's took its place, because somebody said so (S11).
+        case replaced
     }
 
     /// Leaves word that damage, or somebody's hand on its files, was met while the store at `path` was
@@ -75,11 +83,11 @@ package enum StoreQuarantine {
     ///
     /// Throws `StoreError.file` if the system refuses a call; what was moved by then is in its new
     /// place.
-    package static func quarantine(_ path: String, at wall: Timestamp) throws(StoreError)
-        -> [String]
-    {
+    package static func quarantine(
+        _ path: String, at wall: Timestamp, as aside: Aside = .corrupt
+    ) throws(StoreError) -> [String] {
         let directory = try StoreDirectory(storePath: path)
-        let name = freeName(path, at: wall)
+        let name = freeName(path, aside, at: wall)
         var moved: [String] = []
         for ending in endings where StoreFile.size(path + ending) > 0 {
             guard rename(path + ending, name + ending) == 0 else {
@@ -92,9 +100,9 @@ package enum StoreQuarantine {
     }
 
     /// `rollcall.db.corrupt-20261122T162100Z`, or with a number behind if there is such a file.
-    private static func freeName(_ path: String, at wall: Timestamp) -> String {
+    private static func freeName(_ path: String, _ aside: Aside, at wall: Timestamp) -> String {
         let digits = RFC3339.string(wall).prefix(19).filter { $0 != "-" && $0 != ":" }
-        let base = "\(path).corrupt-\(digits)Z"
+        let base = "\(path).\(aside.rawValue)-\(digits)Z"
         var name = base
         var number = 1
         while endings.contains(where: { StoreFile.isThere(name + $0) }) {
@@ -102,6 +110,31 @@ package enum StoreQuarantine {
             name = "\(base)-\(number)"
         }
         return name
+    }
+
+    /// Deletes what was put aside of the store at `path` and was changed last before `wall`; returns the
+    /// names of the files without their directory.
+    package static func deleteAside(_ path: String, changedBefore wall: Timestamp) -> [String] {
+        let place = path.lastIndex(of: "/")
+        let directory = place.map { String(path[...$0]) } ?? "./"
+        let name = place.map { String(path[path.index(after: $0)...]) } ?? path
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var deleted: [String] = []
+        while let entry = readdir(stream) {
+            let file = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard Aside.allCases.contains(where: { file.hasPrefix("\(name).\($0.rawValue)-") })
+            else { continue }
+            var status = stat()
+            guard lstat(directory + file, &status) == 0,
+                Int64(status.st_mtim.tv_sec) * 1000 < wall.milliseconds,
+                unlink(directory + file) == 0
+            else { continue }
+            deleted.append(file)
+        }
+        return deleted.sorted()
     }
 
     /// True if another process holds a lock of SQLite's on the file at `path`: whoever reads or

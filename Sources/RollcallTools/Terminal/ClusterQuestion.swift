@@ -33,6 +33,12 @@ package struct ClusterQuestion: Sendable {
         } else if !isConfirmed {
             lines.append(style.loud("It does not hold all of the log, or does not reach it."))
         }
+        if answer["divergent"]?.isTrue ?? false {
+            lines.append(style.loud("ITS STATE IS NOT THAT OF THE OTHERS: it never leads."))
+        }
+        if answer["drained"]?.isTrue ?? false {
+            lines.append("It leaves the lead to others for some minutes.")
+        }
         let lag = answer["lag"]?.whole ?? 0
         let reign = answer["reign"]?.whole ?? 0
         lines.append(
@@ -44,7 +50,7 @@ package struct ClusterQuestion: Sendable {
             let at = member["noted_at"]?.instant
             return [
                 member["member"]?.shown ?? GapListing.missing,
-                member["member"]?.shown == leader ? "leads" : "",
+                Self.part(of: member, leader, isClosed: answer["closed"]?.isTrue ?? false),
                 "\(held)", "\(max(0, end - held))",
                 at.map { "\(max(0, (now - $0).count / 1000)) s ago" } ?? GapListing.missing,
                 member["address"]?.shown ?? GapListing.missing,
@@ -57,7 +63,30 @@ package struct ClusterQuestion: Sendable {
                 .init("ADDRESS", least: 10),
             ], table, style)
         lines += ["", style.bold(console.head)] + table.map { console.line($0) }
+        if let erasures = answer["erasures"], let pending = erasures["pending"]?.whole, pending > 0
+        {
+            lines += ["", Self.words(pending, erasures, now)]
+        }
         return (lines.joined(separator: "\n") + "\n", isWell)
+    }
+
+    /// What a member is beside its name: who leads, and who may not.
+    private static func part(of member: JSONTree, _ leader: String?, isClosed: Bool) -> String {
+        if member["member"]?.shown == leader { return "leads" }
+        return isClosed && !(member["listed"]?.isTrue ?? false) ? "no member" : ""
+    }
+
+    /// The erasures that are not over everywhere, and who is waited for.
+    private static func words(_ pending: Int64, _ erasures: JSONTree, _ now: Timestamp) -> String {
+        let age = erasures["oldest_at"]?.instant.map { max(0, (now - $0).count / 60_000) }
+        let missing = (erasures["missing"]?.elements ?? []).compactMap(\.shown)
+        let inLog = erasures["in_log"]?.whole ?? 0
+        var places: [String] = []
+        if !missing.isEmpty { places.append("at \(missing.joined(separator: ", "))") }
+        if inLog > 0 { places.append("in the log") }
+        let oldest = age.map { ", the oldest since \($0) min" } ?? ""
+        return "\(pending) \(pending == 1 ? "erasure is" : "erasures are") not over\(oldest): "
+            + "something may be left \(places.joined(separator: " and "))."
     }
 
     /// What a member with this role does.

@@ -91,7 +91,8 @@ package final class ServerQuestions {
     /// The texts of our own 404s about what there is not; a path that is not there says none of
     /// these.
     private static let missing = [
-        "nobody has this id", "no silence", "no such drill", "no receiver",
+        "nobody has this id", "no silence", "no such drill", "no receiver", "no member has",
+        "watches alone",
     ]
 
     private func refusal(

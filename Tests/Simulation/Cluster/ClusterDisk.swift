@@ -13,6 +13,8 @@ struct ClusterDisk {
     /// The turns since the checkpoint.
     private var tail: [PendingTurn] = []
     private var checkpoint = Engine()
+    /// The number of a log that is about to be begun here.
+    var adopting: UInt64 = 0
     private var messages: [MessageKey: OutboxMessage] = [:]
     private var pushes: [Int64: PushMessage] = [:]
 
@@ -27,9 +29,16 @@ struct ClusterDisk {
         place = LogPlace(behind: landed.entry, revision: landed.revision, log: log)
     }
 
-    /// Keeps a turn; `engine` has folded it.
+    /// Keeps that what it holds is what another log begins with.
+    mutating func adopt(_ place: LogPlace) {
+        self.place = place
+        adopting = 0
+    }
+
+    /// Keeps a turn; `engine` has folded it, and is what it should be unless it has drifted.
     mutating func commit(
-        _ pending: PendingTurn, _ landed: LandedEntry, log: UInt64, _ engine: Engine
+        _ pending: PendingTurn, _ landed: LandedEntry, log: UInt64, _ engine: Engine,
+        hasDrifted: Bool
     ) {
         place = LogPlace(behind: landed.entry, revision: landed.revision, log: log)
         turn = pending.turn.number
@@ -39,7 +48,7 @@ struct ClusterDisk {
         }
         for push in pending.pushes.added + pending.pushes.changed { pushes[push.number] = push }
         tail.append(pending)
-        guard tail.count >= 40 else { return }
+        guard tail.count >= 40, !hasDrifted else { return }
         tail = []
         checkpoint = engine
     }

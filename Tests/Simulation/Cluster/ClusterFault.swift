@@ -20,6 +20,12 @@ enum ClusterFault: String, CaseIterable {
     case touchAfterUnknown
     case noteBeforeDurable
     case reignIsStart
+    case saysErasedEarly
+    case noHurryOfErasures
+    case standUnlisted
+    case drainIsIgnored
+    case digestIsIgnored
+    case copyOfLost
 
     // The way to the log.
     case hideBeats
@@ -32,4 +38,6 @@ enum ClusterFault: String, CaseIterable {
     case trimEverything
     case deleteSlots
     case partsByPosition
+    case emptyNothing
+    case emptyEverything
 }

@@ -120,6 +120,11 @@ final class ClusterLink: KeyValueStore, @unchecked Sendable {
         case .deleteSlots where puts(given, "tail"):
             let slots = Array("/w/slot/".utf8)
             transaction.operations.append(.delete(from: slots, to: slots + [0xFF]))
+        case .emptyNothing where puts(given, "emptied"):
+            transaction.operations.removeAll { if case .delete = $0 { true } else { false } }
+        case .emptyEverything where puts(given, "emptied"):
+            let slots = Array("/w/slot/".utf8)
+            transaction.operations.append(.delete(from: slots, to: slots + [0xFF]))
         case .partsByPosition:
             transaction.operations = transaction.operations.map {
                 guard case .put(let key, let value) = $0, isKey(key, "part/") else { return $0 }

@@ -22,7 +22,7 @@ final class ClusterProcess: @unchecked Sendable {
     let host: Int
     let incarnation: UInt64
     private(set) var link: ClusterLink?
-    private var log: RingLog?
+    private(set) var log: RingLog?
     var member: Member
     var engine: Engine
     var outbox: Outbox
@@ -40,6 +40,12 @@ final class ClusterProcess: @unchecked Sendable {
     private var wasUnknown = false
     private var lastSentAt: Int64 = 0
     private var abstentions = 0
+    /// The digest of its state, at the first turn of each quarter of a minute.
+    var digest: StateDigest?
+    var quarter: Int64?
+    var changedAt: Int64 = 0
+    /// True once its state was changed by nobody's word, to see that it is noticed (S10).
+    var hasDrifted = false
 
     init(_ world: ClusterWorld, host: Int) {
         self.world = world
@@ -59,6 +65,7 @@ final class ClusterProcess: @unchecked Sendable {
         recover()
         let link = ClusterLink(world, self)
         self.link = link
+        if disk.adopting != 0 { member.willAdopt(disk.adopting) }
         var sizes = RingLog.Sizes()
         sizes.slots = ClusterWorld.slots
         sizes.partBytes = 250
@@ -67,8 +74,8 @@ final class ClusterProcess: @unchecked Sendable {
         tick()
     }
 
-    private var time: VirtualTime { world.time }
-    private var fault: ClusterFault? { world.fault }
+    var time: VirtualTime { world.time }
+    var fault: ClusterFault? { world.fault }
     var disk: ClusterDisk {
         get { world.disks[host] }
         set { world.disks[host] = newValue }
@@ -112,11 +119,13 @@ final class ClusterProcess: @unchecked Sendable {
             return world.fail("S10: the store of m\(host) does not fold to what it says")
         }
         engine = recovered
+        hasDrifted = false
+        followMembers()
     }
 
     // MARK: - Effects
 
-    private func apply(_ effects: [MemberEffect]) {
+    func apply(_ effects: [MemberEffect]) {
         for effect in effects where isAlive { apply(effect) }
     }
 
@@ -153,13 +162,22 @@ final class ClusterProcess: @unchecked Sendable {
         case .rebuild: rebuild()
         case .stepDown: stepDown()
         case .join: join()
+        case .rejoin:
+            world.mark("a store gave way to an adopted log")
+            join()
+        case .adopted(let place):
+            disk.adopt(place)
+            member.didAdopt(at: place, time.now)
         case .lost(let loss): world.note(loss, of: host)
         case .note(let position):
             let ahead: Int64 = fault == .noteBeforeDurable ? 60 : 0
-            log?.note(
-                MemberNote(
-                    member: member.settings.name, position: position + ahead,
-                    wall: Timestamp(milliseconds: world.wall(host))))
+            var note = MemberNote(
+                member: member.settings.name, position: position + ahead,
+                wall: Timestamp(milliseconds: world.wall(host)))
+            note.level = Member.level
+            note.erased = fault == .saysErasedEarly ? .max : disk.turn
+            note.digest = digest
+            log?.note(note)
         case .trim(let through, let view, let isSingleCopy):
             world.trims[through] = isSingleCopy
             log?.trim(through: through, view)
@@ -204,7 +222,9 @@ final class ClusterProcess: @unchecked Sendable {
         }
         if fault != .commitWithoutFolding || world.dice.chance(900) {
             let outcome = TurnFolder.fold(pending, into: &engine)
-            if outcome != .same {
+            if outcome != .same, hasDrifted {
+                if fault != .digestIsIgnored { apply(member.diverge(time.now)) }
+            } else if outcome != .same {
                 return world.fail("S10: m\(host) folds turn \(pending.turn.number): \(outcome)")
             }
         }
@@ -220,7 +240,8 @@ final class ClusterProcess: @unchecked Sendable {
 
     private func commit(_ pending: PendingTurn, _ landed: LandedEntry, _ log: UInt64) {
         world.note(commit: landed, by: self)
-        disk.commit(pending, landed, log: log, engine)
+        disk.commit(pending, landed, log: log, engine, hasDrifted: hasDrifted)
+        noteTurn(pending.turn)
     }
 
     private func rebuild() {
@@ -342,6 +363,9 @@ final class ClusterProcess: @unchecked Sendable {
         takeReports(at: now, &pending)
         let writes = inbox
         inbox = []
+        if let change = changeOwed() {
+            _ = pending.fold(.membership(change), into: &engine, at: now)
+        }
         for write in writes { _ = pending.fold(write.event, into: &engine, at: now) }
         propose(&pending, at: now, writes, sends: true)
     }

@@ -59,10 +59,15 @@ enum ClusterStory {
             world.etcd.restore(older)
         }
         world.restored(to: world.etcd.state)
+        // Somebody notices, and decides; a lost log heals by nothing else.
+        for second in stride(from: Int64(20), to: 240, by: 10) {
+            world.time.after(second * 1000) { if world.time.now > troubles { world.adopt() } }
+        }
     }
 
     private static func slots(_ world: ClusterWorld) {
         world.checkSlots()
+        world.checkErasures()
         world.time.after(1000) { slots(world) }
     }
 
@@ -82,7 +87,7 @@ enum ClusterStory {
             world.troubledAt[host] = world.time.now + long
             world.time.after(long, body)
         }
-        switch world.dice.number(0...10) {
+        switch world.dice.number(0...14) {
         case 0, 1:
             world.mark("a process was killed")
             world.kill(host)
@@ -127,6 +132,10 @@ enum ClusterStory {
             // More than three changes of leaders in 5 min earn nobody a wait (S9).
             guard world.marks["a leader handed over"] == nil else { return }
             for process in world.processes { process?.handOver() }
+        case 10: world.eraseSomebody()
+        case 11: world.changeMembers()
+        case 12: for process in world.processes { process?.drain() }
+        case 13: world.processes[host]?.drift()
         default:
             world.mark("a wall stepped")
             world.walls[host] = world.dice.pick([-3_600_000, -2000, 0, 2000, 40_000])
@@ -142,5 +151,7 @@ enum ClusterStory {
             world.walls[host] = 0
             world.start(host)
         }
+        world.nameAgain()
+        world.eraseSomebody()
     }
 }

@@ -32,6 +32,16 @@ final class ClusterWorld: @unchecked Sendable {
     var stalledUntil = [Int64](repeating: 0, count: hosts)
     private var wokenAt = [Int64](repeating: 0, count: hosts)
     var walls = [Int64](repeating: 0, count: hosts)
+    /// Erasures that were acknowledged: the person, and the turn and place of it.
+    var erasures: [(person: Int, turn: Int64, position: Int64)] = []
+    /// Those that were asked for.
+    var erasing: Set<Int> = []
+    /// The members, as those who look on note it.
+    var membership: [(position: Int64, isClosed: Bool, names: [[UInt8]])] = []
+    /// The leader that was drained last, and when.
+    var drained: (host: Int, at: Int64)?
+    /// True once a lost log was begun anew.
+    var isAdopted = false
     /// When the last trouble of each host was over.
     var troubledAt = [Int64](repeating: 0, count: hosts)
     /// True once the log went back to an older state.
@@ -44,8 +54,8 @@ final class ClusterWorld: @unchecked Sendable {
     private var head: Int64?
     private var proposed: [UInt64: Int64] = [:]
     /// The reign that landed last, as its own leader tells.
-    private var reign: (at: Int64, member: [UInt8])?
-    private var tail: Int64 = 0
+    private(set) var reign: (at: Int64, member: [UInt8])?
+    private(set) var tail: Int64 = 0
     private var lostDisks: [(at: Int64, position: Int64)] = []
     private var reigns: [(at: Int64, host: Int)] = []
     private(set) var lost: [Int: LogLoss] = [:]
@@ -57,7 +67,7 @@ final class ClusterWorld: @unchecked Sendable {
     private var decided: Set<Int64> = []
     private var pushed: Set<Int64> = []
     private var watch: UInt64?
-    private var people = [(sequence: Int64, isWaiting: Bool, leavesAt: Int64)]()
+    private(set) var people = [(sequence: Int64, isWaiting: Bool, leavesAt: Int64)]()
 
     init(seed: UInt64, fault: ClusterFault?) {
         self.fault = fault
@@ -146,6 +156,8 @@ final class ClusterWorld: @unchecked Sendable {
     }
 
     private func send(_ number: Int, _ body: [UInt8]) {
+        // Who was erased is refused, and says nothing any more.
+        guard !erasing.contains(number) else { return }
         guard let scan = try? ItemScanner.scan(body.span, kind: .batch), scan.rejected.isEmpty
         else {
             preconditionFailure("a world writes what can be read")
@@ -203,7 +215,7 @@ final class ClusterWorld: @unchecked Sendable {
     func copy(for host: Int) -> ClusterDisk? {
         mark("a store was copied")
         return processes.indices.filter {
-            $0 != host && processes[$0] != nil && pausedUntil($0) == nil
+            $0 != host && pausedUntil($0) == nil && gives(processes[$0])
         }.map { disks[$0] }.max { $0.place.position < $1.place.position }
     }
 
@@ -231,6 +243,10 @@ final class ClusterWorld: @unchecked Sendable {
                 if let last = landed.keys.max(), abs(position) != last {
                     fail("S8: a beat after \(position) landed after \(last)")
                 }
+            } else if key == "/w/emptied", let through = words.first.flatMap({ Int64($0) }) {
+                if through > tail { fail("S13: \(through) was emptied and \(tail) is trimmed") }
+            } else if key == "/w/adopted" {
+                adopted()
             } else if key == "/w/tail", let through = words.first.flatMap({ Int64($0) }) {
                 trimmed(through)
             }
@@ -276,12 +292,15 @@ final class ClusterWorld: @unchecked Sendable {
         pending.bytes.withUnsafeBytes { bytes in
             for row in pending.rows { kept.insert(Array(bytes[row.body])) }
         }
+        noteMembers(pending, at: place)
         let isReign = landed.entry.kind == .reign
         if isReign, landed.entry.origin.incarnation == process.incarnation {
             reign = (time.now, landed.entry.origin.member)
             if !pending.rows.contains(where: { $0.kind == 35 }) {
                 fail("S9: a reign does not say for how long nobody watched")
             }
+            checkListed(landed)
+            checkDrained(process)
         }
         for decision in pending.decisions {
             switch decision.decision {
@@ -336,8 +355,14 @@ final class ClusterWorld: @unchecked Sendable {
         guard words.count == 5, let position = Int64(words[2]),
             let hash = UInt64(words[3], radix: 16)
         else { return }
+        begin(at: position, hash, row.revision)
+    }
+
+    /// The log begins anew, or went back.
+    func begin(at position: Int64, _ hash: UInt64, _ revision: Int64) {
         landed = [position: hash]
-        revisions = [position: row.revision]
+        revisions = [position: revision]
+        head = revision
     }
 
     func note(_ loss: LogLoss, of host: Int) {
@@ -402,7 +427,11 @@ final class ClusterWorld: @unchecked Sendable {
     func checkEnd() {
         guard failure == nil else { return }
         let running = processes.compactMap(\.self)
-        if isRestored { return }
+        if isRestored {
+            if isAdopted { checkAdopted() }
+            return
+        }
+        checkErased()
         let leaders = running.filter { $0.member.role == .leading }
         guard leaders.count == 1, let leader = leaders.first else {
             let roles = running.map { "m\($0.host) \($0.member.role)" }.joined(separator: ", ")
@@ -428,7 +457,7 @@ final class ClusterWorld: @unchecked Sendable {
         if acknowledged.count < 20 { fail("only \(acknowledged.count) batches were taken") }
     }
 
-    private static func state(_ engine: Engine) -> [[UInt8]] {
+    static func state(_ engine: Engine) -> [[UInt8]] {
         let checkpoint = Checkpoint(engine)
         return (0..<checkpoint.sliceCount).map { checkpoint.slice($0) }
     }

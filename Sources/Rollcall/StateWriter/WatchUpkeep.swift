@@ -1,0 +1,25 @@
+import RollcallCluster
+import RollcallCore
+import RollcallSupport
+
+/// What a member knows of its watch beside its turns: erasures that are not over everywhere, digests,
+/// and what it is asked to do next.
+struct WatchUpkeep {
+    /// Between two looks at what members said.
+    static let lookEvery: Int64 = 500
+    /// Between two looks whether the list of members has to change.
+    static let changeEvery: Int64 = 1000
+
+    /// Erasures that are not over in all of the watch (S13).
+    var erasures: [PendingErasure] = []
+    /// How many erasures there were when that was looked at, and when.
+    var lookedAt = (at: Int64.min / 4, erasures: 0)
+    var changedAt = Int64.min / 4
+    var digester = StateDigester()
+    /// True once the lead is to be left to others, as soon as nothing is on its way.
+    var isDraining = false
+    /// True once what was put aside before was deleted, if it had to be.
+    var hasCleared = false
+    /// The number of the last erasure when what was put aside was looked at.
+    var clearedThrough: Int64 = 0
+}
