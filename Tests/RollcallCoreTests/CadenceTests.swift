@@ -137,7 +137,7 @@ import Testing
 
     // MARK: - Promises
 
-    @Test func `a promise is good for one and a half of it, and OFFLINE comes after three`() throws {
+    @Test func `a promise is good for one and a half of it, then OFFLINE after three`() throws {
         try timeline(
             """
             0s      41 reports next 15m               → 41 unknown, 41 online

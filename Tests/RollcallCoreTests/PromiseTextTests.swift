@@ -8,15 +8,18 @@ import Testing
         let body = Array(#"{"responder_id":"a","next_expected_in":\#(value)}"#.utf8)
         let result = try ItemScanner.scan(body.span, kind: .batch)
         #expect(result.rejected.isEmpty)
-        return (result.items.item(0)?.promise, result.problems.map { "\($0.pointer) \($0.fault.word)" })
+        let problems = result.problems.map { "\($0.pointer) \($0.fault.word)" }
+        return (result.items.item(0)?.promise, problems)
     }
 
-    @Test(arguments: [
+    private static let good: [(String, UInt16)] = [
         ("900", 900), ("900.0", 900), ("0.2", 1), ("59.5", 60), ("1e3", 1000), ("1e300", 65_535),
         ("65535", 65_535), ("65536", 65_535), (#""15m""#, 900), (#""90s""#, 90),
         (#""1h30m""#, 5400), (#""1500ms""#, 2), (#""1d""#, 65_535), (#""1\u0035m""#, 900),
         ("null", 0),
-    ] as [(String, UInt16)])
+    ]
+
+    @Test(arguments: good)
     func `seconds, or a duration, rounded up to seconds`(value: String, seconds: UInt16) throws {
         let (promise, problems) = try scan(value)
         #expect(promise == seconds)

@@ -373,7 +373,8 @@ private struct Clauses {
     /// What a phone says of itself in one word: `background`, `denied`, `queue3`.
     private static func said(_ word: Substring) throws -> String {
         switch word {
-        case "background", "foreground", "suspended", "terminated", "inactive": return "\"app_state\":\"\(word)\""
+        case "background", "foreground", "suspended", "terminated", "inactive":
+            return "\"app_state\":\"\(word)\""
         case "granted", "denied": return "\"permission_status\":\"\(word)\""
         case "located": return "\"location_services\":true"
         case "unlocated": return "\"location_services\":false"

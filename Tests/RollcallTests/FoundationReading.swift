@@ -226,9 +226,10 @@ struct FoundationReading {
     private static func telemetry(inside value: Value?) -> [Int64]? {
         guard case .object(let members) = value else { return nil }
         let words: [[String]] = [
-            ["granted", "denied"], [], ["normal", "low_power"], 
-            // The place behind them is that of other words.
-            ["foreground", "background", "", "suspended", "terminated"], ["wifi", "cellular", "none"],
+            ["granted", "denied"], [], ["normal", "low_power"],
+            // In the empty place stands whatever is none of them.
+            ["foreground", "background", "", "suspended", "terminated"],
+            ["wifi", "cellular", "none"],
         ]
         let names = [
             "permission_status", "location_services", "power_mode", "app_state", "network_type",

@@ -302,7 +302,8 @@ private let expectedPage = #"""
     …{field="permission_status",value…} unknown 3, granted 0, denied 0, other 0
     …{field="location_services",value…} unknown 2, true 1, false 0
     …{field="power_mode",value…} unknown 2, normal 0, low_power 1, other 0
-    …{field="app_state",value…} unknown 3, foreground 0, background 0, other 0
+    …{field="app_state",value…} unknown 3, foreground 0, background 0, other 0, suspended 0, \#
+    terminated 0
     …{field="network_type",value…} unknown 3, wifi 0, cellular 0, none 0, other 0
     # TYPE rollcall_gaps counter
     # HELP rollcall_gaps Gaps that reached OFFLINE while the watch saw them, by suspected cause.
@@ -336,6 +337,11 @@ private let expectedPage = #"""
     …_total{kind="location",region="Köln \"Süd\" \\ 1\nWest",platform…} unknown 0, ios 0, \#
     android 0, other 0
     …_total{kind="location",region="other",platform…} unknown 0, ios 0, android 0, other 0
+    # TYPE rollcall_promised_seconds counter
+    # UNIT rollcall_promised_seconds seconds
+    # HELP rollcall_promised_seconds Watched time in which responders were not out of contact by \#
+    their phones' word alone.
+    …_total{platform…} unknown 0, ios 0, android 0, other 0
     # TYPE rollcall_alerts gauge
     # HELP rollcall_alerts Alerts that are pending or firing.
     …{alertname="HighOfflineRate",severity="warning",alertstate…} pending 1, firing 0

@@ -46,7 +46,8 @@ import Testing
             guard flag() else { return profile }
             profile.background.expected = profile.degradedAfter
             profile.background.degradedAfter = profile.offlineAfter
-            profile.background.offlineAfter.count = profile.offlineAfter.count + Int64(1 + next(999))
+            profile.background.offlineAfter = profile.offlineAfter
+            profile.background.offlineAfter.count += Int64(1 + next(999))
             return profile
         }
 

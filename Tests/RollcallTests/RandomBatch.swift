@@ -52,9 +52,14 @@ struct RandomBatch {
             ("permission_status", { $0.word(["granted", "denied", "maybe"]) }),
             ("location_services", { $0.raw($0.dice.chance(500) ? "true" : "false") }),
             ("power_mode", { $0.word(["normal", "low_power", "turbo"]) }),
-            ("app_state", { $0.word([
+            (
+                "app_state",
+                {
+                    $0.word([
                         "foreground", "background", "suspended", "terminated", "other", "asleep",
-                    ]) }),
+                    ])
+                }
+            ),
             ("network_type", { $0.word(["wifi", "cellular", "none", "pigeon"]) }),
             ("queue_depth", { $0.integer() }), ("latitude", { $0.fraction() }),
         ])

@@ -208,6 +208,8 @@ import Testing
                     + "90 s and OFFLINE after 180 s.",
                 "On a mission, a phone is to report every 1500 ms. Without contact it is DEGRADED "
                     + "after 2 s and OFFLINE after 10 m.",
+                "What a phone says of its next report spares nobody OFFLINE for more than 3 h, and on "
+                    + "a mission counts for nothing.",
                 "These thresholds are multiplied, in low power mode by 2.0, on iOS by 1.5.",
                 "Your server's own changes of status are counted and adopted never.",
                 "Who is OFFLINE for 7 d is no longer expected, until they report again.",
@@ -234,6 +236,53 @@ import Testing
                     + "storage.path, storage.size, limits.body, limits.connections, all of cluster: these "
                     + "need a restart.",
             ])
+    }
+
+    /// P5.
+    @Test func `the words tell of the background, and of whose promise counts`() throws {
+        func words(_ yaml: String) throws -> String {
+            try Configuration(yaml: "liveness: \(yaml)").summary.joined(separator: "\n")
+        }
+        let behind = "{expected: 15m, degraded_after: 22m30s, offline_after: 45m}"
+        let told = try words(
+            "{on_duty: {background: \(behind)}, on_mission: {promise_max: 10m}, promise_max: 0s}")
+        #expect(
+            told.contains(
+                "On duty, with the app in the background, it is to report every 15 m, and is DEGRADED "
+                    + "after 1350 s and OFFLINE after 45 m."))
+        #expect(
+            told.contains(
+                "What a phone says of its next report counts on a mission only, and spares nobody "
+                    + "OFFLINE for more than 10 m."))
+        #expect(try words("{promise_max: 0s}").contains("next report counts for nothing."))
+        #expect(
+            try words("{on_mission: {promise_max: 3m}}").contains(
+                "more than 3 h, on a mission spares nobody OFFLINE for more than 180 s."))
+    }
+
+    /// L4, P5.
+    @Test func `check prints the thresholds of everybody there may be`() throws {
+        var configuration = Configuration()
+        configuration.policy.onDuty.background = Policy.Background(
+            expected: 900, degradedAfter: 1350, offlineAfter: 2700)
+        configuration.policy.lowPowerFactor = 2
+        configuration.policy.iosFactor = 1.5
+        let table = ThresholdTable(configuration.policy)
+        #expect(
+            table.lines.prefix(8) == [
+                "Without contact, and without a promise:",
+                "  duty        app         platform  reports every  DEGRADED, OFFLINE  in low power mode",
+                "  ON_DUTY     foreground  ios       60s            135s, 270s         270s, 540s",
+                "  ON_DUTY     foreground  android   60s            90s, 180s          180s, 360s",
+                "  ON_DUTY     foreground  other     60s            90s, 180s          180s, 360s",
+                "  ON_DUTY     background  ios       15m            2025s, 4050s       4050s, 135m",
+                "  ON_DUTY     background  android   15m            1350s, 45m         45m, 90m",
+                "  ON_DUTY     background  other     15m            1350s, 45m         45m, 90m",
+            ])
+        #expect(table.lines.count == 14)
+        guard case .list(let rows) = table.tree else { return #expect(Bool(false)) }
+        #expect(rows.count == 24)
+        #expect(rows[1]["offline_after_seconds"]?.number == 540)
     }
 
     @Test func `the defaults are not weak`() {

@@ -70,16 +70,15 @@ extension Configuration {
 
     private var promises: String {
         func most(_ span: Milliseconds) -> String? {
-            span.count < 3 ? nil : "nobody is spared OFFLINE for more than \(Self.words(span))"
+            span.count < 3 ? nil : "spares nobody OFFLINE for more than \(Self.words(span))"
         }
-        guard let onDuty = most(policy.promiseMax) else {
-            let onMission = most(policy.missionPromiseMax)
-            return "When a phone says that it will next report counts for nothing"
-                + (onMission.map { ", but on a mission: \($0)." } ?? ".")
+        let word = "What a phone says of its next report"
+        switch (most(policy.promiseMax), most(policy.missionPromiseMax)) {
+        case (let onDuty?, let onMission?): return "\(word) \(onDuty), on a mission \(onMission)."
+        case (let onDuty?, nil): return "\(word) \(onDuty), and on a mission counts for nothing."
+        case (nil, let onMission?): return "\(word) counts on a mission only, and \(onMission)."
+        case (nil, nil): return "\(word) counts for nothing."
         }
-        let onMission = most(policy.missionPromiseMax) ?? "it counts for nothing"
-        return "A phone may say when it will next report; for that \(onDuty). On a mission "
-            + "\(onMission)."
     }
 
     private var factors: String? {

@@ -102,7 +102,9 @@ extension Configuration {
     private static func configurationWarnings(of profile: Policy.Background, _ key: String)
         -> [ConfigurationWarning]
     {
-        guard profile.isSet, profile.offlineAfter < profile.expected.scaled(by: 2) else { return [] }
+        guard profile.isSet, profile.offlineAfter < profile.expected.scaled(by: 2) else {
+            return []
+        }
         return [
             ConfigurationWarning(
                 key: "\(key).background.offline_after",

@@ -56,11 +56,11 @@ extension Setting {
             Setting(
                 "liveness.on_mission.promise_max", .duration(from: Milliseconds(0), to: .days(2)),
                 \.policy.missionPromiseMax,
-                "promise_max on a mission, to 48h; 0s: no promise counts there", replay: .tried),
+                "promise_max on a mission, to 2d; 0s: no promise counts there", replay: .tried),
             Setting(
                 "liveness.promise_max", .duration(from: Milliseconds(0), to: .days(2)),
                 \.policy.promiseMax,
-                "not OFFLINE on a phone's word for so long, to 48h; 0s: never", replay: .tried),
+                "not OFFLINE on a phone's word for so long, to 2d; 0s: never", replay: .tried),
             Setting(
                 "liveness.low_power_factor", .factor, \.policy.lowPowerFactor,
                 "multiplies the thresholds in low power mode", replay: .tried),

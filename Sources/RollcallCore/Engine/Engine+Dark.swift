@@ -121,7 +121,8 @@ extension Engine {
             policy.thresholds(person).degraded < degraded
         else { return }
         let until = min(person.lastLocation + degraded, clock.observedNow)
-        gaps.dark.account(person, number, until: until, degraded: policy.thresholds(person).degraded)
+        gaps.dark.account(
+            person, number, until: until, degraded: policy.thresholds(person).degraded)
     }
 
     /// Somebody is no longer active: what no location covers is a hole.
