@@ -82,9 +82,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Effort.seeds(UInt64(40))) func `P4: it comes to the same as the model, whatever comes`(
-        seed: UInt64
-    ) throws {
+    @Test(arguments: Effort.seeds(UInt64(40)))
+    func `P4: it comes to the same as the model, whatever comes`(seed: UInt64) throws {
         var dice = Seeded(seed: seed)
         var ledger = CaptureLedger()
         var model = Model()
@@ -93,7 +92,9 @@ import Testing
             clock += Int64.random(in: 1...90_000, using: &dice)
             let span: Int64 = [10, 1000, 3_600_000, 400_000_000].randomElement(using: &dice) ?? 1
             var instant = clock - Int64.random(in: 0...span, using: &dice)
-            if step % 300 == 299 { instant = [0, 99_999_999_999_999, 1].randomElement(using: &dice) ?? 0 }
+            if step % 300 == 299 {
+                instant = [0, 99_999_999_999_999, 1].randomElement(using: &dice) ?? 0
+            }
             #expect(ledger.take(Timestamp(milliseconds: instant)) == model.take(instant))
             if ledger.ranges != model.ranges { return #expect(ledger.ranges == model.ranges) }
         }
@@ -104,7 +105,8 @@ import Testing
 
     @Test func `P4: ranges that no ledger has are damage`() {
         for ranges in [[3...4, 5...6], [5...6, 1...2], [-1...0], [0...9, 4...12]] {
-            #expect(CaptureLedger(ranges.map { Int64($0.lowerBound)...Int64($0.upperBound) }) == nil)
+            #expect(
+                CaptureLedger(ranges.map { Int64($0.lowerBound)...Int64($0.upperBound) }) == nil)
         }
         let many = (0..<17).map { Int64($0 * 2)...Int64($0 * 2) }
         #expect(CaptureLedger(many) == nil && CaptureLedger(Array(many.dropLast())) != nil)

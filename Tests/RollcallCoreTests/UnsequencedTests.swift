@@ -30,7 +30,8 @@ import Testing
         ]
         #expect(try updates(result) == expected)
         // The bytes that others write, too: `(captured + 1) << 1 | isCached`.
-        let bytes: [UInt8] = [24, 2] + varint(1_795_219_200_001 << 1)
+        let bytes: [UInt8] =
+            [24, 2] + varint(1_795_219_200_001 << 1)
             + varint(1_795_219_260_001 << 1 | 1) + [19, 1, 7, 0]
         #expect(result.items.bytes.suffix(bytes.count) == bytes[...])
     }
@@ -80,7 +81,8 @@ import Testing
         let told =
             #"{"responder_id":"a","updates":[{"sequence":7,"captured_at":1795219200000},"#
             + #"{"captured_at":1795219200000},{"captured_at":1795219260000,"fix":"cached"}]}"#
-        for text in [told, told.replacing(#"{"sequence":7,"captured_at":1795219200000},"#, with: "")] {
+        let numbered = #"{"sequence":7,"captured_at":1795219200000},"#
+        for text in [told, told.replacing(numbered, with: "")] {
             let items = try scan(text).items
             var written: [UInt8] = []
             #expect(ItemText.append(items, 0, to: &written))
@@ -126,16 +128,19 @@ import Testing
             """.withInstants, gaps: true)
     }
 
+    private let first = #"{"install_id":"i1","updates":[{"captured_at":"0s"}]}"#
+
     @Test func `I3, P4: only an install's id tells of a reinstall`() throws {
+        let back = #"{"install_id":"ID","updates":[{"captured_at":"600s"}]}"#
         let lines = """
             0s     policy on_duty 60/90/180
-            0s     41 reports {"install_id":"i1","updates":[{"captured_at":"0s"}]} → 41 unknown, 41 online
+            0s     41 reports FIRST               → 41 unknown, 41 online
             90s                                   → 41 degraded, 41 gap open unexplained
             180s                                  → 41 offline, 41 gap judged
-            600s   41 reports {"install_id":"ID","updates":[{"captured_at":"600s"}]} → 41 online, 41 gap closed
+            600s   41 reports BACK                → 41 online, 41 gap closed
             660s   41 reports
             720s                                  → 41 verdict VERDICT
-            """.withInstants
+            """.replacing("FIRST", with: first).replacing("BACK", with: back).withInstants
         for (id, verdict) in [("i1", "app_stopped"), ("i2", "reinstalled")] {
             let engine = try timeline(
                 lines.replacing("ID", with: id).replacing("VERDICT", with: verdict), gaps: true)
@@ -149,10 +154,10 @@ import Testing
         let engine = try timeline(
             """
             0s     policy on_duty 60/90/180
-            0s     41 reports {"install_id":"i1","updates":[{"captured_at":"0s"}]} → 41 unknown, 41 online
+            0s     41 reports FIRST                                 → 41 unknown, 41 online
             60s    41 reports {"install_id":"i2","updates":[{"captured_at":"0s"}]}
             90s                                                     → 41 degraded
-            """.withInstants)
+            """.replacing("FIRST", with: first).withInstants)
         #expect(engine.counters.installsReset == 0)
     }
 }
