@@ -31,6 +31,8 @@ extension RollcallClient {
         public var telemetry: Telemetry?
         /// The updates; without any, the batch is contact alone.
         public var updates: [Update]?
+        /// The seconds within which the phone means to report again, if that is unlike its duty's.
+        public var nextExpectedIn: Double?
 
         /// A batch of somebody, with nothing else in it yet.
         public init(responderID: String, updates: [Update]? = nil) {
@@ -47,6 +49,7 @@ extension RollcallClient {
             case osVersion = "os_version"
             case appVersion = "app_version"
             case batteryLevel = "battery_level"
+            case nextExpectedIn = "next_expected_in"
         }
     }
 

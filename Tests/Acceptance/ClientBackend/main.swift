@@ -42,6 +42,7 @@ func typed() -> RollcallClient.Batch {
     batch.osVersion = "18.1"
     batch.appVersion = "3.2"
     batch.batteryLevel = 0.5
+    batch.nextExpectedIn = 600
     var telemetry = RollcallClient.Telemetry()
     telemetry.permissionStatus = "granted"
     telemetry.locationServices = true
