@@ -17,8 +17,9 @@ enum JSONLine {
         var bytes = [UInt8](json)
         while let last = bytes.last, isSpace(last) { bytes.removeLast() }
         let start = bytes.firstIndex { !isSpace($0) } ?? bytes.endIndex
-        // JSONSerialization would read UTF-16 too.
+        // JSONSerialization would read UTF-16 too, every other byte of which is 0.
         guard start < bytes.endIndex, bytes[start] == UInt8(ascii: "{"),
+            bytes.allSatisfy({ $0 >= 0x20 || isSpace($0) }),
             String(validating: bytes, as: UTF8.self) != nil,
             let object = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
         else { throw RollcallClient.Invalid.notAnObject }

@@ -80,7 +80,8 @@ import Testing
         var queue = queue(body: 5)
         for number in 0..<8 { _ = queue.append(Data([UInt8(number)]), .batches) }
         _ = queue.nextBody()
-        #expect(queue.halve())
+        let isHalved = queue.halve()
+        #expect(isHalved)
         var sent: [[UInt8]] = []
         while let body = queue.nextBody() {
             sent.append(body.lines.map { $0[0] })
@@ -89,7 +90,8 @@ import Testing
         #expect(sent == [[0, 1], [2, 3], [4, 5], [6, 7]])
         _ = queue.append(Data([9]), .batches)
         _ = queue.nextBody()
-        #expect(!queue.halve())
+        let isHalvedAgain = queue.halve()
+        #expect(!isHalvedAgain)
     }
 
     @Test func `a long queue forgets what has gone, and loses nothing`() {
@@ -156,7 +158,7 @@ import Testing
         #expect(ids[0] != ids[1] && ids[0].contains(#/^\{"id":"[0-9a-f-]{36}","at":1\}$/#))
     }
 
-    @Test(arguments: ["", " ", "[]", "null", "{", "{}{}", "{\"a\":1,}", "a", "\u{FEFF}{}"])
+    @Test(arguments: ["", " ", "[]", "null", "{", "{}{}", "{\"a\":}", "a", "\u{FEFF}{}"])
     func `what is no object is refused`(json: String) {
         #expect(throws: RollcallClient.Invalid.notAnObject) {
             try JSONLine.stamped(Data(json.utf8), .batches)
