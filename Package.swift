@@ -15,7 +15,10 @@ let product = modules.map { Target.Dependency.target(name: $0) }
 
 let package = Package(
     name: "rollcall",
+    // Of the client, which runs in other people's servers; Rollcall itself runs on Linux.
+    platforms: [.macOS(.v13), .iOS(.v16)],
     products: [
+        .library(name: "RollcallClient", targets: ["RollcallClient"]),
         .executable(name: "rollcall", targets: ["rollcall-cli"]),
         .executable(name: "rollcall-bench", targets: ["rollcall-bench"]),
         .executable(name: "rollcall-simulation", targets: ["rollcall-simulation"]),
@@ -95,6 +98,11 @@ let package = Package(
             // What a start reads stands closer together: 1 to 2 MB less of memory than by gold.
             linkerSettings: [.unsafeFlags(["-use-ld=lld"], .when(platforms: [.linux]))]
         ),
+        // For backends in Swift; it knows nothing of the rest.
+        .target(name: "RollcallClient", swiftSettings: strict),
+        .executableTarget(
+            name: "rollcall-client-backend", dependencies: ["RollcallClient"],
+            path: "Tests/Acceptance/ClientBackend", swiftSettings: strict),
         .executableTarget(
             name: "rollcall-bench",
             dependencies: product + ["CMicroHTTPD", "CSQLite"],
@@ -115,7 +123,7 @@ let package = Package(
         .testTarget(
             name: "RollcallTests",
             dependencies: product + [
-                "CCurl", "CSQLite",
+                "CCurl", "CSQLite", "RollcallClient",
                 .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["Golden"], swiftSettings: strict),
@@ -147,4 +155,12 @@ if Context.environment["ROLLCALL_CORE_ONLY"] != nil {
     package.products = []
     package.dependencies = []
     package.targets.removeAll { !pure.contains($0.name) }
+}
+
+// The client and the backend of its acceptance test build without the rest.
+if Context.environment["ROLLCALL_CLIENT_ONLY"] != nil {
+    let client = ["RollcallClient", "rollcall-client-backend"]
+    package.products = []
+    package.dependencies = []
+    package.targets.removeAll { !client.contains($0.name) }
 }

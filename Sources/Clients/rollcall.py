@@ -84,8 +84,10 @@ class Rollcall:
         they raise is logged.
         """
         parts = urllib.parse.urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-            raise ValueError(f"http://host:port or https://host expected ({parts.scheme}://…)")
+        if parts.scheme not in ("http", "https") or not parts.hostname or (
+                parts.query or parts.fragment or parts.username is not None):
+            # Not shown: a password may stand in it.
+            raise ValueError("http://host:port or https://host/path expected")
         if heartbeat is not None and heartbeat not in range(1, 3601):
             raise ValueError(f"heartbeat: 1 to 3600 whole seconds expected ({heartbeat})")
         if min(queue_items, queue_bytes, body_items, body_bytes) < 1:
