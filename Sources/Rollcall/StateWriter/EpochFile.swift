@@ -73,7 +73,7 @@ final class EpochFile {
         if isSame { verdict.turnsLost = max(0, page.turn - turn) }
         if page.reading.boot == now.boot, !now.boot.isEmpty {
             let step = (now.wall - page.reading.wall).count &- (now.elapsed &- page.reading.elapsed)
-            if step > NudgingState.stepMax.count { verdict.step = Milliseconds(step) }
+            if step > Nudging.stepMax.count { verdict.step = Milliseconds(step) }
         }
         return verdict
     }

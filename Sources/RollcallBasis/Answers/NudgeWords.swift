@@ -44,7 +44,7 @@ package enum NudgeWords {
     /// Returns how long it was waited for: half an hour, or less if the next nudge came before (N8,
     /// D7).
     private static func within(_ later: Milliseconds?) -> String {
-        guard let later, later.count < NudgingState.followedFor.count - 1000 else {
+        guard let later, later.count < Nudging.followedFor.count - 1000 else {
             return "within half an hour"
         }
         return "in the \(ConsoleStyle.span(max(Milliseconds(0), later))) until the next nudge"

@@ -187,7 +187,8 @@ extension Engine {
         alerting.restore(extras.flapping, number)
         nudges.woken.put(extras.wokenAt, at: number)
         if let state = extras.nudges {
-            let seesAgainAt = clock.isBlind ? nil : seesAgainFrom(person)
+            let offline = policy.thresholds(person).offline
+            let seesAgainAt = clock.isBlind ? nil : nudges.seesAgainFrom(offline: offline)
             nudges.restore(state, number, seesAgainAt: seesAgainAt)
         }
     }

@@ -39,7 +39,7 @@ extension Engine {
                 if notice.storm != nil, let member = notice.members.first {
                     alerting.notifications.note(storedNotice: 0, incident: member.incident)
                     alerting.notifications.storms.put(notice, member, now: clock.now)
-                    alerting.noteStored(notice, of: member.incident, at: instant(at))
+                    alerting.noteStored(notice, of: member.incident, at: clock.instant(of: at))
                     alerting.noteTriggers(of: member.incident, policy.receivers)
                     continue
                 }
@@ -59,7 +59,8 @@ extension Engine {
                 }
                 alerting.notifications.storms.put(mute, storm, now: clock.now, wall: clock.wallNow)
                 alerting.board.notify(mute.receiver, of: key, at: clock.now, storm: storm)
-                alerting.board.awaitStorm(mute.receiver, of: key, mute.reason, since: instant(at))
+                alerting.board.awaitStorm(
+                    mute.receiver, of: key, mute.reason, since: clock.instant(of: at))
                 alerting.noteTrigger(of: key, in: storm, policy.receivers)
             default: break
             }
@@ -73,7 +74,4 @@ extension Engine {
         alerting.board.isAllDirty = true
         alerting.notifications.isAllDirty = true
     }
-
-    /// The instant that lies as far back as the wall says.
-    private func instant(_ wall: Timestamp) -> RunningTime { clock.now - (clock.wallNow - wall) }
 }

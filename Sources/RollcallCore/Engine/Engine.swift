@@ -51,7 +51,7 @@ package struct Engine: Sendable {
     package internal(set) var membership = Membership()
     var gaps = GapBook()
     package internal(set) var alerting = Alerting()
-    package internal(set) var nudges = NudgingState()
+    package internal(set) var nudges = Nudging()
 
     var hasBegun = false
     /// The last instant whose close decided something.
@@ -75,8 +75,9 @@ package struct Engine: Sendable {
     package mutating func nextInstant() -> RunningTime {
         var next = sight.nextInstant(heardUntil: heardUntil)
         next = min(
-            next, nextRunningAlert, alerting.nextNotice(policy.receivers), nextNudge,
-            clock.nextReport, liveness.reigns.steadyFrom(clock.now) ?? .distantFuture)
+            next, nextRunningAlert, alerting.nextNotice(policy.receivers),
+            nudges.nextInstant(policy.nudges, clock), clock.nextReport,
+            liveness.reigns.steadyFrom(clock.now) ?? .distantFuture)
         guard !clock.isBlind else { return max(next, clock.now) }
         if let pause = liveness.nextPause {
             next = min(next, RunningTime(milliseconds: pause.milliseconds) - clock.wallOffset)
@@ -212,13 +213,13 @@ package struct Engine: Sendable {
         case .clock(let step):
             clock.step(step)
             emit(sight.feed.skews.step(step))
-            if step > NudgingState.stepMax { freezeNudges() }
+            if step > Nudging.stepMax { nudges.freeze(policy.nudges, wall: clock.wallNow) }
         case .store(let isFailing): sight.store(isFailing: isFailing, now: clock.now)
         case .refused(let count): sight.refused(count, now: clock.now)
         case .policy(let policy): change(to: policy)
         case .start(let isRestored):
             sight.feed.start(now: clock.now)
-            if isRestored { freezeNudges() }
+            if isRestored { nudges.freeze(policy.nudges, wall: clock.wallNow) }
         case .reign(let reign):
             sight.feed.start(now: clock.now)
             liveness.reigns.begin(reign, clock)

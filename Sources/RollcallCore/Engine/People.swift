@@ -18,6 +18,11 @@ struct People: Sendable {
     private let isPassedByAddress: any Sendable = true
 
     init() {}
+
+    /// True if a number is somebody's who was not erased.
+    func knows(_ number: Int) -> Bool {
+        (0..<roster.count).contains(number) && roster[number].idCount > 0
+    }
 }
 
 /// Everybody who is watched, as others ask for them.

@@ -99,6 +99,9 @@ package struct ObservationClock: Sendable {
     /// The running instant at which observed time will be `instant`, if sight is not lost before.
     func running(_ instant: ObservedTime) -> RunningTime { now + (instant - observedNow) }
 
+    /// The running instant that lies as far back as the wall says.
+    func instant(of time: Timestamp) -> RunningTime { now - (wallNow - time) }
+
     /// The last running instant at which observed time was `instant`.
     func wasRunning(at instant: ObservedTime) -> RunningTime {
         var running = (onset ?? now) - (observedNow - instant)

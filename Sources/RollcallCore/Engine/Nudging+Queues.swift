@@ -1,5 +1,5 @@
 /// What is remembered of single people, and the queues in which they wait.
-extension NudgingState {
+extension Nudging {
     /// A person is erased.
     mutating func forget(_ number: Int) {
         states[number] = nil
@@ -20,31 +20,30 @@ extension NudgingState {
         if person.isStale { toEvaluate.append(UInt32(number)) }
     }
 
+    /// True if a push came to its end because the token that we have of somebody is dead.
+    func isDead(_ end: PushEnd) -> Bool {
+        guard end.outcome == .unregistered, let token = tokens[end.person] else { return false }
+        return StableHash.of(token.span, 0..<token.count) == end.token
+    }
+
     /// Drops somebody's token, which is dead, and remembers its hash.
-    mutating func dropToken(_ hash: UInt64, _ person: Responder, _ number: Int) {
+    mutating func dropToken(_ hash: UInt64, _ person: inout Responder, _ number: Int) {
         tokens[number] = nil
         var state = states[number] ?? NudgeState()
         state.deadToken = hash
         states[number] = state
         if person.isStale { toEvaluate.append(UInt32(number)) }
+        person.hasNudges = true
     }
 
-    // MARK: - Throttle (N2)
+    // MARK: - Queues
 
-    /// Returns until when the throttle holds, by the wall.
-    func throttledUntil(_ throttle: NudgeState.Throttle, _ rules: NudgeRules) -> Timestamp {
-        guard throttle.sentAt > .distantPast else { return frozenUntil }
-        return max(throttle.sentAt + rules.minInterval, frozenUntil)
-    }
-
-    /// Lets somebody be evaluated again at an instant, by the wall.
+    /// Lets somebody be evaluated again at an instant, by the wall (N2).
     mutating func wait(_ state: inout NudgeState, _ number: Int, until: Timestamp) {
         guard state.waitsUntil != until else { return }
         state.waitsUntil = until
         throttles.push(.init(at: until, number: UInt32(number)))
     }
-
-    // MARK: - Queues
 
     /// Takes those whose throttle or grace is over; `seen` is observed time, nil while blind.
     mutating func takeTimers(_ wall: Timestamp, _ seen: ObservedTime?) {
@@ -60,6 +59,23 @@ extension NudgingState {
         }
     }
 
+    /// Takes the entries at which it is known what followed a nudge; of one instant by the people's ids
+    /// (F1): the queue keeps equals in the order in which they came, and after a restart they came in
+    /// another one.
+    mutating func takeFollowed(
+        _ now: RunningTime, _ roster: Roster
+    ) -> [DeadlineQueue<RunningTime>.Entry] {
+        var due: [DeadlineQueue<RunningTime>.Entry] = []
+        while let first = followed.first, first.at <= now {
+            _ = followed.popFirst()
+            due.append(first)
+        }
+        due.sort {
+            $0.at == $1.at ? roster.precedes(Int($0.number), Int($1.number)) : $0.at < $1.at
+        }
+        return due
+    }
+
     /// Lets people wait for their turn.
     mutating func enterRow(_ waiting: [UInt32], _ roster: Roster) {
         guard !waiting.isEmpty else { return }
@@ -73,15 +89,15 @@ extension NudgingState {
         row.sort { roster.precedes(Int($1), Int($0)) }
     }
 
-    /// We can see again at `now`, after an episode of `length`.
-    mutating func seeAgain(after length: Milliseconds, now: ObservedTime) {
-        if length >= ObservationClock.graceFrom { sawAgainAt = now }
-        // Whoever is due still is held, now until a time that is known.
-        for number in blind {
-            states[Int(number)]?.isInBlind = false
-            if states[Int(number)]?.reason == .blind { toEvaluate.append(number) }
-        }
-        blind = []
+    // MARK: - Coming back
+
+    /// Nobody waits for anything: whoever is due is evaluated anew.
+    mutating func forgetQueues() {
+        sends = []
+        (toEvaluate, row, blind) = ([], [], [])
+        throttles = DeadlineQueue()
+        graces = DeadlineQueue()
+        followed = DeadlineQueue()
     }
 
     /// Puts what is remembered of somebody back, and what follows from it; they are seen again at

@@ -18,41 +18,41 @@ package struct NudgeAnswer: Equatable, Sendable {
     package var facts = NudgeFacts()
 }
 
-extension Engine {
-    /// Returns the token under which somebody's phone is reached, as it was told; nil if nobody
-    /// told one.
-    package func pushToken(_ number: Int) -> [UInt8]? { nudges.tokens[number] }
-
+extension Nudging {
     /// Whether somebody would be nudged now; if not, why not, and when at the earliest.
-    package func nudgeAnswer(_ number: Int) -> NudgeAnswer {
-        let person = roster[number]
-        let state = nudges.states[number] ?? NudgeState()
-        let throttle = state.throttle(in: policy.nudges.mode)
+    func answer(
+        _ number: Int, _ people: People, _ gap: Gap?, _ policy: Policy, _ clock: ObservationClock
+    ) -> NudgeAnswer {
+        let person = people.roster[number]
+        let rules = policy.nudges
+        let state = states[number] ?? NudgeState()
+        let throttle = state.throttle(in: rules.mode)
         var answer = NudgeAnswer()
-        answer.limit = policy.nudges.staleAfter.limit(person)
+        answer.limit = rules.staleAfter.limit(person)
         answer.lastAt = throttle.sentAt > .distantPast ? throttle.sentAt : nil
         if let reason = person.notExpected {
             answer.reasons = [reason == .paused ? .paused : .offDuty]
         }
         guard person.lastLocation > .distantPast else { return answer }
-        answer.facts = nudgeFacts(person, number)
+        answer.facts = Self.facts(person, gap, now: clock.observedNow)
         answer.stale = answer.facts.stale
-        guard person.isActive, policy.nudges.mode != .disabled else { return answer }
-        let since = policy.nudges.staleFrom(person)
+        guard person.isActive, rules.mode != .disabled else { return answer }
+        let since = rules.staleFrom(person)
         answer.isStale = since <= clock.observedNow
-        let free = nudges.throttledUntil(throttle, policy.nudges)
+        let free = throttledUntil(throttle, rules)
         if answer.isStale {
-            if !people.hasActivePeer(person, policy.nudges.peers) { answer.reasons.append(.solo) }
-            if lacksToken(number) { answer.reasons.append(.noToken) }
+            if !people.hasActivePeer(person, rules.peers) { answer.reasons.append(.solo) }
+            if lacksToken(number, rules) { answer.reasons.append(.noToken) }
             if free > clock.wallNow { answer.reasons.append(.throttled) }
             if state.isInRow { answer.reasons.append(.rate) }
-            if isBlindToNudges(person) { answer.reasons.append(.blind) }
+            if isBlind(to: person, policy, clock) { answer.reasons.append(.blind) }
         }
         // These end by what somebody tells, not by time.
         guard !answer.reasons.contains(.solo), !answer.reasons.contains(.noToken) else {
             return answer
         }
-        let seen = max(since, seesAgainFrom(person), clock.observedNow)
+        let seesAgainFrom = seesAgainFrom(offline: policy.thresholds(person).offline)
+        let seen = max(since, seesAgainFrom, clock.observedNow)
         answer.earliest = max(clock.wallNow + (seen - clock.observedNow), free)
         return answer
     }

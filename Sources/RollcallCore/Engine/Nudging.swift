@@ -1,6 +1,12 @@
-/// The state that decides about nudges and wakes, beside the people themselves. Source:
-/// Contract/Nudges.
-package struct NudgingState: Sendable {
+/// Who is asked to open their app, and whose phone is woken: what is remembered of both, and who waits
+/// for what. Source: Contract/Nudges.
+///
+/// It is told whose location grew old or young, and decides what is written about them; the engine
+/// counts and writes it. It changes no person but for the mark that something is remembered of them.
+package struct Nudging: Sendable {
+    /// A decision about somebody, or what became known about a nudge of theirs.
+    typealias Entry = (number: Int, report: NudgeReport)
+
     /// The time for which what follows a nudge is looked at (N8).
     package static let followedFor = Milliseconds.seconds(30 * 60)
     /// A forward step of the wall beyond this freezes nudges (N2).
@@ -9,9 +15,9 @@ package struct NudgingState: Sendable {
     /// The number that the next push gets, nudge or wake.
     var nextPush: Int64 = 1
     /// Nudges are frozen until then, by the wall (N2).
-    package internal(set) var frozenUntil = Timestamp.distantPast
+    package private(set) var frozenUntil = Timestamp.distantPast
     /// The instant at which we last saw again after a blind episode of 15 s or more (F31).
-    var sawAgainAt = ObservedTime.distantPast
+    private var sawAgainAt = ObservedTime.distantPast
     /// The nudges of the last second, oldest first; at most as many as the rate allows.
     var sends: [RunningTime] = []
 
@@ -47,22 +53,47 @@ package struct NudgingState: Sendable {
         return nextPush
     }
 
-    /// Nudges are frozen for an interval.
-    mutating func freeze(until: Timestamp) { frozenUntil = max(frozenUntil, until) }
+    /// Nudges are frozen for an interval (N2).
+    mutating func freeze(_ rules: NudgeRules, wall: Timestamp) {
+        frozenUntil = max(frozenUntil, wall + rules.minInterval)
+    }
 
-    /// Nobody waits for anything: whoever is due is evaluated anew.
-    mutating func forgetQueues() {
-        sends = []
-        (toEvaluate, row, blind) = ([], [], [])
-        throttles = DeadlineQueue()
-        graces = DeadlineQueue()
-        followed = DeadlineQueue()
+    // MARK: - Sight
+
+    /// The instant from which on somebody with this offline threshold is not held for blindness that
+    /// is over: one of it after an episode of 15 s or more (F31).
+    func seesAgainFrom(offline: Milliseconds) -> ObservedTime {
+        sawAgainAt == .distantPast ? .distantPast : sawAgainAt + offline
+    }
+
+    /// We can see again at `now`, after an episode of `length`.
+    mutating func seeAgain(after length: Milliseconds, now: ObservedTime) {
+        if length >= ObservationClock.graceFrom { sawAgainAt = now }
+        // Whoever is due still is held, now until a time that is known.
+        for number in blind {
+            states[Int(number)]?.isInBlind = false
+            if states[Int(number)]?.reason == .blind { toEvaluate.append(number) }
+        }
+        blind = []
     }
 
     /// Observed time was set back (B1).
     mutating func clampInstants(to now: ObservedTime) {
         sawAgainAt = min(sawAgainAt, now)
         states.changeAll { $0.clampInstants(to: now) }
+    }
+
+    // MARK: - Who may be nudged
+
+    /// Returns until when the throttle holds, by the wall.
+    func throttledUntil(_ throttle: NudgeState.Throttle, _ rules: NudgeRules) -> Timestamp {
+        guard throttle.sentAt > .distantPast else { return frozenUntil }
+        return max(throttle.sentAt + rules.minInterval, frozenUntil)
+    }
+
+    /// True if the sink must be told a token that nobody told us.
+    func lacksToken(_ number: Int, _ rules: NudgeRules) -> Bool {
+        rules.sink == .expo && tokens[number] == nil
     }
 
     /// Returns how many may be nudged now.
@@ -78,6 +109,8 @@ package struct NudgingState: Sendable {
         guard recent.count >= rules.ratePerSecond else { return now }
         return recent[recent.count - rules.ratePerSecond] + .seconds(1)
     }
+
+    // MARK: - Form
 
     mutating func code(_ archive: inout Archive) {
         archive.code(&nextPush)
