@@ -241,6 +241,9 @@ extension StateWriter {
     func adopted(_ place: LogPlace, _ seat: MemberSeat) {
         do throws(StoreError) {
             guard try store.join(watch: store.number, at: place) else { return }
+            try store.write { () throws(StoreError) in
+                try store.journal.set([UInt8](), forKey: Self.adoptingKey)
+            }
         } catch {
             // The next read of the log's end tries again.
             return log.error("the store takes nothing", metadata: ["error": "\(error)"])

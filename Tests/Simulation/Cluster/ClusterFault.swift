@@ -23,7 +23,6 @@ enum ClusterFault: String, CaseIterable {
     case saysErasedEarly
     case noHurryOfErasures
     case standUnlisted
-    case drainIsIgnored
     case digestIsIgnored
     case copyOfLost
 

@@ -33,7 +33,7 @@ extension ClusterProcess {
         guard let digest, fault != .digestIsIgnored, !member.isDivergent,
             member.isWrong(digest, leader: world.leaderOfLastTurn)
         else { return }
-        if !hasDrifted { world.fail("S10: m\(host) is told to be wrong, and is not") }
+        if !world.hasDrifted { world.fail("S10: m\(host) is told to be wrong, and is not") }
         world.mark("a state was found to be wrong")
         apply(member.diverge(time.now))
     }
@@ -44,7 +44,7 @@ extension ClusterProcess {
             guard member.role == .leading, member.mayPropose else { return }
             world.mark("a leader was drained")
             world.drained = (host, time.now)
-            apply(fault == .drainIsIgnored ? [] : member.drain(time.now))
+            apply(member.drain(time.now))
         }
     }
 
@@ -53,7 +53,8 @@ extension ClusterProcess {
         guard member.role == .following, !hasDrifted else { return }
         hasDrifted = true
         world.mark("a state drifted")
-        engine.nextRow += 7
+        // What is measured is decided by nothing, so that only a digest tells.
+        engine.isMeasuring = false
     }
 
     /// Begins the lost log anew with what is held here.

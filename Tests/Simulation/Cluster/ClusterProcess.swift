@@ -161,10 +161,10 @@ final class ClusterProcess: @unchecked Sendable {
         case .landed(let landed): commit(landed)
         case .rebuild: rebuild()
         case .stepDown: stepDown()
-        case .join: join()
+        case .join: join(beginsAgain: member.isDivergent)
         case .rejoin:
             world.mark("a store gave way to an adopted log")
-            join()
+            join(beginsAgain: true)
         case .adopted(let place):
             disk.adopt(place)
             member.didAdopt(at: place, time.now)
@@ -264,11 +264,13 @@ final class ClusterProcess: @unchecked Sendable {
         inbox = []
     }
 
-    private func join() {
+    private func join(beginsAgain: Bool) {
         time.after(world.dice.number(100...2000)) { [self] in
             deliver { [self] in
                 guard let copy = world.copy(for: host) else { return member.didNotJoin() }
                 disk = copy
+                // As the server's process does, which forgets what it was told.
+                if beginsAgain { return world.beginAgain(host) }
                 recover()
                 apply(member.didRebuild(at: disk.place))
             }

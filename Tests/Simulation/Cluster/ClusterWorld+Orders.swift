@@ -100,7 +100,8 @@ extension ClusterWorld {
     /// Somebody who is gone is erased.
     func eraseSomebody() {
         let gone = (Self.living..<(Self.living + Self.leaving)).filter {
-            people[$0].leavesAt < time.now && people[$0].sequence > 0 && !erasing.contains($0)
+            people[$0].leavesAt < time.now && people[$0].sequence > 0 && !people[$0].isWaiting
+                && !erasing.contains($0)
         }
         guard let person = gone.first else { return }
         erasing.insert(person)

@@ -110,6 +110,16 @@ final class ClusterWorld: @unchecked Sendable {
         troubledAt[host] = time.now
     }
 
+    /// A process ends, and begins again at once.
+    func beginAgain(_ host: Int) {
+        processes[host]?.kill()
+        processes[host] = nil
+        start(host)
+    }
+
+    /// True if some member's state has drifted.
+    var hasDrifted: Bool { processes.contains { $0?.hasDrifted ?? false } }
+
     /// A member's disk is gone with what it held.
     func loseDisk(_ host: Int) {
         lostDisks.append((time.now, disks[host].place.position))
@@ -223,6 +233,7 @@ final class ClusterWorld: @unchecked Sendable {
 
     /// A transaction changed keys of the log.
     private func observe(_ rows: [KeyValueRow]) {
+        if rows.contains(where: { $0.key == Array("/w/adopted".utf8) }) { return adopted() }
         for row in rows {
             let key = String(decoding: row.key, as: UTF8.self)
             let words = String(decoding: row.value, as: UTF8.self).split(separator: " ")
@@ -245,8 +256,6 @@ final class ClusterWorld: @unchecked Sendable {
                 }
             } else if key == "/w/emptied", let through = words.first.flatMap({ Int64($0) }) {
                 if through > tail { fail("S13: \(through) was emptied and \(tail) is trimmed") }
-            } else if key == "/w/adopted" {
-                adopted()
             } else if key == "/w/tail", let through = words.first.flatMap({ Int64($0) }) {
                 trimmed(through)
             }
