@@ -33,7 +33,7 @@ package struct HostName: Equatable {
     /// Lower case; an IPv6 one in brackets.
     package let host: String
     /// As it was given; nil if it was not.
-    let port: UInt16?
+    package let port: UInt16?
 
     /// Reads `host` or `host:port`; nil if it is neither.
     package init?(_ text: String) {
