@@ -6,4 +6,7 @@
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
 
+/// gnutls_free, which is a variable that holds a function.
+static inline void rollcall_gnutls_free(void *memory) { gnutls_free(memory); }
+
 #endif

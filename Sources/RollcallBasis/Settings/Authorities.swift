@@ -34,6 +34,13 @@ package struct Authorities: Equatable, Sendable {
         getenv(name).map { String(cString: $0) }
     }
 
+    /// Returns what there is of both files in one.
+    /// - Throws: `Unreadable` with the path of one that cannot be read, or holds none.
+    func bundle() throws(Unreadable) -> [UInt8] {
+        if let extra { return try bundle(with: extra) }
+        return try system.map { (path) throws(Unreadable) in try Self.read(path) } ?? []
+    }
+
     /// Returns both files in one, as PEM allows.
     /// - Throws: `Unreadable` with the path of one that cannot be read, or holds none.
     func bundle(with extra: String) throws(Unreadable) -> [UInt8] {
