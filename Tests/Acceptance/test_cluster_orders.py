@@ -155,7 +155,8 @@ class ClusterOrderTests(ClusterTestCase):
         eventually(lambda: show()["state"] == "done", 90, "it is over", every=0.5)
         # A fourth one follows, and never leads, whoever dies.
         members.start("d")
-        eventually(lambda: (members.standing("d") or {}).get("confirmed"), 20, "d follows")
+        follows = lambda: (members.standing("d") or {"confirmed": None, "leader": None})
+        eventually(lambda: follows()["confirmed"] and follows()["leader"], 20, "d follows")
         self.assertIn("no member", self.cluster(members["d"]))
         members[leader].kill()
         other = next(name for name in members.names if name != leader)

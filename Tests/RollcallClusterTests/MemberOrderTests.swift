@@ -149,9 +149,21 @@ import Testing
         let head = stage.view.head
         #expect(stage.member.drain(stage.now) == [.stepDown, .release(after: head)])
         stage.view.isReleased = true
-        #expect(!stage.pass(11_000).contains(.askPeers))
-        #expect(stage.pass(3000).contains(.askPeers))
+        #expect(!stage.pass(9000).contains(.askPeers))
+        #expect(stage.pass(2000).contains(.askPeers))
         #expect(stage.member.isDrained(at: stage.now))
+        // The others come first, whether the last one handed over or died.
+        var next = Stage()
+        _ = next.pass(1000)
+        _ = next.member.drain(next.now)
+        next.view.isReleased = true
+        next.view.beat = 25
+        #expect(!next.pass(250).contains(.askPeers))
+        #expect(next.pass(500).contains(.askPeers))
+        var last = Stage()
+        _ = last.member.drain(0)
+        #expect(!last.pass(3900).contains(.askPeers))
+        #expect(last.pass(500).contains(.askPeers))
         #expect(!stage.member.isDrained(at: stage.now + Member.drainedFor))
     }
 

@@ -122,9 +122,7 @@ package final class MemberSeat {
             case .released, .seen, .order, .surveyed, .adoption: break
             // With a copy at hand the process begins again.
             case .joined(true): break
-            case .joined(false):
-                joinsFrom = now + Self.againAfter
-                member.didNotJoin()
+            case .joined(false): member.didNotJoin()
             }
             return []
         }
@@ -203,6 +201,8 @@ package final class MemberSeat {
     private func join(_ now: Int64, keepsStore: Bool) {
         self.keepsStore = keepsStore
         guard now >= joinsFrom else { return put(.joined(false)) }
+        // From the last try on, not from the last time that it was too early for one.
+        joinsFrom = now + Self.againAfter
         parts.peers.copyStore(others) { [put] in put(.joined($0)) }
     }
 

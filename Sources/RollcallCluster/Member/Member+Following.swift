@@ -159,15 +159,19 @@ extension Member {
             let view, view.head == ownHead, let steadySince
         else { return }
         // Who was asked to leave the lead to others takes it only if nobody else does.
-        let patience = now < drainedUntil ? Self.patienceOfDrained * settings.silence.count : 0
+        let isDrained = now < drainedUntil
         // Who was handed the lead need not wait: the last leader said itself that it leads no more. A
         // little by chance, so that two seldom stand at once.
-        if view.isReleased, now - steadySince >= settings.chance.count / 3 + patience {
+        if view.isReleased,
+            now - steadySince >= settings.chance.count / 3
+                + (isDrained ? Self.patienceOfDrained : 0)
+        {
             role = .standing
             arePeersAsked = true
             return effects.append(.askPeers)
         }
-        guard now - heard.at >= settings.silence.count + settings.chance.count + patience,
+        guard
+            now - heard.at >= settings.silence.count * (isDrained ? 2 : 1) + settings.chance.count,
             now - steadySince >= settings.silence.count
         else { return }
         role = .standing

@@ -6,8 +6,8 @@ extension Member {
     package static let level: Int64 = 2
     /// Who was asked to leave the lead to others does so for so long.
     package static let drainedFor: Int64 = 300_000
-    /// So many times `silence` longer than others it then waits for one who leads.
-    static let patienceOfDrained: Int64 = 5
+    /// It then waits so much longer than others for one who leads, after the last one handed over.
+    static let patienceOfDrained: Int64 = 250
     /// A member is there if what it notes has changed within so long: a leader makes a turn every five
     /// seconds at least.
     private static let liveFor: Int64 = 10_000
@@ -131,6 +131,7 @@ extension Member {
         role = .following
         (adopting, foreign, view, ahead) = (0, nil, nil, nil)
         (waiting, reading, headAsked, steadySince) = ([], nil, nil, nil)
+        noted = [:]
         heard = (now, held.revision)
         headAskedAt = Int64.min / 4
         noteAgain()

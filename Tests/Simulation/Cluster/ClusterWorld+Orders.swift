@@ -146,15 +146,17 @@ extension ClusterWorld {
                     fail("S13: p\(erasure.person) is said to be erased, and m\(host) lacks it")
                 }
             }
-            if isInLog(erasure.person) {
-                fail("S13: p\(erasure.person) is said to be erased, and the log holds them")
+            if let key = keyInLog(erasure.person) {
+                fail(
+                    "S13: p\(erasure.person) is said to be erased at \(erasure.position), and \(key) "
+                        + "holds them")
             }
         }
     }
 
-    private func isInLog(_ person: Int) -> Bool {
+    private func keyInLog(_ person: Int) -> String? {
         let id = Array("p\(person)".utf8)
-        return etcd.state.rows.contains { key, row in
+        let found = etcd.state.rows.first { key, row in
             let name = String(decoding: key, as: UTF8.self)
             guard name.contains("/slot/") || name.contains("/part/") else { return false }
             // Behind it stands no other digit: p1 is not p12.
@@ -164,6 +166,7 @@ extension ClusterWorld {
                 return end == row.value.count || !(0x30...0x39).contains(row.value[end])
             }
         }
+        return found.map { String(decoding: $0.key, as: UTF8.self) }
     }
 
     /// In the end all of them are over.

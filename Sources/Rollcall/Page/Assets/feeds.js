@@ -72,13 +72,14 @@ function members({ status: { cluster }, now }) {
   const end = cluster.position + lag;
   const listed = cluster.members.map((one) => {
     const isHere = one.member === cluster.member;
-    const isAway = !isHere && now() - instant(one.noted_at) > noteFor;
+    const isAway = !isHere && !(now() - instant(one.noted_at) <= noteFor);
     const behind = Math.max(0, end - one.position);
     return h("li", { key: one.member },
       flag(!isAway, isAway ? "away" : one.member === leader ? "leads" : "follows"),
       name(one.member), isHere ? " (this one)" : null, h("span", { class: "aside" },
         `holds entry ${one.position} of ${end}`, behind ? `, ${behind} behind` : "",
-        ", said so ", ago(one.noted_at, now())));
+        one.noted_at ? [", said so ", ago(one.noted_at, now())] : ", said nothing yet",
+        cluster.closed && !one.listed ? ", no member" : ""));
   });
   return section("members", "Members", "machines that keep this watch together",
     loss ? h("p", { key: "loss" }, h("strong", { class: "flag is-bad" }, "Nobody leads"), `: ${plain(loss)}.`)
