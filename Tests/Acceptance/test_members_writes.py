@@ -11,7 +11,7 @@ import uuid
 
 from cluster_process import ClusterTestCase, Etcd, Members, batch
 from loopback_receivers import Pager
-from rollcall_process import eventually, ndjson
+from rollcall_process import eventually, ndjson, now_ms, rfc3339
 
 SILENCE = {"matchers": ["alertname=HighOfflineRate"], "duration": "2h", "author": "ann",
            "comment": "exercise"}
@@ -118,6 +118,38 @@ class MembersWritesTests(ClusterTestCase):
         refused = follower.post("/v1/batches", batch("p-1"), bearer("backend"))
         self.problem(refused, 401)
         self.assertIn("www-authenticate", refused.headers)
+
+    def test_a_hop_spoils_no_clock(self):
+        """D10: a source is measured by when its request was heard, whoever heard it."""
+        members, leader, followers = self.watch()
+        follower, lead = members[followers[0]], members[leader]
+
+        def sent(behind):
+            return {"Rollcall-Sent-At": str(now_ms() - behind)}
+
+        def heard(seconds_ago):
+            """A batch that the backend heard the phone with some time ago stays of that time."""
+            at = rfc3339(now_ms() - 1000 * seconds_ago)
+            follower.write("/v1/batches", {"responder_id": "late-1", "received_at": at})
+            seen = lead.responder("late-1")["last_contact_at"]
+            self.assertEqual(seen[:19], at[:19])
+        heard(20)
+
+        def beat():
+            for name, member, fields in (
+                    ("behind", follower, sent(10_000)), ("right", follower, sent(0)),
+                    ("held", lead, {**sent(3000), "Rollcall-Passed-On": "3000"})):
+                answer = member.post(f"/v1/batches?source={name}", batch(name), fields)
+                self.assertEqual(answer.status, 200, answer)
+
+        def measured():
+            beat()
+            found = lead.scrape().all("rollcall_source_skew_seconds")
+            return found if len(found) == 3 else None
+        skews = {dict(labels)["source"]: value
+                 for labels, value in eventually(measured, 150, "a minute", every=5).items()}
+        for name, seconds in (("behind", 10), ("right", 0), ("held", 0)):
+            self.assertAlmostEqual(skews[name], seconds, delta=0.5, msg=name)
 
     def test_positions_are_waited_for_and_never_pretended(self):
         members, leader, followers = self.watch()
