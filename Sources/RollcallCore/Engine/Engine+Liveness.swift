@@ -70,12 +70,12 @@ extension Engine {
     /// batches that were received at one instant the longest promise counts, in whatever order they
     /// come (I2).
     private mutating func takeCadence(
-        _ person: inout Responder, _ number: Int, _ instant: ObservedTime, _ told: UInt16?
+        _ person: inout Responder, _ number: Int, _ instant: ObservedTime, _ reported: UInt16?
     ) {
         let isBehind = person.telemetry.isBehind
         let promise =
             instant > person.lastContact
-            ? told ?? person.promise : max(told ?? 0, person.promise)
+            ? reported ?? person.promise : max(reported ?? 0, person.promise)
         guard isBehind != person.isBehind || promise != person.promise else { return }
         let degraded = policy.thresholds(person).degraded
         person.isBehind = isBehind
