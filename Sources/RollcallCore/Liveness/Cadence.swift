@@ -65,7 +65,7 @@ extension Policy {
     /// Returns the instant up to which a person's phone promised to report, as far as it is believed
     /// and asks for more than their profile; nil if it did not.
     package func promisedUntil(_ person: Responder) -> Timestamp? {
-        guard person.promise > 0, person.duty.isOn, person.wasHeard else { return nil }
+        guard person.promise > 0, person.isActive, person.wasHeard else { return nil }
         let promise = promise(person)
         guard promise.count > 0, thresholds(person) != floor(person) else { return nil }
         return person.lastContactAt + promise

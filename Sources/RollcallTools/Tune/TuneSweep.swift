@@ -203,6 +203,12 @@ package struct TuneSweep: Sendable {
         var list = profile(
             "on_duty", base.onDuty, degraded: [0.67, 1.33], offline: [0.67, 0.83, 1.33, 2])
         list += profile("on_mission", base.onMission, degraded: [0.67], offline: [0.75, 1.5])
+        for (name, profile) in [("on_duty", base.onDuty), ("on_mission", base.onMission)]
+        where profile.background.isSet {
+            let offline = [0.75, 1.5].map { rounded(profile.background.offlineAfter, $0) }
+            list.append(
+                ("liveness.\(name).background.offline_after", offline.map { SettingText.of($0) }))
+        }
         list.append(("liveness.low_power_factor", ["\(base.lowPowerFactor * 1.5)"]))
         let factors = [(Platform.ios, base.iosFactor), (.android, base.androidFactor)]
         for (platform, factor) in factors where platforms.contains(platform) {
