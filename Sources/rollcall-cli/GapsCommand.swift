@@ -36,7 +36,11 @@ struct GapsCommand: ParsableCommand {
     @Option(help: "So many, the newest. (default: \(GapQuestion.limitStandard))")
     var limit: Int?
 
-    @Option(help: "Count them by any of cause, verdict, region, platform: cause,platform.")
+    @Option(
+        help: """
+            Count them by any of cause, verdict, region, platform, manufacturer, model, app_version, \
+            os_version: cause,platform.
+            """)
     var by: String?
 
     @OptionGroup var server: ServerOptions

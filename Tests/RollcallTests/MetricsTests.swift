@@ -315,6 +315,11 @@ private let expectedPage = #"""
     …_total{suspected="permission_denied",verdict="reinstalled",platform…} unknown 0, ios 0, \#
     android 0, other 0
     … 69 more like it
+    # TYPE rollcall_gaps_by_manufacturer counter
+    # HELP rollcall_gaps_by_manufacturer Gaps that are over, by the manufacturer of the phone \#
+    and what they were.
+    …_total{manufacturer="other",verdict…} reinstalled 0, permission_denied 0, \#
+    location_services_off 0, network 0, app_stopped 0, duty_ended 0, unexplained 0
     # TYPE rollcall_gap_duration_seconds histogram
     # UNIT rollcall_gap_duration_seconds seconds
     # HELP rollcall_gap_duration_seconds Watched time from leaving ONLINE to the end of gaps, \#

@@ -14,7 +14,7 @@ struct GapQuery: Sendable {
 
     /// The keys by which gaps may be counted.
     enum Key: CaseIterable, Sendable {
-        case cause, verdict, region, platform
+        case cause, verdict, region, platform, manufacturer, model, appVersion, osVersion
 
         /// The word of a query, and of a member.
         var word: StaticString {
@@ -23,8 +23,29 @@ struct GapQuery: Sendable {
             case .verdict: "verdict"
             case .region: "region"
             case .platform: "platform"
+            case .manufacturer: "manufacturer"
+            case .model: "model"
+            case .appVersion: "app_version"
+            case .osVersion: "os_version"
             }
         }
+
+        /// The name of the phone that it is; nil for what is no name of one, and of a phone that did
+        /// not tell it (P6).
+        func name(in facts: GapFacts) -> [UInt8]? {
+            let name: [UInt8] =
+                switch self {
+                case .manufacturer: facts.manufacturer
+                case .model: facts.model
+                case .appVersion: facts.appVersion
+                case .osVersion: facts.osVersion
+                case .cause, .verdict, .region, .platform: []
+                }
+            return name.isEmpty ? nil : name
+        }
+
+        /// Those that are names of the phone.
+        static let ofPhone: [Key] = [.manufacturer, .model, .appVersion, .osVersion]
     }
 
     var state: State?

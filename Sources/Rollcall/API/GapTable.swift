@@ -13,6 +13,9 @@ struct GapTable {
         var open = 0
         var blind = 0
         var lengths = Lengths()
+        /// The numbers + 1 of the people whose they are, as often as they had one; only where they are
+        /// asked for.
+        var people: [UInt32] = []
         /// By verdict.
         var verdicts = [Int](repeating: 0, count: GapVerdict.allCases.count)
 
@@ -29,6 +32,7 @@ struct GapTable {
         var cause = GapCause.unexplained
         var verdict: GapVerdict?
         var platform = Platform.unknown
+        /// The number of the region and of the phone's names together.
         var region = 0
 
         /// Keys of one region.
@@ -44,6 +48,12 @@ struct GapTable {
         }
     }
 
+    /// Names by which gaps are counted beside their words.
+    private struct PhoneNames: Hashable {
+        var region = 0
+        var names: [[UInt8]?] = []
+    }
+
     /// Gaps found by their opening at most: a look into the table for each costs twice as much as
     /// all in their order.
     private static let openedMax = 100_000
@@ -56,6 +66,10 @@ struct GapTable {
     /// The place of a key's row, by the key's index; −1 for none.
     private var places: [Int32] = []
     private var regions = RegionNames()
+    /// What a phone is, in the order of `phoneKeys`, behind its region's number.
+    private var phones: [PhoneNames: Int] = [:]
+    private var phoneList: [PhoneNames] = []
+    private let phoneKeys: [GapQuery.Key]
     private var looked = 0
     /// There were more rows than one table has.
     private var hasMoreRows = false
@@ -86,6 +100,7 @@ struct GapTable {
         self.present = present
         self.work = work
         let by = query.by
+        phoneKeys = by.filter { GapQuery.Key.ofPhone.contains($0) }
         countsBy = (
             by.contains(.cause), by.contains(.verdict), by.contains(.platform),
             by.contains(.region)
@@ -165,11 +180,29 @@ struct GapTable {
             guard let region = regions.number(of: row.region) else { return hasMoreRows = true }
             key.region = region
         }
+        if !phoneKeys.isEmpty {
+            guard let number = phone(row, region: key.region) else { return hasMoreRows = true }
+            key.region = number
+        }
         guard let place = place(of: key) else { return hasMoreRows = true }
         let isOpen = aggregates.verdict == nil && row.isOpen
         let passed = isOpen ? present.clock.passed(since: row.openedAt) : nil
         if isLeftOut(row, aggregates, passed) { return rows[place].blind += 1 }
         rows[place].add(passed?.observed ?? aggregates.length, isOpen: isOpen, aggregates.verdict)
+        if !phoneKeys.isEmpty {
+            rows[place].people.append(UInt32(truncatingIfNeeded: row.responder))
+        }
+    }
+
+    /// Returns the number of a phone's names in a region; nil if there are too many.
+    private mutating func phone(_ row: GapRow, region: Int) -> Int? {
+        let facts = row.report?.facts ?? GapFacts()
+        let names = PhoneNames(region: region, names: phoneKeys.map { $0.name(in: facts) })
+        if let number = phones[names] { return number }
+        guard phoneList.count < work.limits.groups else { return nil }
+        phones[names] = phoneList.count
+        phoneList.append(names)
+        return phoneList.count - 1
     }
 
     /// Whether too much of it was blind (D5). The mark of an older version means any blindness at all,
@@ -210,13 +243,14 @@ struct GapTable {
         ResponderJSON.time("since", query.since ?? .distantPast, to: &body)
         ResponderJSON.time("until", query.until ?? .distantPast, to: &body)
         JSONWriter.raw(",\"rows\":[", to: &body)
+        let all = rows.map(\.gaps).reduce(0, +)
         let order = rows.indices.sorted { (rows[$0].gaps, $1) > (rows[$1].gaps, $0) }
         for (place, index) in order.enumerated() {
             if place > 0 { body.append(UInt8(ascii: ",")) }
-            append(&rows[index], to: &body)
+            append(&rows[index], of: all, to: &body)
         }
         JSONWriter.raw("],\"gaps\":", to: &body)
-        JSONWriter.integer(Int64(rows.map(\.gaps).reduce(0, +)), to: &body)
+        JSONWriter.integer(Int64(all), to: &body)
         JSONWriter.raw(",\"blind\":", to: &body)
         JSONWriter.integer(Int64(rows.map(\.blind).reduce(0, +)), to: &body)
         let isTruncated = hasMoreRows || hasStopped
@@ -226,7 +260,7 @@ struct GapTable {
         return body
     }
 
-    private func append(_ row: inout Row, to body: inout [UInt8]) {
+    private func append(_ row: inout Row, of all: Int, to body: inout [UInt8]) {
         body.append(UInt8(ascii: "{"))
         for word in query.by {
             JSONWriter.word(word.word, to: &body)
@@ -248,6 +282,13 @@ struct GapTable {
         } else {
             JSONWriter.raw(",\"seconds\":null", to: &body)
         }
+        if !phoneKeys.isEmpty {
+            JSONWriter.raw(",\"share\":", to: &body)
+            let share = all == 0 ? 0 : Double(row.gaps) / Double(all)
+            body.append(contentsOf: "\((share * 10_000).rounded() / 10_000)".utf8)
+            JSONWriter.raw(",\"people\":", to: &body)
+            JSONWriter.integer(Int64(Set(row.people).count), to: &body)
+        }
         JSONWriter.raw(",\"verdicts\":{", to: &body)
         var isFirst = true
         for verdict in GapVerdict.allCases where row.verdicts[Int(verdict.rawValue)] > 0 {
@@ -267,85 +308,14 @@ struct GapTable {
             guard let verdict = key.verdict else { return JSONWriter.raw("null", to: &body) }
             JSONWriter.word(verdict.word, to: &body)
         case .platform: JSONWriter.word(key.platform.word, to: &body)
-        case .region: JSONWriter.string(regions.names[key.region], to: &body)
+        case .region:
+            let region = phoneKeys.isEmpty ? key.region : phoneList[key.region].region
+            JSONWriter.string(regions.names[region], to: &body)
+        case .manufacturer, .model, .appVersion, .osVersion:
+            guard let place = phoneKeys.firstIndex(of: word),
+                let name = phoneList[key.region].names[place]
+            else { return JSONWriter.raw("null", to: &body) }
+            JSONWriter.string(name, to: &body)
         }
-    }
-}
-
-/// Regions by number, in the order in which they were met.
-struct RegionNames {
-    /// Regions at most: rows of a table are not more.
-    static let countMax = HistoryLimits().groups
-
-    private(set) var names: [[UInt8]] = []
-    /// Open addressing, at most half full: a name's number + 1, 0 free.
-    private var slots = [Int32](repeating: 0, count: 64)
-
-    /// The region's number; nil if there are too many.
-    mutating func number(of name: UnsafeRawBufferPointer) -> Int? {
-        var slot = Self.hash(name) & (slots.count - 1)
-        while slots[slot] > 0 {
-            let number = Int(slots[slot]) - 1
-            if name.elementsEqual(names[number]) { return number }
-            slot = (slot + 1) & (slots.count - 1)
-        }
-        guard names.count < Self.countMax else { return nil }
-        names.append(Array(name))
-        if names.count * 2 > slots.count { grow() } else { slots[slot] = Int32(names.count) }
-        return names.count - 1
-    }
-
-    private mutating func grow() {
-        slots = [Int32](repeating: 0, count: slots.count * 2)
-        for (number, name) in names.enumerated() {
-            var slot = name.withUnsafeBytes { Self.hash($0) } & (slots.count - 1)
-            while slots[slot] > 0 { slot = (slot + 1) & (slots.count - 1) }
-            slots[slot] = Int32(number + 1)
-        }
-    }
-
-    /// The standard library's keyed hash: strangers choose the names, so it must not be foreseeable.
-    private static func hash(_ name: UnsafeRawBufferPointer) -> Int {
-        var hasher = Hasher()
-        hasher.combine(bytes: name)
-        return hasher.finalize()
-    }
-}
-
-/// Lengths of gaps, of which the middle one is asked for.
-struct Lengths {
-    /// Milliseconds, as much as fits: seven weeks.
-    private var all: [UInt32] = []
-    private(set) var longest = Milliseconds(0)
-
-    mutating func add(_ length: Milliseconds) {
-        all.append(UInt32(clamping: length.count))
-        longest = max(longest, length)
-    }
-
-    /// The middle one, the mean of the two in the middle if there are two; nil without any.
-    var median: Milliseconds? {
-        guard !all.isEmpty else { return nil }
-        let (low, high) = (ranked((all.count - 1) / 2), ranked(all.count / 2))
-        return Milliseconds((Int64(low) + Int64(high)) / 2)
-    }
-
-    /// The length with so many shorter ones, by counting: sorting two million would take longer.
-    private func ranked(_ rank: Int) -> UInt32 {
-        var rank = rank
-        var found: UInt32 = 0
-        for shift: UInt32 in [16, 0] {
-            var counts = [Int](repeating: 0, count: 1 << 16)
-            for length in all where shift == 16 || length >> 16 == found >> 16 {
-                counts[Int(length >> shift & 0xFFFF)] += 1
-            }
-            var digit = 0
-            while rank >= counts[digit] {
-                rank -= counts[digit]
-                digit += 1
-            }
-            found |= UInt32(digit) << shift
-        }
-        return found
     }
 }

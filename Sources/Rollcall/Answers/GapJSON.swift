@@ -30,6 +30,10 @@ enum GapJSON {
         JSONWriter.raw(",\"region\":", to: &body)
         JSONWriter.string(report.facts.region, to: &body)
         ResponderJSON.word("platform", report.facts.platform.word, to: &body)
+        ResponderJSON.name("manufacturer", report.facts.manufacturer, to: &body)
+        ResponderJSON.name("model", report.facts.model, to: &body)
+        ResponderJSON.name("os_version", report.facts.osVersion, to: &body)
+        ResponderJSON.name("app_version", report.facts.appVersion, to: &body)
         let blind = isOpen ? max(report.blind, passed.blind) : report.blind
         var present = report
         present.blind = blind

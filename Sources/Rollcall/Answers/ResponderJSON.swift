@@ -27,6 +27,8 @@ enum ResponderJSON {
         word("sharing", person.sharing.word, to: &body)
         if let until = engine.pausedUntil(number) { time("paused_until", until, to: &body) }
         word("platform", person.platform.word, to: &body)
+        name("manufacturer", engine.versions[UInt32(person.manufacturer)], to: &body)
+        name("model", engine.versions[UInt32(person.model)], to: &body)
         name("os_version", engine.versions[UInt32(person.osVersion)], to: &body)
         name("app_version", engine.versions[UInt32(person.appVersion)], to: &body)
         if person.battery >= 0 {

@@ -122,6 +122,8 @@ enum TimelineJSON {
         // Each member comes with a comma before it.
         var facts: [UInt8] = []
         appendReported(item, bytes, to: &facts)
+        name("manufacturer", item.manufacturer, bytes, to: &facts)
+        name("model", item.model, bytes, to: &facts)
         name("os_version", item.osVersion, bytes, to: &facts)
         name("app_version", item.appVersion, bytes, to: &facts)
         if let battery = item.battery {

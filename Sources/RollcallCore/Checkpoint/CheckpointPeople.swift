@@ -58,6 +58,9 @@ extension Responder {
         archive.code(&isFlapping)
         if archive.isReading && archive.version < 5 { return }
         codeLastMarks(&archive)
+        if archive.isReading && archive.version < 7 { return }
+        archive.code(&manufacturer)
+        archive.code(&model)
     }
 
     /// One byte, which said only whether they are stale while nobody could promise, and no threshold

@@ -154,8 +154,8 @@ extension Engine {
         let id = Int(person.idOffset)..<(Int(person.idOffset) + Int(person.idCount))
         guard regions.names.indices.contains(Int(person.region)),
             circles.names.indices.contains(Int(person.circles)),
-            versions.names.indices.contains(Int(person.osVersion)),
-            versions.names.indices.contains(Int(person.appVersion))
+            [person.osVersion, person.appVersion, person.manufacturer, person.model]
+                .allSatisfy({ versions.names.indices.contains(Int($0)) })
         else { return false }
         person.hasGap = extras?.gap != nil
         person.hasNudges = extras?.nudges != nil

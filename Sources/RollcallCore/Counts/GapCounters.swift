@@ -19,6 +19,9 @@ package struct GapCounters: Equatable, Sendable {
     /// Verdicts of gaps of which too much was blind.
     package private(set) var verdictsBlind = 0
 
+    /// The same verdicts, by the maker of the phone (P6).
+    package private(set) var makers = MakerCounters()
+
     package init() {}
 
     /// Gaps that reached OFFLINE, under the suspicion that they had then.
@@ -55,8 +58,12 @@ package struct GapCounters: Equatable, Sendable {
         guard let verdict = report.verdict else { return }
         guard !report.isLeftOut else { return verdictsBlind += 1 }
         evaluated[Self.index(report.suspected, verdict, report.facts.platform)] += 1
+        makers.count(verdict, of: report.facts.manufacturer)
         lengths[Int(verdict.rawValue)].observe(report.length.count)
     }
+
+    /// Nobody has a phone of this maker any more, and somebody was erased: its name goes.
+    mutating func forget(maker: [UInt8]) { makers.forget(maker) }
 
     mutating func code(_ archive: inout Archive) {
         archive.code(&gaps)
@@ -69,5 +76,7 @@ package struct GapCounters: Equatable, Sendable {
             archive.refuse()
             self = empty
         }
+        if archive.isReading && archive.version < 7 { return }
+        makers.code(&archive)
     }
 }

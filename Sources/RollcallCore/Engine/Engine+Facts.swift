@@ -83,15 +83,8 @@ extension Engine {
         if let platform = item.platform, isNews(.platform) {
             person.platform = platform
         }
-        if item.osVersion != nil || item.appVersion != nil, news.contains(.versions) {
-            var isTaken = true
-            if let range = item.osVersion {
-                isTaken = versions.give(bytes, range, to: &person.osVersion)
-            }
-            if let range = item.appVersion {
-                isTaken = versions.give(bytes, range, to: &person.appVersion) && isTaken
-            }
-            note(.versions, &reported, if: isTaken)
+        if item.describesPhone, news.contains(.versions) {
+            note(.versions, &reported, if: applyPhone(item, bytes, &person))
         }
         if let battery = item.battery, isNews(.battery) {
             person.battery = battery
@@ -113,6 +106,26 @@ extension Engine {
             person.factTimes.report(reported, time, &overflow)
             factOverflows[number] = overflow
         }
+    }
+
+    /// Takes over versions and make of the phone; false if there was no room for one of the names.
+    private mutating func applyPhone(
+        _ item: Item, _ bytes: [UInt8], _ person: inout Responder
+    ) -> Bool {
+        var isTaken = true
+        if let range = item.osVersion {
+            isTaken = versions.give(bytes, range, to: &person.osVersion)
+        }
+        if let range = item.appVersion {
+            isTaken = versions.give(bytes, range, to: &person.appVersion) && isTaken
+        }
+        if let range = item.manufacturer {
+            isTaken = versions.give(bytes, range, to: &person.manufacturer) && isTaken
+        }
+        if let range = item.model {
+            isTaken = versions.give(bytes, range, to: &person.model) && isTaken
+        }
+        return isTaken
     }
 
     /// Notes that a fact was told, or that there was no room for its name: then it is as if it had

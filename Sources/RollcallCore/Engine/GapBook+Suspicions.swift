@@ -48,6 +48,7 @@ extension GapBook {
         facts.battery = person.battery
         facts.queueDepths = queueDepths[number]?.depths ?? []
         facts.platform = person.platform
+        people.describe(person, in: &facts)
         facts.region = gap.report.facts.region
         facts.group = gap.report.facts.group
         if facts.group == nil, isMass || stall.isSuspected {

@@ -1,4 +1,5 @@
-/// Names as they come into use and go out of it: regions, sets of circles, versions. Source: style 15.
+/// Names as they come into use and go out of it: regions, sets of circles, versions, among which are
+/// the makes of phones. Source: style 15.
 extension People {
     /// A region that is not there any more, by its number and name.
     typealias GoneRegion = (number: UInt32, name: [UInt8])
@@ -22,16 +23,16 @@ extension People {
     mutating func useNames(_ person: Responder) {
         regions.use(person.region)
         circles.use(person.circles)
-        versions.use(UInt32(person.osVersion))
-        versions.use(UInt32(person.appVersion))
+        let phone = person.phoneNames
+        for place in phone.indices { versions.use(UInt32(phone[place])) }
     }
 
     /// A person counts for their names no longer.
     mutating func leaveNames(_ person: Responder) {
         regions.leave(person.region)
         circles.leave(person.circles)
-        versions.leave(UInt32(person.osVersion))
-        versions.leave(UInt32(person.appVersion))
+        let phone = person.phoneNames
+        for place in phone.indices { versions.leave(UInt32(phone[place])) }
     }
 
     // MARK: - Out of use
@@ -67,6 +68,14 @@ extension People {
             if regions.drop(region) { gone.append((region, name)) }
         }
         return gone
+    }
+
+    /// Writes what is known of a person's phone among the facts of their gap (P6).
+    func describe(_ person: Responder, in facts: inout GapFacts) {
+        facts.manufacturer = versions[UInt32(person.manufacturer)]
+        facts.model = versions[UInt32(person.model)]
+        facts.osVersion = versions[UInt32(person.osVersion)]
+        facts.appVersion = versions[UInt32(person.appVersion)]
     }
 
     // MARK: - Where people fall silent

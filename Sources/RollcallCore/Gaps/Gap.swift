@@ -98,6 +98,7 @@ extension GapReport {
         facts.code(&archive)
         seen.code(&archive)
         archive.code(&silent)
+        facts.codePhone(&archive)
     }
 }
 
@@ -116,6 +117,16 @@ extension GapFacts {
             archive.code(&group.members)
             archive.code(&group.active)
         }
+    }
+}
+
+extension GapFacts {
+    /// Behind what older versions wrote.
+    fileprivate mutating func codePhone(_ archive: inout Archive) {
+        archive.code(&manufacturer)
+        archive.code(&model)
+        archive.code(&osVersion)
+        archive.code(&appVersion)
     }
 }
 

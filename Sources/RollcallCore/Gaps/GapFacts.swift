@@ -11,6 +11,11 @@ package struct GapFacts: Equatable, Sendable {
     /// Depths of the queue in the last batches that told one, oldest first, three at most (F25).
     package var queueDepths: [UInt32] = []
     package var platform: Platform = .unknown
+    // What the phone is, as bytes; empty where it was not told (P6).
+    package var manufacturer: [UInt8] = []
+    package var model: [UInt8] = []
+    package var osVersion: [UInt8] = []
+    package var appVersion: [UInt8] = []
     /// The region when the gap opened, as bytes.
     package var region: [UInt8] = []
     /// With whom they fell silent; nil if alone.

@@ -32,6 +32,8 @@ package struct Item: Sendable {
     package var platform: Platform?
     package var osVersion: ByteRange?
     package var appVersion: ByteRange?
+    package var manufacturer: ByteRange?
+    package var model: ByteRange?
     package var installID: ByteRange?
     /// Ten-thousandths of a full battery, 0 to 10 000.
     package var battery: Int16?
@@ -56,6 +58,12 @@ package struct Item: Sendable {
     package var isEnrolment = false
 
     package init() {}
+
+    /// True if it names a version, a manufacturer or a model.
+    @inline(__always)
+    var describesPhone: Bool {
+        osVersion != nil || appVersion != nil || manufacturer != nil || model != nil
+    }
 }
 
 /// The items of one body, each as the bytes that the journal stores.
@@ -121,6 +129,8 @@ enum ItemTag: UInt8 {
     case updates = 19
     case isEnrolment = 20
     case promise = 21
+    case manufacturer = 22
+    case model = 23
     /// Updates that have no sequence: how many, then each as `captured` of an update (P4). They stand
     /// before `updates`, which go on to the item's end.
     case unsequenced = 24
@@ -296,8 +306,8 @@ enum ItemReader {
         case .isKnownOnly: item.isKnownOnly = small == 1
         case .from: item.from = Status(rawValue: small)
         case .to: item.to = Status(rawValue: small)
-        case .responderID, .region, .circles, .osVersion, .appVersion, .installID, .pushToken,
-            .transitionID:
+        case .responderID, .region, .circles, .osVersion, .appVersion, .manufacturer, .model,
+            .installID, .pushToken, .transitionID:
             guard value <= UInt64(end - at) else { return false }
             let range = ByteRange(offset: at, count: Int(value))
             at += Int(value)
@@ -326,6 +336,8 @@ enum ItemReader {
         case .circles: item.circles = range
         case .osVersion: item.osVersion = range
         case .appVersion: item.appVersion = range
+        case .manufacturer: item.manufacturer = range
+        case .model: item.model = range
         case .installID: item.installID = range
         case .pushToken: item.pushToken = range
         default: item.transitionID = range

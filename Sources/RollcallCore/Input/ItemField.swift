@@ -10,6 +10,8 @@ enum ItemField: UInt8 {
     case platform
     case osVersion
     case appVersion
+    case manufacturer
+    case model
     case installID
     case batteryLevel
     case telemetry
@@ -49,6 +51,8 @@ enum ItemField: UInt8 {
         case .platform: "platform"
         case .osVersion: "os_version"
         case .appVersion: "app_version"
+        case .manufacturer: "manufacturer"
+        case .model: "model"
         case .installID: "install_id"
         case .batteryLevel: "battery_level"
         case .telemetry: "telemetry"
@@ -102,6 +106,14 @@ enum ItemField: UInt8 {
         return isPrivate(name) ? .privateField : nil
     }
 
+    /// True for a name of free choice that many have, which somebody might fill with coordinates (I8).
+    var mayNamePlace: Bool {
+        switch self {
+        case .region, .osVersion, .appVersion, .manufacturer, .model: true
+        default: false
+        }
+    }
+
     /// True if `name` is that of a place on earth. Source: I8.
     static func isPrivate(_ name: ShortWord) -> Bool {
         switch name {
@@ -127,6 +139,8 @@ enum ItemField: UInt8 {
         case "os_version": .osVersion
         case "app_version": .appVersion
         case "next_expected_in": .nextExpectedIn
+        case "manufacturer": .manufacturer
+        case "model": .model
         default: telemetry(name)
         }
     }

@@ -4,6 +4,8 @@ extension ItemScanner {
     package static let nameBytesMax = 128
     /// Circles of one person at most, whatever the settings say.
     package static let circlesMax = 64
+    /// Bytes of a manufacturer's or a model's name at most. Source: P6.
+    package static let makeBytesMax = 64
     /// Digits of an id that is a number, at most (P4).
     package static let idDigitsMax = 19
     /// Bytes of a push token at most: Apple's and Google's stay below 300.
@@ -21,6 +23,8 @@ extension ItemScanner {
         case .region: try text(field, .region, Self.nameBytesMax, &cursor, body)
         case .osVersion: try text(field, .osVersion, Self.nameBytesMax, &cursor, body)
         case .appVersion: try text(field, .appVersion, Self.nameBytesMax, &cursor, body)
+        case .manufacturer: try text(field, .manufacturer, Self.makeBytesMax, &cursor, body)
+        case .model: try text(field, .model, Self.makeBytesMax, &cursor, body)
         case .installID: try text(field, .installID, Self.nameBytesMax, &cursor, body)
         case .transitionID: try text(field, .transitionID, Self.nameBytesMax, &cursor, body)
         case .pushToken: try text(field, .pushToken, Self.tokenBytesMax, &cursor, body)
@@ -64,7 +68,7 @@ extension ItemScanner {
             return refuse(
                 field, .outOfRange, "1 to \(bytesMax) bytes without control characters expected")
         }
-        if field == .region || field == .osVersion || field == .appVersion, isPlace(token, body) {
+        if field.mayNamePlace, isPlace(token, body) {
             return refuse(field, .coordinate, Self.placeRefusal)
         }
         write { ItemWriter.text(tag, token, body, to: &$0) }

@@ -103,7 +103,10 @@ package struct UnknownField: Sendable {
         ("timestamp", "captured_at"), ("recordedat", "captured_at"), ("time", "captured_at"),
         ("timestamp", "at"), ("battery", "battery_level"), ("permission", "permission_status"),
         ("network", "network_type"), ("status", "duty_state"), ("circle", "circles"),
-        ("os", "platform"), ("locations", "updates"),
+        ("os", "platform"), ("locations", "updates"), ("brand", "manufacturer"),
+        ("make", "manufacturer"), ("vendor", "manufacturer"),
+        ("devicemanufacturer", "manufacturer"), ("devicemodel", "model"), ("phonemodel", "model"),
+        ("devicename", "model"),
     ]
 
     /// Letters in lower case and digits; the rest are separators.
@@ -164,8 +167,8 @@ extension ItemField {
         switch self {
         case .responderID, .reportedAt: true
         case .dutyState, .region, .circles, .sharing, .platform: kind != .transition
-        case .osVersion, .appVersion, .installID, .batteryLevel, .telemetry, .updates,
-            .nextExpectedIn:
+        case .osVersion, .appVersion, .manufacturer, .model, .installID, .batteryLevel, .telemetry,
+            .updates, .nextExpectedIn:
             kind == .batch
         case .pausedUntil, .pushToken, .nudgeSound: kind == .responder || kind == .rosterEntry
         case .from, .to, .transitionID, .reason: kind == .transition

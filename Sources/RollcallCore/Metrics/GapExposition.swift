@@ -26,6 +26,20 @@ extension Exposition {
             }
         }
         family(
+            "rollcall_gaps_by_manufacturer", .counter,
+            "Gaps that are over, by the manufacturer of the phone and what they were.")
+        let makers = gaps.makers
+        for place in 0...makers.names.count {
+            let isOther = place == makers.names.count
+            for verdict in GapVerdict.allCases {
+                sample(
+                    [
+                        "manufacturer": isOther ? .word("other") : .bytes(makers.names[place]),
+                        "verdict": .word(verdict.word),
+                    ], Quantity(makers.count(verdict, of: isOther ? nil : place)))
+            }
+        }
+        family(
             "rollcall_gap_duration_seconds", .histogram,
             "Watched time from leaving ONLINE to the end of gaps, by verdict.")
         for verdict in GapVerdict.allCases {

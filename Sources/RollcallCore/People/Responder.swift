@@ -63,6 +63,9 @@ package struct Responder: Sendable {
     package var battery: Int16 = -1
     package var osVersion: UInt16 = 0
     package var appVersion: UInt16 = 0
+    /// Names of the same table as the versions.
+    package var manufacturer: UInt16 = 0
+    package var model: UInt16 = 0
     private var marks = Marks()
     package var telemetry = Telemetry()
     package var idCount: UInt8 = 0
@@ -105,6 +108,9 @@ package struct Responder: Sendable {
         get { marks[.behind] }
         set { marks[.behind] = newValue }
     }
+
+    /// The numbers of all names of the phone, each of which is in use once for it.
+    var phoneNames: InlineArray<4, UInt16> { [osVersion, appVersion, manufacturer, model] }
 
     /// True if some contact ever was.
     package var wasHeard: Bool { lastContact > .distantPast }

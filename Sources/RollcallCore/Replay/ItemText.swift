@@ -47,8 +47,8 @@ enum ItemText {
             switch tag {
             case .updates: return updates(value, bytes, &object)
             case .unsequenced: return unsequenced(value, bytes, &object)
-            case .responderID, .region, .circles, .osVersion, .appVersion, .installID, .pushToken,
-                .transitionID:
+            case .responderID, .region, .circles, .osVersion, .appVersion, .manufacturer, .model,
+                .installID, .pushToken, .transitionID:
                 guard value <= UInt64(end - at) else { return false }
                 let text = bytes.extracting(at..<(at + Int(value))).withUnsafeBufferPointer {
                     Array($0)
@@ -66,6 +66,8 @@ enum ItemText {
             case .region: object.text("region", text)
             case .osVersion: object.text("os_version", text)
             case .appVersion: object.text("app_version", text)
+            case .manufacturer: object.text("manufacturer", text)
+            case .model: object.text("model", text)
             case .installID: object.text("install_id", text)
             case .transitionID: object.text("id", text)
             case .pushToken:

@@ -1,3 +1,4 @@
+import CMicroHTTPD
 import Glibc
 
 /// A connection over TCP, with or without TLS. Nothing blocks beyond a deadline, an instant of

@@ -1,7 +1,7 @@
 import RollcallCore
 import RollcallSupport
 
-/// Gaps counted by cause, verdict, region or platform, for people.
+/// Gaps counted by cause, verdict, region, platform or what the phone is, for people.
 struct GapCounts {
     private let answer: JSONTree
     private let status: JSONTree
@@ -63,7 +63,9 @@ struct GapCounts {
     private func table(
         _ by: [String], _ rows: [JSONTree], _ all: Int64, _ style: ConsoleStyle
     ) -> [String] {
-        let stats = ["gaps", "share", "open", "median", "longest", "blind"]
+        // Only where phones are told apart does it matter of how many people they are.
+        let people = rows.contains { $0["people"] != nil } ? ["people"] : []
+        let stats = ["gaps", "share"] + people + ["open", "median", "longest", "blind"]
         let columns =
             by.map { ConsoleTable.Column($0, least: 8) }
             + stats.map { ConsoleTable.Column($0, isRight: true) }
@@ -71,6 +73,7 @@ struct GapCounts {
             let seconds = row["seconds"]
             return by.map { row[$0]?.shown ?? GapListing.missing } + [
                 Self.number(row["gaps"]), Self.percent(row["gaps"]?.whole ?? 0, all),
+            ] + people.map { Self.number(row[$0]) } + [
                 Self.number(row["open"]), Self.span(seconds?["median"]),
                 Self.span(seconds?["longest"]), Self.number(row["blind"]),
             ]

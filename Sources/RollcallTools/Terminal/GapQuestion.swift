@@ -9,7 +9,10 @@ package struct GapQuestion: Sendable {
     /// Gaps that are fetched at most.
     package static let limitMax = 100_000
     /// The keys by which gaps can be counted.
-    static let keys = ["cause", "verdict", "region", "platform"]
+    static let keys = [
+        "cause", "verdict", "region", "platform", "manufacturer", "model", "app_version",
+        "os_version",
+    ]
 
     /// The options on the command line; nil where nothing was said.
     package struct Options: Sendable {
