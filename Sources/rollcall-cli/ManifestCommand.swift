@@ -6,7 +6,7 @@ import RollcallTools
 struct ManifestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "manifest",
-        abstract: "Print a systemd unit, a Kubernetes manifest, a scrape configuration or a mirror.",
+        abstract: "Print a unit for systemd, a manifest, a scrape configuration or a mirror.",
         discussion: """
             The file goes to standard output. It works as it is, where the comments marked CHANGE \
             say nothing else. With --config.file it is made for these settings: the unit reads \

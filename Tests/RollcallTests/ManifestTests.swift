@@ -21,7 +21,36 @@ import Testing
         let lines = lines(manifest.text())
         #expect(lines.last == "")
         #expect(lines.dropLast().last?.isEmpty == false)
-        #expect(lines.filter { $0.count > 100 || $0.last == " " || $0.contains("\t") } == [])
+        #expect(lines.filter { $0.last == " " || $0.contains("\t") } == [])
+        // A type's name is one word, however long.
+        #expect(lines.filter { $0.count > 100 && !$0.contains("\"@type\"") } == [])
+    }
+
+    @Test(arguments: [Manifest.nginx, .envoy])
+    func `a mirror leads to where Rollcall listens, and says nothing of members`(
+        manifest: Manifest
+    ) throws {
+        let isNginx = manifest == .nginx
+        for (yaml, nginx, envoy) in [
+            ("{}", "127.0.0.1:10112", (host: "127.0.0.1", port: 10112)),
+            ("web: {listen_address: '0.0.0.0:80'}", "127.0.0.1:80", ("127.0.0.1", 80)),
+            ("web: {listen_address: '[::]:81'}", "[::1]:81", ("::1", 81)),
+            ("web: {listen_address: '10.0.0.7:82'}", "10.0.0.7:82", ("10.0.0.7", 82)),
+            // The listener for metrics takes no batches.
+            (
+                "web: {metrics_listen_address: '127.0.0.1:83'}", "127.0.0.1:10112",
+                ("127.0.0.1", 10112)
+            ),
+        ] {
+            let text = manifest.text(try settings(yaml))
+            let line =
+                isNginx
+                ? "    server \(nginx);\n"
+                : "socket_address: {address: \"\(envoy.host)\", port_value: \(envoy.port)}\n"
+            #expect(text.contains(line), "\(yaml)")
+        }
+        #expect(manifest.text() == manifest.text(try settings("{}")))
+        #expect(!manifest.isOfMembers)
     }
 
     @Test(arguments: [Manifest.systemd, .kubernetes, .etcd], [2, 3])
