@@ -52,6 +52,8 @@ final class HTTPTransport: NSObject, URLSessionTaskDelegate {
     private struct State {
         var continuation: CheckedContinuation<Result<Answer, NoAnswer>, Never>?
         var session: URLSession?
+        /// Counts the requests, so that what is late about one ends no other.
+        var number = 0
         var isOver = false
     }
 
@@ -62,9 +64,13 @@ final class HTTPTransport: NSObject, URLSessionTaskDelegate {
     func send(_ request: URLRequest, within time: Duration) async throws(NoAnswer) -> Answer {
         var request = request
         request.timeoutInterval = time.seconds + 1
+        let number = state.withLock { state in
+            state.number += 1
+            return state.number
+        }
         let timer = Task {
             try await Task.sleep(for: time)
-            self.finish(.failure(NoAnswer(reason: "no answer in time")))
+            self.finish(.failure(NoAnswer(reason: "no answer in time")), of: number)
         }
         defer { timer.cancel() }
         let result = await withCheckedContinuation { continuation in
@@ -72,7 +78,11 @@ final class HTTPTransport: NSObject, URLSessionTaskDelegate {
                 state.continuation = continuation
                 return state.isOver ? nil : begin(request, &state)
             }
-            if let task { task.resume() } else { finish(.failure(NoAnswer(reason: "closed"))) }
+            if let task {
+                task.resume()
+            } else {
+                finish(.failure(NoAnswer(reason: "closed")), of: number)
+            }
         }
         return try result.get()
     }
@@ -84,26 +94,27 @@ final class HTTPTransport: NSObject, URLSessionTaskDelegate {
         configuration.urlCache = nil
         let session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
         state.session = session
-        return session.dataTask(with: request) { [weak self, weak session] body, response, error in
-            guard let self, let session else { return }
+        let number = state.number
+        return session.dataTask(with: request) { [weak self] body, response, error in
+            guard let self else { return }
             if let response = response as? HTTPURLResponse, error == nil {
                 let pause = BackOff.seconds(
                     response.value(forHTTPHeaderField: "Retry-After"), now: Date())
                 let answer = Answer(
                     status: response.statusCode, body: body ?? Data(), retryAfter: pause)
-                finish(.success(answer), of: session)
+                finish(.success(answer), of: number)
             } else {
                 let reason = Self.words((error as? URLError)?.code)
-                finish(.failure(NoAnswer(reason: reason)), of: session)
+                finish(.failure(NoAnswer(reason: reason)), of: number)
             }
         }
     }
 
-    /// Says what became of the request in flight, if it is `session`'s, and ends its session: what
-    /// it still says is heard by nobody.
-    private func finish(_ result: Result<Answer, NoAnswer>, of session: URLSession? = nil) {
+    /// Says what became of the request of a number, if it is still in flight, and ends its session:
+    /// what that still says is heard by nobody.
+    private func finish(_ result: Result<Answer, NoAnswer>, of number: Int) {
         let ended: State = state.withLock { state in
-            guard session == nil || session === state.session else { return State() }
+            guard number == state.number else { return State() }
             defer {
                 state.continuation = nil
                 state.session = nil
@@ -116,8 +127,11 @@ final class HTTPTransport: NSObject, URLSessionTaskDelegate {
 
     /// Ends the request in flight without an answer, and makes no other one.
     func end() {
-        state.withLock { $0.isOver = true }
-        finish(.failure(NoAnswer(reason: "closed")))
+        let number = state.withLock { state in
+            state.isOver = true
+            return state.number
+        }
+        finish(.failure(NoAnswer(reason: "closed")), of: number)
     }
 
     // A token must not follow to another place.
@@ -138,9 +152,10 @@ final class HTTPTransport: NSObject, URLSessionTaskDelegate {
         guard let response = challenge.failureResponse as? HTTPURLResponse else {
             return completionHandler(.performDefaultHandling, nil)
         }
-        let answer = Answer(status: response.statusCode, body: Data(), retryAfter: nil)
+        let number = state.withLock { $0.session === session ? $0.number : nil }
         completionHandler(.cancelAuthenticationChallenge, nil)
-        finish(.success(answer), of: session)
+        let answer = Answer(status: response.statusCode, body: Data(), retryAfter: nil)
+        if let number { finish(.success(answer), of: number) }
     }
 
     private static func words(_ code: URLError.Code?) -> String {
