@@ -18,6 +18,7 @@ package final class Server: Sendable {
     private let router: Router
     private let reloader: Reloader
     private let ping: AlivePing
+    private let subscriptions: MQTTInputs
     private let log: Logger
 
     /// Exit code of a failing disk. Source: J6, sysexits.h EX_IOERR.
@@ -71,6 +72,9 @@ package final class Server: Sendable {
         ping.follow(configuration.alivePing)
         let accessPolicy = AccessPolicy(configuration.accessPolicy.rules, log: log)
         let bodyLimits = BodyLimits(configuration.scanLimits)
+        let subscriptions = MQTTInputs(
+            writer: writer, edge: edge, admission: admission, limits: bodyLimits, log: log)
+        self.subscriptions = subscriptions
         reloader = Reloader(
             configuration, source: source, writer: writer, edge: edge, log: log,
             onReload: onReload, prepare: { receivers.prepare($0) },
@@ -78,6 +82,7 @@ package final class Server: Sendable {
                 bodyLimits.follow(configuration.scanLimits)
                 accessPolicy.follow(configuration.accessPolicy.rules)
                 edge.inputs.follow(configuration)
+                subscriptions.follow(configuration)
                 ping.follow(configuration.alivePing)
                 return receivers.follow(configuration)
             })
@@ -100,6 +105,7 @@ package final class Server: Sendable {
         }
         http = try Self.serve(router, at: AccessPoint(listeners.main), listeners.main, limits, log)
         watch.watch(http)
+        subscriptions.follow(configuration)
     }
 
     private static func serve(
@@ -137,6 +143,7 @@ package final class Server: Sendable {
     /// Probes are answered until the last write is: readiness says no, the process is healthy.
     package func stop() {
         ping.close()
+        subscriptions.close()
         router.drain()
         http.quiesce()
         http.stop()

@@ -228,7 +228,7 @@ extension Router {
             return [
                 "name": .text(entry.settings.name),
                 "preset": entry.settings.preset.map { .text($0.rawValue) } ?? .null,
-                "enrols": .boolean(entry.enrols),
+                "enrols": .boolean(entry.enrols), "mqtt": edge.mqtt.answer(entry.settings.name),
                 "requests": .integer(Int64(counts.requests)),
                 "items": .object(items),
                 "updates": updates,

@@ -130,6 +130,8 @@ package final class EdgeStats: Sendable {
     package let clocks = SourceClocks()
     /// The inputs, and what came by them.
     package let inputs = InputBook()
+    /// The subscriptions of inputs at brokers.
+    package let mqtt = MQTTBook()
 
     /// Stats that are all 0.
     package init() {}
@@ -150,6 +152,11 @@ package final class EdgeStats: Sendable {
             state.durations[route.rawValue].observe(microseconds)
             if !input.isEmpty { state.input.add(input) }
         }
+    }
+
+    /// Counts what was not taken of something that is no request.
+    package func read(_ input: InputStats) {
+        if !input.isEmpty { state.withLock { $0.input.add(input) } }
     }
 
     /// Counts a commit of the store that took `duration`.
@@ -234,6 +241,7 @@ package final class EdgeStats: Sendable {
         state.input.append(to: &page)
         clocks.append(to: &page)
         inputs.append(to: &page)
+        mqtt.append(to: &page)
         Self.appendRequests(state, to: &page)
         state.keyed.append(to: &page)
         page.family(

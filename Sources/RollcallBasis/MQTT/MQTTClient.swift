@@ -27,7 +27,7 @@ package final class MQTTClient: @unchecked Sendable {
         /// It is committed.
         case committed
         /// It will never be taken: acknowledged all the same, or it would come for ever (M4).
-        case unreadable
+        case refused
         /// It says nothing that is of interest.
         case skipped
         /// It is on a topic that nobody asked for: an older subscription's.
@@ -39,7 +39,7 @@ package final class MQTTClient: @unchecked Sendable {
         package var word: StaticString {
             switch self {
             case .committed: "committed"
-            case .unreadable: "unreadable"
+            case .refused: "refused"
             case .skipped: "skipped"
             case .unasked: "unasked"
             case .returned: "returned"
@@ -238,6 +238,7 @@ package final class MQTTClient: @unchecked Sendable {
     // MARK: - Away
 
     private func leave(_ end: MQTTConnection.End) {
+        if isClosed { return }
         let now = ClockReading.now().elapsed
         let stood = openedAt.map { now - $0 }
         var trouble =

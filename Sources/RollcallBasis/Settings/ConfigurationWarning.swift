@@ -14,7 +14,7 @@ package struct ConfigurationWarning: Equatable, Sendable, CustomStringConvertibl
 extension Configuration {
     /// The configuration warnings in it, in the order of the file.
     package var configurationWarnings: [ConfigurationWarning] {
-        accessWarnings + storeWarnings + clusterWarnings
+        accessWarnings + brokerWarnings + storeWarnings + clusterWarnings
             + Self.configurationWarnings(of: policy.onDuty, "liveness.on_duty")
             + Self.configurationWarnings(of: policy.onMission, "liveness.on_mission")
             + Self.configurationWarnings(of: policy.onDuty.background, "liveness.on_duty")
@@ -38,6 +38,10 @@ extension Configuration {
                 reason: "\(listenAddress) can be reached from other machines and speaks no "
                     + "TLS: that belongs behind a proxy\(more)")
         ]
+    }
+
+    private var brokerWarnings: [ConfigurationWarning] {
+        inputs.enumerated().compactMap { $1.mqtt?.warning("inputs[\($0)].mqtt") }
     }
 
     private var storeWarnings: [ConfigurationWarning] {

@@ -21,6 +21,8 @@ package struct InputSettings: Sendable {
     /// The key from which phones' passwords are made, if each has its own.
     package var deviceKey: DeviceKey?
     package var answer = InputAnswer()
+    /// Where it subscribes, if it does.
+    package var mqtt: MQTTSettings?
 
     /// An input that takes nothing.
     package init() {}
@@ -54,7 +56,7 @@ package struct InputSettings: Sendable {
 extension InputSettings: Equatable {
     package static func == (a: InputSettings, b: InputSettings) -> Bool {
         a.name == b.name && a.preset == b.preset && a.fixed == b.fixed && a.enrols == b.enrols
-            && a.deviceKey == b.deviceKey && a.answer == b.answer
+            && a.deviceKey == b.deviceKey && a.answer == b.answer && a.mqtt == b.mqtt
             && a.mappings.map(\.description) == b.mappings.map(\.description)
     }
 }
@@ -73,6 +75,7 @@ extension InputSettings {
             members.append(("platform", .word("\(platform.word)")))
         }
         if let enrols { members.append(("enrol", .plain(enrols ? "true" : "false"))) }
+        if let mqtt { members.append(("mqtt", mqtt.shown)) }
         return members
     }
 
@@ -89,8 +92,9 @@ extension InputSettings {
         let enrolling =
             enrols(isOpen: isOpen)
             ? "It enrols who is unknown." : "Who is unknown is counted and not enrolled."
+        let broker = mqtt.map { " \($0.words)" } ?? ""
         return "/v1/in/\(name) is read \(whose): whose it is, when it was captured, and \(facts); "
-            + "no coordinates. \(enrolling)\(keys)"
+            + "no coordinates. \(enrolling)\(keys)\(broker)"
     }
 }
 

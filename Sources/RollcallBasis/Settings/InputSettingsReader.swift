@@ -43,6 +43,7 @@ extension InputSettings {
             input.enrols = enrols
         }
         try input.readAnswer(&tree)
+        input.mqtt = try MQTTSettings.read(&tree, input: input.name, preset: input.preset)
         var descriptions = input.preset?.descriptions ?? [InputDescription()]
         try tree.description(&descriptions[0], isPreset: input.preset != nil)
         for place in descriptions.indices.dropFirst() where tree.isGiven("id") {

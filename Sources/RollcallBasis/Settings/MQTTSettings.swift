@@ -18,6 +18,8 @@ package struct MQTTSettings: Equatable, Sendable {
     package var password: Secret?
     /// A file of the authorities that may vouch for the broker, beside the system's; nil for none.
     package var authorityFile: String?
+    /// True if the broker's being there is a heartbeat of the input (B2).
+    package var beats = true
 
     /// A subscription without a user.
     package init(address: MQTTAddress, topic: String, clientID: String) {
@@ -46,6 +48,7 @@ package struct MQTTSettings: Equatable, Sendable {
             ("url", .word(address.text)), ("topic", .word(topic)), ("client_id", .word(clientID)),
         ]
         if !user.isEmpty { members.append(("user", .word(user))) }
+        if !beats { members.append(("heartbeat", .plain("false"))) }
         return .mapping(members)
     }
 
@@ -141,6 +144,7 @@ extension MQTTSettings {
         if settings.authorityFile != nil, !address.isEncrypted {
             throw part.fault("ca_file", "is of no use without mqtts://", "")
         }
+        try part.read("heartbeat", .flag, &settings.beats)
         return settings
     }
 
