@@ -42,6 +42,10 @@ LEFT_OUT = {
         "whoever is answered 503 at a follower shows in rollcall_http_requests_total",
     "rollcall_idempotency_keys_total":
         "it is looked at when a client that retries is joined",
+    **{name: "TelemetryFeedDown fires for a broker that is away, and GET /v1/inputs tells it"
+       for name in (
+           "rollcall_input_mqtt_connected", "rollcall_input_mqtt_connections_total",
+           "rollcall_input_mqtt_messages_total", "rollcall_input_mqtt_waiting")},
     "rollcall_chore_duration_seconds":
         "a checkpoint is judged by it; what writes wait for is rollcall_commit_duration_seconds",
 }
