@@ -10,6 +10,7 @@ import threading
 import time
 import unittest
 
+from cluster_process import ClusterTestCase, Etcd, Members
 from mosquitto_process import Mosquitto, Publisher
 from rollcall_process import RollcallTestCase, eventually, now_ms
 
@@ -416,6 +417,37 @@ class BusyTests(MQTTTestCase):
             Publisher(broker, "rollcall-ours", clean=False).vanish()
             time.sleep(0.3)
         self.assertIn("another client", server.log())
+
+
+class MembersTests(ClusterTestCase):
+    """Of several machines the leader subscribes, and whoever leads next goes on (M6, S7)."""
+
+    def test_only_the_leader_subscribes_and_the_next_one_goes_on(self):
+        broker = Mosquitto(self)
+        members = Members(self, Etcd(self), settings=OURS.format(url=broker.url))
+        members.start()
+        members.settled()
+
+        def subscribed():
+            return [
+                name for name in members.names if members[name].process is not None
+                and members[name].scrape()("rollcall_input_mqtt_connected", input="ours") == 1]
+
+        leader = members.leader()
+        eventually(lambda: subscribed() == [leader], 10, "the leader alone is subscribed")
+        phones = Phones(broker, pause=0.01)
+        phones.start()
+        time.sleep(1)
+        members[leader].kill()
+        after = members.leader()
+        self.assertNotEqual(after, leader)
+        eventually(lambda: subscribed() == [after], 15, "the next leader is subscribed")
+        time.sleep(1)
+        phones.end()
+        self.assertIsNone(phones.failure)
+        eventually(
+            lambda: members[after].scrape()("rollcall_updates_total", outcome="accepted")
+            == sum(phones.taken), 20, "all that the broker took is here, once")
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ package final class MQTTClient: @unchecked Sendable {
     private let closed = Atomic(false)
     private let state: Mutex<Standing>
 
-    private var pause = MQTTPause()
+    private var pause: MQTTPause
     /// What the log was told last; nil if nothing is wrong.
     private var logged: String?
     private var hasToldAway = false
@@ -111,8 +111,8 @@ package final class MQTTClient: @unchecked Sendable {
         self.mayConnect = mayConnect
         self.onHeard = onHeard
         state = Mutex(Standing(since: ClockReading.now().elapsed))
-        pause.seed = StableHash.of(
-            Array(settings.clientID.utf8).span, 0..<settings.clientID.utf8.count)
+        let clientID = Array(settings.clientID.utf8)
+        pause = MQTTPause(seed: StableHash.of(clientID.span, clientID.indices))
     }
 
     /// Starts the thread; false if the system has none left.
@@ -289,8 +289,11 @@ struct MQTTPause {
     private static let most: Int64 = 60_000
 
     /// Tells clients apart.
-    var seed: UInt64 = 0
+    private let seed: UInt64
     private var tries: UInt64 = 0
+
+    /// The pauses of one client.
+    init(seed: UInt64) { self.seed = seed }
 
     /// The next one is the first again.
     mutating func begin() { tries = 0 }
