@@ -1,4 +1,5 @@
 import CGnuTLS
+import Glibc
 
 /// TLS of a client over a socket that does not block, by GnuTLS: 1.2 or later, and the certificate has to
 /// be one for the host that a trusted authority vouches for.
@@ -12,6 +13,8 @@ final class TLSSession {
 
     private let session: gnutls_session_t
     private let credentials: gnutls_certificate_credentials_t
+    /// The name that the certificate has to have: the library keeps the pointer, not the text.
+    private let name: UnsafeMutablePointer<CChar>
 
     /// A session over `socket`, which stays the caller's; the handshake is to be done.
     /// - Throws: `NetworkFault` if the library has no memory, or `trust` holds no certificate.
@@ -27,8 +30,14 @@ final class TLSSession {
             gnutls_certificate_free_credentials(allocated)
             throw .encryption("no memory")
         }
+        guard let copy = strdup(host) else {
+            gnutls_deinit(made)
+            gnutls_certificate_free_credentials(allocated)
+            throw .encryption("no memory")
+        }
         session = made
         credentials = allocated
+        name = copy
         try prepare(host, trust, socket)
     }
 
@@ -51,15 +60,15 @@ final class TLSSession {
         // those out by itself.
         try check(
             gnutls_server_name_set(session, GNUTLS_NAME_DNS, host, host.utf8.count))
-        // The handshake fails unless the chain is trusted and the certificate is one for this host;
-        // it keeps a copy of the name.
-        gnutls_session_set_verify_cert(session, host, 0)
+        // The handshake fails unless the chain is trusted and the certificate is one for this host.
+        gnutls_session_set_verify_cert(session, name, 0)
         gnutls_transport_set_int2(session, socket, socket)
     }
 
     deinit {
         gnutls_deinit(session)
         gnutls_certificate_free_credentials(credentials)
+        free(name)
     }
 
     /// True if bytes were decrypted that nobody has read.
@@ -75,6 +84,12 @@ final class TLSSession {
                 return gnutls_record_get_direction(session) == 0 ? .reading : .writing
             }
             if code == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR { throw .certificate(verdict) }
+            let isCut = [
+                GNUTLS_E_PULL_ERROR, GNUTLS_E_PUSH_ERROR, GNUTLS_E_PREMATURE_TERMINATION,
+            ].contains(code)
+            if isCut {
+                throw .encryption("the other side hangs up: does it speak TLS at this port?")
+            }
             try check(code)
         }
     }
@@ -120,8 +135,9 @@ final class TLSSession {
         else { return "status \(status)" }
         defer { rollcall_gnutls_free(data) }
         let bytes = UnsafeBufferPointer(start: data, count: Int(words.size))
-        return String(decoding: bytes.filter { $0 != 0 }, as: UTF8.self)
-            .split(separator: ".").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty }
-            .joined(separator: ".")
+        let text = String(decoding: bytes.filter { $0 != 0 }, as: UTF8.self)
+        // Which is said already.
+        let rest = text.replacing("The certificate is NOT trusted. ", with: "")
+        return rest.split(separator: " ").joined(separator: " ")
     }
 }
