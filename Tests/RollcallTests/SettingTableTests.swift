@@ -261,7 +261,7 @@ import Testing
     }
 
     /// L4, P5.
-    @Test func `check prints the thresholds of everybody there may be`() throws {
+    @Test func `check prints the thresholds of everybody there may be`() {
         var configuration = Configuration()
         configuration.policy.onDuty.background = Policy.Background(
             expected: 900, degradedAfter: 1350, offlineAfter: 2700)
@@ -269,9 +269,7 @@ import Testing
         configuration.policy.iosFactor = 1.5
         let table = ThresholdTable(configuration.policy)
         #expect(
-            table.lines.prefix(8) == [
-                "Without contact, and without a promise:",
-                "  duty        app         platform  reports every  DEGRADED, OFFLINE  in low power mode",
+            table.lines.dropFirst(2).prefix(6) == [
                 "  ON_DUTY     foreground  ios       60s            135s, 270s         270s, 540s",
                 "  ON_DUTY     foreground  android   60s            90s, 180s          180s, 360s",
                 "  ON_DUTY     foreground  other     60s            90s, 180s          180s, 360s",
@@ -280,7 +278,9 @@ import Testing
                 "  ON_DUTY     background  other     15m            1350s, 45m         45m, 90m",
             ])
         #expect(table.lines.count == 14)
-        guard case .list(let rows) = table.tree else { return #expect(Bool(false)) }
+        #expect(table.lines[0] == "Without contact, and without a promise:")
+        #expect(table.lines[1].hasSuffix("  DEGRADED, OFFLINE  in low power mode"))
+        let rows = table.tree.elements
         #expect(rows.count == 24)
         #expect(rows[1]["offline_after_seconds"]?.number == 540)
     }
