@@ -55,6 +55,13 @@ import Testing
         #expect(throws: GzipFault.tooLarge) { try expanded(member + member, 9999) }
     }
 
+    @Test func `P8: members that hold nothing are not without end`() throws {
+        let empty = try Self.member([])
+        let most = [[UInt8]](repeating: empty, count: GzipReader.membersMax).flatMap(\.self)
+        #expect(try expanded(most).isEmpty)
+        #expect(throws: GzipFault.tooLarge) { try expanded(most + empty) }
+    }
+
     @Test func `P8: one that says little of what it holds is not believed`() throws {
         let bomb = try Self.member([UInt8](repeating: 0, count: 64 << 20))
         #expect(bomb.count < 1 << 19)

@@ -1,3 +1,5 @@
+import RollcallCore
+
 /// Regions by number, in the order in which they were met.
 struct RegionNames {
     /// Regions at most: rows of a table are not more.

@@ -39,7 +39,8 @@ package enum BodyCoding {
         case .tooLarge:
             .problem(
                 413, "Content Too Large",
-                detail: "The limit is \(bytesMax) bytes, also for what was compressed.")
+                detail: "The limit is \(bytesMax) bytes, also for what was compressed, in "
+                    + "\(GzipReader.membersMax) members at most.")
         case .unavailable:
             .problem(
                 503, "Service Unavailable", detail: "No memory to expand it. Send it again.",

@@ -6,7 +6,7 @@ package enum GzipFault: Error, Equatable {
     case damaged
     /// They end too early.
     case cut
-    /// What comes out is larger than allowed.
+    /// What comes out is larger than allowed, or in too many members.
     case tooLarge
     /// There is no zlib, or no memory.
     case unavailable
@@ -41,6 +41,8 @@ package final class GzipReader: @unchecked Sendable {
     private typealias Step = @convention(c) (UnsafeMutableRawPointer?, CInt) -> CInt
     private typealias Other = @convention(c) (UnsafeMutableRawPointer?) -> CInt
 
+    /// Members of one file at most: each may hold nothing, and costs some time all the same.
+    static let membersMax = 16_384
     /// `MAX_WBITS` and 16: gzip alone, and no zlib or raw stream.
     private static let windowBits: CInt = 15 + 16
     /// Of the version zlib compares the first figure.
@@ -97,6 +99,7 @@ package final class GzipReader: @unchecked Sendable {
         _ stream: inout Stream, through piece: UnsafeMutableBufferPointer<UInt8>,
         to output: inout [UInt8], _ bytesMax: Int
     ) -> GzipFault? {
+        var members = 0
         while true {
             let room = min(piece.count, bytesMax + 1 - output.count)
             stream.nextOut = piece.baseAddress
@@ -111,6 +114,8 @@ package final class GzipReader: @unchecked Sendable {
             }
             guard result == Self.ended else { continue }
             if stream.availableIn == 0 { return nil }
+            members += 1
+            if members == Self.membersMax { return .tooLarge }
             guard reset(&stream) == 0 else { return .damaged }
         }
     }
