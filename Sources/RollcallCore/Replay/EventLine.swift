@@ -58,14 +58,7 @@ package enum EventLine {
                 body.integer("unobserved_ms", reign.unobserved.count)
             }
         case .membership(let change):
-            line("membership", nil, at, &output) { body in
-                body.word("change", change.word)
-                if case .level(let level) = change {
-                    body.integer("number", level)
-                } else {
-                    body.text("member", change.member)
-                }
-            }
+            line("membership", nil, at, &output) { append(change, to: &$0) }
         case .stop: line("stop", nil, at, &output)
         }
         return true
@@ -150,6 +143,15 @@ package enum EventLine {
             output = object.bytes
         }
         if !isFirst { output.append(UInt8(ascii: "]")) }
+    }
+
+    private static func append(_ change: MembershipChange, to body: inout ObjectWriter) {
+        body.word("change", change.word)
+        if case .level(let level) = change {
+            body.integer("number", level)
+        } else {
+            body.text("member", change.member)
+        }
     }
 
     private static func erase(

@@ -106,7 +106,7 @@ extension ClusterWorld {
         guard let person = gone.first else { return }
         erasing.insert(person)
         mark("somebody was to be erased")
-        ask(.erase(.id(Array("p\(person)".utf8)), source: EventSource.standard)) {
+        ask(.erase(.id(Array(Self.name(person).utf8)), source: EventSource.standard)) {
             [self] leader in
             mark("somebody was erased")
             erasures.append((person, leader.disk.turn, leader.disk.place.position))
@@ -155,11 +155,11 @@ extension ClusterWorld {
     }
 
     private func keyInLog(_ person: Int) -> String? {
-        let id = Array("p\(person)".utf8)
+        let id = Array(Self.name(person).utf8)
         let found = etcd.state.rows.first { key, row in
             let name = String(decoding: key, as: UTF8.self)
             guard name.contains("/slot/") || name.contains("/part/") else { return false }
-            // Behind it stands no other digit: p1 is not p12.
+            // Behind it stands no other digit: 1 is not 12.
             return row.value.indices.contains { at in
                 guard row.value[at...].starts(with: id) else { return false }
                 let end = at + id.count

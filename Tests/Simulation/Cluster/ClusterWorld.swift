@@ -14,6 +14,8 @@ final class ClusterWorld: @unchecked Sendable {
     static let living = 8
     /// People of whom each goes silent at some time.
     static let leaving = 8
+    /// The beginning of people's names: long enough to be found nowhere by chance.
+    private static let name = "someone-"
     private static let epoch: Int64 = 1_795_219_200_000
 
     let time = VirtualTime()
@@ -96,6 +98,9 @@ final class ClusterWorld: @unchecked Sendable {
         return policy
     }()
 
+    /// The name of a person.
+    static func name(_ person: Int) -> String { "\(name)\(person)" }
+
     // MARK: - The story
 
     func start(_ host: Int) {
@@ -159,7 +164,7 @@ final class ClusterWorld: @unchecked Sendable {
         people[number].sequence += 1
         people[number].isWaiting = true
         let body = """
-            {"responder_id":"p\(number)","duty_state":"ON_DUTY","last_sequence":\(person.sequence + 1),\
+            {"responder_id":"\(Self.name(number))","duty_state":"ON_DUTY","last_sequence":\(person.sequence + 1),\
             "updates":[{"sequence":\(person.sequence + 1),"captured_at":\(Self.epoch + time.now)}]}
             """
         send(number, Array(body.utf8))
@@ -315,7 +320,7 @@ final class ClusterWorld: @unchecked Sendable {
             switch decision.decision {
             case .status(_, let number, _, let to, _) where to == .offline:
                 let name = String(decoding: process.engine.roster.id(number), as: UTF8.self)
-                if let living = Int(name.dropFirst()), living < Self.living {
+                if let living = Int(name.dropFirst(Self.name.count)), living < Self.living {
                     fail("S9: \(name) reports and is OFFLINE")
                 }
                 mark("somebody went OFFLINE")
