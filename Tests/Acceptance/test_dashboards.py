@@ -33,6 +33,9 @@ LEFT_OUT = {
     "rollcall_source_lag_seconds": "the log, /v1/status and the page say it in a sentence",
     "rollcall_source_skew_seconds": "the log, /v1/status and the page say it in a sentence",
     "rollcall_times_read_total": "it is looked at once, when a backend is joined",
+    **{name: "only who has inputs has it, and GET /v1/inputs says where and why"
+       for name in ("rollcall_input_requests_total", "rollcall_input_items_total",
+                    "rollcall_input_problems_total")},
     **{name: "the alerts of a watch on several machines fire by it, and `rollcall cluster` tells it"
        for name in (
            "rollcall_member_leading", "rollcall_member_confirmed", "rollcall_member_lost",

@@ -217,6 +217,9 @@ class DocumentTests(OpenAPITestCase):
         document = self.fetch(server)
         count = 0
         for (method, path), operation in document.operations().items():
+            if path.startswith("/v1/in/"):
+                # Which there are, the settings say.
+                continue
             for response in operation["responses"].values():
                 for media in document.resolved(response, document.strict).get(
                         "content", {}).values():
@@ -246,6 +249,7 @@ class TourTests(OpenAPITestCase):
         self.fetch(server)
         self.tour_items(server)
         self.tour_roster(server)
+        self.tour_inputs()
         self.tour_heartbeats(server)
         self.tour_people(server)
         self.tour_history(server)
@@ -295,6 +299,44 @@ class TourTests(OpenAPITestCase):
                 self.check_answer(method, path, answer)
                 # Two members of the first (a value, or a name that nobody knows: P3), and the second.
                 self.assertEqual(len(answer.json()["problems"] + answer.json()["rejected"]), 3)
+
+    def tour_inputs(self):
+        """What comes to inputs is in their clients' words, and checked by its answer alone."""
+        path = os.path.join(self.directory, "phones")
+        token = secrets.token_hex(32)
+        with open(path, "w", encoding="ascii", opener=private) as file:
+            file.write(token)
+        server = self.serve(f"""web:
+  tokens:
+    - {{name: phones, scopes: [read, "input:o", "input:f", "input:none"], token_file: phones}}
+inputs:
+  - {{name: o, preset: owntracks, enrol: true}}
+  - {{name: f, id: /id, captured_at: /t, format: form, enrol: true, answer: {{body: "[]"}}}}
+""", name="inputs")
+        own = {"Authorization": f"Bearer {token}"}
+        body = {"_type": "location", "tst": now_ms() // 1000, "tid": "JJ"}
+        for suffix in ("", "/{id}"):
+            declared = "/v1/in/{input}" + suffix
+            below = suffix.replace("{id}", "somebody")
+
+            def ask(method, name, status, body=None, headers=None, query=""):
+                answer = server.request(
+                    method, f"/v1/in/{name}{below}{query}", body, {**own, **(headers or {})})
+                with self.subTest(f"{method} {declared} {status}"):
+                    self.assertEqual(answer.status, status, answer)
+                    self.check_answer(method, declared, answer)
+
+            for method in ("POST", "PUT"):
+                ask(method, "o", 200, body)
+                ask(method, "o", 200, "{")
+                ask(method, "o", 413, b" " * ((8 << 20) + 1))
+                ask(method, "o", 415, "{}", {"Content-Encoding": "br"})
+            for method in ("POST", "PUT", "GET"):
+                ask(method, "none", 404)
+            ask("GET", "f", 200, query="?id=41&t=1795000000")
+        answer = server.get("/v1/inputs", own)
+        self.check_answer("GET", "/v1/inputs", answer)
+        self.assertEqual([one["name"] for one in answer.json()["inputs"]], ["o", "f"])
 
     def tour_roster(self, server):
         roster = [{"responder_id": f"p{n}", "duty_state": "ON_DUTY"} for n in range(8)]
@@ -569,7 +611,8 @@ class TourTests(OpenAPITestCase):
 
 def filled(path):
     """A path of the document with something in its braces."""
-    for name, value in {"id": "somebody", "number": "1", "version": "0", "name": "x"}.items():
+    for name, value in {"id": "somebody", "number": "1", "version": "0", "name": "x",
+                        "input": "x"}.items():
         path = path.replace("{" + name + "}", value)
     return path
 

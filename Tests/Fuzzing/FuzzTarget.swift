@@ -22,7 +22,7 @@ struct FuzzTarget: Sendable {
     }
 
     static let all = [
-        ItemFuzz.target, BodyFuzz.target, ReplayFuzz.target, JournalFuzz.target,
+        ItemFuzz.target, InputFuzz.target, BodyFuzz.target, ReplayFuzz.target, JournalFuzz.target,
         CheckpointFuzz.target, RequestFuzz.target, WireFuzz.target, SettingsFuzz.target,
         ExpositionFuzz.target, AnswerFuzz.target, MQTTFuzz.target,
     ]

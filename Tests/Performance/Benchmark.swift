@@ -18,6 +18,11 @@ func runBenchmark(arguments: [String]) -> Int32 {
             return 0
         }
         let options = try BenchmarkOptions(arguments)
+        if options.isInputs {
+            let results = try InputBenchmark(isShort: options.isShort).run()
+            print(options.isJSON ? InputBenchmark.json(results) : InputBenchmark.table(results))
+            return 0
+        }
         Leftovers.removeOnSignals()
         let folder = try makeFolder(in: options.storage)
         defer { Leftovers.remove(folder: folder) }

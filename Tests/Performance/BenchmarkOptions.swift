@@ -26,6 +26,8 @@ struct BenchmarkOptions {
     var isStorm = false
     /// Measures three members beside a single node, instead of the loads.
     var isCluster = false
+    /// Measures what reading the bodies of inputs costs, instead of the loads.
+    var isInputs = false
     /// Members of the etcd that they share.
     var etcds = 1
     /// Measures `rollcall tune` instead of the loads.
@@ -65,6 +67,8 @@ struct BenchmarkOptions {
                               fire, pages after an outage of 8 s, a checkpoint under overload
           --cluster           instead of the loads: three members on a real etcd, beside a single
                               node: loads, take-over, hand-over, catch-up; --etcds 3 for three of it
+          --inputs            instead of the loads: what reading the bodies of phones' apps costs,
+                              beside native ones of the same size, as a ratio
           --storage FOLDER    where the stores are made: the disk that is measured (TMPDIR or /tmp)
           --help
         """
@@ -94,6 +98,7 @@ struct BenchmarkOptions {
             case "--chores": isChores = true
             case "--storm": isStorm = true
             case "--cluster": isCluster = true
+            case "--inputs": isInputs = true
             case "--etcds": etcds = try Self.number(of: name, in: 1...3, &rest)
             case "--seconds":
                 let seconds = try Self.number(of: name, in: 1...60, &rest)

@@ -492,12 +492,12 @@ private let expectedPage = #"""
     # HELP rollcall_rejected_items Items that were not taken at all.
     …_total{reason…} malformed 0, missing 1, out_of_range 0, duplicate_key 0, unknown_value 0, \#
     responder_limit 0, erased 0, name_limit 0, coordinate 0, \#
-    unknown_field 0
+    unknown_field 0, unknown_responder 0
     # TYPE rollcall_item_problems counter
     # HELP rollcall_item_problems Fields and updates left out of items taken.
     …_total{reason…} malformed 1, missing 0, out_of_range 0, duplicate_key 0, unknown_value 0, \#
     responder_limit 0, erased 0, name_limit 0, coordinate 0, \#
-    unknown_field 0
+    unknown_field 0, unknown_responder 0
     # TYPE rollcall_private_fields_dropped counter
     # HELP rollcall_private_fields_dropped Fields dropped unread, named like a place.
     …_total 1

@@ -15,32 +15,20 @@ extension Router {
         _ request: HTTPRequest, to target: Target, _ routes: [Route], _ accessPoint: AccessPoint,
         _ rules: AccessPolicy.Rules
     ) -> HTTPResponse? {
-        if let refusal = refusal(request, to: target.input, accessPoint, rules) { return refusal }
-        guard routes.contains(where: { $0.method.rawValue == request.method }) else {
-            return .problem(
-                405, "Method Not Allowed", detail: "see the Allow header",
-                headers: [("Allow", "POST, PUT")])
-        }
-        guard request.method != "GET" else { return nil }
-        if request.contentEncoding != nil {
-            return .problem(
-                415, "Unsupported Media Type", detail: "no content coding is understood",
-                headers: [("Accept-Encoding", "identity")])
-        }
-        return inputAtCapacity(target.input)
-    }
-
-    /// Refuses who may not pass; nil lets them in.
-    private func refusal(
-        _ request: HTTPRequest, to input: Substring, _ accessPoint: AccessPoint,
-        _ rules: AccessPolicy.Rules
-    ) -> HTTPResponse? {
         if let refusal = unauthenticated(request, nil, nil, accessPoint, rules) { return refusal }
-        let entry = inputs.entry(input)
+        let entry = inputs.entry(target.input)
         let token = self.token(request, rules)
+        let deviceKey = entry?.settings.deviceKey
+        if deviceKey == nil, !rules.access.isOpen, token == nil {
+            accessPolicy.count(.token)
+            return Self.noToken
+        }
+        guard routes.contains(where: { $0.method.rawValue == request.method }) else {
+            return Self.wrongMethod("GET, HEAD, POST, PUT")
+        }
         if let refusal = foreign(request, rules) { return refusal }
-        if let key = entry?.settings.deviceKey {
-            guard key.holder(request.authorization) != nil else {
+        if let deviceKey {
+            guard deviceKey.holder(request.authorization) != nil else {
                 accessPolicy.count(.token)
                 return Self.noDeviceKey
             }
@@ -50,25 +38,34 @@ extension Router {
                 accessPolicy.count(.token)
                 return Self.noTokenOfGET
             }
-        } else {
-            guard let token else {
-                accessPolicy.count(.token)
-                return Self.noToken
-            }
-            guard token.inputs.contains(String(input)) else {
-                accessPolicy.count(.scope)
-                return .problem(
-                    403, "Forbidden", detail: "this token lacks the scope input: of this input")
-            }
+        } else if token?.inputs.contains(String(target.input)) != true {
+            accessPolicy.count(.scope)
+            return .problem(
+                403, "Forbidden", detail: "this token lacks the scope input: of this input")
         }
         guard let entry else { return Self.notFound }
-        if request.isHead || (request.method == "GET" && !entry.settings.takesForms) {
-            let methods = entry.settings.takesForms ? "GET, POST, PUT" : "POST, PUT"
-            return .problem(
-                405, "Method Not Allowed", detail: "see the Allow header",
-                headers: [("Allow", methods)])
+        return refusal(request, of: entry, target)
+    }
+
+    /// Refuses what an input does not take, and what there is no room for.
+    private func refusal(
+        _ request: HTTPRequest, of entry: InputBook.Entry, _ target: Target
+    ) -> HTTPResponse? {
+        if request.method == "GET" {
+            return entry.settings.takesForms ? nil : Self.wrongMethod("POST, PUT")
         }
-        return nil
+        if request.contentEncoding != nil {
+            return .problem(
+                415, "Unsupported Media Type", detail: "no content coding is understood",
+                headers: [("Accept-Encoding", "identity")])
+        }
+        return inputAtCapacity(target.input)
+    }
+
+    private static func wrongMethod(_ allowed: String) -> HTTPResponse {
+        .problem(
+            405, "Method Not Allowed", detail: "see the Allow header",
+            headers: [("Allow", allowed)])
     }
 
     /// Refuses what a page of somebody else's made a browser send, whatever the method.
@@ -113,6 +110,8 @@ extension Router {
         guard let entry = inputs.entry(call.target.input) else {
             return call.answer(Self.notFound, InputStats())
         }
+        // What asks by HEAD brings nothing.
+        if request.isHead { return call.answer(Self.answer(entry.settings.answer), InputStats()) }
         let source = Self.source(of: entry)
         let place: Admission.Place
         do throws(Admission.Refusal) {

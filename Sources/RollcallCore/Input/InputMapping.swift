@@ -46,10 +46,12 @@ package struct InputMapping: Sendable {
 
     /// What it was made of.
     package let description: InputDescription
+    private var root = InputTree()
+    private var item = InputTree()
     /// The pointers into the body around the items.
-    private(set) var root = InputTree()
+    private(set) var rootPlan: InputPlan
     /// The pointers into an item.
-    private(set) var item = InputTree()
+    private(set) var itemPlan: InputPlan
     private(set) var sources: [Source] = []
     private(set) var capture = Capture.never
     private(set) var sequence: Ref?
@@ -66,6 +68,8 @@ package struct InputMapping: Sendable {
     /// - Throws: `InputFault` with the reason if it cannot be, such as that it names a place on earth.
     package init(_ description: InputDescription) throws(InputFault) {
         self.description = description
+        rootPlan = InputPlan(root)
+        itemPlan = InputPlan(item)
         if description.ids.isEmpty { throw InputFault("must say where the id comes from") }
         for pointer in description.items { root.holdItems(pointer) }
         if isDocumentItem { root.holdItems(try InputPointer("")) }
@@ -85,6 +89,8 @@ package struct InputMapping: Sendable {
         guard root.slots.count + item.slots.count <= Self.pointersMax else {
             throw InputFault("must name at most \(Self.pointersMax) pointers")
         }
+        rootPlan = InputPlan(root)
+        itemPlan = InputPlan(item)
         settle()
     }
 

@@ -119,18 +119,27 @@ package enum InputPlaceName {
     ]
     private static let ends = ["latitude", "longitude", "coordinates", "altitude", "heading"]
 
-    /// True if `name` is one of them.
+    /// True if `name` is one of them, or ends in one: `gps_lat`, `X-Lat`, `gpsLat`.
     package static func holds(_ name: [UInt8]) -> Bool {
-        let folded = String(
-            decoding: name.compactMap { byte -> UInt8? in
-                switch byte {
-                case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    byte
-                default: nil
-                }
-            }, as: UTF8.self)
-        return words.contains(folded) || ends.contains { folded.hasSuffix($0) }
+        var folded = ""
+        var last = ""
+        var wasSmall = false
+        for byte in name {
+            let isCapital = (0x41...0x5A).contains(byte)
+            let isSmall = (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
+            guard isCapital || isSmall else {
+                last = ""
+                wasSmall = false
+                continue
+            }
+            let letter = Character(Unicode.Scalar(isCapital ? byte | 0x20 : byte))
+            if isCapital, wasSmall { last = "" }
+            folded.append(letter)
+            last.append(letter)
+            wasSmall = isSmall
+        }
+        return words.contains(folded) || words.contains(last)
+            || ends.contains { folded.hasSuffix($0) }
     }
 
     /// True if `name` is one of them.

@@ -1,7 +1,7 @@
 /// What becomes of the items of a body: those about one person, one behind the other, are one batch.
 extension InputReader {
     /// True if an item names its person itself, or is all that there is.
-    private var isIdentityKnown: Bool { mapping.isIdentityOfItem || mapping.isDocumentItem }
+    var isIdentityKnown: Bool { mapping.isIdentityOfItem || mapping.isDocumentItem }
 
     /// Takes the item whose values are known.
     mutating func take(_ body: Span<UInt8>) {
@@ -197,7 +197,7 @@ extension InputReader {
             }
         }
         let places = mapping.sources.map { words($0) }.joined(separator: ", ")
-        reject(.item, .missing, "no id: there is none of \(places)")
+        reject(isIdentityKnown ? .item : .text(""), .missing, "no id: there is none of \(places)")
         return nil
     }
 

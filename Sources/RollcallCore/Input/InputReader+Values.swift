@@ -15,7 +15,7 @@ extension InputReader {
     /// The pointer of `ref`, from the body on.
     func pointer(_ ref: InputMapping.Ref) -> String {
         ref.isOfRoot
-            ? mapping.root.slots[ref.slot] : place.text + mapping.item.slots[ref.slot]
+            ? mapping.rootPlan.slots[ref.slot] : place.text + mapping.itemPlan.slots[ref.slot]
     }
 
     private func hasText(_ token: InputToken) -> Bool { token.isThere && !isEmpty(token) }

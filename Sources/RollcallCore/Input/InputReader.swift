@@ -26,8 +26,8 @@ package struct InputReader {
         self.mapping = mapping
         self.request = request
         self.limits = limits
-        rootTokens = Array(repeating: InputToken(), count: mapping.root.slots.count)
-        itemTokens = Array(repeating: InputToken(), count: mapping.item.slots.count)
+        rootTokens = Array(repeating: InputToken(), count: mapping.rootPlan.slots.count)
+        itemTokens = Array(repeating: InputToken(), count: mapping.itemPlan.slots.count)
     }
 
     /// Reads `body`, which came with `request`.
@@ -74,19 +74,17 @@ package struct InputReader {
     private mutating func pass(_ body: Span<UInt8>) throws(JSONError) {
         var cursor = JSONCursor(range: 0..<body.count, depthMax: limits.depthMax)
         if cursor.isAtEnd(body) { throw cursor.error("empty body") }
-        let root = mapping.root
-        try value(root, 0, isItem: false, &cursor, body)
+        try value(mapping.rootPlan, 0, isItem: false, &cursor, body)
         try cursor.finish(body)
     }
 
     private mutating func form(_ form: InputForm) {
         for (name, range) in form.fields {
             let token = JSONCursor.StringToken(range: name, isEscaped: false)
-            let word = ShortWord(token, form.bytes.span)
-            let edge = mapping.item.nodes[0].edges.first { $0.fits(word, token, form.bytes.span) }
-            guard let edge else { continue }
+            let next = mapping.itemPlan.next(0, token, form.bytes.span)
+            if next < 0 { continue }
             record(
-                mapping.item, edge.node, isItem: true,
+                mapping.itemPlan, next, isItem: true,
                 InputToken(
                     kind: .string, lower: UInt32(range.lowerBound),
                     upper: UInt32(range.upperBound)))
@@ -95,53 +93,49 @@ package struct InputReader {
         flush(form.bytes.span)
     }
 
-    /// Reads the value that comes next, at a place of `tree`.
+    /// Reads the value that comes next, at a place of `plan`.
     /// - Throws: `JSONError` if it is not JSON.
     private mutating func value(
-        _ tree: InputTree, _ at: Int, isItem: Bool, _ cursor: inout JSONCursor,
+        _ plan: InputPlan, _ at: Int, isItem: Bool, _ cursor: inout JSONCursor,
         _ body: Span<UInt8>
     ) throws(JSONError) {
         switch cursor.peek(body) {
         case UInt8(ascii: "{"):
-            if tree.nodes[at].holdsItems {
-                return try item(isListed: false, tree, at, &cursor, body)
+            if plan.holdsItems(at) {
+                return try item(isListed: false, plan, at, &cursor, body)
             }
-            record(tree, at, isItem: isItem, InputToken(kind: .container))
-            guard !tree.nodes[at].edges.isEmpty else { return try cursor.skipValue(body) }
-            try members(tree, at, isItem: isItem, &cursor, body)
+            record(plan, at, isItem: isItem, InputToken(kind: .container))
+            guard plan.hasEdges(at) else { return try cursor.skipValue(body) }
+            try members(plan, at, isItem: isItem, &cursor, body)
         case UInt8(ascii: "["):
-            if tree.nodes[at].holdsItems { return try items(tree, at, &cursor, body) }
-            record(tree, at, isItem: isItem, InputToken(kind: .container))
-            guard !tree.nodes[at].entries.isEmpty else { return try cursor.skipValue(body) }
-            try entries(tree, at, isItem: isItem, &cursor, body)
+            if plan.holdsItems(at) { return try items(plan, at, &cursor, body) }
+            record(plan, at, isItem: isItem, InputToken(kind: .container))
+            guard plan.hasEntries(at) else { return try cursor.skipValue(body) }
+            try entries(plan, at, isItem: isItem, &cursor, body)
         default:
             let token = try scalar(&cursor, body)
-            if tree.nodes[at].holdsItems {
+            if plan.holdsItems(at) {
                 guard token.isThere, !passesItems else { return }
-                note(.text(tree.nodes[at].text), .malformed, "neither an object nor an array")
+                note(.text(plan.text(at)), .malformed, "neither an object nor an array")
             } else {
-                record(tree, at, isItem: isItem, token)
+                record(plan, at, isItem: isItem, token)
             }
         }
     }
 
     private mutating func members(
-        _ tree: InputTree, _ at: Int, isItem: Bool, _ cursor: inout JSONCursor,
+        _ plan: InputPlan, _ at: Int, isItem: Bool, _ cursor: inout JSONCursor,
         _ body: Span<UInt8>
     ) throws(JSONError) {
         try cursor.open(UInt8(ascii: "{"), body)
         var more = try cursor.hasFirst(closing: UInt8(ascii: "}"), body)
         while more {
             let token = try cursor.key(body)
-            let word = ShortWord(token, body)
-            var next = -1
-            for edge in tree.nodes[at].edges where edge.fits(word, token, body) {
-                next = edge.node
-            }
+            let next = plan.next(at, token, body)
             if next < 0 {
                 try cursor.skipValue(body)
             } else {
-                try value(tree, next, isItem: isItem, &cursor, body)
+                try value(plan, next, isItem: isItem, &cursor, body)
             }
             more = try cursor.hasNext(closing: UInt8(ascii: "}"), body)
         }
@@ -178,9 +172,9 @@ package struct InputReader {
 
     /// Remembers a value where a slot is; the second one makes both unreadable.
     private mutating func record(
-        _ tree: InputTree, _ at: Int, isItem: Bool, _ token: InputToken
+        _ plan: InputPlan, _ at: Int, isItem: Bool, _ token: InputToken
     ) {
-        let slot = tree.nodes[at].slot
+        let slot = plan.slot(at)
         guard slot >= 0, token.isThere else { return }
         if isItem {
             let isTwice = itemTokens[slot].isThere
@@ -195,7 +189,7 @@ package struct InputReader {
 
     /// Reads the items of a list.
     private mutating func items(
-        _ tree: InputTree, _ at: Int, _ cursor: inout JSONCursor, _ body: Span<UInt8>
+        _ plan: InputPlan, _ at: Int, _ cursor: inout JSONCursor, _ body: Span<UInt8>
     ) throws(JSONError) {
         if passesItems { return try cursor.skipValue(body) }
         hasList = true
@@ -204,7 +198,7 @@ package struct InputReader {
         var index = 0
         while more {
             place.index = index
-            try item(isListed: true, tree, at, &cursor, body)
+            try item(isListed: true, plan, at, &cursor, body)
             index += 1
             more = try cursor.hasNext(closing: UInt8(ascii: "]"), body)
         }
@@ -212,12 +206,12 @@ package struct InputReader {
 
     /// Reads one item, and takes it.
     private mutating func item(
-        isListed: Bool, _ tree: InputTree, _ at: Int, _ cursor: inout JSONCursor,
+        isListed: Bool, _ plan: InputPlan, _ at: Int, _ cursor: inout JSONCursor,
         _ body: Span<UInt8>
     ) throws(JSONError) {
         if passesItems { return try cursor.skipValue(body) }
         hasList = true
-        place.list = tree.nodes[at].text
+        place.list = plan.text(at)
         place.isListed = isListed
         place.number = itemsMet
         itemsMet += 1
@@ -225,19 +219,19 @@ package struct InputReader {
             try cursor.skipValue(body)
             return note(.item, .malformed, "not an object")
         }
-        guard reading.scan.items.count < limits.itemsMax else {
+        let open = isIdentityKnown && group.isOpen ? 1 : 0
+        guard reading.scan.items.count + open < limits.itemsMax else {
             try cursor.skipValue(body)
             return note(.item, .outOfRange, "more than \(limits.itemsMax) items")
         }
         for slot in itemTokens.indices { itemTokens[slot] = InputToken() }
-        let item = mapping.item
-        try members(item, 0, isItem: true, &cursor, body)
+        try members(mapping.itemPlan, 0, isItem: true, &cursor, body)
         take(body)
     }
 
     /// Reads a list of entries, of which those count that say what a pointer asks for.
     private mutating func entries(
-        _ tree: InputTree, _ at: Int, isItem: Bool, _ cursor: inout JSONCursor,
+        _ plan: InputPlan, _ at: Int, isItem: Bool, _ cursor: inout JSONCursor,
         _ body: Span<UInt8>
     ) throws(JSONError) {
         try cursor.open(UInt8(ascii: "["), body)
@@ -245,11 +239,11 @@ package struct InputReader {
         while more {
             // What an entry is says a member that may stand behind what it says.
             var ahead = cursor
-            let fitting = try entry(tree.nodes[at].entries, &ahead, body)
+            let fitting = try entry(plan.entries(at), &ahead, body)
             if fitting < 0 {
                 cursor = ahead
             } else {
-                try value(tree, fitting, isItem: isItem, &cursor, body)
+                try value(plan, fitting, isItem: isItem, &cursor, body)
             }
             more = try cursor.hasNext(closing: UInt8(ascii: "]"), body)
         }

@@ -7,17 +7,6 @@ struct InputTree: Sendable {
         /// The name itself where a word cannot hold it.
         let long: [UInt8]?
         let node: Int
-        /// The name as a pointer writes it.
-        let text: String
-
-        /// True if `token` is the name.
-        @inline(__always)
-        func fits(
-            _ word: ShortWord, _ token: JSONCursor.StringToken, _ bytes: Span<UInt8>
-        ) -> Bool {
-            guard self.word == word else { return false }
-            return long.map { $0 == JSONText.decoded(token, bytes) } ?? true
-        }
     }
 
     /// An entry of a list, by what one of its members says.
@@ -25,7 +14,6 @@ struct InputTree: Sendable {
         let key: [UInt8]
         let value: [UInt8]
         let node: Int
-        let text: String
     }
 
     /// A place in a document that means something, or leads to one.
@@ -38,9 +26,6 @@ struct InputTree: Sendable {
         var holdsItems = false
         /// The pointer to it.
         var text = ""
-
-        /// True if nothing lies behind it.
-        var isLeaf: Bool { edges.isEmpty && entries.isEmpty && !holdsItems }
     }
 
     /// The nodes; the first is the document.
@@ -74,20 +59,18 @@ struct InputTree: Sendable {
         case .member(let name):
             let token = JSONCursor.StringToken(range: 0..<name.count, isEscaped: false)
             let word = ShortWord(token, name.span)
-            if let edge = nodes[at].edges.first(where: { $0.fits(word, token, name.span) }) {
+            let long = name.count > ShortWord.bytesMax ? name : nil
+            if let edge = nodes[at].edges.first(where: { $0.word == word && $0.long == long }) {
                 return edge.node
             }
-            let text = InputTree.escaped(name)
-            let long = name.count > ShortWord.bytesMax ? name : nil
-            nodes[at].edges.append(Edge(word: word, long: long, node: nodes.count, text: text))
-            append("\(nodes[at].text)/\(text)")
+            nodes[at].edges.append(Edge(word: word, long: long, node: nodes.count))
+            append("\(nodes[at].text)/\(InputTree.escaped(name))")
         case .entry(let key, let value):
             if let entry = nodes[at].entries.first(where: { $0.key == key && $0.value == value }) {
                 return entry.node
             }
             let text = "[\(InputTree.escaped(key))=\(InputTree.escaped(value))]"
-            nodes[at].entries.append(
-                Entry(key: key, value: value, node: nodes.count, text: text))
+            nodes[at].entries.append(Entry(key: key, value: value, node: nodes.count))
             append("\(nodes[at].text)/\(text)")
         }
         return nodes.count - 1
@@ -103,6 +86,81 @@ struct InputTree: Sendable {
         String(decoding: name, as: UTF8.self)
             .split(separator: "~", omittingEmptySubsequences: false).joined(separator: "~0")
             .split(separator: "/", omittingEmptySubsequences: false).joined(separator: "~1")
+    }
+}
+
+/// A tree as it is read by: flat, so that no name on the way costs more than its comparison.
+final class InputPlan: Sendable {
+    /// A place in a document.
+    struct Node: Sendable {
+        /// Its names among all.
+        let edges: Range<Int>
+        let entries: [InputTree.Entry]
+        /// The slot of the value here; -1 for none.
+        let slot: Int
+        /// True if the items are here.
+        let holdsItems: Bool
+        let hasEntries: Bool
+    }
+
+    private let nodes: [Node]
+    private let words: [ShortWord]
+    private let nexts: [Int]
+    /// The names that a word cannot hold.
+    private let longs: [[UInt8]?]
+    private let texts: [String]
+    /// The pointer of each slot.
+    let slots: [String]
+
+    /// The plan of a tree that does not grow any more.
+    init(_ tree: InputTree) {
+        var (words, nexts, longs): ([ShortWord], [Int], [[UInt8]?]) = ([], [], [])
+        var nodes: [Node] = []
+        for node in tree.nodes {
+            let first = words.count
+            for edge in node.edges {
+                words.append(edge.word)
+                nexts.append(edge.node)
+                longs.append(edge.long)
+            }
+            nodes.append(
+                Node(
+                    edges: first..<words.count, entries: node.entries, slot: node.slot,
+                    holdsItems: node.holdsItems, hasEntries: !node.entries.isEmpty))
+        }
+        self.nodes = nodes
+        self.words = words
+        self.nexts = nexts
+        self.longs = longs
+        texts = tree.nodes.map(\.text)
+        slots = tree.slots
+    }
+
+    /// The slot of the value at a place; -1 for none.
+    func slot(_ at: Int) -> Int { nodes[at].slot }
+    /// True if the items are at a place.
+    func holdsItems(_ at: Int) -> Bool { nodes[at].holdsItems }
+    /// True if a place is an object of which something is asked for.
+    func hasEdges(_ at: Int) -> Bool { !nodes[at].edges.isEmpty }
+    /// True if a place is a list of which entries are asked for.
+    func hasEntries(_ at: Int) -> Bool { nodes[at].hasEntries }
+    /// The entries that are asked for at a place.
+    func entries(_ at: Int) -> [InputTree.Entry] { nodes[at].entries }
+    /// The pointer to a place.
+    func text(_ at: Int) -> String { texts[at] }
+
+    /// The place to which a member's name leads; -1 if to none.
+    func next(_ at: Int, _ token: JSONCursor.StringToken, _ bytes: Span<UInt8>) -> Int {
+        let word = ShortWord(token, bytes)
+        for edge in nodes[at].edges where words[edge] == word {
+            guard let long = longs[edge] else { return nexts[edge] }
+            if token.range.count <= long.count * JSONText.escapeBytesMax,
+                JSONText.decoded(token, bytes) == long
+            {
+                return nexts[edge]
+            }
+        }
+        return -1
     }
 }
 

@@ -17,11 +17,14 @@ export const feeds = {
     await every(`history ${status.watching}`, 60, async () => {
       memory.history = await askIfThere(historyPath(status, now()));
     });
+    await every("inputs", 10, async () => {
+      memory.inputs = await askIfThere("v1/inputs");
+    });
   },
 
   render(context) {
     return [
-      sight, sources, members, itself, receivers, machines,
+      sight, sources, inputs, members, itself, receivers, machines,
     ].map((one) => part(() => one(context)));
   },
 };
@@ -57,6 +60,21 @@ function sources({ status: watch, now }) {
         "li", { key: `${one.state} ${one.source}` }, h("span", { class: "flag is-bad" }, "clock"),
         h("span", null, `${plain(one.text)}.`))))
       : null);
+}
+
+function inputs({ memory, now }) {
+  const all = memory.inputs?.inputs ?? [];
+  if (!all.length) return null;
+  return section("inputs", "Inputs", "what phones send by themselves",
+    h("ul", { class: "sources" }, all.map((one) => {
+      const { accepted, duplicate, rejected } = one.items;
+      const problem = one.last_problem;
+      return h("li", { key: one.name }, name(one.name), h("span", { class: "aside" },
+        one.requests ? ["last heard ", ago(one.last_request_at, now()),
+          `; ${accepted} taken, ${duplicate} known already, ${rejected} refused`] : "nothing came yet",
+        problem ? ["; last problem ", ago(problem.at, now()), ": ",
+          plain([problem.pointer, problem.detail].filter(Boolean).join(": "))] : null));
+    })));
 }
 
 const roles = {

@@ -18,7 +18,7 @@ export class Failure extends Error {
 const lists = {
   "v1/gaps": "gaps", "v1/regions": "regions", "v1/responders": "responders",
   "v1/alerts": "alerts", "v1/alerts/history": "incidents", "v1/silences": "silences",
-  "v1/nudges": "nudges",
+  "v1/nudges": "nudges", "v1/inputs": "inputs",
 };
 
 function isOurs(path, answer) {
