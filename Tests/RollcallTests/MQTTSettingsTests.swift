@@ -6,7 +6,8 @@ import Testing
 
 /// Subscriptions in the settings, and where brokers are (M6).
 @Suite struct MQTTSettingsTests {
-    private func read(_ mqtt: String, preset: String = "preset: owntracks") throws -> MQTTSettings? {
+    private func read(_ mqtt: String, preset: String = "preset: owntracks") throws -> MQTTSettings?
+    {
         var sources = SettingSources()
         sources.opensSecrets = true
         let yaml = "inputs: [{name: a, \(preset), mqtt: {\(mqtt)}}]"
