@@ -153,6 +153,7 @@ import Testing
 
     @Test func `S16, S19: names are in a checkpoint only where there are any`() throws {
         var stage = Stage()
+        _ = stage.engine.fold(.turn(lateness: nil), at: stage.now)
         stage.engine.advance(to: stage.now)
         let without = Checkpoint(stage.engine).slice(0)
         let key = Self.key(7, 8)
