@@ -31,22 +31,23 @@ import Testing
         manifest: Manifest
     ) throws {
         let isNginx = manifest == .nginx
-        for (yaml, nginx, envoy) in [
-            ("{}", "127.0.0.1:10112", (host: "127.0.0.1", port: 10112)),
-            ("web: {listen_address: '0.0.0.0:80'}", "127.0.0.1:80", ("127.0.0.1", 80)),
-            ("web: {listen_address: '[::]:81'}", "[::1]:81", ("::1", 81)),
-            ("web: {listen_address: '10.0.0.7:82'}", "10.0.0.7:82", ("10.0.0.7", 82)),
+        let cases: [(yaml: String, nginx: String, host: String, port: Int)] = [
+            ("{}", "127.0.0.1:10112", "127.0.0.1", 10112),
+            ("web: {listen_address: '0.0.0.0:80'}", "127.0.0.1:80", "127.0.0.1", 80),
+            ("web: {listen_address: '[::]:81'}", "[::1]:81", "::1", 81),
+            ("web: {listen_address: '10.0.0.7:82'}", "10.0.0.7:82", "10.0.0.7", 82),
             // The listener for metrics takes no batches.
             (
-                "web: {metrics_listen_address: '127.0.0.1:83'}", "127.0.0.1:10112",
-                ("127.0.0.1", 10112)
+                "web: {metrics_listen_address: '127.0.0.1:83'}", "127.0.0.1:10112", "127.0.0.1",
+                10112
             ),
-        ] {
+        ]
+        for (yaml, nginx, host, port) in cases {
             let text = manifest.text(try settings(yaml))
             let line =
                 isNginx
                 ? "    server \(nginx);\n"
-                : "socket_address: {address: \"\(envoy.host)\", port_value: \(envoy.port)}\n"
+                : "socket_address: {address: \"\(host)\", port_value: \(port)}\n"
             #expect(text.contains(line), "\(yaml)")
         }
         #expect(manifest.text() == manifest.text(try settings("{}")))

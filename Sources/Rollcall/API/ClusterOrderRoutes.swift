@@ -37,7 +37,7 @@ extension Router {
                 Self.unprocessable("a member has 1 to 64 letters, digits or signs without /"),
                 InputStats())
         }
-        write(.membership(change), request, answer) { receipt in
+        write(.membership(change), request, answer) { receipt, answer in
             if let fault = receipt.membershipFault {
                 return answer(Self.refusal(fault), InputStats())
             }
