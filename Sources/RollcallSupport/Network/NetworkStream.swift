@@ -6,6 +6,10 @@ import Glibc
 ///
 /// It is used by one thread.
 package final class NetworkStream {
+    /// MSG_NOSIGNAL of Linux: the other side may be gone. In this module its name is one of
+    /// libmicrohttpd's header.
+    private static let noSignal: Int32 = 0x4000
+
     private let socket: Int32
     private let encryption: TLSSession?
 
@@ -81,7 +85,7 @@ package final class NetworkStream {
         let sent = Result { () throws(NetworkFault) in
             try bytes.span.withUnsafeBytes { (buffer) throws(NetworkFault) -> Int? in
                 if let encryption { return try encryption.write(buffer) }
-                let sent = send(socket, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
+                let sent = send(socket, buffer.baseAddress, buffer.count, Self.noSignal)
                 return try Self.outcome("send", sent)
             }
         }
