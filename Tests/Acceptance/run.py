@@ -23,7 +23,7 @@ SUITES = (
     "test_simulate", "test_alerts_prometheus", "test_systemd", "test_dashboard_panels",
     "test_pages", "test_fallbacks", "test_export", "test_settings", "test_clocks", "test_durability", "test_store",
     "test_soak", "test_prometheus", "test_alertmanager", "test_failing_disk", "test_openapi",
-    "test_clients", "test_client_python", "test_client_swift", "test_integrate", "test_mirror",
+    "test_cadence", "test_cluster_orders", "test_clients", "test_client_python", "test_client_swift", "test_integrate", "test_mirror",
     "test_privacy", "test_gaps", "test_status", "test_manifest",
     "test_manifest_members", "test_metrics_formats",
     "test_alert_rules", "test_http", "test_inputs", "test_phones", "test_people", "test_limits", "test_doors", "test_dashboards",

@@ -384,7 +384,7 @@ class AccessTests(MQTTTestCase):
         ]:
             server = self.rollcall(OURS.format(url=wrong), name="checked")
             done = subprocess.run(
-                [os.environ["ROLLCALL_BINARY"], "check", "--config.file", server.config_path],
+                [os.environ["ROLLCALL_BINARY"], "check", server.config_path],
                 capture_output=True, text=True, timeout=30, check=False)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(word, done.stdout + done.stderr)

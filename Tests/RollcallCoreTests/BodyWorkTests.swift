@@ -14,7 +14,7 @@ import Testing
     private static let faulty: [(body: String, faults: Int)] = [
         (#"{"responder_id":"a","updates":[\#(repeated("1"))]}"#, many),
         (#"{"responder_id":"a","updates":[\#(repeated("{}"))]}"#, many),
-        (#"{"responder_id":"a","updates":[\#(repeated(#"{"captured_at":"x"}"#))]}"#, 2 * many),
+        (#"{"responder_id":"a","updates":[\#(repeated(#"{"captured_at":"x"}"#))]}"#, many),
         (#"{"responder_id":"a",\#(repeated(#""region":7"#))}"#, many),
         (#"{"responder_id":"a","telemetry":{\#(repeated(#""power_mode":7"#))}}"#, many),
         (#"{"responder_id":"a","telemetry":{\#(repeated(#""app_state":"x""#))}}"#, many),

@@ -13,11 +13,11 @@ import Testing
     }
 
     @Test func `P6: a batch tells manufacturer and model, and an export tells them again`() throws {
-        let told = #"{"responder_id":"a","manufacturer":"HUAWEI","model":"P30 \"lite\""}"#
+        let told = #"{"responder_id":"a","manufacturer":"HUAWEI","model":"Mate9 \"lite\""}"#
         let result = try scan(told)
         let item = try #require(result.items.item(0))
         #expect(text(item.manufacturer, result) == "HUAWEI")
-        #expect(text(item.model, result) == #"P30 "lite""#)
+        #expect(text(item.model, result) == #"Mate9 "lite""#)
         var written: [UInt8] = []
         #expect(ItemText.append(result.items, 0, to: &written))
         #expect(String(decoding: written, as: UTF8.self) == told)
@@ -71,7 +71,7 @@ import Testing
         let facts = try #require(engine.followedGap(of: number)).facts
         let names = [facts.manufacturer, facts.model, facts.osVersion, facts.appVersion]
         #expect(
-            names.map { String(decoding: $0, as: UTF8.self) } == ["HUAWEI", "P30", "10", "4.1"])
+            names.map { String(decoding: $0, as: UTF8.self) } == ["HUAWEI", "Mate9", "10", "4.1"])
         let makers = engine.counters.gaps.makers
         #expect(makers.names == [Array("HUAWEI".utf8)])
         #expect(makers.count(.appStopped, of: 0) == 1)
@@ -79,7 +79,7 @@ import Testing
     }
 
     private static let phone =
-        #"with 1 {"manufacturer":"HUAWEI","model":"P30","os_version":"10","app_version":"4.1"}"#
+        #"with 1 {"manufacturer":"HUAWEI","model":"Mate9","os_version":"10","app_version":"4.1"}"#
 
     @Test func `P6: 32 manufacturers have a label, all others one`() {
         var makers = MakerCounters()

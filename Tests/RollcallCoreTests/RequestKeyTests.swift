@@ -189,7 +189,7 @@ import Testing
             """
             0s       41 reports                       → 41 unknown, 41 online
             1s       line {"kind":"key"}
-            92s                                       → 41 degraded
+            90s                                       → 41 degraded
             """)
     }
 }

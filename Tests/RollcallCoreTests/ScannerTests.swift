@@ -265,7 +265,7 @@ import Testing
 
     @Test(arguments: [
         (#"{}"#, "/responder_id", ItemFault.missing),
-        (#"{"responder_id":7}"#, "/responder_id", .malformed),
+        (#"{"responder_id":7.5}"#, "/responder_id", .malformed),
         (#"{"responder_id":""}"#, "/responder_id", .outOfRange),
         (#"{"responder_id":"a\u0000"}"#, "/responder_id", .outOfRange),
         (#"{"responder_id":"a\nb"}"#, "/responder_id", .outOfRange),
@@ -339,7 +339,7 @@ import Testing
         (#""telemetry":{"location_services":"on"}"#, "/telemetry/location_services"),
         (#""telemetry":{"network_type":"pigeon"}"#, "/telemetry/network_type"),
         (#""updates":{}"#, "/updates"), (#""updates":[{"sequence":1},7]"#, "/updates/1"),
-        (#""updates":[{"captured_at":0}]"#, "/updates/0/sequence"),
+        (#""updates":[{"fix":"cached"}]"#, "/updates/0/sequence"),
         (#""updates":[{"sequence":-1}]"#, "/updates/0/sequence"),
         (#""updates":[{"sequence":1.5}]"#, "/updates/0/sequence"),
         (#""updates":[{"sequence":"1"}]"#, "/updates/0/sequence"),

@@ -141,9 +141,12 @@ import Testing
         for resource in Resource.allCases {
             let path = resource.path.replacing("{id}", with: "r-1").replacing("{number}", with: "7")
             for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "post", ""] {
+                let isInput = resource == .input || resource == .inputBelow
                 let expected: Access.Scope? =
                     open.contains(resource)
                     ? nil
+                    : isInput && ["GET", "POST", "PUT"].contains(method)
+                        ? .ingest
                     : method == "GET" && resource != .clusterCopy
                         ? .read : ingest[resource]?.contains(method) == true ? .ingest : .admin
                 #expect(scope(method, path) == expected, "\(method) \(path)")

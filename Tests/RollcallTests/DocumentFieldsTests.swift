@@ -165,7 +165,7 @@ import Testing
 
     @Test(
         arguments: [
-            (#"{"responder_id":7}"#, ""), (#"{"responder_id":"b","responder_id":"b"}"#, ""),
+            (#"{"responder_id":7.5}"#, ""), (#"{"responder_id":"b","responder_id":"b"}"#, ""),
             (#"{"responder_id":"b","colour":"red"}"#, "?strict=true"),
         ])
     func `I11, I12, P3: a roster with an item that cannot be read is refused and retires nobody`(

@@ -127,15 +127,18 @@ import Testing
             ])
     }
 
+    private static let groups =
+        "cause, verdict, region, platform, manufacturer, model, app_version, os_version"
+
     @Test(arguments: [
         ("state", "shut", "--state: one of open, closed expected (shut)"),
         (
             "platform", "win\u{1B}",
             "--platform: one of unknown, ios, android, other expected (win\\u{1B})"
         ),
-        ("by", "day", "--by: one of cause, verdict, region, platform expected (day)"),
-        ("by", "", "--by: one or more of cause, verdict, region, platform expected"),
-        ("by", "cause,cause", "--by: one or more of cause, verdict, region, platform expected"),
+        ("by", "day", "--by: one of \(groups) expected (day)"),
+        ("by", "", "--by: one or more of \(groups) expected"),
+        ("by", "cause,cause", "--by: one or more of \(groups) expected"),
         (
             "since", "yesterday",
             "--since: a span like 24h or a time like 2026-11-21T03:00:00Z expected (yesterday)"

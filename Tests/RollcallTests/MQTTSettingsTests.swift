@@ -52,7 +52,7 @@ import Testing
         ("url: 'mqtt://a:0'", "must be like"), ("url: 'mqtt://a:70000'", "must be like"),
         ("url: 'mqtt://u:pw@a'", "must not hold a user"),
         ("url: 'mqtt://a', topic: 'a/#/b'", "mqtt.topic must be a topic or a filter"),
-        ("url: 'mqtt://a', client_id: ''", "mqtt.client_id must be 1 to 128"),
+        ("url: 'mqtt://a', client_id: ''", "mqtt.client_id must be a text"),
         ("url: 'mqtt://a', client_id: 'a b'", "mqtt.client_id must be 1 to 128"),
         ("url: 'mqtt://a', password: p", "mqtt.user must be given beside a password"),
         ("url: 'mqtt://a', ca_file: /etc/ssl/certs/ca-certificates.crt", "of no use without mqtts"),

@@ -15,7 +15,7 @@ import Testing
         defer { server.stop() }
         let body = """
             [{"responder_id":"a","region":"n","circles":["x"]},
-             {"responder_id":7},
+             {"responder_id":7.5},
              {"responder_id":"b","region":"s","circles":["y"],"battery_level":2},
              {"responder_id":"c","region":"n","circles":["x"],"updates":[1]}]
             """

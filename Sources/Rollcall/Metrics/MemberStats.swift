@@ -45,7 +45,7 @@ package struct MemberStats {
             "1 if the state here is not that of the others: this member never leads.")
         page.sample(Quantity(standing.isDivergent))
         page.family(
-            "rollcall_member_state_differences_total", .counter,
+            "rollcall_member_state_differences", .counter,
             "Times that the state here was found to be another than the leader's.")
         page.sample(Quantity(standing.differences))
         page.family(

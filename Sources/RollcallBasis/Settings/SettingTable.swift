@@ -24,7 +24,7 @@ extension Setting {
             "more names that Host may hold on loopback"),
         Setting(
             "web.tokens", .tokens, \.accessPolicy.access,
-            "{name, scopes: [ingest, read, admin, input:NAME], token_file}"
+            "{name, scopes: [ingest, input:NAME, …], token_file}"
         ).hiding("tokens") { $0.accessPolicy.access },
     ]
 
@@ -56,11 +56,11 @@ extension Setting {
             Setting(
                 "liveness.on_mission.promise_max", .duration(from: Milliseconds(0), to: .days(2)),
                 \.policy.missionPromiseMax,
-                "promise_max on a mission, to 2d; 0s: no promise counts there", replay: .tried),
+                "the same on a mission; 0s: never", replay: .tried),
             Setting(
                 "liveness.promise_max", .duration(from: Milliseconds(0), to: .days(2)),
                 \.policy.promiseMax,
-                "not OFFLINE on a phone's word for so long, to 2d; 0s: never", replay: .tried),
+                "not OFFLINE on a phone's word, to 2d; 0s: never", replay: .tried),
             Setting(
                 "liveness.low_power_factor", .factor, \.policy.lowPowerFactor,
                 "multiplies the thresholds in low power mode", replay: .tried),

@@ -243,14 +243,17 @@ package struct Member: Sendable {
             }
             through = max(through, alive.map(\.value.note.position).max() ?? 0)
         }
-        if used > settings.slots * 15 / 16, through <= view.tail + settings.slots / 64 {
+        let least = max(1, settings.slotsKept / 4)
+        if used > settings.slots * 15 / 16,
+            through < view.tail + max(least, settings.slots / 64 + 1)
+        {
             through = place.position - settings.slotsKept
             isSingleCopy = true
         }
         // Nobody who holds it needs the log to keep who was erased.
         let erased = min(through, erasuresThrough, view.head.position - 1)
         let usual = min(through, view.head.position - settings.slotsKept)
-        guard erased > view.tail || usual >= view.tail + max(1, settings.slotsKept / 4) else {
+        guard erased > view.tail || usual >= view.tail + least else {
             return
         }
         effects.append(.trim(through: max(erased, usual), view, isSingleCopy: isSingleCopy))

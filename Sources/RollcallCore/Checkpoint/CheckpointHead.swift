@@ -139,7 +139,9 @@ extension Counters {
         notifications.code(&archive)
         nudges.code(&archive)
         notifications.codeFallbacks(&archive)
-        if archive.version >= 7 { dark.codePromised(&archive) }
+        // Since version 7; what is older ends here.
+        dark.codePromised(&archive)
+        gaps.codeMakers(&archive)
     }
 }
 

@@ -76,7 +76,8 @@ package struct GapCounters: Equatable, Sendable {
             archive.refuse()
             self = empty
         }
-        if archive.isReading && archive.version < 7 { return }
-        makers.code(&archive)
     }
+
+    /// Behind what versions before 7 wrote.
+    mutating func codeMakers(_ archive: inout Archive) { makers.code(&archive) }
 }

@@ -112,7 +112,7 @@ package struct ItemScanner {
     /// A fault that costs its item; the note is nil where no more are listed.
     fileprivate struct Rejection {
         let fault: ItemFault
-        let note: ItemNote?
+        var note: ItemNote?
     }
     /// The telemetry of the item that is being read, and what was told beside it.
     var inside: Telemetry?
@@ -386,11 +386,9 @@ package struct ItemScanner {
         _ detail: @autoclosure () -> String
     ) {
         guard rejection == nil else { return }
-        let isListed = result.rejected.count < Self.notesMax
-        rejection = Rejection(
-            fault: fault,
-            note: isListed
-                ? ItemNote(index: place, pointer: pointer(), fault: fault, detail: detail()) : nil)
+        rejection = Rejection(fault: fault, note: nil)
+        guard result.rejected.count < Self.notesMax else { return }
+        rejection?.note = ItemNote(index: place, pointer: pointer(), fault: fault, detail: detail())
     }
 
     /// Ends an item, taken or not.
