@@ -28,7 +28,7 @@ ANYWHERE = {"400", "401", "403", "431", "503", "default"}
 # Needs a slow disk, or a flood: that it is declared has to do.
 HARD = {"429", "503"}
 # Needs a lost log, or a second member: seen in test_cluster_orders.
-LOST = {("/v1/cluster/adopt", "202"), ("/v1/cluster/join", "202")}
+LOST = {(f"/v1/cluster/{order}", "202") for order in ("drain", "join", "adopt")}
 
 
 class Document:
@@ -549,10 +549,8 @@ inputs:
         self.ask(member, "DELETE", "/v1/cluster/members/a", 409)
         for method in ("PUT", "DELETE"):
             self.ask(member, method, "/v1/cluster/members/" + "x" * 65, 422)
-        for order in ("join", "adopt"):
+        for order in ("drain", "join", "adopt"):
             self.ask(member, "POST", f"/v1/cluster/{order}", 409)
-        self.ask(member, "POST", "/v1/cluster/drain", 202)
-        self.ask(member, "POST", "/v1/cluster/drain", 409)
 
     def tour_operation(self, server):
         shell = server.get("/").text

@@ -147,8 +147,8 @@ import Testing
                     ? nil
                     : isInput && ["GET", "POST", "PUT"].contains(method)
                         ? .ingest
-                    : method == "GET" && resource != .clusterCopy
-                        ? .read : ingest[resource]?.contains(method) == true ? .ingest : .admin
+                        : method == "GET" && resource != .clusterCopy
+                            ? .read : ingest[resource]?.contains(method) == true ? .ingest : .admin
                 #expect(scope(method, path) == expected, "\(method) \(path)")
             }
         }

@@ -58,19 +58,20 @@ extension Responder {
         archive.code(&isFlapping)
         if archive.isReading && archive.version < 5 { return }
         codeLastMarks(&archive)
-        if archive.isReading && archive.version < 7 { return }
-        archive.code(&manufacturer)
-        archive.code(&model)
     }
 
     /// One byte, which said only whether they are stale while nobody could promise, and no threshold
-    /// asked where the app was; and the promise, if there is one.
+    /// asked where the app was; the promise, if there is one, and what the phone is, if it was told.
     private mutating func codeLastMarks(_ archive: inout Archive) {
         var marks: UInt8 = (isStale ? 1 : 0) | (isBehind ? 2 : 0) | (promise > 0 ? 4 : 0)
+        marks |= manufacturer > 0 || model > 0 ? 8 : 0
         archive.code(&marks)
         isStale = marks & 1 != 0
         isBehind = archive.version >= 7 ? marks & 2 != 0 : telemetry.isBehind
         if marks & 4 != 0 { archive.code(&promise) }
+        guard marks & 8 != 0 else { return }
+        archive.code(&manufacturer)
+        archive.code(&model)
     }
 
     /// All instants, then who told them, but for the duty state by the backend's.
