@@ -24,7 +24,7 @@ class CadenceTests(RollcallTestCase):
 
     def statuses(self, server, name):
         """What became of somebody, oldest first."""
-        events = server.get(f"/v1/responders/{name}/timeline?limit=1000").json()["events"]
+        events = server.get(f"/v1/responders/{name}/timeline").json()["events"]
         return [event["to"] for event in reversed(events) if event["kind"] == "status"]
 
     def live(self, server, name, behind):
@@ -39,8 +39,12 @@ class CadenceTests(RollcallTestCase):
 
     def report(self, server, name, app_state=None, **more):
         telemetry = {"telemetry": {"app_state": app_state}} if app_state else {}
-        server.write("/v1/batches", {
+        # Each with a connection of its own: phones report at once.
+        client = server.client()
+        answer = client.request("POST", "/v1/batches", {
             "responder_id": name, "duty_state": "ON_DUTY", **telemetry, **more})
+        client.close()
+        self.assertEqual(answer.status, 200, answer)
 
     def test_a_living_phone_is_never_offline_and_a_death_in_front_is_told(self):
         server = self.serve(SETTINGS)

@@ -41,6 +41,12 @@ LEFT_OUT = {
            "rollcall_member_leading", "rollcall_member_confirmed", "rollcall_member_lost",
            "rollcall_member_reign", "rollcall_member_position", "rollcall_member_lag_entries",
            "rollcall_member_noted_position", "rollcall_member_noted_timestamp_seconds")},
+    **{name: "alerts of a watch on several machines fire by it"
+       for name in (
+           "rollcall_member_divergent", "rollcall_member_state_differences_total",
+           "rollcall_member_single_copy")},
+    "rollcall_promised_seconds_total":
+        "it is looked at when promises are introduced, beside the dark time that they keep away",
     "rollcall_member_passed_on_total":
         "whoever is answered 503 at a follower shows in rollcall_http_requests_total",
     "rollcall_idempotency_keys_total":
