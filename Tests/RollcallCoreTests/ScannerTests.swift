@@ -339,7 +339,7 @@ import Testing
         (#""telemetry":{"location_services":"on"}"#, "/telemetry/location_services"),
         (#""telemetry":{"network_type":"pigeon"}"#, "/telemetry/network_type"),
         (#""updates":{}"#, "/updates"), (#""updates":[{"sequence":1},7]"#, "/updates/1"),
-        (#""updates":[{"fix":"cached"}]"#, "/updates/0/sequence"),
+        (#""updates":[{"fix":"cached"}]"#, "/updates/0"),
         (#""updates":[{"sequence":-1}]"#, "/updates/0/sequence"),
         (#""updates":[{"sequence":1.5}]"#, "/updates/0/sequence"),
         (#""updates":[{"sequence":"1"}]"#, "/updates/0/sequence"),

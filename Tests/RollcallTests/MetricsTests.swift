@@ -132,7 +132,8 @@ import Testing
     }
 
     @Test func `the page holds every family with every series that is known in advance`() throws {
-        #expect(condensed(try page(.openMetrics)) == expectedPage)
+        let lines = condensed(try page(.openMetrics))
+        #expect(lines.difference(from: expectedPage).map { "\($0)" } == [])
     }
 
     @Test func `both formats hold the same series with the same values`() throws {
