@@ -496,7 +496,7 @@ private let expectedPage = #"""
     unknown_field 0, unknown_responder 0
     # TYPE rollcall_item_problems counter
     # HELP rollcall_item_problems Fields and updates left out of items taken.
-    …_total{reason…} malformed 1, missing 0, out_of_range 0, duplicate_key 0, unknown_value 0, \#
+    …_total{reason…} malformed 0, missing 1, out_of_range 0, duplicate_key 0, unknown_value 0, \#
     responder_limit 0, erased 0, name_limit 0, coordinate 0, \#
     unknown_field 0, unknown_responder 0
     # TYPE rollcall_private_fields_dropped counter
@@ -514,6 +514,8 @@ private let expectedPage = #"""
     # TYPE rollcall_http_requests counter
     # HELP rollcall_http_requests HTTP requests answered.
     …_total{route="batches",code…} 200 1, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, \#
+    429 0, 503 0
+    …_total{route="inputs",code…} 200 0, 401 0, 403 0, 404 0, 405 0, 408 0, 413 0, 415 0, \#
     429 0, 503 0
     …_total{route="transitions",code…} 200 0, 400 0, 401 0, 403 0, 408 0, 413 0, 415 0, 422 0, \#
     429 0, 503 0
@@ -544,8 +546,8 @@ private let expectedPage = #"""
     0.01 1, 0.02 1, 0.05 1, 0.1 1, 0.25 1, 0.5 1, 1.0 1, 2.5 1, 5.0 1, +Inf 1
     …_count{route…} batches 1
     …_sum{route…} batches 0.000123
-    …_bucket{route="transitions",le…} none
-    … 16 more like it
+    …_bucket{route="inputs",le…} none
+    … 17 more like it
     …_bucket{route="other",le…} 0.0001 0, 0.00025 0, 0.0005 0, 0.001 0, 0.0025 0, 0.005 0, \#
     0.01 0, 0.02 0, 0.05 0, 0.1 0, 0.25 0, 0.5 0, 1.0 0, 2.5 0, 5.0 0, +Inf 1
     …_count{route…} other 1
