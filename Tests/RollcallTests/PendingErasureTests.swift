@@ -82,7 +82,7 @@ import Testing
         }
         let erased = Timestamp(
             milliseconds: Int64(Date(timeIntervalSinceNow: -3600).timeIntervalSince1970 * 1000))
-        let names = StoreQuarantine.deleteAside(path, changedBefore: erased)
+        let names = StoreQuarantine.deleteReplaced(path, changedBefore: erased)
         #expect(
             names == [
                 "rollcall.db.replaced-20260101T000000Z",

@@ -63,12 +63,12 @@ extension StateWriter {
         // None is forgotten before it is over everywhere.
         chores.keepsErasures = !upkeep.erasures.isEmpty
         seat.hurryTrim(through: upkeep.erasures.map(\.position).max() ?? 0)
-        clearAside(seat, clock)
+        clearReplaced(seat, clock)
     }
 
     /// Deletes the stores that were put aside here once somebody was erased who may be in them: nobody
     /// erases there (S13).
-    private func clearAside(_ seat: MemberSeat, _ clock: ClockReading) {
+    private func clearReplaced(_ seat: MemberSeat, _ clock: ClockReading) {
         let last = chores.erasures.erasures.keys.max() ?? 0
         guard seat.member.isConfirmed(at: clock.elapsed),
             !upkeep.hasCleared || last > upkeep.clearedThrough
@@ -76,7 +76,7 @@ extension StateWriter {
         (upkeep.hasCleared, upkeep.clearedThrough) = (true, last)
         let erased = chores.erasures.erasures.values.map(\.requestedAt).max() ?? .distantPast
         let aged = engine.clock.wallNow - engine.policy.retention
-        let deleted = StoreQuarantine.deleteAside(storePath, changedBefore: max(erased, aged))
+        let deleted = StoreQuarantine.deleteReplaced(storePath, changedBefore: max(erased, aged))
         guard !deleted.isEmpty else { return }
         log.warning(
             "what was put aside of this member's store is deleted: people were erased since",

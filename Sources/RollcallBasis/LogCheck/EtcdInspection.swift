@@ -27,7 +27,7 @@ struct EtcdInspection {
             let metrics = answer(.get, endpoint + "/metrics", "")
             let facts = EtcdFacts(
                 status: status, metrics: metrics.map { String(decoding: $0, as: UTF8.self) })
-            facts.judge(at: endpoint, &check)
+            facts.examine(at: endpoint, &check)
             guard !isAnswered else { continue }
             isAnswered = true
             for alarm in tree(.post, endpoint + Self.alarmPath, #"{"action":"GET"}"#)?["alarms"]?
@@ -117,7 +117,7 @@ struct EtcdFacts: Equatable {
     }
 
     /// Adds what it means to a check.
-    func judge(at endpoint: String, _ check: inout LogCheck) {
+    func examine(at endpoint: String, _ check: inout LogCheck) {
         check.found.append(
             "etcd \(version) at \(endpoint)"
                 + (quotaBytes.map { ", quota \($0 >> 20) MiB" } ?? "")

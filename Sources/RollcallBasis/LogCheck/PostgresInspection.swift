@@ -41,7 +41,7 @@ struct PostgresInspection {
                     let row = answers[1].rows.first, row.count == 4
                 else { throw .lost("an answer that makes no sense") }
                 hasPrimary = hasPrimary || !standing.isInRecovery
-                judge(name, standing, row, &check)
+                examine(name, standing, row, &check)
             } catch {
                 check.unasked.append("PostgreSQL at \(name): \(error)")
             }
@@ -52,7 +52,7 @@ struct PostgresInspection {
         return check
     }
 
-    private func judge(
+    private func examine(
         _ name: String, _ standing: PostgresStanding, _ row: [[UInt8]?], _ check: inout LogCheck
     ) {
         let version = row[0].map { PostgresBinary.text($0) } ?? ""

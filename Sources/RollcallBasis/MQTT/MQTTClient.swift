@@ -88,7 +88,7 @@ package final class MQTTClient: @unchecked Sendable {
     private var pause: MQTTPause
     /// What the log was told last; nil if nothing is wrong.
     private var logged: String?
-    private var hasToldAway = false
+    private var hasLoggedAway = false
     private var hadSession = false
     private var openedAt: Int64?
     private var brief = 0
@@ -159,7 +159,7 @@ package final class MQTTClient: @unchecked Sendable {
         let until = ClockReading.now().elapsed + milliseconds
         while !isClosed {
             let now = ClockReading.now().elapsed
-            tellAway(now)
+            logAway(now)
             if now >= until { return }
             verdicts.signal.wait(milliseconds: min(until - now, Self.lookEvery))
             // What is put in meanwhile is taken later: raised, the signal would not let us wait.
@@ -206,7 +206,7 @@ package final class MQTTClient: @unchecked Sendable {
             log.info("subscribed", metadata: metadata)
         }
         logged = nil
-        hasToldAway = false
+        hasLoggedAway = false
         if granted == .atMostOnce {
             log.warning(
                 "the broker grants QoS 0 only: what comes while we are away is lost",
@@ -265,12 +265,12 @@ package final class MQTTClient: @unchecked Sendable {
     }
 
     /// Says once that nobody is heard by it for a minute.
-    private func tellAway(_ now: Int64) {
+    private func logAway(_ now: Int64) {
         let standing = state.withLock { $0 }
-        guard !hasToldAway, !standing.isHeldBack, !standing.isConnected,
+        guard !hasLoggedAway, !standing.isHeldBack, !standing.isConnected,
             now - standing.since >= Self.awayMax
         else { return }
-        hasToldAway = true
+        hasLoggedAway = true
         var metadata = metadata
         metadata["error"] = "\(standing.trouble)"
         log.error(

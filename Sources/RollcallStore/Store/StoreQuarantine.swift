@@ -114,7 +114,7 @@ package enum StoreQuarantine {
 
     /// Deletes what was put aside of the store at `path` and was changed last before `wall`; returns the
     /// names of the files without their directory.
-    package static func deleteAside(_ path: String, changedBefore wall: Timestamp) -> [String] {
+    package static func deleteReplaced(_ path: String, changedBefore wall: Timestamp) -> [String] {
         let place = path.lastIndex(of: "/")
         let directory = place.map { String(path[...$0]) } ?? "./"
         let name = place.map { String(path[path.index(after: $0)...]) } ?? path
