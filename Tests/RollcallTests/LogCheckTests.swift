@@ -11,7 +11,7 @@ import Testing
         var check = LogCheck()
         EtcdFacts(
             status: ["version": .text(version), "dbSizeInUse": .text(used)], metrics: metrics
-        ).judge(at: "http://e1", &check)
+        ).examine(at: "http://e1", &check)
         return check
     }
 

@@ -159,8 +159,8 @@ extension ConfigurationTree {
         if let text = node.string {
             return InputDescription.Place(try pointer(text, key), isOfRoot: root)
         }
-        let ways = ["pointer", "root", "item"]
-        let known = ways + others
+        let places = ["pointer", "root", "item"]
+        let known = places + others
         let names = node.mapping?.keys.compactMap(\.string) ?? []
         if let unknown = names.first(where: { !known.contains($0) }) {
             throw fault(
@@ -168,9 +168,9 @@ extension ConfigurationTree {
                 "knows \(known.joined(separator: ", "))"
                     + Spelling.hint(for: unknown, among: known), unknown)
         }
-        let given = ways.filter { names.contains($0) }
+        let given = places.filter { names.contains($0) }
         guard let name = given.first, given.count == 1 else {
-            throw fault(key, "must have one of \(ways.joined(separator: ", "))", "")
+            throw fault(key, "must have one of \(places.joined(separator: ", "))", "")
         }
         let pointer = try pointer(node.mapping?[name]?.string, key)
         let isOfRoot = name == "root" || (name == "pointer" && root)

@@ -131,7 +131,7 @@ extension MembershipChange {
         case .found: kind = 1
         case .added: kind = 2
         case .removed: kind = 3
-        case .level(let told): (kind, level) = (4, told)
+        case .level(let new): (kind, level) = (4, new)
         }
         archive.code(&kind)
         archive.code(&name)

@@ -50,7 +50,7 @@ package enum StoreQuarantine {
     }
 
     /// The reason why a store was put aside, as its new name says it.
-    package enum Aside: String, CaseIterable, Sendable {
+    package enum Cause: String, CaseIterable, Sendable {
         case corrupt
         /// A copy of another member's took its place, because somebody said so (S11).
         case replaced
@@ -84,10 +84,10 @@ package enum StoreQuarantine {
     /// Throws `StoreError.file` if the system refuses a call; what was moved by then is in its new
     /// place.
     package static func quarantine(
-        _ path: String, at wall: Timestamp, as aside: Aside = .corrupt
+        _ path: String, at wall: Timestamp, as cause: Cause = .corrupt
     ) throws(StoreError) -> [String] {
         let directory = try StoreDirectory(storePath: path)
-        let name = freeName(path, aside, at: wall)
+        let name = freeName(path, cause, at: wall)
         var moved: [String] = []
         for ending in endings where StoreFile.size(path + ending) > 0 {
             guard rename(path + ending, name + ending) == 0 else {
@@ -100,9 +100,9 @@ package enum StoreQuarantine {
     }
 
     /// `rollcall.db.corrupt-20261122T162100Z`, or with a number behind if there is such a file.
-    private static func freeName(_ path: String, _ aside: Aside, at wall: Timestamp) -> String {
+    private static func freeName(_ path: String, _ cause: Cause, at wall: Timestamp) -> String {
         let digits = RFC3339.string(wall).prefix(19).filter { $0 != "-" && $0 != ":" }
-        let base = "\(path).\(aside.rawValue)-\(digits)Z"
+        let base = "\(path).\(cause.rawValue)-\(digits)Z"
         var name = base
         var number = 1
         while endings.contains(where: { StoreFile.isThere(name + $0) }) {
@@ -125,7 +125,7 @@ package enum StoreQuarantine {
             let file = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            guard Aside.allCases.contains(where: { file.hasPrefix("\(name).\($0.rawValue)-") })
+            guard Cause.allCases.contains(where: { file.hasPrefix("\(name).\($0.rawValue)-") })
             else { continue }
             var status = stat()
             guard lstat(directory + file, &status) == 0,
