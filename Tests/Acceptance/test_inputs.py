@@ -1,6 +1,7 @@
 """Inputs: what phones and other servers send anyway, at the real binary. Source: M1 to M5, M8."""
 
 import base64
+import gzip
 import hashlib
 import hmac
 import json
@@ -60,6 +61,25 @@ class ClientTests(InputTestCase):
             page("rollcall_input_items_total", input="owntracks", outcome="accepted"), 1)
         self.assertEqual(
             page("rollcall_input_problems_total", input="owntracks", reason="malformed"), 0)
+
+    def test_a_body_may_come_compressed(self):
+        # P8 holds for inputs, too.
+        server = self.serve(INPUTS)
+        for number, (preset, make) in enumerate(CLIENTS):
+            who = f"gzip-{number}"
+            sent = make(who, now_ms(), 52.520006, 13.404954)
+            if sent.method == "GET":
+                continue
+            sent.body = gzip.compress(sent.body)
+            answer = self.send(server, preset, sent, {"Content-Encoding": "gzip"})
+            self.assertEqual((answer.status, answer.body), (200, sent.answer), answer)
+            self.assertEqual(server.responder(who)["status"], "ONLINE")
+            answer = self.send(server, preset, sent, {"Content-Encoding": "br"})
+            self.assertEqual(
+                (answer.status, answer.headers["accept-encoding"]), (415, "gzip"), answer)
+            sent.body = sent.body[:-4]
+            answer = self.send(server, preset, sent, {"Content-Encoding": "gzip"})
+            self.assertEqual(answer.status, 400, answer)
 
     def test_facts_are_those_of_the_body_and_of_the_input(self):
         server = self.serve(

@@ -54,10 +54,8 @@ extension Router {
         if request.method == "GET" {
             return entry.settings.takesForms ? nil : Self.wrongMethod("POST, PUT")
         }
-        if request.contentEncoding != nil {
-            return .problem(
-                415, "Unsupported Media Type", detail: "no content coding is understood",
-                headers: [("Accept-Encoding", "identity")])
+        if case .refused(let refusal) = BodyCoding.choice(request.contentEncoding) {
+            return refusal
         }
         return inputAtCapacity(target.input)
     }
