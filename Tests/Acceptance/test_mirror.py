@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 
+import input_bodies
 from client_stories import free_port
 from contrary_proxy import ContraryProxy, answers, holds, passes
 from mirrored_app import TOKEN, App, Nginx
@@ -164,6 +165,50 @@ class NginxTests(MirrorTestCase):
         self.assertEqual(server.request("POST", "/-/reload").status, 200)
         self.same(self.post(2)[0], self.batch(2))
         eventually(lambda: server.get("/v1/responders/r-17").status == 200, 10, "it came")
+
+    def mirrors(self, preset, make):
+        """What a client posts to its app reaches an input, and the app answers whatever befalls it."""
+        port = free_port()
+        server = self.serve(
+            f"inputs: [{{name: phones, preset: {preset}}}]\n", address=f"127.0.0.1:{port}")
+        self.nginx(port, ("http://rollcall/v1/batches;", "http://rollcall/v1/in/phones;"))
+
+        def posts(who):
+            sent = make(who, now_ms(), 52.520006, 13.404954)
+            client = Client(self.port)
+            began = time.monotonic()
+            answer = client.request(
+                sent.method, LOCATIONS, sent.body, {**self.phone, **sent.headers})
+            client.close()
+            self.assertLess(time.monotonic() - began, AT_ONCE)
+            self.same(answer, json.loads(sent.body))
+
+        online = lambda who: lambda: (
+            (answer := server.get(f"/v1/responders/{who}")).status == 200
+            and answer.json()["status"] == "ONLINE")
+        posts("before")
+        eventually(online("before"), 10, "it came")
+        server.pause()
+        posts("hanging")
+        server.resume()
+        server.kill()
+        posts("killed")
+        server.start()
+        posts("after")
+        eventually(online("after"), 10, "it came")
+        self.assertEqual(server.get("/v1/responders/killed").status, 404)
+        counts = server.get("/v1/inputs").json()["inputs"][0]
+        self.assertEqual(counts["problems"], {}, counts)
+        # The app saw each of them, and each time all that the phone sent.
+        self.assertEqual(
+            [who for _, _, body in self.app.got for who in ("before", "hanging", "killed", "after")
+             if who in body.decode()], ["before", "hanging", "killed", "after"])
+
+    def test_what_OwnTracks_posts_reaches_an_input(self):
+        self.mirrors("owntracks", input_bodies.owntracks)
+
+    def test_what_transistorsoft_posts_reaches_an_input(self):
+        self.mirrors("transistorsoft", input_bodies.transistorsoft)
 
     # MARK: whatever befalls Rollcall
 
