@@ -253,6 +253,7 @@ class ClusterOrderTests(ClusterTestCase):
             kept = glob.glob(members[name].store + ".replaced-*")
             self.assertEqual(bool(kept), name != leader, (name, kept))
         # By hand, too.
+        leader = members.leader()
         follower = next(name for name in members.names if name != leader)
         self.assertIn("copy", self.cluster(members[follower], "join"))
         time.sleep(1)

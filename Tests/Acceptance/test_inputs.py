@@ -70,7 +70,7 @@ class ClientTests(InputTestCase):
             sent = make(who, now_ms(), 52.520006, 13.404954)
             if sent.method == "GET":
                 continue
-            sent.body = gzip.compress(sent.body)
+            sent.body = gzip.compress(sent.body.encode())
             answer = self.send(server, preset, sent, {"Content-Encoding": "gzip"})
             self.assertEqual((answer.status, answer.body), (200, sent.answer), answer)
             self.assertEqual(server.responder(who)["status"], "ONLINE")
