@@ -108,9 +108,9 @@ package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
         case cutOff
         /// The answer is no HTTP.
         case notHTTP
-        /// Anything else that libcurl says, with its number.
         /// The permit did not hold once the connection stood: nothing went out (S6).
         case notPermitted
+        /// Anything else that libcurl says, with its number.
         case other(code: CInt, String)
     }
 

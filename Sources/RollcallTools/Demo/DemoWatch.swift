@@ -215,7 +215,7 @@ struct DemoWatch {
         return false
     }
 
-    /// Returns how many who were acknowledged are unknown to a member.
+    /// Returns how many of those who were acknowledged a member does not know.
     private func missing(at member: DemoMembers.Member) -> Int {
         var rest = Set(taken)
         var after = ""

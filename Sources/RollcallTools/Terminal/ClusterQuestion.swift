@@ -70,7 +70,7 @@ package struct ClusterQuestion: Sendable {
         return (lines.joined(separator: "\n") + "\n", isWell)
     }
 
-    /// Says what a member is beside its name: that it leads, or that it is no member and may not.
+    /// Says what a member is beside its name: that it leads, or that it is no member.
     private static func part(of member: JSONTree, _ leader: String?, isClosed: Bool) -> String {
         if member["member"]?.shown == leader { return "leads" }
         return isClosed && !(member["listed"]?.isTrue ?? false) ? "no member" : ""
