@@ -3,11 +3,12 @@ import Foundation
 // What can be sent, as types. They have no place for a coordinate: Rollcall takes none.
 
 extension RollcallClient {
-    /// What a phone sent at once. What is nil is not sent, and keeps its last value.
+    /// A `Batch` holds what a phone sent at once. A field that is nil is not sent, and keeps its
+    /// last value.
     public struct Batch: Encodable, Sendable {
         /// The verified user, 1 to 128 bytes.
         public var responderID: String
-        /// When the backend heard the phone; now, if it is nil.
+        /// The instant at which the backend heard the phone; now, if it is nil.
         public var receivedAt: Date?
         /// The id of this installation of the app.
         public var installID: String?
@@ -27,7 +28,7 @@ extension RollcallClient {
         public var appVersion: String?
         /// The battery, from 0 to 1.
         public var batteryLevel: Double?
-        /// What the phone says of itself; it is replaced as a whole.
+        /// The facts that the phone says of itself; they are replaced as a whole.
         public var telemetry: Telemetry?
         /// The updates; without any, the batch is contact alone.
         public var updates: [Update]?
@@ -57,7 +58,7 @@ extension RollcallClient {
     public struct Update: Encodable, Sendable {
         /// The phone's own count of updates, from 0.
         public var sequence: Int64
-        /// When it was captured, by the phone's clock.
+        /// The instant at which it was captured, by the phone's clock.
         public var capturedAt: Date?
 
         /// An update of this number.
@@ -72,7 +73,7 @@ extension RollcallClient {
         }
     }
 
-    /// What a phone says of itself.
+    /// A `Telemetry` holds what a phone says of itself.
     public struct Telemetry: Encodable, Sendable {
         /// `granted`, `denied` or what else the system calls it.
         public var permissionStatus: String?
@@ -108,11 +109,11 @@ extension RollcallClient {
         public var from: String
         /// And after.
         public var to: String
-        /// When; now, if it is nil.
+        /// The instant of the change; now, if it is nil.
         public var at: Date?
-        /// Why, in the backend's words.
+        /// The reason, in the backend's words.
         public var reason: String?
-        /// What tells it from all others; one is made, if it is nil.
+        /// The id that tells it from all others; one is made, if it is nil.
         public var id: String?
 
         /// A change of somebody's status.
@@ -128,7 +129,8 @@ extension RollcallClient {
         }
     }
 
-    /// What the backend knows of a person. What is nil is not sent, and keeps its last value.
+    /// `Facts` holds what the backend knows of a person. A field that is nil is not sent, and keeps
+    /// its last value.
     public struct Facts: Encodable, Sendable {
         /// The person.
         public var responderID: String
@@ -142,11 +144,11 @@ extension RollcallClient {
         public var circles: [String]?
         /// `active` or `paused`.
         public var sharing: String?
-        /// When a pause ends by itself.
+        /// The instant at which a pause ends by itself.
         public var pausedUntil: Date?
         /// `ios` or `android`.
         public var platform: String?
-        /// Where nudges go.
+        /// The token that nudges go to.
         public var pushToken: String?
 
         /// Facts about somebody, with nothing in them yet.

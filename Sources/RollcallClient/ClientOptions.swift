@@ -32,7 +32,7 @@ extension RollcallClient {
         }
     }
 
-    /// Why something cannot be used.
+    /// An `Invalid` says why something cannot be used.
     public enum Invalid: Error, Equatable, CustomStringConvertible {
         /// The URL is not like `https://host/path` or `http://host:port`.
         case url
@@ -45,7 +45,7 @@ extension RollcallClient {
         /// An item does not encode to a JSON object.
         case notAnObject
 
-        /// What is expected.
+        /// Says what is expected.
         public var description: String {
             switch self {
             case .url: "the URL must be like https://host/path or http://host:port"
@@ -57,7 +57,7 @@ extension RollcallClient {
         }
     }
 
-    /// Why an item did not arrive.
+    /// A `DropReason` says why an item did not arrive.
     public enum DropReason: String, Sendable, CaseIterable {
         /// There was no room, and it was the oldest.
         case full
@@ -71,7 +71,7 @@ extension RollcallClient {
         case closed
     }
 
-    /// What is reported. Its description holds no item.
+    /// A `Report` says what went wrong. Its description holds no item.
     public enum Report: Sendable, CustomStringConvertible {
         /// These items, as JSON, will not arrive.
         case dropped(DropReason, items: [Data], detail: String)
@@ -93,7 +93,8 @@ extension RollcallClient {
         }
     }
 
-    /// What became of all items: given = accepted + duplicates + all dropped + waiting.
+    /// `Counts` says what became of all items: given = accepted + duplicates + all dropped +
+    /// waiting.
     public struct Counts: Sendable, Equatable {
         /// The items that were handed to the client.
         public internal(set) var given = 0

@@ -4,7 +4,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// Where Rollcall is, and who asks.
+/// An `Address` says where Rollcall is, and who asks.
 struct Address: Sendable {
     private let base: String
     private let query: String
@@ -44,7 +44,7 @@ final class HTTPTransport: NSObject, URLSessionTaskDelegate {
         let retryAfter: Double?
     }
 
-    /// Why there is none.
+    /// A `NoAnswer` says why there is no answer.
     struct NoAnswer: Error {
         let reason: String
     }

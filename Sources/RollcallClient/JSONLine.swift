@@ -44,13 +44,13 @@ enum JSONLine {
     }
 }
 
-/// Where items go.
+/// A `Route` says where items go.
 enum Route: String, Sendable {
     case batches = "/v1/batches"
     case transitions = "/v1/transitions"
     case facts = "/v1/responders"
 
-    /// What an item says if its sender does not, as JSON.
+    /// Returns what an item is stamped with, as JSON, if its sender does not say it.
     func stamps() -> [(name: String, value: String)] {
         let now = "\(JSONLine.milliseconds(Date()))"
         return switch self {

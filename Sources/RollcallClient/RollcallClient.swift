@@ -86,7 +86,7 @@ public final class RollcallClient: Sendable {
     @discardableResult
     public func facts(_ facts: some Encodable) throws -> Bool { try sender.put(facts, .facts) }
 
-    /// What became of all items so far.
+    /// Returns what became of all items so far.
     public var counts: Counts { sender.counts }
 
     /// Sends what waits, for this time at most, and ends. Heartbeats end at once. Items that are left

@@ -16,7 +16,7 @@ final class Sender: Sendable {
     fileprivate struct State {
         var queue: WaitingQueue
         var counts = RollcallClient.Counts()
-        /// When the oldest that waits for its body came.
+        /// The instant at which the oldest item that waits for its body came.
         var oldestAt: ContinuousClock.Instant
         /// Before that no body is sent.
         var notBefore: ContinuousClock.Instant
@@ -141,8 +141,8 @@ final class Sender: Sendable {
         }
     }
 
-    /// What is to be done now. A pause is made under the lock, so that whoever changes something
-    /// after that finds it and can end it.
+    /// Returns what is to be done now. A pause is made under the lock, so that whoever changes
+    /// something after that finds it and can end it.
     private func nextStep() -> Step {
         state.withLock { state in
             let now = ContinuousClock.now

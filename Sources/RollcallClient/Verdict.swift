@@ -1,6 +1,6 @@
 import Foundation
 
-/// What Rollcall answered.
+/// A `Verdict` holds what Rollcall answered to a body of items.
 struct Verdict: Decodable, Sendable {
     /// Something about one item, or one field of it.
     struct Note: Decodable, Sendable {
@@ -26,7 +26,7 @@ struct Verdict: Decodable, Sendable {
     }
 }
 
-/// What stands in Rollcall's other answers.
+/// A `Remark` holds what stands in Rollcall's other answers.
 struct Remark: Decodable {
     let detail: String?
     let problems: [Verdict.Note]?

@@ -1,8 +1,9 @@
 import Foundation
 
-/// What waits, and the body that is being sent: bounded by count and by bytes.
+/// A `WaitingQueue` holds the items that wait, and the body that is being sent: bounded by count
+/// and by bytes.
 struct WaitingQueue {
-    /// What is sent, again and again, until it is settled.
+    /// A `Body` is sent, again and again, until it is settled.
     struct Body: Sendable, Equatable {
         let route: Route
         fileprivate(set) var lines: [Data]
@@ -19,7 +20,8 @@ struct WaitingQueue {
     /// Of the queue and the body.
     private(set) var bytes = 0
     private var items: [(route: Route, line: Data)] = []
-    /// What stands before it has gone; it is cut off now and then.
+    /// The index of the first item that waits: those before it have gone, and are cut off now and
+    /// then.
     private var head = 0
 
     /// An empty queue with these limits.
@@ -31,7 +33,7 @@ struct WaitingQueue {
     }
 
     private var queued: Int { items.count - head }
-    /// How many wait or are being sent.
+    /// Returns how many items wait or are being sent.
     var count: Int { queued + (body?.lines.count ?? 0) }
     var isEmpty: Bool { count == 0 }
     /// True if what waits for its body makes a whole one.

@@ -109,7 +109,7 @@ struct SimulateCommand: ParsableCommand {
     }
 }
 
-/// Whether somebody wants it to end.
+/// `Interrupt` knows whether somebody wants the command to end.
 private enum Interrupt {
     private static let flag = Atomic(false)
 

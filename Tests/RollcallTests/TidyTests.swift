@@ -17,6 +17,10 @@ import Testing
     private static let linesMax = 400
     /// A file of one of these names has no idea in it yet.
     private static let ideasMissing = ["Utils", "Utilities", "Helper", "Manager", "Common", "Misc"]
+    /// The words that begin a clause, or send the reader elsewhere.
+    private static let clauseWords: Set<Substring> = [
+        "What", "Who", "How", "When", "Where", "Whose", "Whether", "Why", "Which", "Whom", "See",
+    ]
 
     /// A source file of this repository.
     private struct Source: CustomStringConvertible {
@@ -119,6 +123,30 @@ import Testing
             }
         }
         #expect(bare == [])
+    }
+
+    @Test func `the first line of a doc comment is a sentence, not a clause`() throws {
+        var clauses: [String] = []
+        for source in try Self.sources("Sources") {
+            var isWithin = false
+            for (place, line) in source.lines.enumerated() {
+                let text = line.trimmingPrefix { $0 == " " }
+                let isDoc = text.hasPrefix("///")
+                if isDoc, !isWithin, Self.isClause(text.dropFirst(3)) {
+                    clauses.append("\(source):\(place + 1): \(line)")
+                }
+                isWithin = isDoc
+            }
+        }
+        #expect(clauses == [])
+    }
+
+    /// True for a text that begins with one of those words, or with "The same".
+    private static func isClause(_ text: Substring) -> Bool {
+        let words = text.split(maxSplits: 2) { !$0.isLetter }
+        guard let first = words.first else { return false }
+        return clauseWords.contains(first)
+            || first == "The" && words.dropFirst().first == "same"
     }
 
     /// True for what needs a sentence: functions, initialisers and types. Properties and cases

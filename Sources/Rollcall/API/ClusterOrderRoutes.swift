@@ -2,7 +2,7 @@ import RollcallBasis
 import RollcallCore
 import RollcallSupport
 
-/// Whether a log is begun anew though another member holds more.
+/// A `ClusterAdoptQuery` says whether a log is begun anew though another member holds more.
 struct ClusterAdoptQuery {
     var force = false
 

@@ -2,11 +2,11 @@ import RollcallBasis
 import RollcallCore
 import RollcallSupport
 
-/// Which piece of a copy of the store is asked for.
+/// A `ClusterCopyQuery` names the piece of a copy of the store that is asked for.
 struct ClusterCopyQuery {
     /// The number of the copy; nil to have one made.
     var copy: Int64?
-    /// Where the piece begins.
+    /// The byte at which the piece begins.
     var offset: Int64 = 0
 
     static let parameters = Parameters(

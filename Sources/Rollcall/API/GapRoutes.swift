@@ -4,7 +4,8 @@ import RollcallSupport
 
 /// The gaps that a question is about.
 struct GapQuery: Sendable {
-    /// Whether a gap is over. A person may be back while the verdict is still to come.
+    /// A `State` says whether a gap is over. A person may be back while the verdict is still to
+    /// come.
     enum State: String, CaseIterable, Sendable {
         case open, closed
 

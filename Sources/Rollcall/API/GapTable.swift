@@ -66,7 +66,8 @@ struct GapTable {
     /// The place of a key's row, by the key's index; −1 for none.
     private var places: [Int32] = []
     private var regions = RegionNames()
-    /// What a phone is, in the order of `phoneKeys`, behind its region's number.
+    /// The place in `phoneList` of a region's number and a phone's names, which are in the order of
+    /// `phoneKeys`.
     private var phones: [PhoneNames: Int] = [:]
     private var phoneList: [PhoneNames] = []
     private let phoneKeys: [GapQuery.Key]
@@ -205,8 +206,8 @@ struct GapTable {
         return phoneList.count - 1
     }
 
-    /// Whether too much of it was blind (D5). The mark of an older version means any blindness at all,
-    /// so the report decides about what is marked.
+    /// Returns true if so much of a gap was blind that it is left out (D5). The mark of an older
+    /// version means any blindness at all, so the report decides about what is marked.
     private func isLeftOut(
         _ row: GapRow, _ aggregates: GapAggregates,
         _ passed: (observed: Milliseconds, blind: Milliseconds)?

@@ -2,8 +2,8 @@ import RollcallBasis
 import RollcallCore
 import RollcallSupport
 
-/// Where in the watch's log an answer stands, and answers that are to stand somewhere at least, so that
-/// whoever reads at another member sees what it wrote. Source: S15.
+/// An answer says up to which entry of the watch's log it may know, and a client can ask for one
+/// that knows of an entry, so that whoever reads at another member sees what it wrote. Source: S15.
 extension Router {
     /// The field that says up to which entry of the log an answer may know.
     static let positionField = "Rollcall-Position"

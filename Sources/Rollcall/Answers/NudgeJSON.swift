@@ -22,7 +22,7 @@ package enum NudgeJSON {
         }
     }
 
-    /// Whether a person would be nudged now.
+    /// Returns the JSON that says whether a person would be nudged now, and why.
     static func answer(_ number: Int, _ engine: Engine, _ standing: NudgeStanding) -> JSONTree {
         let found = engine.nudgeAnswer(number)
         let now = engine.clock.wallNow

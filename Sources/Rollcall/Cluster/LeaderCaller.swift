@@ -5,7 +5,7 @@ import Synchronization
 
 /// The counts of writes that a member passed on to the leader. Source: S15.
 struct PassedOnStats: Sendable {
-    /// What became of one.
+    /// An `Outcome` says what became of a write that was passed on.
     enum Outcome: Int, CaseIterable, Sendable {
         /// The leader answered, whatever it said.
         case answered

@@ -23,7 +23,7 @@ package struct MemberStanding: Equatable, Sendable {
     package var place = LogPlace()
     /// The last position of the log that was read.
     package var end: Int64 = 0
-    /// Who made the last turn; empty if that is not known.
+    /// The member that made the last turn; empty if that is not known.
     package var leader: [UInt8] = []
     /// The instant at which the last read of the log's end was sent that was answered; nil before the
     /// first.
@@ -31,7 +31,7 @@ package struct MemberStanding: Equatable, Sendable {
     /// Until when nobody else leads: `silence` after the last thing of ours was sent that landed; the
     /// least there is if this member does not lead.
     package var leadsUntil: Int64 = .min
-    /// What members say of themselves.
+    /// The notes that members left of themselves in the log.
     package var notes: [MemberNote] = []
     /// The sentence for what is wrong with the log; empty if nothing is.
     package var loss = ""
@@ -60,7 +60,8 @@ package struct MemberStanding: Equatable, Sendable {
     }
 }
 
-/// How far into the watch's log a member goes: what it answers, and what is in its store. Source: S15.
+/// `LogPositions` holds how far into the watch's log a member goes: with its answers, and with its
+/// store. Source: S15.
 final class LogPositions: Sendable {
     private let shownUpTo = Atomic<Int64>(0)
     private let heldUpTo = Atomic<Int64>(0)
@@ -85,7 +86,7 @@ package final class MemberBoard: Sendable {
     /// Without a beat for so long another stands.
     package let silence: Milliseconds
     private let state = Mutex(MemberStanding())
-    /// How far into the log the answers of this member go.
+    /// The positions in the log that this member's answers and its store go up to.
     let positions = LogPositions()
     private let passes = Mutex(PassedOnStats())
 
@@ -95,7 +96,7 @@ package final class MemberBoard: Sendable {
         self.silence = silence
     }
 
-    /// How it stood when it last went round.
+    /// Returns how the member stood when it last went round.
     package var standing: MemberStanding { state.withLock { $0 } }
 
     /// Counts a write that was passed on to the leader, or could not be.

@@ -10,7 +10,7 @@ package enum MemberOrder: Equatable, Sendable {
     /// member is known to hold more.
     case adopt(isForced: Bool)
 
-    /// What came of it.
+    /// An `Outcome` says what came of an order.
     package enum Outcome: Equatable, Sendable {
         /// It is done, or has begun; a sentence.
         case done(String)
@@ -25,7 +25,7 @@ package enum MemberOrder: Equatable, Sendable {
 }
 
 extension MemberOrder.Outcome {
-    /// What came of beginning a log anew.
+    /// Makes the outcome of an order from that of beginning a log anew.
     init(_ outcome: AppendOutcome) {
         self =
             switch outcome {

@@ -4,7 +4,7 @@ import RollcallCore
 import RollcallStore
 import RollcallSupport
 
-/// What came of something that a member asked for.
+/// `MemberNews` brings a member what came of something that it asked for, or an order.
 package enum MemberNews: Sendable {
     case head(HeadOutcome)
     case read(ReadOutcome, request: Int64)
@@ -15,7 +15,7 @@ package enum MemberNews: Sendable {
     case created
     /// It was said that this member leads no more, or could not be.
     case released
-    /// Whether another member holds all of the log.
+    /// True if another member holds all of the log.
     case seen(Bool)
     /// A copy of a peer's store stands beside ours; false if nobody gave one.
     case joined(Bool)
@@ -23,14 +23,14 @@ package enum MemberNews: Sendable {
     case order(MemberOrder, reply: MemberOrder.Reply)
     /// The places of the others, before the log is begun anew from here.
     case surveyed([PeerPlace], isForced: Bool, reply: MemberOrder.Reply)
-    /// What came of that.
+    /// The outcome of beginning the log anew from here.
     case adoption(AppendOutcome, reply: MemberOrder.Reply)
 }
 
 /// A member and its way to the log and to the other members: it carries out what concerns those, and
 /// leaves what concerns the engine and the store to the state writer, on whose thread it is.
 package final class MemberSeat {
-    /// What a member is made of.
+    /// `Parts` holds what a member is made of.
     package struct Parts: Sendable {
         package var log: any TurnLog
         package var settings: Member.Settings
@@ -58,10 +58,10 @@ package final class MemberSeat {
     var time = TurnClock()
     /// The last entry that came as it landed, and when.
     private var fresh: (position: Int64, at: Int64) = (0, 0)
-    /// Who made the last turn.
+    /// The member that made the last turn.
     var leader: [UInt8] = []
     private let put: @Sendable (MemberNews) -> Void
-    /// Why the log's end could not be read the last time; nil if it could.
+    /// The reason why the log's end could not be read the last time; nil if it could.
     private(set) var trouble: String?
     private var isWatching = false
     private var watchesFrom: Int64 = 0
@@ -318,7 +318,7 @@ struct WatchCreation: Equatable {
 }
 
 extension LogLoss {
-    /// What is wrong, for people.
+    /// Says in words for people what is wrong with the log.
     var sentence: String {
         switch self {
         case .other: "the log is another one than this member followed"

@@ -16,7 +16,7 @@ package struct PeerCaller: Sendable {
     private static let copyTimeout = Milliseconds(300_000)
 
     private let token: Secret?
-    /// Where the copy of a store goes.
+    /// The path of the store, beside which the copy of a peer's store is put.
     private let storePath: String
 
     /// A caller that shows `token`, and puts copies beside the store at a path.

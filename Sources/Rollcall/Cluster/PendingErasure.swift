@@ -9,7 +9,7 @@ package struct PendingErasure: Equatable, Sendable {
     /// Its number.
     package var number: Int64
     package var requestedAt: Timestamp
-    /// Where it stands in the log; below 2 if it came before the log.
+    /// The position of the erasure in the log; below 2 if it came before the log.
     package var position: Int64
     /// The members that have not said that it is over in their stores.
     package var missing: [[UInt8]]

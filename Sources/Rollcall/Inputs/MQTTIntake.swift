@@ -3,8 +3,8 @@ import RollcallCore
 import RollcallSupport
 import Synchronization
 
-/// What becomes of the messages that an input gets from its broker: read by its mapping, committed, and
-/// counted. Source: M4, M6, M8.
+/// An `MQTTIntake` takes the messages that an input gets from its broker: its mapping reads them,
+/// and they are committed and counted. Source: M4, M6, M8.
 final class MQTTIntake: Sendable {
     /// The state writer and what stands around it.
     struct Parts: Sendable {

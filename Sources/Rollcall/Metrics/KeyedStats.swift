@@ -2,7 +2,7 @@ import RollcallCore
 
 /// The counts of requests that came under a name of their own. Source: S19.
 struct KeyedStats: Sendable {
-    /// What became of a name.
+    /// An `Outcome` says what became of a request's name.
     enum Outcome: Int, CaseIterable, Sendable {
         /// Its request was done, and it is kept.
         case kept

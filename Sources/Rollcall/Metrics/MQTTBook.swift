@@ -9,7 +9,7 @@ package final class MQTTBook: Sendable {
     package struct Entry: Sendable {
         /// The name of the input.
         package let name: String
-        /// What it was made of.
+        /// The settings that the subscription was made of.
         package let settings: MQTTSettings
         /// The client.
         package let client: MQTTClient

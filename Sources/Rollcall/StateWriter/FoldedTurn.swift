@@ -29,7 +29,7 @@ struct Proposal {
     var policy = Policy()
     /// For how long nothing was watched while the last turn was on its way; nil if not for long.
     var unobserved: Milliseconds?
-    /// How often it has not stood though it might have (S14).
+    /// The number of times that this member has not stood though it might have (S14).
     var abstentions = 0
     /// True once the store did not take what had landed, until it is known to take something.
     var hasStoreFailed = false

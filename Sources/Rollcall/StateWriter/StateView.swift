@@ -19,6 +19,6 @@ package struct StateView {
     var erasuresPending: [PendingErasure] = []
     /// Numbers + 1 of people of whom something may be left in the store.
     let peopleErased: [Int64]
-    /// How this member stands; nil on one machine.
+    /// The JSON that says how this member stands; nil on one machine.
     var cluster: JSONTree?
 }

@@ -94,8 +94,8 @@ extension StateWriter {
         return seat.drive { member, _ in member.didFail() }
     }
 
-    /// What was folded here does not stand in the log: the engine is built anew, after a while if the
-    /// store failed.
+    /// Gives up what was folded here, since it does not stand in the log: the engine is built anew,
+    /// after a while if the store failed.
     func withdraw() {
         if let turn = proposal.turn {
             for (reply, _) in turn.replies {

@@ -77,7 +77,7 @@ extension StateWriter {
     /// The reign in which this member sends; 0 on one machine.
     var reign: Int64 { seat?.member.place.reign ?? 0 }
 
-    /// When the member has to be looked at again; nil on one machine.
+    /// Returns the instant at which the member has to be looked at again; nil on one machine.
     func memberWake(_ now: Int64) -> Int64? {
         guard let member = seat?.member else { return nil }
         let tick = now + (stopping == nil ? member.tickEvery : 5)

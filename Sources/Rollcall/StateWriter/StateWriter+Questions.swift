@@ -55,7 +55,7 @@ extension StateWriter {
         }
     }
 
-    /// What a scrape tells of this member; nil on one machine.
+    /// Returns the stats of this member for a scrape; nil on one machine.
     var memberStats: MemberStats? {
         board.map { MemberStats($0, isPermitted: endpoints.permit.holds) }
     }

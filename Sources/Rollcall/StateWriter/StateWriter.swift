@@ -17,7 +17,7 @@ package enum WriteOutcome: Sendable {
 enum StateWriterMessage: Sendable {
     case write(Event, once: RequestKey?, reply: @Sendable (WriteOutcome) -> Void)
     case question(@Sendable (StateView) -> Void)
-    /// What came of something that was sent in a reign; 0 on one machine.
+    /// A report says what came of something that was sent in a reign; 0 on one machine.
     case report(DeliveryReport, reign: Int64)
     case pushReport(PushReport, reign: Int64)
     case endpoints(EndpointChanges, reply: @Sendable () -> Void)
@@ -119,11 +119,12 @@ package final class StateWriter: @unchecked Sendable {
     var witnessedElapsed: Int64 = 0
     /// The member that it is, of a watch on several machines; nil on one (S16).
     var seat: MemberSeat?
-    /// How that stands, for those who must not ask.
+    /// The board on which the member leaves how it stands, for those who must not ask; nil on one
+    /// machine.
     package let board: MemberBoard?
     /// The turn that is on its way to the log, and what came since.
     var proposal = Proposal()
-    /// What it knows of its watch beside its turns.
+    /// The state that the member keeps of its watch beside its turns.
     var upkeep = WatchUpkeep()
 
     /// A state writer of the store at `path` that decides by `policy`, ready to be started.

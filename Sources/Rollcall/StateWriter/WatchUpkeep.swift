@@ -2,8 +2,8 @@ import RollcallCluster
 import RollcallCore
 import RollcallSupport
 
-/// What a member knows of its watch beside its turns: erasures that are not over everywhere, digests,
-/// and what it is asked to do next.
+/// A `WatchUpkeep` holds what a member knows of its watch beside its turns: erasures that are not
+/// over everywhere, digests, and what it is asked to do next.
 struct WatchUpkeep {
     /// Between two looks at what members said.
     static let lookEvery: Int64 = 500
@@ -12,7 +12,7 @@ struct WatchUpkeep {
 
     /// Erasures that are not over in all of the watch (S13).
     var erasures: [PendingErasure] = []
-    /// How many erasures there were when that was looked at, and when.
+    /// The instant of the last look at what members said, and the number of erasures at that time.
     var lookedAt = (at: Int64.min / 4, erasures: 0)
     var changedAt = Int64.min / 4
     var digester = StateDigester()

@@ -81,7 +81,7 @@ package enum NudgeWords {
 
     // MARK: - Now
 
-    /// Whether somebody would be nudged now, and if not, why not and when at the earliest.
+    /// Says whether somebody would be nudged now, and if not, why not and when at the earliest.
     package static func answer(
         _ answer: NudgeAnswer, _ standing: NudgeStanding, now: Timestamp
     ) -> String {

@@ -17,7 +17,7 @@ package struct DeliveryEndpoints: Sendable {
         let caller = ReceiverCaller(log: log)
         return { caller.send($0, to: $1, target: $2, now: $3) }
     }
-    /// Who of several members may reach out (S6).
+    /// The permit without which a member of several may not reach out (S6).
     package let permit = SendingPermit()
     package var times = OutboxTimes()
     package var pushTimes = PushTimes()

@@ -2,7 +2,8 @@ import RollcallCore
 import RollcallSupport
 import Synchronization
 
-/// What all threads know of an etcd: which of its members answers, and the token.
+/// An `EtcdKnowledge` holds what all threads know of an etcd: which of its members answers, and the
+/// token.
 final class EtcdKnowledge: Sendable {
     let settings: EtcdSettings
     private let endpoint = Atomic(0)

@@ -2,8 +2,9 @@ import RollcallCluster
 import RollcallCore
 import RollcallSupport
 
-/// What etcd's JSON gateway takes and answers: bytes in Base64, numbers of 64 bits as text, fields
-/// without a value left out. Source: etcd's api/v3 (rpc.proto, kv.proto).
+/// `EtcdGateway` writes what etcd's JSON gateway takes, and reads what it answers: bytes in Base64,
+/// numbers of 64 bits as text, fields without a value left out. Source: etcd's api/v3 (rpc.proto,
+/// kv.proto).
 enum EtcdGateway {
     static let transactionPath = "/v3/kv/txn"
     static let compactionPath = "/v3/kv/compaction"

@@ -1,6 +1,6 @@
 import RollcallSupport
 
-/// What etcd says instead of doing what it was asked.
+/// An `EtcdRefusal` holds what etcd says instead of doing what it was asked.
 struct EtcdRefusal: CustomStringConvertible {
     /// The status of the answer.
     let status: Int

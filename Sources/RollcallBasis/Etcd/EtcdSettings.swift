@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// How an etcd is reached.
+/// `EtcdSettings` says how an etcd is reached.
 package struct EtcdSettings: Sendable {
     /// Addresses of its members: `http://host:port` or `https://host:port`.
     package var endpoints: [String]

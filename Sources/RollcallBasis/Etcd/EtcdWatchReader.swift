@@ -6,7 +6,7 @@ import RollcallSupport
 struct EtcdWatchReader {
     /// The end of a watch.
     enum End: Equatable {
-        /// What was asked for is compacted.
+        /// The changes that were asked for are compacted.
         case gone
         /// It is to be begun again where it broke; why.
         case broken(String)

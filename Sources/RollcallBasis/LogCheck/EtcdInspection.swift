@@ -72,7 +72,7 @@ struct EtcdInspection {
     }
 }
 
-/// What a member of an etcd says of itself.
+/// `EtcdFacts` holds what a member of an etcd says of itself.
 struct EtcdFacts: Equatable {
     /// Versions from which on a restart does not leave what a crash made inconsistent unnoticed.
     /// Source: etcd's CHANGELOG-3.4 and CHANGELOG-3.5.

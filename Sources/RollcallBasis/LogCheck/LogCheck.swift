@@ -1,16 +1,16 @@
 import RollcallCore
 import RollcallSupport
 
-/// What `rollcall check` finds of the engine that holds the log of a watch, by asking it. Source: S8,
-/// S17.
+/// A `LogCheck` holds what `rollcall check` finds of the engine that holds the log of a watch, by
+/// asking it. Source: S8, S17.
 package struct LogCheck: Equatable, Sendable {
-    /// What was read back.
+    /// The facts that were read back.
     package var found: [String] = []
-    /// What makes an acknowledged turn unsafe.
+    /// The findings that make an acknowledged turn unsafe.
     package var refused: [String] = []
-    /// What is better otherwise.
+    /// The findings that had better be otherwise.
     package var weak: [String] = []
-    /// What could not be asked, and what it should be.
+    /// The facts that could not be asked for, and what each should be.
     package var unasked: [String] = []
 
     /// Nothing was found.
@@ -38,7 +38,7 @@ package struct LogCheck: Equatable, Sendable {
         return lines.map { ConsoleText.safe($0) + "\n" }.joined()
     }
 
-    /// The same as JSON.
+    /// Returns the findings as JSON.
     package var tree: JSONTree {
         func list(_ lines: [String]) -> JSONTree { .list(lines.map { .text($0) }) }
         return [

@@ -22,7 +22,7 @@ package final class MQTTClient: @unchecked Sendable {
         package var at: Timestamp
     }
 
-    /// What became of a message.
+    /// An `Outcome` says what became of a message.
     package enum Outcome: Int, CaseIterable, Sendable {
         /// It is committed.
         case committed
@@ -47,13 +47,13 @@ package final class MQTTClient: @unchecked Sendable {
         }
     }
 
-    /// How a client stands, for those who must not ask it.
+    /// A `Standing` says how a client stands, for those who must not ask it.
     package struct Standing: Equatable, Sendable {
         /// True while it is subscribed.
         package var isConnected = false
         /// Since when it is, or is not; an instant of the machine's clock.
         package var since: Int64
-        /// Why it is not connected; empty before the first try, and while it is.
+        /// The reason why it is not connected; empty before the first try, and while it is.
         package var trouble = ""
         /// True if it is not to be connected now: another member leads, or nothing can be stored.
         package var isHeldBack = false
@@ -86,7 +86,7 @@ package final class MQTTClient: @unchecked Sendable {
     private let state: Mutex<Standing>
 
     private var pause: MQTTPause
-    /// What the log was told last; nil if nothing is wrong.
+    /// The trouble that was logged last; nil if nothing is wrong.
     private var logged: String?
     private var hasLoggedAway = false
     private var hadSession = false
@@ -126,7 +126,7 @@ package final class MQTTClient: @unchecked Sendable {
         verdicts.signal.raise()
     }
 
-    /// How it stands.
+    /// Returns how the client stands.
     package var standing: Standing {
         var standing = state.withLock { $0 }
         standing.waiting = verdicts.open
@@ -282,8 +282,8 @@ package final class MQTTClient: @unchecked Sendable {
     }
 }
 
-/// How long a client waits before it tries anew: 1, 2, 4, … 60 s, ±20 %, so that the clients of a broker
-/// that comes back do not come at once.
+/// An `MQTTPause` says how long a client waits before it tries anew: 1, 2, 4, … 60 s, ±20 %, so
+/// that the clients of a broker that comes back do not come at once.
 struct MQTTPause {
     private static let first: Int64 = 1_000
     private static let most: Int64 = 60_000

@@ -9,7 +9,7 @@ final class MQTTConnection {
     enum End: Equatable {
         /// It was asked for: a stop, other settings, or another member leads.
         case left
-        /// What came could not be stored: it is not acknowledged, and comes again.
+        /// A message could not be stored: it is not acknowledged, and comes again.
         case unavailable
         /// It broke, or did not come about; why.
         case broken(String)
@@ -124,7 +124,7 @@ final class MQTTConnection {
     }
 }
 
-/// Why a connection ends, on its way up.
+/// An `MQTTEnding` carries to the loop the reason why a connection ends.
 private struct MQTTEnding: Error {
     var end: MQTTConnection.End
 
@@ -151,7 +151,8 @@ private struct MQTTEnding: Error {
     }
 }
 
-/// What became of the messages of a connection, put in by the state writer's thread.
+/// `MQTTVerdicts` collects what became of the messages of a connection, as the state writer's
+/// thread says it.
 package final class MQTTVerdicts: Sendable {
     private struct State: Sendable {
         var verdicts: [(number: Int, isSettled: Bool)] = []

@@ -1,4 +1,4 @@
-/// What became of a transaction whose COMMIT was sent. Source: S3.
+/// A `PostgresCommit` says what became of a transaction whose COMMIT was sent. Source: S3.
 ///
 ///     COMMIT, no notice, standbys named before and after it   landed
 ///     the tag ROLLBACK, or a refusal of class 40               not run, and never will be

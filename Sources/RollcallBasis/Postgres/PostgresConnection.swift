@@ -3,8 +3,8 @@ import RollcallCore
 import RollcallSupport
 import Synchronization
 
-/// What all threads know of a PostgreSQL: its hosts, which of them is the primary, and the highest
-/// timeline that was seen.
+/// A `PostgresKnowledge` holds what all threads know of a PostgreSQL: its hosts, which of them is
+/// the primary, and the highest timeline that was seen.
 final class PostgresKnowledge: Sendable {
     /// The library, and the hosts that it reads out of the URL.
     struct Client: Sendable {
@@ -13,7 +13,7 @@ final class PostgresKnowledge: Sendable {
     }
 
     let settings: PostgresSettings
-    /// Why it cannot be reached, or by what it can.
+    /// The client by which it can be reached, or the reason why it cannot be.
     let client: Result<Client, PostgresMissing>
     private let host = Atomic(0)
     private let timeline = Atomic<Int64>(0)
@@ -54,7 +54,7 @@ final class PostgresConnection {
         var host: Int
     }
 
-    /// Why nothing was run.
+    /// A `NotRun` says why nothing was run.
     private struct NotRun: Error {
         var why: String
         /// True if another try at once may do: the connection was gone before it was used.
@@ -170,7 +170,8 @@ final class PostgresConnection {
         }
     }
 
-    /// What the beginning of a transaction found, if it may go on.
+    /// Returns what the beginning of a transaction found; undoes it and throws `NotRun` if it may
+    /// not go on.
     private func begin(
         _ answers: [PostgresAnswer], _ server: Server, _ deadline: Int64
     ) throws(NotRun) -> PostgresPlan.Beginning {

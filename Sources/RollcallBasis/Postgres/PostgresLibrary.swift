@@ -133,7 +133,7 @@ struct PostgresOption {
 
 /// There is no libpq that could be used, or it cannot read the connection's URL.
 struct PostgresMissing: Error, Equatable, CustomStringConvertible {
-    /// What the loader, or libpq, said.
+    /// The words of the loader, or of libpq.
     let trouble: String
 
     var description: String {

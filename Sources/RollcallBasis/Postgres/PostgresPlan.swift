@@ -64,8 +64,8 @@ struct PostgresPlan {
         ] + Self.keys(of: comparisons).map { get($0) }
     }
 
-    /// What holds within the transaction only, whatever the role, a pool, or the file says: notices are
-    /// how the server tells that a commit did not wait.
+    /// The statement that sets what holds within the transaction only, whatever the role, a pool,
+    /// or the file says: notices are how the server tells that a commit did not wait.
     private var setting: PostgresStatement {
         PostgresStatement(
             """
@@ -78,7 +78,7 @@ struct PostgresPlan {
             """)
     }
 
-    /// What a transaction's beginning found.
+    /// A `Beginning` holds what a transaction's beginning found.
     struct Beginning: Equatable {
         var standbys: String
         var hasFsync: Bool
@@ -86,7 +86,7 @@ struct PostgresPlan {
         var mark: PostgresMark
     }
 
-    /// What the answers to a beginning's first three statements say; nil if they make no sense.
+    /// Reads a beginning from the answers to its first three statements; nil if they make no sense.
     static func beginning(_ answers: [PostgresAnswer]) -> Beginning? {
         guard answers.count >= 3, let settings = answers[1].rows.first, settings.count >= 2,
             let standbys = settings[0], let hasFsync = settings[1]?.first,
@@ -170,7 +170,7 @@ struct PostgresPlan {
             [PostgresBinary.bytes(revision), mark.bytes])
     }
 
-    /// What was changed after a revision, revision by revision.
+    /// Returns the statement that reads what was changed after a revision, revision by revision.
     func changes(
         prefix: [UInt8], after revision: Int64, limit: Int
     ) -> PostgresStatement {
@@ -202,7 +202,7 @@ struct PostgresPlan {
         return rows
     }
 
-    /// What the reads among operations found; nil if the answers make no sense.
+    /// Returns what the reads among operations found; nil if the answers make no sense.
     static func found(
         _ operations: [KeyValueTransaction.Operation], _ answers: [PostgresAnswer]
     ) -> [[KeyValueRow]]? {

@@ -12,8 +12,8 @@ struct PostgresStatement: Equatable {
     }
 }
 
-/// What a statement brought: the words of the command that was run (`COMMIT`), and rows of columns in
-/// binary form; nil is NULL.
+/// A `PostgresAnswer` holds what a statement brought: the words of the command that was run
+/// (`COMMIT`), and rows of columns in binary form; nil is NULL.
 struct PostgresAnswer: Equatable {
     var command: String
     var rows: [[[UInt8]?]]
@@ -24,7 +24,7 @@ struct PostgresAnswer: Equatable {
     }
 }
 
-/// What the server says beside, or instead of, an answer.
+/// `PostgresWords` holds what the server says beside, or instead of, an answer.
 struct PostgresWords: Equatable, CustomStringConvertible {
     /// `ERROR`, `FATAL`, `WARNING`, …, in no other language.
     var severity: String
@@ -38,7 +38,7 @@ struct PostgresWords: Equatable, CustomStringConvertible {
     }
 }
 
-/// Why a batch of statements brought no answers.
+/// A `PostgresFault` says why a batch of statements brought no answers.
 enum PostgresFault: Error, Equatable, CustomStringConvertible {
     /// The server refused one of them, and ran none after it.
     case refused(PostgresWords)
@@ -66,7 +66,7 @@ final class PostgresSession {
     private let connection: OpaquePointer
     /// Batches whose end has not come yet: more than 0 only after a time-out.
     private var batchesOpen = 0
-    /// What the server said beside its answers since this was emptied last.
+    /// The words that the server said beside its answers since this was emptied last.
     private(set) var notices: [PostgresWords] = []
 
     /// True until the connection is known to be gone.

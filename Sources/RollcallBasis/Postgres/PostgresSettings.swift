@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// How a PostgreSQL that holds the log of a watch is reached.
+/// `PostgresSettings` says how a PostgreSQL that holds the log of a watch is reached.
 package struct PostgresSettings: Sendable {
     /// A connection URL as libpq reads it, with TLS as its `sslmode` and `sslrootcert` say; of several
     /// hosts the one is taken that is the primary.

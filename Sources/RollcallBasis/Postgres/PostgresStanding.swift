@@ -1,4 +1,5 @@
-/// What a server says of itself when it is connected to: whether a commit there outlives it.
+/// A `PostgresStanding` holds what a server says of itself when it is connected to: whether a
+/// commit there outlives it.
 struct PostgresStanding: Equatable {
     /// True if it is a standby.
     var isInRecovery = false
@@ -43,8 +44,8 @@ struct PostgresStanding: Equatable {
         self.hasTable = hasTable == 1
     }
 
-    /// Why nothing may be asked of this server, after another one of `lastTimeline` was seen; nil if
-    /// it may.
+    /// Returns why nothing may be asked of this server, after another one of `lastTimeline` was
+    /// seen; nil if it may.
     func refusal(isSingleCopy: Bool, lastTimeline: Int64) -> String? {
         if isInRecovery {
             return "this PostgreSQL is in recovery: it is a standby, and takes no writes"
@@ -56,7 +57,7 @@ struct PostgresStanding: Equatable {
         return Self.refusal(standbys: standbys, hasFsync: hasFsync, isSingleCopy: isSingleCopy)
     }
 
-    /// Why a commit would not outlive the server's machine; nil if it does, or need not.
+    /// Returns why a commit would not outlive the server's machine; nil if it does, or need not.
     static func refusal(standbys: String, hasFsync: Bool, isSingleCopy: Bool) -> String? {
         if !hasFsync {
             return "fsync is off at this PostgreSQL: what it acknowledges is lost with its power"
@@ -94,7 +95,7 @@ struct PostgresMark: Equatable {
     /// As it stands in the table: text, since people read it.
     var bytes: [UInt8] { Array("1 \(system) \(timeline)".utf8) }
 
-    /// Why the log in this table is none to go on with at a server; nil if it is (S11).
+    /// Returns why the log in this table is none to go on with at a server; nil if it is (S11).
     func refusal(at standing: PostgresStanding) -> String? {
         if system != standing.system {
             return "the log was made in another PostgreSQL (system \(system), not "

@@ -138,7 +138,7 @@ extension Access.Token {
         ])
     }
 
-    /// What it opens, as the settings write it.
+    /// Returns what the token opens, as the settings write it.
     var words: [String] {
         scopes.map(\.rawValue).sorted() + inputs.sorted().map { Self.inputPrefix + $0 }
     }

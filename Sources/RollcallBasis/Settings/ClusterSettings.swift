@@ -101,7 +101,7 @@ extension ClusterSettings {
         }
     }
 
-    /// What PostgreSQL takes as a name, and shows as it was written.
+    /// Returns true if PostgreSQL takes this as a name, and shows it as it was written.
     private static func isName(_ name: Substring) -> Bool {
         guard (1...63).contains(name.utf8.count), name.first?.isNumber == false else {
             return false

@@ -21,7 +21,7 @@ package struct InputSettings: Sendable {
     /// The key from which phones' passwords are made, if each has its own.
     package var deviceKey: DeviceKey?
     package var answer = InputAnswer()
-    /// Where it subscribes, if it does.
+    /// The subscription of the input at a broker; nil if it has none.
     package var mqtt: MQTTSettings?
 
     /// An input that takes nothing.
@@ -39,8 +39,8 @@ package struct InputSettings: Sendable {
     /// True if it takes forms, and so may be asked by GET.
     package var takesForms: Bool { mappings.contains(where: \.description.isForm) }
 
-    /// Whether it enrols somebody unknown, where `isOpen` says that only this machine is let in, and
-    /// without a token.
+    /// Returns true if the input enrols somebody unknown, where `isOpen` says that only this
+    /// machine is let in, and without a token.
     package func enrols(isOpen: Bool) -> Bool { enrols ?? isOpen }
 
     /// The mapping for a body: a form where the request is one, or cannot be anything else.
@@ -65,7 +65,7 @@ extension InputSettings {
     /// As a file has it, but for the mapping's inside and secrets.
     var shown: SettingValue { .mapping([("name", .word(name))] + members) }
 
-    /// What stands behind its name.
+    /// Returns the settings that stand behind the input's name.
     var members: [(key: String, value: SettingValue)] {
         var members: [(key: String, value: SettingValue)] = []
         if let preset { members.append(("preset", .word(preset.rawValue))) }
@@ -79,7 +79,7 @@ extension InputSettings {
         return members
     }
 
-    /// What it takes, in words.
+    /// Says in words what the input takes.
     func words(isOpen: Bool) -> String {
         let whose = preset.map { "as \($0.title) sends it" } ?? "by a mapping of its own"
         var fields: [String] = []

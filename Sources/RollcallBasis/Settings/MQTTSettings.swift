@@ -7,7 +7,7 @@ package struct MQTTSettings: Equatable, Sendable {
     /// that are in use do.
     package static let clientIDMax = 128
 
-    /// Where the broker is.
+    /// The address of the broker.
     package var address: MQTTAddress
     /// The filter of the topics that are read.
     package var topic: String
@@ -28,7 +28,7 @@ package struct MQTTSettings: Equatable, Sendable {
         self.clientID = clientID
     }
 
-    /// What the session of a connection is told.
+    /// Returns the settings of a connection's session.
     var session: MQTTSession.Settings {
         var settings = MQTTSession.Settings(
             clientID: Array(clientID.utf8), filter: Array(topic.utf8))
@@ -52,7 +52,7 @@ package struct MQTTSettings: Equatable, Sendable {
         return .mapping(members)
     }
 
-    /// What it does, in words.
+    /// Says in words what the subscription does.
     var words: String {
         let who = user.isEmpty ? "" : ", as user \(user)"
         return
@@ -62,7 +62,8 @@ package struct MQTTSettings: Equatable, Sendable {
     }
 }
 
-/// Where a broker is: `mqtt://host[:port]` or, over TLS, `mqtts://host[:port]`.
+/// An `MQTTAddress` says where a broker is: `mqtt://host[:port]` or, over TLS,
+/// `mqtts://host[:port]`.
 package struct MQTTAddress: Equatable, Sendable {
     /// As it may be shown: there is nothing secret in it.
     package let text: String
@@ -148,7 +149,7 @@ extension MQTTSettings {
         return settings
     }
 
-    /// What is legal and will probably be regretted; nil if nothing is.
+    /// Returns a warning of what is legal and will probably be regretted; nil if nothing is.
     func warning(_ key: String) -> ConfigurationWarning? {
         if !address.isEncrypted, !address.isLoopback {
             let secrets = password == nil ? "who is where and when" : "the password"

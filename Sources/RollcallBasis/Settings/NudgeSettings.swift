@@ -85,7 +85,7 @@ extension PushSink {
         if let path = try place.authorities("ca_file") { authorities = Authorities(extra: path) }
     }
 
-    /// Where pushes go, as far as that may be shown.
+    /// Returns where pushes go, as far as that may be shown.
     static func shown(_ configuration: Configuration) -> SettingValue {
         let sink = configuration.policy.nudges.sink
         if sink == .none { return .mapping([]) }

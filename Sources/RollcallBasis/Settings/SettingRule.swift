@@ -1,8 +1,8 @@
 import RollcallCore
 import RollcallSupport
 
-/// What must hold between the settings of a section, or follows from several of them; checked once
-/// all of it is read.
+/// A `SettingRule` says what must hold between the settings of a section, or follows from several
+/// of them; it is checked once all of the section is read.
 struct SettingRule: Sendable {
     typealias Check =
         @Sendable (ConfigurationTree, inout Configuration) throws(ConfigurationError) -> Void

@@ -8,7 +8,7 @@ import RollcallSupport
 package struct SettingsSource: Sendable {
     /// The file; nil if there is none.
     package let path: String?
-    /// Whether `--insecure` was said.
+    /// True if `--insecure` was said.
     private let isInsecure: Bool
     private let flags: [String: String]
     private let variables: [String: String]

@@ -73,7 +73,7 @@ struct ThresholdTable {
         "\(SettingText.of(row.degraded)), \(SettingText.of(row.offline))"
     }
 
-    /// The same, a row for each power mode, in seconds.
+    /// Returns the table as JSON, a row for each power mode, in seconds.
     var tree: JSONTree {
         .list(
             rows.map { row in

@@ -106,11 +106,11 @@ package struct HTTPCallError: Error, Equatable, CustomStringConvertible {
         case headTooLarge(bytesMax: Int)
         /// Closed or reset before the answer was whole.
         case cutOff
-        /// What came is no HTTP.
+        /// The answer is no HTTP.
         case notHTTP
-        /// Anything else that libcurl says, with its number.
         /// The permit did not hold once the connection stood: nothing went out (S6).
         case notPermitted
+        /// Anything else that libcurl says, with its number.
         case other(code: CInt, String)
     }
 

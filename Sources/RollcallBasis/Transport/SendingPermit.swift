@@ -4,7 +4,7 @@ import Synchronization
 /// The permit of a member to reach out: it holds for a while after something of its own landed in the
 /// watch's log (S6). On one machine it always holds.
 package final class SendingPermit: Sendable {
-    /// What is said of an attempt for which it did not hold.
+    /// The words that are said of an attempt for which the permit did not hold.
     package static let words = "not sent: this member may not lead any more"
 
     private let until = Atomic(Int64.max)

@@ -87,7 +87,7 @@ package struct KeyValueAnswer: Equatable, Sendable {
     package var isTrue: Bool
     /// The store's revision after the transaction.
     package var revision: Int64
-    /// What each `get` and `range` found, in the order of those operations.
+    /// The rows that each `get` and `range` found, in the order of those operations.
     package var found: [[KeyValueRow]]
 
     /// The answer of a store at `revision`.

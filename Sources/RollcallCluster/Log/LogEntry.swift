@@ -1,7 +1,7 @@
 import RollcallCore
 
-/// Who wrote an entry of the log, and which of theirs it is: an entry is one's own if it says so, and
-/// not if its bytes are equal (S3).
+/// A `LogOrigin` says who wrote an entry of the log, and which of theirs it is: an entry is one's
+/// own if it says so, and not if its bytes are equal (S3).
 package struct LogOrigin: Equatable, Hashable, Sendable {
     /// The member's name.
     package var member: [UInt8]
@@ -23,7 +23,7 @@ package struct LogOrigin: Equatable, Hashable, Sendable {
 
 /// An entry of the turn log: a turn of the watch, with its place in the chain (S2).
 package struct LogEntry: Equatable, Sendable {
-    /// What an entry is. The raw values are stored.
+    /// A `Kind` says what an entry is. The raw values are stored.
     package enum Kind: UInt8, Sendable, CaseIterable {
         /// The first one: fixes the watch's number (S7).
         case creation = 1

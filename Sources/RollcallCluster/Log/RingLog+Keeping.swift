@@ -1,6 +1,7 @@
 import RollcallCore
 
-/// What a turn log keeps, and what not: its tail, what members say of themselves, another beginning.
+/// The log moves its tail on, keeps what members say of themselves, and is begun anew in another's
+/// place.
 extension RingLog {
     /// Moves the tail on, and removes the parts behind it.
     package func trim(through position: Int64, _ view: LogView) {

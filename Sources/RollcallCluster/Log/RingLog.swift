@@ -57,7 +57,7 @@ package final class RingLog: TurnLog {
         ]
     }
 
-    /// What `lookAtEnd` reads.
+    /// The number of operations of `lookAtEnd`.
     private static let lookCount = 6
 
     /// The view of what `lookAtEnd` found; nil without a head that makes sense.

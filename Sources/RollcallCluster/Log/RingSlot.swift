@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What stands in a slot.
+/// A `RingSlot` holds what stands in a slot.
 enum RingSlot {
     case whole([UInt8])
     /// The entry is in that many parts, whose bytes together have that hash.

@@ -24,7 +24,7 @@ package struct LogHead: Equatable, Sendable {
     }
 }
 
-/// What a member last said of itself in the log. Never used for safety.
+/// A `MemberNote` holds what a member last said of itself in the log. It is never used for safety.
 package struct MemberNote: Equatable, Sendable {
     package var member: [UInt8]
     /// The last position that it holds durably.
@@ -78,7 +78,7 @@ package struct LogAdoption: Equatable, Sendable {
     }
 }
 
-/// What a linearizable read of the log's end tells.
+/// A `LogView` holds what a linearizable read of the log's end tells.
 package struct LogView: Equatable, Sendable {
     package var head: LogHead
     /// The engine's revision of the leader's last beat; 0 before the first (S8).
@@ -93,7 +93,7 @@ package struct LogView: Equatable, Sendable {
     /// The log that stands in the place of one that was lost; nil if there is none.
     package var adoption: LogAdoption?
 
-    /// What was read.
+    /// Makes the view of an end that was read.
     package init(
         head: LogHead, beat: Int64, tail: Int64, notes: [MemberNote], isReleased: Bool = false
     ) {
@@ -156,7 +156,7 @@ package enum ReadOutcome: Equatable, Sendable {
     /// The entries that follow, without a hole, and the end of the log at that instant; no entry if
     /// there is none.
     case entries([LandedEntry], LogView)
-    /// What follows is trimmed.
+    /// The entries that follow are trimmed.
     case trimmed(LogView)
     /// It could not be read; why.
     case failed(String)

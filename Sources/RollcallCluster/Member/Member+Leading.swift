@@ -63,7 +63,8 @@ extension Member {
         effects.append(.landed(landed))
     }
 
-    /// What is open will not land: the engine goes back to what the store holds (S5).
+    /// Gives up what is open, since it will not land: the engine goes back to what the store holds
+    /// (S5).
     private mutating func withdraw(_ now: Int64, _ effects: inout [MemberEffect]) {
         open = nil
         stepDown(&effects)

@@ -4,7 +4,7 @@ import RollcallCore
 extension Member {
     /// The highest level of entries that this version reads, and writes once all others do (S10).
     package static let level: Int64 = 2
-    /// Who was asked to leave the lead to others does so for so long.
+    /// A member that was asked to leave the lead to others does so for so long.
     package static let drainedFor: Int64 = 300_000
     /// It then waits so much longer than others for one who leads, after the last one handed over.
     static let patienceOfDrained: Int64 = 250
@@ -41,7 +41,7 @@ extension Member {
             .first { membership.fault(of: $0) == nil }
     }
 
-    /// What is noted of this member has changed, beside its position.
+    /// Makes this member leave a note again, since something beside its position has changed.
     package mutating func noteAgain() { notedPosition = -1 }
 
     // MARK: - Leaving the lead
@@ -125,7 +125,8 @@ extension Member {
     /// the process ended.
     package mutating func willAdopt(_ log: UInt64) { adopting = log }
 
-    /// What is held here is from now on what the new log begins with: it is followed, and led in time.
+    /// Takes what is held here for what the new log begins with: it is followed from now on, and
+    /// led in time.
     package mutating func didAdopt(at held: LogPlace, _ now: Int64) {
         place = held
         role = .following

@@ -15,7 +15,7 @@ import RollcallCore
 ///
 /// All instants are milliseconds of a clock that runs through suspension.
 package struct Member: Sendable {
-    /// What a member is doing.
+    /// A `Role` says what a member is doing.
     package enum Role: Equatable, Sendable {
         case following
         /// It reads the end a last time, and asks the others.
@@ -27,7 +27,7 @@ package struct Member: Sendable {
         case lost(LogLoss)
     }
 
-    /// What a member is told at its start.
+    /// `Settings` holds what a member is told at its start.
     package struct Settings: Sendable {
         package var name: [UInt8]
         package var incarnation: UInt64
@@ -52,7 +52,7 @@ package struct Member: Sendable {
 
     package let settings: Settings
     package internal(set) var role = Role.following
-    /// What the local store and the engine hold.
+    /// The place in the log that the local store and the engine hold.
     package internal(set) var place: LogPlace
     /// The last end of the log that was read, linearizably, or made.
     package internal(set) var view: LogView?
@@ -60,12 +60,14 @@ package struct Member: Sendable {
     var confirmedAt = Int64.min / 4
 
     // The end of the log, as it is asked for.
-    /// When it was asked for, and what was held here by then; nil while nobody asks.
+    /// The instant at which it was asked for, and what was held here by then; nil while nobody
+    /// asks.
     var headAsked: (at: Int64, from: LogPlace)?
     var headAskedAt = Int64.min / 4
     /// True if it is to be asked for again, since what was asked may be answered from before.
     var asksHeadAgain = false
-    /// When the answer came that first told of the present end; nil if a later one failed.
+    /// The instant at which the answer came that first told of the present end; nil if a later one
+    /// failed.
     var steadySince: Int64?
     /// The instant at which the leader was last heard of, and the engine's revision that said so.
     var heard = (at: Int64(0), revision: Int64(0))
@@ -337,7 +339,8 @@ package struct Member: Sendable {
         }
     }
 
-    /// What is wrong with an end of the log for somebody who holds a place (S11).
+    /// Returns what is wrong with an end of the log for somebody who holds a place; nil if nothing
+    /// is (S11).
     static func loss(of place: LogPlace, in seen: LogView) -> LogLoss? {
         guard place.log != 0 else { return nil }
         let head = seen.head

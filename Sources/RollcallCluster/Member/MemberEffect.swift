@@ -35,7 +35,7 @@ package struct LogPlace: Equatable, Sendable {
     }
 }
 
-/// What a member of a watch wants done.
+/// A `MemberEffect` says what a member of a watch wants done.
 package enum MemberEffect: Equatable, Sendable {
     /// Read the end of the log; to be answered by `take(head:)`.
     case readHead
@@ -59,12 +59,13 @@ package enum MemberEffect: Equatable, Sendable {
     case reign(number: Int64, unobserved: Milliseconds)
     /// The turn that was proposed has landed: commit it locally, then answer and send.
     case landed(LandedEntry)
-    /// What was proposed will not land, or is not known to: rebuild the engine from the local
-    /// store, then call `didRebuild` (S5).
+    /// The entry that was proposed will not land, or is not known to: rebuild the engine from the
+    /// local store, then call `didRebuild` (S5).
     case rebuild
     /// Somebody else leads, or may: nothing is proposed, nothing sent. What is held stays.
     case stepDown
-    /// What follows is not in the log any more: take a copy of a peer's store, then call `didJoin`.
+    /// The entries that follow are not in the log any more: take a copy of a peer's store, then
+    /// call `didJoin`.
     case join
     /// Another log stands in the place of the lost one, because somebody said so: put the own store
     /// aside and take a copy of a peer's, then call `didJoin` (S11).
@@ -101,7 +102,7 @@ package struct PeerPlace: Equatable, Sendable {
     /// True if it says that the log is not the one it followed.
     package var isLost = false
 
-    /// What a member has answered.
+    /// Makes the place that a member has answered.
     package init(member: [UInt8], place: LogPlace) {
         self.member = member
         self.place = place

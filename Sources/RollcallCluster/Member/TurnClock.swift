@@ -14,7 +14,7 @@ package struct TurnClock: Sendable {
     private var before: Int64?
     private var beganAt: Int64 = 0
     private var reign: Int64 = 0
-    /// The same of turns that did not come as they landed.
+    /// The greatest such difference by turns that did not come as they landed.
     private var least: Int64?
 
     /// Nothing was observed.

@@ -1,5 +1,5 @@
-/// Which triggers nobody is known to have taken, and when they are given to a fallback. Source: rule
-/// D3.
+/// The board keeps which triggers nobody is known to have taken, and says when they are given to a
+/// fallback. Source: rule D3.
 extension AlertBoard {
     /// Notes the notice by which one of `receivers` is told first of one that fires.
     mutating func noteTrigger(
@@ -80,7 +80,7 @@ extension AlertBoard {
         if untaken[notice]?.isEmpty == true { untaken[notice] = nil }
     }
 
-    /// What the index must hold, by the alerts themselves.
+    /// Returns what the index must hold, by the alerts themselves.
     var triggersFound: [Int64: Set<AlertKey>] {
         var found: [Int64: Set<AlertKey>] = [:]
         for (key, entry) in entries {
@@ -100,7 +100,7 @@ extension Alert {
         /// The fallback's place in the settings.
         let place: Int
         let since: RunningTime
-        /// When it is given away.
+        /// Returns the instant at which the trigger is given away.
         var due: RunningTime { since + receiver.fallbackAfter }
     }
 
@@ -108,7 +108,7 @@ extension Alert {
         notified.firstIndex { $0.receiver == receiver }
     }
 
-    /// Why a receiver was told whom no matcher names; nil if one does.
+    /// Returns why a receiver was notified whom no matcher names; nil if one does.
     package func fallback(of receiver: [UInt8]) -> Fallback? {
         placeNotified(receiver).flatMap { notified[$0].fallback }
     }
@@ -160,7 +160,8 @@ extension Alert {
         }
     }
 
-    /// When time alone makes somebody be told of one that fires: again, or in the place of another.
+    /// Returns the instant at which time alone makes somebody be notified of an alert that fires:
+    /// again, or in the place of another.
     func nextNotification(_ receivers: [Receiver]) -> RunningTime {
         var next = RunningTime.distantFuture
         for receiver in receivers where receiver.wants(labels) {
@@ -176,7 +177,7 @@ extension Alert {
     }
 }
 
-/// What is known of a trigger, behind the alerts of a checkpoint.
+/// A `TriggerMark` holds what is known of a trigger, behind the alerts of a checkpoint.
 struct TriggerMark {
     /// Of the alert, by its key, and of the receiver in what it was told.
     var alert = 0
@@ -185,7 +186,7 @@ struct TriggerMark {
     var openSince = RunningTime.distantPast
     var fallback: Fallback?
 
-    /// What there is to be kept of all of `alerts`.
+    /// Returns the marks that are to be kept of all of `alerts`.
     static func all(_ alerts: [(key: AlertKey, alert: Alert)]) -> [TriggerMark] {
         var marks: [TriggerMark] = []
         for (place, entry) in alerts.enumerated() {

@@ -25,12 +25,12 @@ package struct Aggregates: Sendable {
     package internal(set) var openGaps = OpenGaps()
     /// Ages of the active people's last locations.
     package private(set) var ages = LocationAges()
-    /// How often the active people are expected to report.
+    /// The book of how often the active people are expected to report.
     private var paceBook: PaceBook
 
     init(_ policy: PacePolicy) { paceBook = PaceBook(policy) }
 
-    /// How often the active people are expected to report (F11).
+    /// Returns how often the active people are expected to report (F11).
     @inline(__always)
     var pace: Pace { paceBook.pace }
 

@@ -19,7 +19,7 @@ package struct GapCounters: Equatable, Sendable {
     /// Verdicts of gaps of which too much was blind.
     package private(set) var verdictsBlind = 0
 
-    /// The same verdicts, by the maker of the phone (P6).
+    /// The counts of the verdicts, by the maker of the phone (P6).
     package private(set) var makers = MakerCounters()
 
     package init() {}

@@ -1,4 +1,5 @@
-/// How often those who are active are expected to report, summed up as people change. Source: F11, P5.
+/// A `Pace` says how often those who are active are expected to report, summed up as people change.
+/// Source: F11, P5.
 package struct Pace: Equatable, Sendable {
     /// The people of one kind.
     struct Counts: Equatable, Sendable {
@@ -104,7 +105,7 @@ struct PaceBook: Sendable {
     }
 }
 
-/// What of the settings says how often somebody is expected to report.
+/// A `PacePolicy` holds what the settings say of how often somebody is expected to report.
 struct PacePolicy: Equatable, Sendable {
     private var expected: [Milliseconds]
     private var promiseMost: [Milliseconds]

@@ -6,7 +6,7 @@
 /// gives out and tells it what came of that. What it must know after a restart is one mark, which
 /// the state writer leaves where a full disk takes it.
 package struct StoreAlarm: Equatable, Sendable {
-    /// Where it stands.
+    /// A `State` says where the alarm stands.
     ///
     ///     fine ── a commit failed ──► failing ── 5 s ──► firing ── a commit worked ──► ending
     ///      ▲ ◄── a commit worked ──────┘  ▲                                           │  │
@@ -23,14 +23,14 @@ package struct StoreAlarm: Equatable, Sendable {
         case ending(since: RunningTime)
     }
 
-    /// How long commits must fail before anybody is woken: as long as a turn may be late before
-    /// that counts as blindness (B1). A lock that a backup holds, or a file that is rotated away
-    /// from a full disk, is over before.
+    /// The time for which commits must fail before anybody is woken: as long as a turn may be late
+    /// before that counts as blindness (B1). A lock that a backup holds, or a file that is rotated
+    /// away from a full disk, is over before.
     package static let firesAfter = Engine.turnEvery
-    /// How often those who know are told again.
+    /// The interval at which those who know are notified again.
     package static let repeatEvery = Milliseconds.seconds(10 * 60)
 
-    /// What it is about.
+    /// A `Subject` says what the alarm is about.
     package enum Subject: Equatable, Sendable {
         /// RollcallStoreFailing: it goes on until a commit works.
         case failing
@@ -45,44 +45,44 @@ package struct StoreAlarm: Equatable, Sendable {
         /// Somebody has to get up (D2).
         fileprivate var isUrgent: Bool { AlertRules()[name].severity == .critical }
 
-        /// What its keys are made of.
+        /// The word that its keys are made of.
         package var word: String { self == .failing ? "store" : "state" }
 
-        /// Who knows is told again of what goes on.
+        /// The interval at which those who know are notified again of what goes on.
         fileprivate var repeatEvery: Milliseconds {
             self == .failing ? StoreAlarm.repeatEvery : .seconds(366 * 86_400)
         }
     }
 
-    /// What is to be sent to one address.
+    /// A `Sending` is a message that is to be sent to one address.
     package struct Sending: Equatable, Sendable {
         package let queue: QueueKey
         package let subject: Subject
         package let kind: Notice.Kind
-        /// What tells it from other messages of the alarm, the same over retries.
+        /// The id that tells it from other messages of the alarm, the same over retries.
         package let id: String
         package let member: NoticeMember
-        /// Which attempt of this message it is.
+        /// The number of this attempt at the message.
         package let attempt: Int
     }
 
-    /// What one address knows.
+    /// A `Queue` holds what one address knows.
     private struct Queue: Equatable, Sendable {
         var kind: ReceiverKind
-        /// When it took the message that it fires; nil before.
+        /// The instant at which it took the message that it fires; nil before.
         var notifiedAt: Timestamp?
         /// Something may have arrived.
         var isUnsure = false
         /// It took the message that it is over.
         var isEnded = false
         var busy: Notice.Kind?
-        /// When there is something to tell it, if it answers.
+        /// The instant from which there is something to send to it, if it answers.
         var next: RunningTime
         /// A refusal counts as well: there is one message only.
         var outage = Outage()
         /// It refused the last message.
         var isRefused = false
-        /// What became of the way there while something was under way.
+        /// The change of its endpoint while something was in flight; nil without one.
         var changeMeanwhile: EndpointChange?
         /// Messages that it took.
         var taken = 0
@@ -94,7 +94,7 @@ package struct StoreAlarm: Equatable, Sendable {
             outage.retrySoon(to: soonest, opens: true, times)
         }
 
-        /// What is new is told at once.
+        /// Makes it due now, since what is new is sent at once.
         mutating func hurry(now: RunningTime, _ times: OutboxTimes) {
             next = now
             outage.retrySoon(to: now, opens: true, times)
@@ -103,13 +103,14 @@ package struct StoreAlarm: Equatable, Sendable {
 
     package let subject: Subject
     package private(set) var state = State.fine
-    /// When the first commit failed.
+    /// The instant at which the first commit failed.
     package private(set) var activeAt = Timestamp.distantPast
-    /// When it fired, as those see it who were not told yet that it was over.
+    /// The instant at which it fired, as those see it who were not notified yet that it was over.
     package private(set) var startsAt = Timestamp.distantPast
-    /// When it fired last: tells messages of one firing from those of another.
+    /// The instant at which it fired last, which tells messages of one firing from those of
+    /// another.
     private var firedAt = Timestamp.distantPast
-    /// When it was over.
+    /// The instant at which it was over.
     package private(set) var endsAt = Timestamp.distantPast
     /// True if the mark is left, or was tried to be.
     package private(set) var isMarked = false
@@ -196,7 +197,7 @@ package struct StoreAlarm: Equatable, Sendable {
     /// Nobody thinks that it still fires; some may be told the end again.
     private var isKnownToBeOver: Bool { queues.values.allSatisfy(\.isEnded) }
 
-    /// What the mark should be, if it is not: the time at which it fired, or none.
+    /// Returns what the mark should be, if it is not: the time at which it fired, or none.
     package var markDue: Mark? {
         switch state {
         case .firing where !isMarked: .some(.set(startsAt))
@@ -206,7 +207,7 @@ package struct StoreAlarm: Equatable, Sendable {
         }
     }
 
-    /// What the mark says.
+    /// A `Mark` says when the alarm fired, or that the mark is cleared.
     package enum Mark: Equatable, Sendable {
         case set(Timestamp)
         case cleared
@@ -334,7 +335,7 @@ package struct StoreAlarm: Equatable, Sendable {
         }
     }
 
-    /// How the alert stands; nil if it does not.
+    /// Returns the state of the alert; nil if it has none.
     package var alertState: AlertState? {
         switch state {
         case .fine, .ending: nil
@@ -343,14 +344,14 @@ package struct StoreAlarm: Equatable, Sendable {
         }
     }
 
-    /// Who took the message that it fires, and when; by name.
+    /// Returns who took the message that it fires, and when; by name.
     package var notified: [(receiver: [UInt8], at: Timestamp)] {
         queues.sorted { $0.key < $1.key }.compactMap { key, queue in
             queue.notifiedAt.map { (key.receiver, $0) }
         }
     }
 
-    /// How far its news has come, by address.
+    /// Returns how far its news has come, by address.
     package var reaches: [Reach] {
         queues.sorted { $0.key < $1.key }.map { key, queue in
             var reach = Reach(
@@ -368,7 +369,7 @@ package struct StoreAlarm: Equatable, Sendable {
         }
     }
 
-    /// Who is not told because of `silence`, by name, with its number.
+    /// Returns who is not notified because of `silence`, by name, with its number.
     package func receiversMuted(
         by silence: Silence?, of receivers: [Receiver]
     ) -> [(receiver: [UInt8], silence: Int64)] {

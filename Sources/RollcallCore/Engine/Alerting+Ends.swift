@@ -1,4 +1,4 @@
-/// What is told to alerting: silences, drills, and what became of messages. Source: A7, A11, D3.
+/// Alerting takes in silences, drills, and what became of messages. Source: A7, A11, D3.
 extension Alerting {
     /// Somebody mutes notifications, or ends that.
     mutating func change(

@@ -3,7 +3,7 @@ extension Alerting {
     /// An alert that ended at this instant, as it was, and what holds now.
     typealias EndedAlert = (key: AlertKey, alert: Alert, stats: AlertStats)
 
-    /// When time alone next makes somebody be told.
+    /// Returns the instant at which time alone next makes somebody be notified.
     mutating func nextNotice(_ receivers: [Receiver]) -> RunningTime {
         min(notifications.nextEnd, board.nextRepeat(), nextStorm(receivers))
     }
@@ -89,7 +89,7 @@ extension Alerting {
         }
     }
 
-    /// What had been told and is over is told to be over, muted or not (A7).
+    /// Notifies whoever was notified of an alert that it is over, muted or not (A7).
     private mutating func resolve(
         _ ended: EndedAlert, _ context: AlertContext, _ builder: inout NoticeBuilder
     ) {
@@ -214,7 +214,8 @@ extension Alerting {
         return true
     }
 
-    /// Why nobody is told of an alert now: an alert that says more, a silence, blindness.
+    /// Returns why nobody is notified of an alert now: an alert that says more, a silence,
+    /// blindness; nil without a reason.
     func muteReason(
         _ key: AlertKey, _ labels: [Label], _ clock: ObservationClock
     ) -> MuteReason? {
@@ -305,7 +306,7 @@ extension Alerting {
         }
     }
 
-    /// What becomes of a notice about something that fires is followed where people read it (D11).
+    /// Follows what becomes of a notice about something that fires, where people read it (D11).
     private mutating func follow(
         _ notice: Notice, _ group: NoticeBuilder.Group, _ context: AlertContext
     ) {
@@ -334,7 +335,8 @@ extension Alerting {
         board.noteTrigger(storm.trigger, of: key, to: storm.queue.receiver, receivers)
     }
 
-    /// The same of all that are in it when it begins.
+    /// Notes a storm's trigger for all alerts that are in it when it begins, if nobody is known to
+    /// have taken its first message.
     mutating func noteTriggers(of storm: Int64, _ receivers: [Receiver]) {
         guard let storm = notifications.storms.storms.first(where: { $0.episode == storm }),
             storm.trigger != 0

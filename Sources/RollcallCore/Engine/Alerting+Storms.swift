@@ -210,7 +210,8 @@ extension Alerting {
         }
     }
 
-    /// What made a storm leave out an alert is over: from now on the storm is to tell of it.
+    /// Notes that what made a storm leave out an alert is over: from now on the storm is to tell of
+    /// it.
     func unmute(
         _ key: AlertKey, _ alert: inout Alert, _ notified: Alert.NotifiedReceiver,
         _ context: AlertContext, _ mutes: inout [Mute]

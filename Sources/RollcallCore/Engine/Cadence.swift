@@ -1,5 +1,5 @@
-/// When contact is expected of a person, and from when on they are late: the one place where profile,
-/// app state, factors and promise come together. Source: L4, F19, P5.
+/// The policy says when contact is expected of a person, and from when on they are late: the one
+/// place where profile, app state, factors and promise come together. Source: L4, F19, P5.
 ///
 /// Inlined, all of it: a call copies all of the settings, with every batch.
 extension Policy {

@@ -198,7 +198,7 @@ extension Engine {
             && active >= policy.alerts.offlineMinActive && offline >= policy.alerts.offlineMin
     }
 
-    /// Whether an alert about people is true now, and its numbers.
+    /// Returns whether an alert about people is true now, and its numbers.
     func condition(_ key: AlertKey) -> (Bool, AlertStats) {
         let counts = counts(key.subject)
         let active = counts.reduce(0, +)

@@ -1,4 +1,5 @@
-/// Whether help can be sent to somebody who can be reached. Source: L11.
+/// A `Reachable` says whether somebody can be reached, so that help can be sent to them. Source:
+/// L11.
 package enum Reachable: CaseIterable, Sendable {
     case yes
     case no

@@ -1,4 +1,5 @@
-/// What the engine does with the book of gaps. Source: Contract/Gaps.
+/// The engine runs the book of gaps: it reads it, and settles what falls due in it. Source:
+/// Contract/Gaps.
 extension Engine {
     /// Returns the last report of the gap of person `number` that is open or waits for its verdict;
     /// nil without one.

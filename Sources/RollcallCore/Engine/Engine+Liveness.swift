@@ -1,4 +1,5 @@
-/// What the engine does with statuses: whoever follows one is called here. Source: Contract/Liveness.
+/// The engine gives people their statuses: whoever follows one is called here. Source:
+/// Contract/Liveness.
 extension Engine {
     /// Gives a person a status and says so; counts it unless they were not expected (F5).
     mutating func change(
@@ -66,9 +67,9 @@ extension Engine {
             &decisions)
     }
 
-    /// Where the app is, and what the phone promises, decide from its newest contact on (F19, P5). Of
-    /// batches that were received at one instant the longest promise counts, in whatever order they
-    /// come (I2).
+    /// Takes over where the app is, and what the phone promises: they decide from its newest
+    /// contact on (F19, P5). Of batches that were received at one instant the longest promise
+    /// counts, in whatever order they come (I2).
     private mutating func takeCadence(
         _ person: inout Responder, _ number: Int, _ instant: ObservedTime, _ reported: UInt16?
     ) {

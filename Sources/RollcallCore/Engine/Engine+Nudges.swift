@@ -1,5 +1,4 @@
-/// What the engine does with nudges and wakes: it counts and writes what is decided. Source:
-/// Contract/Nudges.
+/// The engine runs nudges and wakes: it counts and writes what is decided. Source: Contract/Nudges.
 extension Engine {
     /// A person may have changed: so may their circle's active peers, and whether they are to be
     /// nudged.
@@ -59,7 +58,7 @@ extension Engine {
     /// told one.
     package func pushToken(_ number: Int) -> [UInt8]? { nudges.tokens[number] }
 
-    /// Whether somebody would be nudged now; if not, why not, and when at the earliest.
+    /// Returns whether somebody would be nudged now; if not, why not, and when at the earliest.
     package func nudgeAnswer(_ number: Int) -> NudgeAnswer {
         nudges.answer(number, people, gaps[number], policy, clock)
     }

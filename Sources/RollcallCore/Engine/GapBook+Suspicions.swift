@@ -1,5 +1,5 @@
-/// What somebody's silence is put down to while it lasts, and what is learned of it later. Source: C1,
-/// F25, F26.
+/// The book says what somebody's gap is put down to while it lasts, and notes what is learned of it
+/// later. Source: C1, F25, F26.
 extension GapBook {
     /// At 5 % or below a battery is empty (C1).
     private static let batteryEmpty: Int16 = 500

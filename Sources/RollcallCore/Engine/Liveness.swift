@@ -1,5 +1,5 @@
-/// Who is heard and who is late: statuses and deadlines, retirements, pauses, and what the server says
-/// of people. Source: Contract/Liveness, F17 to F23.
+/// `Liveness` knows who is heard and who is late: statuses and deadlines, retirements, pauses, and
+/// what the server says of people. Source: Contract/Liveness, F17 to F23.
 ///
 /// It is told of contact, of settings and of time, and decides which status somebody comes to have by
 /// it; the engine gives them that status (`Engine.change`), and gaps and alerts follow. It changes no

@@ -1,4 +1,4 @@
-/// Whether somebody would be nudged now. Source: N8.
+/// A `NudgeAnswer` says whether somebody would be nudged now. Source: N8.
 package struct NudgeAnswer: Equatable, Sendable {
     /// True if their location is old enough to ask for (N1).
     package var isStale = false
@@ -19,7 +19,7 @@ package struct NudgeAnswer: Equatable, Sendable {
 }
 
 extension Nudging {
-    /// Whether somebody would be nudged now; if not, why not, and when at the earliest.
+    /// Returns whether somebody would be nudged now; if not, why not, and when at the earliest.
     func answer(
         _ number: Int, _ people: People, _ gap: Gap?, _ policy: Policy, _ clock: ObservationClock
     ) -> NudgeAnswer {

@@ -3,11 +3,11 @@
 /// Nobody is searched for: a location that grows old is a deadline like any other, and what held a
 /// nudge back makes its people evaluated again when it changes.
 extension Nudging {
-    /// What is decided at one instant, of all who are evaluated at it.
+    /// An `Evaluation` holds what is decided at one instant, of all who are evaluated at it.
     private struct Evaluation {
         let policy: Policy
         let clock: ObservationClock
-        /// How many may be nudged still.
+        /// The number of people who may be nudged still.
         var room: Int
         /// Those who wait for their turn from now on.
         var waiting: [UInt32] = []

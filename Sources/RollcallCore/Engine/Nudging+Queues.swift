@@ -1,4 +1,4 @@
-/// What is remembered of single people, and the queues in which they wait.
+/// `Nudging` keeps what is remembered of single people, and the queues in which they wait.
 extension Nudging {
     /// A person is erased.
     mutating func forget(_ number: Int) {

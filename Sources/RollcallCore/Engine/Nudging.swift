@@ -1,5 +1,5 @@
-/// Who is asked to open their app, and whose phone is woken: what is remembered of both, and who waits
-/// for what. Source: Contract/Nudges.
+/// `Nudging` decides who is asked to open their app, and whose phone is woken: it keeps what is
+/// remembered of both, and who waits for what. Source: Contract/Nudges.
 ///
 /// It is told whose location grew old or young, and decides what is written about them; the engine
 /// counts and writes it. It changes no person but for the mark that something is remembered of them.
@@ -23,7 +23,7 @@ package struct Nudging: Sendable {
 
     // Of those few who have it, by number, which is stored with the people.
 
-    /// What is remembered of nudges.
+    /// The states that are remembered of nudges.
     var states = SideTable<NudgeState>()
     /// The tokens under which phones are reached, as they were told.
     var tokens = SideTable<[UInt8]>()

@@ -1,4 +1,4 @@
-/// How often people are expected to report, as the settings say. Source: F11, P5.
+/// A pace gives the spacing of reports that is expected by the settings. Source: F11, P5.
 extension Pace {
     /// Twelve times the mean spacing of batches that profiles and promises make one expect, without
     /// factors; at most the longest offline threshold among them, and that of ON_DUTY (F11).

@@ -26,7 +26,7 @@ package struct Policy: Equatable, Sendable {
         package var degradedAfter = Milliseconds(0)
         package var offlineAfter = Milliseconds(0)
 
-        /// The same as in front.
+        /// Makes thresholds that are the same as in front.
         package init() {}
 
         /// Thresholds in seconds.

@@ -1,7 +1,7 @@
 /// The name that a client gave its request, so that sending it again does nothing again: hashes of
 /// the name and of what was asked for, nothing else. Source: S19.
 package struct RequestKey: Equatable, Sendable {
-    /// Who asks under such names; each kind has room of its own.
+    /// A `Kind` says who asks under such names; each kind has room of its own.
     package enum Kind: UInt8, CaseIterable, Sendable {
         /// Those who act: silences, drills.
         case action = 0
@@ -97,7 +97,7 @@ package struct RequestKeys: Sendable {
     /// A name is kept for so long after its request was done.
     package static let keptFor = Milliseconds.seconds(24 * 3600)
 
-    /// What is kept of one.
+    /// An `Entry` holds what is kept of one request.
     private struct Entry: Equatable, Sendable {
         var done: DoneRequest
         var at: RunningTime

@@ -6,7 +6,7 @@ package struct Stall: Sendable {
     private var lastBatch: RunningTime?
     /// The number of people who were ONLINE right after it.
     private var online = 0
-    /// How often those who were active right after it are expected to report.
+    /// The pace at which those who were active right after it are expected to report.
     private var pace = Pace()
     /// True while the feed is suspected.
     package private(set) var isSuspected = false

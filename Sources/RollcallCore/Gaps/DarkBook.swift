@@ -14,7 +14,7 @@ struct DarkBook: Sendable {
     private var uncovered = SideTable<Uncovered>()
     /// The instants at which uncovered stretches are booked.
     private var holes = DeadlineQueue<RunningTime>()
-    /// What was booked and not yet taken by the driver.
+    /// The bookings that the driver has not taken yet.
     private var bookings: [DarkBooking] = []
     /// In a view: the last turn. What ran since is gone if we were stopped meanwhile, and a counter
     /// must not fall.

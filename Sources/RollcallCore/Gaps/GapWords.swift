@@ -55,9 +55,9 @@ package enum GapVerdict: UInt8, CaseIterable, Sendable {
     /// expected interval looks the same. It does not say whose network failed, nor that the app ran
     /// all the time.
     case network = 3
-    /// The same install went on with its sequence, and captured nothing in between: the system or
-    /// the user stopped the app, or the phone was off. Which of them, it cannot say; a backlog that
-    /// is delivered later than two minutes after the return makes it wrong.
+    /// It is the same install, which went on with its sequence and captured nothing in between: the
+    /// system or the user stopped the app, or the phone was off. Which of them, it cannot say; a
+    /// backlog that is delivered later than two minutes after the return makes it wrong.
     case appStopped = 4
     /// The person was no longer expected before they returned. Says nothing about the phone.
     case dutyEnded = 5

@@ -1,7 +1,7 @@
-/// What an input takes of a body, as the settings or a preset say it: which pointer means what. It is
-/// compiled to an `InputMapping`, which reads. Source: M1.
+/// An `InputDescription` says what an input takes of a body, by the settings or a preset: which
+/// pointer means what. It is compiled to an `InputMapping`, which reads. Source: M1.
 package struct InputDescription: Equatable, Sendable {
-    /// Where a value stands: in the item, or in the body around the items.
+    /// A `Place` says where a value stands: in the item, or in the body around the items.
     package struct Place: Equatable, Sendable {
         /// The way to it.
         package var pointer: InputPointer
@@ -23,7 +23,7 @@ package struct InputDescription: Equatable, Sendable {
         }
     }
 
-    /// Where the id of the person may come from.
+    /// An `Identity` says where the id of the person may come from.
     package enum Identity: Equatable, Sendable {
         /// A string or an integer of the body.
         case place(Place)
@@ -37,11 +37,11 @@ package struct InputDescription: Equatable, Sendable {
         case user
         /// A parameter of the query.
         case query(String)
-        /// What stands behind the input's name in the path.
+        /// The part of the path behind the input's name.
         case path
     }
 
-    /// How a number that is a time is meant.
+    /// A `Unit` says how a number that is a time is meant.
     package enum Unit: String, CaseIterable, Sendable {
         /// By its magnitude (P1).
         case auto
@@ -53,7 +53,7 @@ package struct InputDescription: Equatable, Sendable {
         case osmand
     }
 
-    /// When a location was captured.
+    /// A `Capture` says when a location was captured.
     package enum Capture: Equatable, Sendable {
         /// The bodies do not say, and hold no locations.
         case never
@@ -63,7 +63,7 @@ package struct InputDescription: Equatable, Sendable {
         case at([Place], Unit)
     }
 
-    /// What an item is to us.
+    /// A `Treatment` says what an item is to us.
     package enum Treatment: Equatable, Sendable {
         /// Contact and a location.
         case location
@@ -81,9 +81,9 @@ package struct InputDescription: Equatable, Sendable {
         package var place: Place
         /// The texts that it may be, and what they mean.
         package var values: [(text: String, treatment: Treatment)]
-        /// What any other text means.
+        /// The treatment that any other text asks for; nil if the rule says nothing of it.
         package var other: Treatment?
-        /// What it means if there is no value.
+        /// The treatment if there is no value; nil if the rule says nothing of that.
         package var missing: Treatment?
 
         /// A rule that treats items by the value at `place`.
@@ -108,7 +108,7 @@ package struct InputDescription: Equatable, Sendable {
         package var field: InputField
         /// Places in the order in which they are tried.
         package var places: [Place]
-        /// What a number is multiplied by.
+        /// The factor that a number is multiplied by.
         package var scale: Double
         /// Their texts for our words, such as `w` for `wifi`; empty if they are our words already.
         /// An empty word says nothing.
@@ -131,16 +131,18 @@ package struct InputDescription: Equatable, Sendable {
         }
     }
 
-    /// Where the id comes from: the first of these that is there.
+    /// The places that the id comes from: the first of these that is there.
     package var ids: [Identity] = []
-    /// Where the items are, each a list or one of them; none if the document is one, or a list.
+    /// The pointers to the items, each to a list or to one of them; none if the document is one, or
+    /// a list.
     package var items: [InputPointer] = []
     package var capture: Capture = .never
     /// The phone's own count of updates, if it has one.
     package var sequence: Place?
-    /// When the message was sent, for those that come by way of somebody else (M8).
+    /// The places of the time at which the message was sent, for those that come by way of somebody
+    /// else (M8).
     package var sent: [Place] = []
-    /// How `sent` is meant.
+    /// The unit of the time at `sent`.
     package var sentUnit: Unit = .auto
     package var rules: [Rule] = []
     /// Members of which an item has one if it holds a location at all; they are seen, never read.

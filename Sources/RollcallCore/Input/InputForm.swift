@@ -6,7 +6,7 @@ struct InputForm {
 
     /// The decoded names and values.
     private(set) var bytes: [UInt8] = []
-    /// Where each name and its value stand.
+    /// The ranges of `bytes` in which each name and its value stand.
     private(set) var fields: [(name: Range<Int>, value: Range<Int>)] = []
 
     /// The fields of a query, decoded already, and behind them those of a body.

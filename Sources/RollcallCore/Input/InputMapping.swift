@@ -6,7 +6,7 @@ package struct InputMapping: Sendable {
         let isOfRoot: Bool
     }
 
-    /// Where an id may come from.
+    /// A `Source` says where an id may come from.
     enum Source: Sendable {
         case value(Ref)
         case topicIn(Ref, part: Int)
@@ -17,14 +17,14 @@ package struct InputMapping: Sendable {
         case path
     }
 
-    /// When a location was captured.
+    /// A `Capture` says when a location was captured.
     enum Capture: Sendable {
         case never
         case arrival
         case at([Ref], InputDescription.Unit)
     }
 
-    /// How an item is treated by a value.
+    /// A `Rule` says how an item is treated by a value.
     struct Rule: Sendable {
         let ref: Ref
         let values: [(text: [UInt8], treatment: InputDescription.Treatment)]
@@ -37,14 +37,14 @@ package struct InputMapping: Sendable {
         let field: InputField
         let refs: [Ref]
         let scale: Double
-        /// What its texts mean; a code of nil says nothing.
+        /// The codes that its texts stand for; a code of nil says nothing.
         let codes: [(text: [UInt8], code: UInt8?)]
     }
 
     /// Pointers of a mapping at most.
     package static let pointersMax = 64
 
-    /// What it was made of.
+    /// The description that the mapping was made of.
     package let description: InputDescription
     private var root = InputTree()
     private var item = InputTree()
@@ -202,7 +202,7 @@ package struct InputMapping: Sendable {
 
 /// All that a request says beside its body. Source: M1, M3, M8.
 package struct InputRequest: Sendable {
-    /// When it came.
+    /// The instant at which the request came.
     package var arrival: Timestamp
     /// The user of Basic authentication.
     package var user: [UInt8]?
@@ -210,7 +210,7 @@ package struct InputRequest: Sendable {
     package var headers: [(name: String, value: String)] = []
     /// The query's parameters, decoded.
     package var query: [(name: String, value: String)] = []
-    /// What stands behind the input's name in the path, decoded.
+    /// The part of the path behind the input's name, decoded.
     package var path: [UInt8]?
     /// The topic of a message from a broker.
     package var topic: [UInt8]?
@@ -243,7 +243,7 @@ package struct InputFixed: Equatable, Sendable {
     package init() {}
 }
 
-/// What was read of a request.
+/// An `InputReading` holds what was read of a request.
 package struct InputReading: Sendable {
     /// The items, and what was not taken.
     package var scan = ScanResult()

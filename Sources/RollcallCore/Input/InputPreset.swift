@@ -16,7 +16,8 @@ package enum InputPreset: String, CaseIterable, Sendable {
     /// The companion apps of Home Assistant, whose webhook is mirrored.
     case homeAssistant = "home_assistant"
 
-    /// What its bodies say, in the order in which they are tried: a form comes last.
+    /// Returns the descriptions of its bodies, in the order in which they are tried: a form comes
+    /// last.
     package var descriptions: [InputDescription] {
         switch self {
         case .owntracks: [.ownTracks]
@@ -29,7 +30,7 @@ package enum InputPreset: String, CaseIterable, Sendable {
         }
     }
 
-    /// What it is answered once its body was taken.
+    /// Returns what a client is answered once its body was taken.
     package var answer: InputAnswer {
         switch self {
         // "it will typically return an empty JSON payload array []" (OwnTracks, HTTP mode).
@@ -55,7 +56,7 @@ package enum InputPreset: String, CaseIterable, Sendable {
     }
 }
 
-/// What a client is answered. Source: M4.
+/// An `InputAnswer` holds what a client is answered. Source: M4.
 package struct InputAnswer: Equatable, Sendable {
     /// 200 to 299.
     package var status: Int

@@ -1,4 +1,5 @@
-/// What becomes of the items of a body: those about one person, one behind the other, are one batch.
+/// The reader makes batches of the items of a body: those about one person, one behind the other,
+/// are one batch.
 extension InputReader {
     /// True if an item names its person itself, or is all that there is.
     var isIdentityKnown: Bool { mapping.isIdentityOfItem || mapping.isDocumentItem }
@@ -238,7 +239,7 @@ extension InputReader {
     }
 }
 
-/// What is collected for one item of ours.
+/// An `InputGroup` collects what makes one item of ours.
 struct InputGroup {
     var id: [UInt8] = []
     var isOpen = false
@@ -249,7 +250,7 @@ struct InputGroup {
     var number = 0
     var updateCount = 0
     var updates: [UInt8] = []
-    /// When it was sent, if that is told.
+    /// The instant at which it was sent, if that is told.
     var sent: Timestamp?
     /// The newest capture, and the values of the item that it is of.
     var newest: Timestamp?

@@ -75,7 +75,7 @@ extension InputReader {
         return JSONText.natural(body, token.range)
     }
 
-    /// Where a number stands, also one in quotes; nil for what is none.
+    /// Returns where a number stands, also one in quotes; nil for what is none.
     private func numberRange(_ token: InputToken, _ body: Span<UInt8>) -> Range<Int>? {
         if token.kind == .number { return token.range }
         guard token.kind == .string, token.range.count <= Self.numberBytesMax else { return nil }

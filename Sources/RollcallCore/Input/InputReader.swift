@@ -10,9 +10,9 @@ package struct InputReader {
     /// The values of the body around the items, and of the item that is being read.
     var rootTokens: [InputToken]
     var itemTokens: [InputToken]
-    /// Where the item stands that is being read.
+    /// The place of the item that is being read.
     var place = InputPlace()
-    /// What is collected for the next item of ours.
+    /// The group in which the next item of ours is collected.
     var group = InputGroup()
     /// True once a list of items was met, or one item.
     private(set) var hasList = false
@@ -290,7 +290,7 @@ package struct InputReader {
 
     // MARK: - Notes
 
-    /// Where a problem is; put into words only where it is listed.
+    /// A `Pointer` says where a problem is; it is put into words only where it is listed.
     enum Pointer {
         case ref(InputMapping.Ref)
         /// The item that is being read.
@@ -325,13 +325,13 @@ package struct InputReader {
     }
 }
 
-/// Where an item stands in a body.
+/// An `InputPlace` says where an item stands in a body.
 struct InputPlace {
     /// The pointer to the list, or to the one item.
     var list = ""
     var isListed = false
     var index = 0
-    /// Which of all items of the body it is.
+    /// The number of the item among all items of the body.
     var number = 0
 
     /// The pointer to it.

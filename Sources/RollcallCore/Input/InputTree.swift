@@ -166,7 +166,7 @@ final class InputPlan: Sendable {
 
 /// A value that was met at a named pointer: what it is and where it stands, unread.
 struct InputToken {
-    /// What stands there.
+    /// A `Kind` says what stands at the pointer.
     enum Kind: UInt8 {
         case absent
         case string
@@ -185,7 +185,7 @@ struct InputToken {
     var lower: UInt32 = 0
     var upper: UInt32 = 0
 
-    /// Where its bytes stand.
+    /// Returns where its bytes stand.
     var range: Range<Int> { Int(lower)..<Int(upper) }
     /// True if there is something, whatever it is.
     var isThere: Bool { kind != .absent }

@@ -52,7 +52,7 @@ package struct Membership: Equatable, Sendable {
     package private(set) var names: [[UInt8]] = []
     /// True once somebody has added or removed one.
     package private(set) var isClosed = false
-    /// What entries may hold, as far as all members read it. It never goes back (S10).
+    /// The level of what entries may hold, as far as all members read it. It never goes back (S10).
     package private(set) var level = firstLevel
 
     /// Nobody is listed, and the list is open.

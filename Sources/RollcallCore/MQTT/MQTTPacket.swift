@@ -27,14 +27,15 @@ package enum MQTTPacket: Equatable, Sendable {
     }
 }
 
-/// How often a message is delivered. Source: MQTT 3.1.1 §4.3.
+/// An `MQTTQuality` says how often a message is delivered. Source: MQTT 3.1.1 §4.3.
 package enum MQTTQuality: UInt8, Sendable {
     case atMostOnce = 0
     case atLeastOnce = 1
     case exactlyOnce = 2
 }
 
-/// Why a broker takes no connection, by its return code. Source: MQTT 3.1.1 §3.2.2.3, table 3.1.
+/// An `MQTTRefusal` says why a broker takes no connection, by its return code. Source: MQTT 3.1.1
+/// §3.2.2.3, table 3.1.
 package enum MQTTRefusal: UInt8, CaseIterable, Sendable {
     case protocolVersion = 1
     case identifier = 2
@@ -82,9 +83,9 @@ package struct MQTTMessage: Equatable, Sendable {
     }
 }
 
-/// What is wrong with what a broker sent, or with when it sent it. After any of these the connection is
-/// closed: "it MUST close the Network Connection on which it received that Control Packet which caused
-/// the Protocol Violation". Source: MQTT 3.1.1 §4.8.
+/// An `MQTTFault` says what is wrong with what a broker sent, or with when it sent it. After any of
+/// these the connection is closed: "it MUST close the Network Connection on which it received that
+/// Control Packet which caused the Protocol Violation". Source: MQTT 3.1.1 §4.8.
 package enum MQTTFault: Error, Equatable, Sendable {
     /// The remaining length has more than four bytes (§2.2.3).
     case lengthTooLong
@@ -118,7 +119,7 @@ package enum MQTTFault: Error, Equatable, Sendable {
     case subscriptionRefused
     /// The broker did not answer in time.
     case noAnswer
-    /// What the broker sent could not be stored in time.
+    /// A message that the broker sent could not be stored in time.
     case unsettled
 
     /// The fault in words, without any value of a message.

@@ -7,7 +7,7 @@ package struct MQTTReader: Sendable {
         var kind: UInt8
         var flags: UInt8
         var length: Int
-        /// Where the rest begins.
+        /// The index at which the rest begins.
         var end: Int
     }
 

@@ -5,7 +5,7 @@
 ///
 /// All instants are milliseconds of one clock that never goes back. Source: MQTT 3.1.1 §4; M6, M8.
 package struct MQTTSession: Sendable {
-    /// Who connects, and what for.
+    /// `Settings` says who connects, and what for.
     package struct Settings: Equatable, Sendable {
         /// Fixed, since the broker keeps the session under it.
         package var clientID: [UInt8]
@@ -26,7 +26,7 @@ package struct MQTTSession: Sendable {
         }
     }
 
-    /// What a connection is at.
+    /// A `Stage` says how far a connection has come.
     package enum Stage: Equatable, Sendable {
         /// CONNECT is sent.
         case connecting
@@ -45,7 +45,7 @@ package struct MQTTSession: Sendable {
         package var isFresh: Bool
     }
 
-    /// What a connection brings.
+    /// `News` says what a connection brings.
     package enum News: Equatable, Sendable {
         case accepted(isSessionPresent: Bool)
         case subscribed(MQTTQuality)
@@ -245,7 +245,7 @@ package struct MQTTSession: Sendable {
     }
 }
 
-/// Whether the broker has sent all that it kept while we were away.
+/// An `MQTTBacklog` knows whether the broker has sent all that it kept while we were away.
 ///
 /// Nothing says so. But a broker has only so many messages unacknowledged at once, sends the next as
 /// soon as it may, and handles packets in order. So once it answers a ping while it could have sent one
@@ -257,7 +257,7 @@ struct MQTTBacklog: Sendable {
     private var acknowledgedCount = 0
     /// The most that it ever had unacknowledged, which it may have again.
     private var unacknowledgedMax = 1
-    /// What was acknowledged before the ping.
+    /// The number of messages that were acknowledged before the ping.
     private var acknowledgedBefore = 0
 
     /// A connection begins; without a session nothing was kept.

@@ -1,6 +1,6 @@
 /// The rules for when people are asked to open their app. Source: Contract/Nudges, V8; F31 to F34.
 package struct NudgeRules: Equatable, Sendable {
-    /// Whether nudges are decided, and sent. The raw values are stored.
+    /// A `Mode` says whether nudges are decided, and sent. The raw values are stored.
     package enum Mode: UInt8, CaseIterable, Sendable {
         /// Nothing is decided.
         case disabled = 0

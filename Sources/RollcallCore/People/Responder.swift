@@ -87,7 +87,7 @@ package struct Responder: Sendable {
         set { marks[.nudgedSilently] = newValue == 1 }
     }
 
-    /// Whether the person shares at the moment.
+    /// Says whether the person shares at the moment.
     package var sharing: Sharing {
         get { moreMarks[.paused] ? .paused : .active }
         set { moreMarks[.paused] = newValue == .paused }

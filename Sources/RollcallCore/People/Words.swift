@@ -79,7 +79,7 @@ package enum DutyState: UInt8, CaseIterable, Sendable {
     package var isOn: Bool { self == .onDuty || self == .onMission }
 }
 
-/// Whether a person shares at the moment.
+/// A `Sharing` says whether a person shares at the moment.
 package enum Sharing: UInt8, CaseIterable, Sendable {
     case active = 0
     case paused = 1

@@ -43,8 +43,8 @@ package struct SQL: ExpressibleByStringInterpolation, CustomStringConvertible {
             text += "VALUES(\(list(values)), \(checksum(table, values) ?? ":checksum"))"
         }
 
-        /// What changes in a row, and its checksum by as much: `SET …`. Parameters that are named like
-        /// columns take the place of what stands in those, or are added to it.
+        /// Appends what changes in a row, and its checksum by as much: `SET …`. Parameters that are
+        /// named like columns take the place of what stands in those, or are added to it.
         mutating func appendInterpolation(
             set table: Table, _ columns: StoreColumn..., adding sums: StoreColumn...
         ) {

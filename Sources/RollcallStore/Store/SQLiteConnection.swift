@@ -12,7 +12,7 @@ enum SQLiteValue {
 
 /// The one owner of a SQLite handle. Not for two threads at once.
 package final class SQLiteConnection {
-    /// Whether a connection may write.
+    /// An `Access` says whether a connection may write.
     package enum Access {
         case readWrite, readOnly
     }

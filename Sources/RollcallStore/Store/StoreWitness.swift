@@ -137,8 +137,8 @@ struct StoreWitness {
         bytesMost = bytes
     }
 
-    /// Whether the store's file begins as one that we serve. SQLite itself does not look there as long
-    /// as its log holds the first page.
+    /// Returns true if the store's file begins as one that we serve, or cannot be read. SQLite
+    /// itself does not look there as long as its log holds the first page.
     static func isHeadOurs(_ connection: SQLiteConnection) -> Bool {
         switch read(connection, .store, headBytes) {
         case .bytes(let head): isOurs(head)

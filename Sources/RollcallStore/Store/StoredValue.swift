@@ -82,8 +82,8 @@ extension UnsafeRawBufferPointer: Argument {
     }
 }
 
-/// What parameters are given, by their names. Rows that come by the thousand are bound one value at a
-/// time, which makes no list.
+/// `Arguments` holds what parameters are given, by their names. Rows that come by the thousand are
+/// bound one value at a time, which makes no list.
 package typealias Arguments = KeyValuePairs<StoreColumn, any Argument>
 
 extension Statement {

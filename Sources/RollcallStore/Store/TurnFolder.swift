@@ -3,7 +3,7 @@ import RollcallCore
 /// Folds turns that somebody else has made: those of a cluster's leader, at its followers, as a
 /// restart folds the tail of a store.
 package struct TurnFolder {
-    /// What folding a turn came to.
+    /// An `Outcome` says what folding a turn came to.
     package enum Outcome: Equatable, Sendable {
         /// The engine decided what the turn says.
         case same

@@ -20,9 +20,9 @@ final class HTTPConnection: @unchecked Sendable {
     var course = Course.reading
     /// Bytes of body held for the current request; libmicrohttpd's thread only.
     var bodyBytes = 0
-    /// Whether nothing behind the current request is read; libmicrohttpd's thread only.
+    /// True if nothing behind the current request is read; libmicrohttpd's thread only.
     var isLast = false
-    /// Whether the current request is counted in `traffic.pending`; libmicrohttpd's thread only.
+    /// True if the current request is counted in `traffic.pending`; libmicrohttpd's thread only.
     var isPending = false
 
     private let handle: OpaquePointer
@@ -84,18 +84,18 @@ final class HTTPConnection: @unchecked Sendable {
         /// Counts requests, so that a late answer cannot reach the next one.
         var number: UInt64 = 0
         var answer: HTTPResponse?
-        /// Whether the current request wants to change something.
+        /// True if the current request wants to change something.
         var isWrite = false
-        /// Whether its answer is to have no body.
+        /// True if its answer is to have no body.
         var isHead = false
-        /// Whether the answer is to be sent past libmicrohttpd, since the body is still coming.
+        /// True if the answer is to be sent past libmicrohttpd, since the body is still coming.
         var isAhead = false
-        /// Whether the answer was sent past libmicrohttpd.
+        /// True if the answer was sent past libmicrohttpd.
         var isAnsweredPast = false
-        /// Whether the watchdog has shut the socket down; once is enough, and counted once.
+        /// True if the watchdog has shut the socket down; once is enough, and counted once.
         var isCut = false
 
-        /// Whether nothing but a part of a first head can have come.
+        /// True if nothing but a part of a first head can have come.
         var isNewcomer: Bool {
             if case .header = phase { number == 0 && !isCut } else { false }
         }
@@ -184,7 +184,7 @@ final class HTTPConnection: @unchecked Sendable {
 
     // MARK: Any thread
 
-    /// Whether request `number` still waits for its answer.
+    /// Returns true if request `number` still waits for its answer.
     func isOpen(_ number: UInt64) -> Bool {
         shared.withLock {
             guard $0.number == number, $0.answer == nil else { return false }
@@ -245,7 +245,7 @@ final class HTTPConnection: @unchecked Sendable {
         }
     }
 
-    /// Whether the current request was answered past libmicrohttpd.
+    /// True if the current request was answered past libmicrohttpd.
     var isAnsweredPast: Bool { shared.withLock { $0.isAnsweredPast } }
 
     // MARK: The watchdog's thread
@@ -310,7 +310,7 @@ final class HTTPConnection: @unchecked Sendable {
         }
     }
 
-    /// Whether no whole head has come for a moment: its deadline will end it if none comes.
+    /// Returns true if no whole head has come for a moment: its deadline will end it if none comes.
     func isSilent(at now: HTTPInstant) -> Bool {
         shared.withLock {
             switch $0.phase {
@@ -320,10 +320,10 @@ final class HTTPConnection: @unchecked Sendable {
         }
     }
 
-    /// Whether bytes have come since the last request ended. libmicrohttpd reads them at once and
-    /// tells nobody before the head is whole, but the kernel knows when the last ones came. Those
-    /// within `pipeliningMargin` of the request's end count as part of it: the kernel's stamp is
-    /// as coarse as its tick.
+    /// Returns true if bytes have come since the last request ended. libmicrohttpd reads them at
+    /// once and tells nobody before the head is whole, but the kernel knows when the last ones
+    /// came. Those within `pipeliningMargin` of the request's end count as part of it: the kernel's
+    /// stamp is as coarse as its tick.
     private func hasReceived(after instant: HTTPInstant, now: HTTPInstant) -> Bool {
         guard let info = tcpInfo(descriptor) else { return false }
         let silence = Duration.milliseconds(Int64(info.tcpi_last_data_recv))

@@ -10,7 +10,7 @@ import Synchronization
 /// `@unchecked Sendable` is true because the C handles (thread, pipe) are used by `start` and
 /// `stop` only, whose caller is one thread.
 final class HTTPDeadlines: @unchecked Sendable {
-    /// Whether more wait for a connection than will get one of those who say nothing, since the
+    /// True if more wait for a connection than will get one of those who say nothing, since the
     /// sweep before the last.
     let isAtCapacity = Atomic(false)
 
@@ -28,9 +28,9 @@ final class HTTPDeadlines: @unchecked Sendable {
         var stats = HTTPStats()
         /// The listening socket; -1 once it is closed.
         var listener: Int32 = -1
-        /// Whether more waited at the last sweep than would get a connection.
+        /// True if more waited at the last sweep than would get a connection.
         var isTight = false
-        /// Whether somebody waited for a connection at the last sweep.
+        /// True if somebody waited for a connection at the last sweep.
         var isAwaited = false
         /// The instant at which it was last told that all connections are in use.
         var loggedFull: HTTPInstant?

@@ -11,9 +11,9 @@ struct HTTPHead {
     var request: HTTPRequest
     /// `Content-Length`, if it is plain digits; `UInt64.max` if it is larger than that.
     private(set) var contentLength: UInt64?
-    /// Whether the body comes in chunks.
+    /// True if the body comes in chunks.
     private(set) var isChunked = false
-    /// Whether the client waits for our consent before it sends the body.
+    /// True if the client waits for our consent before it sends the body.
     private(set) var expectsContinue = false
     /// The first thing found wrong with the head.
     private(set) var fault: Fault?
@@ -105,7 +105,7 @@ struct HTTPHead {
         if (lastEnd ?? version + strlen(version)) + 4 != end { found(.line) }
     }
 
-    /// Whether bytes follow the head.
+    /// True if bytes follow the head.
     var hasBody: Bool { hasTransferEncoding || (contentLength ?? 0) > 0 }
 
     private mutating func authorise(
@@ -266,8 +266,9 @@ private func readField(
     return .YES
 }
 
-/// Whether the line that ends here ended in CR LF. libmicrohttpd overwrites the line's end with
-/// NULs in its buffer: two for CR LF, one for a bare LF; a NUL within a value has none behind it.
+/// Returns true if the line that ends here ended in CR LF. libmicrohttpd overwrites the line's end
+/// with NULs in its buffer: two for CR LF, one for a bare LF; a NUL within a value has none behind
+/// it.
 private func endsInLineBreak(_ end: UnsafePointer<CChar>) -> Bool {
     end[0] == 0 && end[1] == 0
 }
@@ -275,8 +276,8 @@ private func endsInLineBreak(_ end: UnsafePointer<CChar>) -> Bool {
 /// The byte that some take for the end of a line, and 0.9.75 for part of the value.
 private let carriageReturn: Int32 = 0x0d
 
-/// Whether only the colon and white space stand between the name's end and the value. Not so
-/// when the field was folded: 0.9.75 then appends the second line to the *name*, elsewhere.
+/// Returns true if only the colon and white space stand between the name's end and the value. Not
+/// so when the field was folded: 0.9.75 then appends the second line to the *name*, elsewhere.
 private func isOneLine(_ nameEnd: UnsafePointer<CChar>, _ value: UnsafePointer<CChar>) -> Bool {
     var byte = nameEnd + 1
     guard value >= byte else { return false }

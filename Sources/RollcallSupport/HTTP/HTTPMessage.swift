@@ -6,7 +6,7 @@
 package struct HTTPRequest: Sendable {
     /// The method as sent, in the client's case; `HEAD` is given as `GET`, see `isHead`.
     package var method: String
-    /// Whether the client asked for the head only. The edge leaves the body out by itself.
+    /// True if the client asked for the head only. The edge leaves the body out by itself.
     package var isHead: Bool
     /// The target without its query, *as sent*: percent-decoding belongs to the router.
     package var path: String
@@ -41,7 +41,7 @@ package struct HTTPRequest: Sendable {
     /// The beginning of the paths of inputs.
     package static let inputsPath = "/v1/in/"
 
-    /// Whether somebody reads its body: "Content received in a GET request has no generally defined
+    /// True if somebody reads its body: "Content received in a GET request has no generally defined
     /// semantics", nor in a DELETE. Source: RFC 9110 §9.3.1, §9.3.5.
     var takesBody: Bool { method != "GET" && method != "DELETE" }
 

@@ -20,7 +20,7 @@ final class HTTPTraffic: @unchecked Sendable {
     /// Requests that are with the handler or being answered, and calls into the daemon from other
     /// threads. `stop` waits until there are none.
     let pending = Atomic<Int>(0)
-    /// Whether new requests are answered 503.
+    /// True if new requests are answered 503.
     let isStopping = Atomic<Bool>(false)
 
     private let limits: HTTPLimits

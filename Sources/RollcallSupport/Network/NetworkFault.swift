@@ -1,7 +1,7 @@
 import Glibc
 
-/// Why a connection does not come about, or ends. It names hosts and what is wrong with them, never what
-/// was sent.
+/// A `NetworkFault` says why a connection does not come about, or ends. It names hosts and what is
+/// wrong with them, never what was sent.
 package enum NetworkFault: Error, Equatable, CustomStringConvertible {
     /// The name has no address; the resolver's words.
     case name(String)

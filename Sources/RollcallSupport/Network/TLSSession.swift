@@ -6,7 +6,7 @@ import Glibc
 ///
 /// Source: gnutls.org manual, "How to use GnuTLS in applications", "Client examples".
 final class TLSSession {
-    /// What a socket has to be ready for.
+    /// A `Direction` says what a socket has to be ready for.
     enum Direction {
         case reading, writing
     }
@@ -125,7 +125,7 @@ final class TLSSession {
         throw .encryption(String(cString: gnutls_strerror(code)))
     }
 
-    /// Why the certificate is not trusted.
+    /// Returns why the certificate is not trusted.
     private var verdict: String {
         let status = gnutls_session_get_verify_cert_status(session)
         var words = gnutls_datum_t()

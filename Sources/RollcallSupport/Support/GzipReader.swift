@@ -6,7 +6,7 @@ package enum GzipFault: Error, Equatable {
     case damaged
     /// They end too early.
     case cut
-    /// What comes out is larger than allowed, or in too many members.
+    /// The bytes that come out are more than allowed, or in too many members.
     case tooLarge
     /// There is no zlib, or no memory.
     case unavailable

@@ -10,9 +10,9 @@ package struct ConsoleStyle: Sendable {
 
     /// Columns of a line.
     package var columns = columnsStandard
-    /// Whether a table's cells may be cut so that its lines fit.
+    /// True if a table's cells may be cut so that its lines fit.
     package var isCut = false
-    /// Whether headings may be bold, times dim, and what wants attention red.
+    /// True if headings may be bold, times dim, and what wants attention red.
     package var isColoured = false
     /// Times in the machine's own zone instead of UTC.
     package var isLocal = false

@@ -10,7 +10,7 @@ package struct GapWording {
     package let style: ConsoleStyle
     /// The instant at which it was said: times of the same day need no date.
     package let at: Timestamp
-    /// Whether times say in which zone they are: where nothing else around them does.
+    /// True if times say in which zone they are: where nothing else around them does.
     package var namesZone = false
 
     /// Whoever prints or pages hands over a line's evidence, and how its reader sees times.

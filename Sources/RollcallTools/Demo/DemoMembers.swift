@@ -11,14 +11,14 @@ final class DemoMembers {
     struct Member {
         /// The name.
         let name: String
-        /// Where it is reached.
+        /// The URL at which it is reached.
         let url: String
         fileprivate let arguments: [String]
         fileprivate let log: String
         fileprivate var process: DemoProcess?
     }
 
-    /// How long a member waits for the leader's beat: the default.
+    /// The time that a member waits for the leader's beat: the default.
     static let silence = "2s"
     /// The time that etcd has to start.
     private static let etcdMax = Milliseconds.seconds(20)

@@ -34,7 +34,7 @@ struct DemoWatch {
     /// two since it was last asked for.
     private var lastTaken = ClockReading.now().elapsed
     private var longest: Int64 = 0
-    /// Who took the last one; members are asked in turn from there on.
+    /// The index of the member that took the last one; members are asked in turn from there on.
     private var taker = 0
     private var newcomers = 0
     private var nextReport: Int64? = 0
@@ -215,7 +215,7 @@ struct DemoWatch {
         return false
     }
 
-    /// How many who were acknowledged are unknown to a member.
+    /// Returns how many of those who were acknowledged a member does not know.
     private func missing(at member: DemoMembers.Member) -> Int {
         var rest = Set(taken)
         var after = ""

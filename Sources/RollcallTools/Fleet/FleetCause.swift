@@ -143,7 +143,7 @@ package enum FleetTwist: String, Sendable {
     case permissionLost = "permission revoked meanwhile"
     /// There was no network either.
     case noNetworkEither = "no network either"
-    /// What was revoked or switched off was given back before the app spoke again.
+    /// The phone got back what was revoked or switched off before the app spoke again.
     case repaired = "repaired before the return"
     /// An update was taken and not yet sent when the app was stopped.
     case updateWaiting = "an update was waiting"

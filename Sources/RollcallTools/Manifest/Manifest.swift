@@ -53,7 +53,7 @@ package struct ManifestSettings: Sendable {
     package let scrapeAddress: String
     /// The address at which a proxy beside Rollcall reaches it, `host:port`.
     package let address: String
-    /// What it says of the other members.
+    /// The settings that concern the other members.
     let cluster: ClusterSettings
 
     /// Settings of the text `yaml`, in the file at `path`.

@@ -62,7 +62,7 @@ enum SystemdUnit {
 
         """
 
-    /// How it is started, watched and ended.
+    /// The lines that say how it is started, watched and ended.
     static let watch = """
 
         # After a crash the tail of the journal is folded again: about 2 s for a million people.
@@ -90,7 +90,7 @@ enum SystemdUnit {
 
         """
 
-    /// What it may do, and who starts it.
+    /// The lines that say what it may do, and who starts it.
     static let hardening = """
         # A user of its own that owns /var/lib/rollcall and nothing else.
         DynamicUser=yes

@@ -70,7 +70,7 @@ package struct ClusterQuestion: Sendable {
         return (lines.joined(separator: "\n") + "\n", isWell)
     }
 
-    /// What a member is beside its name: who leads, and who may not.
+    /// Says what a member is beside its name: that it leads, or that it is no member.
     private static func part(of member: JSONTree, _ leader: String?, isClosed: Bool) -> String {
         if member["member"]?.shown == leader { return "leads" }
         return isClosed && !(member["listed"]?.isTrue ?? false) ? "no member" : ""
@@ -89,7 +89,7 @@ package struct ClusterQuestion: Sendable {
             + "something may be left \(places.joined(separator: " and "))."
     }
 
-    /// What a member with this role does.
+    /// Says what a member with this role does.
     static func words(_ role: String, _ leader: String?) -> String {
         switch role {
         case "leading": "leads"

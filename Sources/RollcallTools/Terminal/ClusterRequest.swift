@@ -2,9 +2,9 @@ import RollcallBasis
 import RollcallCore
 import RollcallSupport
 
-/// What `rollcall cluster` asks a member to do. Source: S11, S17.
+/// A `ClusterRequest` asks a member to do something, for `rollcall cluster`. Source: S11, S17.
 package struct ClusterRequest: Sendable {
-    /// What is asked for.
+    /// A `Kind` says what is asked for.
     package enum Kind: Equatable, Sendable {
         /// Name a member; only named ones lead from then on.
         case add(String)

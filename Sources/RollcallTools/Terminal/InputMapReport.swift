@@ -6,7 +6,7 @@ import RollcallSupport
 /// The report of `rollcall map`: what an input would take of a recorded body, and what it would answer.
 /// Source: M5.
 package struct InputMapReport: Sendable {
-    /// What a request says beside its body.
+    /// A `Request` holds what a request says beside its body.
     package struct Request: Sendable {
         /// Header fields, each as `Name: value`.
         package var headers: [String] = []
@@ -14,7 +14,7 @@ package struct InputMapReport: Sendable {
         package var user: String?
         /// A query, as it stands behind the question mark.
         package var query: String?
-        /// What stands behind the input's name in the path.
+        /// The part of the path behind the input's name.
         package var path: String?
         /// The topic of a message by a broker.
         package var topic: String?
@@ -25,7 +25,7 @@ package struct InputMapReport: Sendable {
 
     /// A line for each item, problem and answer, for people.
     package let text: String
-    /// The same as a JSON document.
+    /// The report as a JSON document.
     package let json: String
     /// True if anything would be taken.
     package let hasItems: Bool
