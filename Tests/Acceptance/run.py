@@ -1,4 +1,4 @@
-"""Runs the acceptance suites, two at a time, and ends with the line `N passed, N failed`.
+"""Runs the acceptance suites, three at a time, and ends with the line `N passed, N failed`.
 
     ROLLCALL_BINARY=.build/release/rollcall python3 Tests/Acceptance/run.py [test_http …]
 
@@ -121,7 +121,7 @@ def main(names):
     os.environ["ROLLCALL_BINARY"] = os.path.abspath(binary)
     sys.path.insert(0, HERE)
     suites = names or SUITES
-    count = int(os.environ.get("ROLLCALL_SUITES", "2"))
+    count = int(os.environ.get("ROLLCALL_SUITES", "3"))
     return run_here(suites) if len(suites) == 1 else run_beside(suites, count)
 
 

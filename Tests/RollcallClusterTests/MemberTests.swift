@@ -116,6 +116,23 @@ import Testing
             ])
     }
 
+    @Test func `S4: a hand-over is seen also if a question was on its way`() {
+        var stage = Stage()
+        _ = stage.pass(1000)
+        #expect(stage.member.take(news: .grown(revision: 26), stage.now) == [.readHead])
+        #expect(stage.member.take(news: .released(revision: 27), stage.now) == [])
+        let before = stage.view
+        stage.beat = 27
+        stage.isReleased = true
+        #expect(stage.member.take(head: .view(before), stage.now) == [.readHead])
+        #expect(stage.member.tickEvery == 100)
+        _ = stage.member.take(head: .view(stage.view), stage.now)
+        // Nobody watches until it stands.
+        #expect(stage.member.tickEvery == 10)
+        #expect(stage.pass(50) == [.askPeers])
+        #expect(stage.member.tickEvery == 100)
+    }
+
     @Test func `S4: nobody is handed the lead who has not folded what landed`() {
         var stage = Stage()
         stage.isReleased = true

@@ -25,11 +25,10 @@ extension Member {
             }
         case .grown(let revision):
             hear(at: now, revision: revision)
-            // An answer on its way may be from before.
-            if headAsked != nil { asksHeadAgain = true } else { askHead(now, &effects) }
+            askHeadAnew(now, &effects)
         case .released(let revision):
             hear(at: now, revision: revision)
-            if role == .following { askHead(now, &effects) }
+            if role == .following { askHeadAnew(now, &effects) }
         case .lost: break
         }
         return effects

@@ -132,6 +132,8 @@ package struct Member: Sendable {
 
     /// The time between two tries to learn what became of an append.
     static let resolveEvery: Int64 = 100
+    /// The time between two looks of those to whom the lead is handed over.
+    private static let handedOverEvery: Int64 = 10
     /// The time between two notes.
     private static let noteEvery: Int64 = 1000
     /// A member is alive if what it notes has changed within so long.
@@ -193,8 +195,11 @@ package struct Member: Sendable {
 
     // MARK: - Time
 
-    /// The time between two ticks at most, in milliseconds.
-    package var tickEvery: Int64 { min(max(settings.silence.count / 20, 1), Self.resolveEvery) }
+    /// The time between two ticks at most, in milliseconds. Nobody watches while the lead is handed over.
+    package var tickEvery: Int64 {
+        if role == .following, view?.isReleased ?? false { return Self.handedOverEvery }
+        return min(max(settings.silence.count / 20, 1), Self.resolveEvery)
+    }
 
     /// Lets time pass.
     package mutating func tick(_ now: Int64) -> [MemberEffect] {
@@ -269,6 +274,11 @@ package struct Member: Sendable {
         headAsked = (now, place)
         headAskedAt = now
         effects.append(.readHead)
+    }
+
+    /// Asks for the end as it is now: an answer on its way may be from before.
+    mutating func askHeadAnew(_ now: Int64, _ effects: inout [MemberEffect]) {
+        if headAsked != nil { asksHeadAgain = true } else { askHead(now, &effects) }
     }
 
     /// Takes the end of the log.
