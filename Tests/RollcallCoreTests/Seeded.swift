@@ -15,16 +15,19 @@ struct Seeded: RandomNumberGenerator {
     }
 }
 
-/// How much is tried: in `Tests/quick` a tenth of what CI tries.
+/// How much is tried of what could be: all of it, unless `ROLLCALL_PART` says that one part of so many
+/// will do, as under a sanitizer; in `Tests/quick` a tenth.
 enum Effort {
     static let isSmall = getenv("ROLLCALL_QUICK") != nil
+    private static let part =
+        isSmall ? 10 : max(1, getenv("ROLLCALL_PART").flatMap { Int64(String(cString: $0)) } ?? 1)
 
     /// Returns the seeds from 1 on, `count` of them.
     static func seeds<Seed: BinaryInteger>(_ count: Seed) -> ClosedRange<Seed>
     where Seed.Stride: SignedInteger {
-        1...(isSmall ? max(1, count / 10) : count)
+        1...max(1, count / Seed(part))
     }
 
     /// Returns how many there are of something that costs by its number.
-    static func count(_ count: Int64) -> Int64 { isSmall ? count / 10 : count }
+    static func count(_ count: Int64) -> Int64 { count / part }
 }
