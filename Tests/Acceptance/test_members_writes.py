@@ -3,12 +3,14 @@
 Source: Contract/Cluster, S15; Contract/Journal, S19.
 """
 
+import json
 import os
 import sqlite3
 import threading
 import time
 import uuid
 
+import input_bodies
 from cluster_process import ClusterTestCase, Etcd, Members, batch
 from loopback_receivers import Pager
 from rollcall_process import eventually, ndjson, now_ms, rfc3339
@@ -24,7 +26,8 @@ TOKENS = """
 web:
   tokens:
     - {{name: backend, scopes: [ingest], token_file: {directory}/backend.token}}
-    - {{name: ops, scopes: [read, admin, ingest], token_file: {directory}/ops.token}}
+    - {{name: ops, scopes: [read, admin, ingest, "input:t"], token_file: {directory}/ops.token}}
+inputs: [{{name: t, preset: traccar_client, enrol: true}}]
 """
 
 
@@ -83,6 +86,24 @@ class MembersWritesTests(ClusterTestCase):
         # Settings are each member's own file, and no write of the watch.
         self.assertEqual(one.post("/-/reload", b"").status, 200)
 
+    def test_what_phones_send_is_taken_at_each_member(self):
+        """S15, M3: with the field that names the phone."""
+        members, _, followers = self.watch("inputs: [{name: o, preset: owntracks}]\n")
+        one, other = (members[name] for name in followers)
+        sent = input_bodies.owntracks("nobody", now_ms(), 1.5, 2.5)
+        body = {name: value for name, value in json.loads(sent.body).items()
+                if name not in ("topic", "tid")}
+        taken = one.request(
+            "POST", "/v1/in/o", json.dumps(body),
+            {**sent.headers, "X-Limit-U": "jane", "X-Limit-D": "phone"})
+        self.assertEqual((taken.status, taken.body), (200, sent.answer), taken)
+        position = taken.headers["rollcall-position"]
+        seen = other.get(f"/v1/responders/jane?at_least={position}")
+        self.assertEqual((seen.status, seen.json()["status"]), (200, "ONLINE"), seen)
+        # What its client could never send otherwise is answered so too; here it would be lost.
+        counts = one.get("/v1/inputs").json()["inputs"][0]
+        self.assertEqual(counts["problems"], {}, counts)
+
     def test_a_write_makes_one_hop(self):
         members, leader, followers = self.watch()
         follower = members[followers[0]]
@@ -110,6 +131,14 @@ class MembersWritesTests(ClusterTestCase):
         self.problem(follower.post("/v1/batches", batch("p-1")), 401)
         self.problem(follower.post("/v1/silences", SILENCE, bearer("backend")), 403)
         self.assertEqual(follower.post("/v1/silences", SILENCE, bearer("ops")).status, 200)
+        # Phones may write by GET; HEAD writes nothing, wherever it comes.
+        query = input_bodies.osmand_query("paul", now_ms(), 1.5, 2.5).path
+        for method, who, status in (
+                ("HEAD", members[leader], 404), ("HEAD", follower, 404), ("GET", follower, 200)):
+            taken = who.request(method, f"/v1/in/t{query}", headers=bearer("ops"))
+            self.assertEqual(taken.status, 200, taken)
+            seen = members[leader].get("/v1/responders/paul", bearer("ops"))
+            self.assertEqual(seen.status, status, method)
         # The leader alone knows who may: a token that it does not take gets its 401.
         with open(os.path.join(self.directory, "backend.token"), "w", encoding="ascii") as file:
             file.write("backend-another-secret")

@@ -11,6 +11,15 @@ extension Router {
         "Allow", "Accept", "Accept-Encoding", "WWW-Authenticate",
     ]
 
+    /// Of the fields of a request to an input, which may name a phone in any of them (M3): those that
+    /// are for this hop alone, that this member has judged, or that go on anyway.
+    private static let fieldsOfHop: Set<String> = [
+        "accept", "accept-encoding", "connection", "content-encoding", "content-length",
+        "content-type", "expect", "host", "idempotency-key", "keep-alive", "origin",
+        "rollcall-passed-on", "rollcall-sent-at", "sec-fetch-site", "te", "trailer",
+        "transfer-encoding", "upgrade",
+    ]
+
     /// Passes a write on if another member leads, as far as is known here; false if it is to be
     /// answered here.
     ///
@@ -19,7 +28,8 @@ extension Router {
     func passOn(
         _ route: Route, _ request: HTTPRequest, _ answer: @escaping Answer
     ) -> Bool {
-        guard let board = writer.board, route.isPassedOn, request.passedOn == nil,
+        // What asks by HEAD would arrive as a GET, and writes nothing.
+        guard let board = writer.board, route.isPassedOn, request.passedOn == nil, !request.isHead,
             !writer.isTakingWrites
         else { return false }
         let standing = board.standing
@@ -77,6 +87,7 @@ extension Router {
         // libcurl would say that a body without a type is a form's.
         let type = (name: "Content-Type", value: request.contentType ?? "")
         return [type] + given.compactMap { name, value in value.map { (name: name, value: $0) } }
+            + request.fields.filter { !fieldsOfHop.contains($0.name.lowercased()) }
     }
 
     private static func response(
@@ -100,13 +111,20 @@ extension Router {
 }
 
 extension Route {
-    /// True of a write that the leader answers for the watch; the settings are each member's own file.
-    var isPassedOn: Bool { method != .get && resource != .reload }
+    /// True of a write that the leader answers for the watch. The settings are each member's own file,
+    /// what a member is asked to do it does itself, and phones may write by GET (M3).
+    var isPassedOn: Bool {
+        switch resource {
+        case .reload, .clusterDrain, .clusterJoin, .clusterAdopt: false
+        case .input, .inputBelow: true
+        default: method != .get
+        }
+    }
 
     /// True of what does nothing more when it comes twice, with or without a name of its own.
     var isRepeatable: Bool {
         switch resource {
-        case .batches, .responders, .responder, .heartbeat: true
+        case .batches, .responders, .responder, .heartbeat, .input, .inputBelow: true
         default: false
         }
     }
