@@ -167,6 +167,30 @@ import Testing
         #expect(!stage.member.isDrained(at: stage.now + Member.drainedFor))
     }
 
+    @Test func `S17: of members that were all drained the one before takes the lead at once`() {
+        var stage = Stage()
+        stage.reign()
+        _ = stage.member.drain(stage.now)
+        stage.view.isReleased = true
+        #expect(!stage.pass(1000).contains(.askPeers), "it handed over itself")
+        // Another one has led since, and hands over.
+        let head = stage.view.head
+        let origin = LogOrigin(
+            member: Self.name("b"), incarnation: 1, reign: head.reign + 1, serial: 1)
+        let entry = LogEntry(
+            .turn, at: head.position + 1, after: head.hash, origin: origin, body: [])
+        let landed = LandedEntry(entry, revision: head.revision + 2)
+        #expect(stage.member.take(news: .entry(landed), stage.now) == [.fold(landed)])
+        _ = stage.member.didFold(landed)
+        stage.view = LogView(
+            head: LogHead(
+                log: head.log, position: entry.position, hash: entry.hash,
+                reign: origin.reign, revision: landed.revision),
+            beat: landed.revision + 1, tail: 0, notes: [], isReleased: true)
+        // It asks for the end each half second here.
+        #expect(stage.pass(1000).contains(.askPeers))
+    }
+
     // MARK: - Trimming
 
     @Test func `S12: the log keeps what a listed member lacks that has said nothing`() {

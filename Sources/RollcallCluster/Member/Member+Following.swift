@@ -153,7 +153,8 @@ extension Member {
     mutating func tend(_ now: Int64, _ effects: inout [MemberEffect]) {
         follow(&effects)
         if isDivergent { return leaveState(&effects) }
-        guard role == .following, mayLead, now >= standsFrom, place.log != 0, ahead == nil,
+        guard role == .following, mayLead, now >= standsFrom,
+            now >= handedOver.until || place.reign > handedOver.reign, place.log != 0, ahead == nil,
             waiting.isEmpty, !isFolding, !isRebuilding, !isJoining,
             let view, view.head == ownHead, let steadySince
         else { return }

@@ -88,7 +88,7 @@ extension Member {
         guard mayPropose else { return [] }
         var effects: [MemberEffect] = []
         stepDown(&effects)
-        standsFrom = now + 5 * settings.silence.count
+        handedOver = (place.reign, now + 5 * settings.silence.count)
         effects.append(.release(after: ownHead))
         return effects
     }

@@ -88,6 +88,9 @@ package struct Member: Sendable {
     var isCreating = false
     /// After a reign that came to nothing: not to stand again before.
     var standsFrom = Int64.min / 4
+    /// The last reign that it handed over itself, and until when it stands only if another one has
+    /// come since.
+    var handedOver = (reign: Int64(0), until: Int64.min / 4)
     /// Somebody has asked it to leave the lead to others until then.
     var drainedUntil = Int64.min / 4
     /// The members, as the log names them, as far as it is folded here (S17).
