@@ -74,13 +74,18 @@ struct StoreTrial {
     ) throws(StoreError) -> String? {
         var pending = PendingTurn()
         let now = max(instant, engine.openInstant)
+        // The first thing that a journal says behind a stop is the start.
+        let starts = lines.prefix { if case .start = $0.event { true } else { false } }
+        for line in starts { _ = pending.fold(Event(line), into: &engine, at: now) }
         for answer in gateway.takeAnswers() {
             pushes.end(answer.queue, answer.attempts, now: now)
         }
         for end in pushes.settle(now: now, wall: engine.clock.wall(now)) {
             _ = pending.fold(.pushed(end), into: &engine, at: now)
         }
-        for line in lines { _ = pending.fold(Event(line), into: &engine, at: now) }
+        for line in lines.dropFirst(starts.count) {
+            _ = pending.fold(Event(line), into: &engine, at: now)
+        }
         if dice.chance(15) { return try restart() }
         let sendings = try commit(&pending, now)
         if !sendings.isEmpty {
@@ -93,6 +98,8 @@ struct StoreTrial {
             if dice.chance(250) { return try restart() }
         }
         if dice.chance(30) { try checkpoint() }
+        // Behind a clean stop nothing is left that could still hear an answer.
+        if case .stop = lines.last?.event { return try restart() }
         return dice.chance(30) ? try restart() : nil
     }
 

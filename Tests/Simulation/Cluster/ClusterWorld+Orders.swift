@@ -75,11 +75,11 @@ extension ClusterWorld {
         fail("S17: a member reigns that the log does not name")
     }
 
-    /// Who was drained does not take the lead back at once.
-    func checkDrained(_ process: ClusterProcess) {
-        guard let drained, drained.host == process.host, time.now - drained.at < 4000 else {
-            return
-        }
+    /// Who was drained does not take the lead back at once, as long as nobody else has led since.
+    func checkDrained(_ process: ClusterProcess, _ landed: LandedEntry) {
+        guard let drained, drained.host == process.host, time.now - drained.at < 4000,
+            reign?.member == landed.entry.origin.member
+        else { return }
         fail("S17: m\(process.host) was drained and leads again")
     }
 

@@ -167,23 +167,23 @@ final class ClusterWorld: @unchecked Sendable {
             {"responder_id":"\(Self.name(number))","duty_state":"ON_DUTY","last_sequence":\(person.sequence + 1),\
             "updates":[{"sequence":\(person.sequence + 1),"captured_at":\(Self.epoch + time.now)}]}
             """
-        send(number, Array(body.utf8))
+        send(number, Array(body.utf8), to: Int(dice.number(0...2)))
     }
 
-    private func send(_ number: Int, _ body: [UInt8]) {
+    /// Sends a batch to a member, and to the next one as long as it is not answered.
+    private func send(_ number: Int, _ body: [UInt8], to host: Int) {
         // Who was erased is refused, and says nothing any more.
         guard !erasing.contains(number) else { return }
         guard let scan = try? ItemScanner.scan(body.span, kind: .batch), scan.rejected.isEmpty
         else {
             preconditionFailure("a world writes what can be read")
         }
-        let host = Int(dice.number(0...2))
         // Who is not answered in time asks again, elsewhere; a later answer counts all the same.
         var isOver = false
         let again = { [self] in
             if isOver { return }
             isOver = true
-            time.after(300) { [self] in send(number, body) }
+            time.after(300) { [self] in send(number, body, to: (host + 1) % Self.hosts) }
         }
         time.after(1500) { again() }
         guard let process = processes[host] else { return again() }
@@ -309,12 +309,12 @@ final class ClusterWorld: @unchecked Sendable {
         noteMembers(pending, at: place)
         let isReign = landed.entry.kind == .reign
         if isReign, landed.entry.origin.incarnation == process.incarnation {
+            checkDrained(process, landed)
             reign = (time.now, landed.entry.origin.member)
             if !pending.rows.contains(where: { $0.kind == 35 }) {
                 fail("S9: a reign does not say for how long nobody watched")
             }
             checkListed(landed)
-            checkDrained(process)
         }
         for decision in pending.decisions {
             switch decision.decision {
