@@ -38,6 +38,9 @@ struct StateDigester {
         work = Work(turn: turn.number, checkpoint: Checkpoint(engine))
     }
 
+    /// Gives up what is being hashed.
+    mutating func abandon() { work = nil }
+
     /// Hashes what a round has time for; returns the digest once it is whole.
     mutating func advance() -> StateDigest? {
         guard var work else { return nil }

@@ -115,6 +115,9 @@ extension StateWriter {
             let place = try store.logPlace()
             chores.abandon()
             engine = recovered.takeEngine()
+            // What was hashed is the state that was given up.
+            upkeep.digester.abandon()
+            seat.digest = nil
             turnNumber = recovered.lastTurn?.number ?? 0
             pushClaims = try store.journal.pushClaims()
             published = nil

@@ -119,7 +119,7 @@ final class ClusterProcess: @unchecked Sendable {
             return world.fail("S10: the store of m\(host) does not fold to what it says")
         }
         engine = recovered
-        hasDrifted = false
+        (hasDrifted, digest) = (false, nil)
         followMembers()
     }
 

@@ -26,7 +26,7 @@ extension ClusterWorld {
         let name = Array("m\(dice.number(0...2))".utf8)
         ask(.membership(.removed(name))) { [self] _ in
             mark("a member was removed")
-            time.after(dice.number(3000...20_000)) { [self] in nameAgain() }
+            time.after(dice.number(3000...60_000)) { [self] in nameAgain() }
         }
     }
 
