@@ -296,8 +296,23 @@ import Testing
             if case .adopted(let place) = effect { place } else { nil }
         }
         #expect(place.first?.log == 88 && place.first?.position == 1)
-        if let first = place.first { stage.member.didAdopt(at: first, stage.now) }
+        if let first = place.first { #expect(stage.member.didAdopt(at: first, stage.now) == []) }
         #expect(stage.member.role == .following)
+        #expect(stage.pass(3000).contains(.askPeers), "it leads in time")
+    }
+
+    @Test func `S11: a state that was wrong is built anew from the store that is adopted`() {
+        var stage = Stage()
+        _ = stage.pass(1000)
+        _ = stage.member.diverge(stage.now)
+        stage.view.head = LogHead(log: 88, position: 1, hash: 5, reign: 3, revision: 90)
+        stage.view.adoption = LogAdoption(log: 88, of: 77)
+        stage.member.willAdopt(88)
+        _ = stage.pass(1000)
+        let place = LogPlace(stage.view.head)
+        #expect(stage.member.didAdopt(at: place, stage.now) == [.rebuild])
+        #expect(!stage.pass(3000).contains(.askPeers), "it waits for its state")
+        _ = stage.member.didRebuild(at: place)
         #expect(stage.pass(3000).contains(.askPeers), "it leads in time")
     }
 

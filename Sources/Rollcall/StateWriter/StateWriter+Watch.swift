@@ -114,7 +114,7 @@ extension StateWriter {
     /// - Throws: `StoreError` if that cannot be read.
     func beginWatch(_ seat: MemberSeat) throws(StoreError) {
         seat.follow(engine.membership)
-        if try store.journal.bytes(forKey: Self.divergentKey) != nil {
+        if let noted = try store.journal.bytes(forKey: Self.divergentKey), !noted.isEmpty {
             _ = seat.drive { member, now in member.diverge(now) }
         }
         if let bytes = try store.journal.bytes(forKey: Self.adoptingKey), bytes.count == 8 {
@@ -234,6 +234,10 @@ extension StateWriter {
             return "member \(name(peer)) holds \(peer.place.position - own.position) entries more: "
                 + "adopt there, or with force lose them"
         }
+        if member.isDivergent {
+            return "what this member holds was found to be wrong: adopt at another one, or with "
+                + "force go on from its store"
+        }
         return nil
     }
 
@@ -243,16 +247,14 @@ extension StateWriter {
             guard try store.join(watch: store.number, at: place) else { return }
             try store.write { () throws(StoreError) in
                 try store.journal.set([UInt8](), forKey: Self.adoptingKey)
+                // The others take over what is held here, whatever it was.
+                try store.journal.set([UInt8](), forKey: Self.divergentKey)
             }
         } catch {
             // The next read of the log's end tries again.
             return log.error("the store takes nothing", metadata: ["error": "\(error)"])
         }
         log.warning("the watch goes on from what this member holds")
-        perform(
-            seat.drive { member, now in
-                member.didAdopt(at: place, now)
-                return []
-            })
+        perform(seat.drive { member, now in member.didAdopt(at: place, now) })
     }
 }

@@ -126,8 +126,9 @@ extension Member {
     package mutating func willAdopt(_ log: UInt64) { adopting = log }
 
     /// Takes what is held here for what the new log begins with: it is followed from now on, and
-    /// led in time.
-    package mutating func didAdopt(at held: LogPlace, _ now: Int64) {
+    /// led in time. A state that differed from the others' is built anew from the store, which is
+    /// what they take over.
+    package mutating func didAdopt(at held: LogPlace, _ now: Int64) -> [MemberEffect] {
         place = held
         role = .following
         (adopting, foreign, view, ahead) = (0, nil, nil, nil)
@@ -136,5 +137,8 @@ extension Member {
         heard = (now, held.revision)
         headAskedAt = Int64.min / 4
         noteAgain()
+        guard isDivergent else { return [] }
+        (isDivergent, isRebuilding) = (false, true)
+        return [.rebuild]
     }
 }

@@ -9,7 +9,10 @@ extension ClusterProcess {
 
     /// The log names these members, as far as it is folded here.
     func followMembers() {
-        if fault != .standUnlisted { member.follow(engine.membership) }
+        // Whoever does not hear that the list is closed stands without being named.
+        if fault != .standUnlisted || !engine.membership.isClosed {
+            member.follow(engine.membership)
+        }
         if fault != .noHurryOfErasures { member.erasuresThrough = world.erasedThrough(self) }
     }
 

@@ -167,7 +167,7 @@ final class ClusterProcess: @unchecked Sendable {
             join(beginsAgain: true)
         case .adopted(let place):
             disk.adopt(place)
-            member.didAdopt(at: place, time.now)
+            apply(member.didAdopt(at: place, time.now))
         case .lost(let loss): world.note(loss, of: host)
         case .note(let position):
             let ahead: Int64 = fault == .noteBeforeDurable ? 60 : 0
