@@ -5,6 +5,16 @@ extension Engine {
     /// nil without one.
     package func followedGap(of number: Int) -> GapReport? { gaps[number]?.report }
 
+    /// What became of the gaps before, and what it is asked by: values that cross threads.
+    package var pastGaps: PastGaps { gaps.past }
+
+    /// Returns what usually follows the open gap of person `number`; nil without one that counts.
+    package func outlook(of number: Int) -> (report: GapReport, outlook: GapOutlook)? {
+        guard let gap = gaps[number], gap.isCounted, gap.due == nil else { return nil }
+        let outlook = gaps.past.outlook(for: gap.report, now: clock.now, kept: policy.retention)
+        return (gap.report, outlook)
+    }
+
     /// The instant at which the feed is to be suspected if no batch comes (B3).
     var nextStall: RunningTime {
         sight.feed.sources.isEmpty ? gaps.nextStall(policy) : .distantFuture

@@ -11,6 +11,8 @@ package struct GapBook: Sendable {
     var queueDepths = SideTable<QueueDepths>()
     var mass = MassGaps()
     var dark = DarkBook()
+    /// What became of the gaps before (P7).
+    package internal(set) var past = PastGaps()
     package internal(set) var stall = Stall()
     /// The number that the next gap that counts gets.
     var nextNumber: Int64 = 1
@@ -218,7 +220,7 @@ package struct GapBook: Sendable {
         person.hasGap = false
         Self.emit(gap, number, .closed, clock, &counters.gaps, &decisions)
         if gap.isCounted {
-            Self.emit(gap, number, .verdict, clock, &counters.gaps, &decisions, .dutyEnded)
+            emitVerdict(.dutyEnded, of: gap, number, clock, &counters.gaps, &decisions)
         }
         dark.release(number, now: clock.now)
     }
@@ -267,18 +269,29 @@ package struct GapBook: Sendable {
     ) {
         guard let gap = gaps[number] else { return }
         keep(nil, of: number, &people)
-        Self.emit(gap, number, .verdict, clock, &counters.gaps, &decisions, gap.verdict)
+        emitVerdict(gap.verdict, of: gap, number, clock, &counters.gaps, &decisions)
         bookHoles(number, people, policy, clock, &counters.dark)
     }
 
     private static func emit(
         _ gap: Gap, _ number: Int, _ state: GapState, _ clock: ObservationClock,
-        _ counters: inout GapCounters, _ decisions: inout [Decision], _ verdict: GapVerdict? = nil
+        _ counters: inout GapCounters, _ decisions: inout [Decision]
     ) {
         var report = gap.report
         report.state = state
+        report.verdict = nil
+        decisions.append(.gap(at: clock.wallNow, number: number, report))
+    }
+
+    private mutating func emitVerdict(
+        _ verdict: GapVerdict, of gap: Gap, _ number: Int, _ clock: ObservationClock,
+        _ counters: inout GapCounters, _ decisions: inout [Decision]
+    ) {
+        var report = gap.report
+        report.state = .verdict
         report.verdict = verdict
-        if verdict != nil { counters.evaluate(report) }
+        counters.evaluate(report)
+        past.note(report, now: clock.now)
         decisions.append(.gap(at: clock.wallNow, number: number, report))
     }
 
