@@ -90,13 +90,14 @@ package struct PastGaps: Equatable, Sendable {
     ) -> GapOutlook {
         let facts = report.facts
         var kind = Kind(cause: report.suspected, platform: facts.platform)
-        let place = makers.firstIndex(of: facts.manufacturer)
-        if !facts.manufacturer.isEmpty { kind.maker = place.map { UInt8($0 + 1) } ?? Kind.otherMakers }
+        if !facts.manufacturer.isEmpty {
+            let place = makers.firstIndex(of: facts.manufacturer)
+            kind.maker = place.map { UInt8($0 + 1) } ?? Kind.otherMakers
+        }
         let oldest = Self.hour(now - kept)
         var outlook = GapOutlook()
-        let own = recent(kind, oldest)
-        let isOneMaker = facts.manufacturer.isEmpty || place != nil
-        if isOneMaker {
+        if kind.maker != Kind.otherMakers {
+            let own = recent(kind, oldest)
             let lengths = own.filter { $0.verdict != .dutyEnded }.map(\.length)
             outlook.usualReturn = UsualReturn(of: .phones, lengths)
             outlook.odds = GapOdds(of: .manufacturer, own.lazy.map(\.verdict))

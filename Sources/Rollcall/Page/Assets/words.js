@@ -127,6 +127,26 @@ export function proof(verdict) {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+// Which phones the odds are of.
+const alike = { manufacturer: " on like phones", platform: " on this platform", suspicion: "" };
+
+/** When people usually return from such a gap, and what it usually turns out to be. */
+export function outlook(gap) {
+  const { usual_return: usual, odds } = gap;
+  const parts = [];
+  if (usual) {
+    const whose = usual.of === "responder" ? "their own" : "like phones'";
+    parts.push(`Half of ${whose} ${usual.gaps} such gaps were over after `
+      + `${length(usual.median_seconds * 1000)}.`);
+  }
+  if (odds) {
+    const shares = Object.entries(odds.verdicts).map(
+      ([verdict, number], order) => `${number} ${order === 0 ? "were " : ""}${spoken(verdict)}`);
+    parts.push(`Of ${odds.gaps} such gaps${alike[odds.of] ?? ""} ${shares.join(", ")}.`);
+  }
+  return parts.join(" ");
+}
+
 /** Why the watch is blind. */
 export function blindReason(word) {
   return house.blindness[word] ?? spoken(word);
