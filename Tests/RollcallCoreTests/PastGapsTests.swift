@@ -135,22 +135,22 @@ import Testing
         #expect(more.odds?.basis == .platform && more.odds?.all == 40)
     }
 
-    @Test func `P7: the newest two hundred of a kind count, as long as history is kept`() {
+    @Test func `P7: the newest 250 of a kind count, as long as history is kept`() {
         var past = PastGaps()
-        for place in 0..<250 {
+        for place in 0..<300 {
             let verdict = place < 100 ? GapVerdict.network : .appStopped
             past.note(
                 gap(.appSuspended, verdict, seconds: Int64(place)), now: at(hour: Int64(place)))
         }
-        let all = outlook(past, gap(), hour: 249)
+        let all = outlook(past, gap(), hour: 299)
         #expect(all.odds?.all == PastGaps.keptMax)
-        #expect(all.odds?.count(.network) == 50 && all.odds?.count(.appStopped) == 150)
-        // The middle of 50…249.
-        #expect(all.usualReturn?.median == Milliseconds(149_500))
-        let day = outlook(past, gap(), hour: 249, kept: .seconds(86_400))
+        #expect(all.odds?.count(.network) == 50 && all.odds?.count(.appStopped) == 200)
+        // The middle of 50…299.
+        #expect(all.usualReturn?.median == Milliseconds(174_500))
+        let day = outlook(past, gap(), hour: 299, kept: .seconds(86_400))
         #expect(day.odds?.all == 25 && day.odds?.count(.network) == 0)
-        #expect(outlook(past, gap(), hour: 249, kept: .seconds(19 * 3600)).odds?.all == 20)
-        #expect(outlook(past, gap(), hour: 249, kept: .seconds(18 * 3600)) == GapOutlook())
+        #expect(outlook(past, gap(), hour: 299, kept: .seconds(19 * 3600)).odds?.all == 20)
+        #expect(outlook(past, gap(), hour: 299, kept: .seconds(18 * 3600)) == GapOutlook())
     }
 
     @Test func `P7, D5: of which too much was blind counts for nothing`() {

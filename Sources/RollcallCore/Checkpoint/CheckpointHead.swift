@@ -190,6 +190,7 @@ extension Policy {
         onMission.background.code(&archive)
         archive.code(&promiseMax)
         archive.code(&missionPromiseMax)
+        archive.code(&learnsGaps)
     }
 
     /// The policy as the journal keeps it.

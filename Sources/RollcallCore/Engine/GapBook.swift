@@ -38,7 +38,8 @@ package struct GapBook: Sendable {
         let status = person.status
         if person.hasGap, let gap = gaps[number], gap.due == nil {
             if status == .offline {
-                evaluateOffline(gap, person, number, &people, clock, &counters, &decisions)
+                evaluateOffline(
+                    gap, person, number, &people, policy, clock, &counters, &decisions)
             }
             return
         }
@@ -71,7 +72,9 @@ package struct GapBook: Sendable {
         var peers = Self.peers(of: gap, person, people)
         let isMass = MassGaps.isMass(gap.openings, of: peers.active)
         let isNew = mass.isNew(gap.region, now: now)
-        evaluate(&gap, person, number, isMass: isMass, peers, &people, now: clock.observedNow)
+        evaluate(
+            &gap, person, number, isMass: isMass, peers, &people, policy,
+            now: clock.observedNow)
         gap.report.firstSuspected = gap.report.suspected
         if person.status == .offline { count(&gap, clock, &counters.gaps) }
         keep(gap, of: number, &people)
@@ -84,20 +87,23 @@ package struct GapBook: Sendable {
         // Whoever forms a group counts those before them.
         peers.areCounted = isNew
         for other in Set(alone).sorted(by: people.roster.precedes) {
-            evaluateAgain(other, peers, &people, clock, &counters, &decisions)
+            evaluateAgain(other, peers, &people, policy, clock, &counters, &decisions)
         }
     }
 
     /// The suspicion is looked at again at OFFLINE; from then on the gap counts (C1).
     private mutating func evaluateOffline(
         _ gap: Gap, _ person: Responder, _ number: Int,
-        _ people: inout People, _ clock: ObservationClock, _ counters: inout Counters,
+        _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
+        _ counters: inout Counters,
         _ decisions: inout [Decision]
     ) {
         var gap = gap
         let peers = Self.peers(of: gap, person, people)
         let isMass = MassGaps.isMass(gap.openings, of: peers.active)
-        evaluate(&gap, person, number, isMass: isMass, peers, &people, now: clock.observedNow)
+        evaluate(
+            &gap, person, number, isMass: isMass, peers, &people, policy,
+            now: clock.observedNow)
         count(&gap, clock, &counters.gaps)
         keep(gap, of: number, &people)
         Self.emit(gap, number, .evaluated, clock, &counters.gaps, &decisions)
@@ -105,13 +111,13 @@ package struct GapBook: Sendable {
 
     /// Somebody who fell silent before: a mass makes them its own (F25).
     private mutating func evaluateAgain(
-        _ number: Int, _ peers: Peers, _ people: inout People, _ clock: ObservationClock,
-        _ counters: inout Counters, _ decisions: inout [Decision]
+        _ number: Int, _ peers: Peers, _ people: inout People, _ policy: Policy,
+        _ clock: ObservationClock, _ counters: inout Counters, _ decisions: inout [Decision]
     ) {
         guard let gap = gaps[number], gap.due == nil, gap.report.facts.group == nil else { return }
         var evaluated = gap
         evaluate(
-            &evaluated, people.roster[number], number, isMass: true, peers, &people,
+            &evaluated, people.roster[number], number, isMass: true, peers, &people, policy,
             now: clock.observedNow)
         if evaluated.report.suspected == .massGap {
             keep(evaluated, of: number, &people)
@@ -128,7 +134,8 @@ package struct GapBook: Sendable {
 
     /// The feed is suspected: what opened since its last batch is put down to it (B3, F25).
     mutating func suspectFeed(
-        _ people: inout People, _ clock: ObservationClock, _ counters: inout Counters,
+        _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
+        _ counters: inout Counters,
         _ decisions: inout [Decision]
     ) {
         stall.begin(group: mass.takeGroup())
@@ -139,7 +146,7 @@ package struct GapBook: Sendable {
         let active = people.aggregates.active
         let peers = Peers(active: active, fleet: active)
         for number in silent.sorted(by: people.roster.precedes) {
-            evaluateAgain(number, peers, &people, clock, &counters, &decisions)
+            evaluateAgain(number, peers, &people, policy, clock, &counters, &decisions)
         }
     }
 

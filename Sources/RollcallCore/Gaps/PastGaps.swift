@@ -6,7 +6,7 @@
 /// blind is held against nobody and does not come in (D5).
 package struct PastGaps: Equatable, Sendable {
     /// Outcomes of one kind that are kept at most.
-    package static let keptMax = 200
+    package static let keptMax = 250
     /// Manufacturers that are told apart at most; all others are one, of which no usual time is told.
     package static let makersMax = 32
 
@@ -40,11 +40,25 @@ package struct PastGaps: Equatable, Sendable {
     }
 
     private var outcomes: [Kind: [Outcome]] = [:]
+    /// How many of them there are by suspicion × platform × verdict: a mass of gaps asks for each.
+    private var sums = [Int](repeating: 0, count: sumCount)
     /// Manufacturers by place; empty where one was forgotten.
     private var makers: [[UInt8]] = []
 
     /// Nothing has happened yet.
     package init() {}
+
+    private static let verdicts = GapVerdict.allCases.count
+    private static let sumCount = GapCause.allCases.count * Platform.allCases.count * verdicts
+
+    /// The place of a kind's first sum.
+    private static func place(_ cause: GapCause, _ platform: Platform) -> Int {
+        (Int(cause.rawValue) * Platform.allCases.count + Int(platform.rawValue)) * verdicts
+    }
+
+    private mutating func add(_ count: Int, _ verdict: GapVerdict, _ kind: Kind) {
+        sums[Self.place(kind.cause, kind.platform) + Int(verdict.rawValue)] += count
+    }
 
     // MARK: - What happened
 
@@ -53,11 +67,13 @@ package struct PastGaps: Equatable, Sendable {
         guard let verdict = report.verdict, !report.isLeftOut else { return }
         let facts = report.facts
         let kind = Kind(
-            cause: report.suspected, platform: facts.platform, maker: place(of: facts.manufacturer))
+            cause: report.ruled ?? report.suspected, platform: facts.platform,
+            maker: place(of: facts.manufacturer))
         let outcome = Outcome(hour: Self.hour(now), length: report.length, verdict: verdict)
         var kept = outcomes.removeValue(forKey: kind) ?? []
-        if kept.count >= Self.keptMax { kept.removeFirst() }
+        if kept.count >= Self.keptMax { add(-1, kept.removeFirst().verdict, kind) }
         kept.append(outcome)
+        add(1, verdict, kind)
         outcomes[kind] = kept
     }
 
@@ -66,7 +82,10 @@ package struct PastGaps: Equatable, Sendable {
     mutating func forget(maker: [UInt8]) {
         guard !maker.isEmpty, let place = makers.firstIndex(of: maker) else { return }
         makers[place] = []
-        for kind in outcomes.keys where Int(kind.maker) == place + 1 { outcomes[kind] = nil }
+        for (kind, kept) in outcomes where Int(kind.maker) == place + 1 {
+            for outcome in kept { add(-1, outcome.verdict, kind) }
+            outcomes[kind] = nil
+        }
     }
 
     private mutating func place(of maker: [UInt8]) -> UInt8 {
@@ -82,18 +101,22 @@ package struct PastGaps: Equatable, Sendable {
 
     private static func hour(_ now: RunningTime) -> Int64 { now.milliseconds / 3_600_000 }
 
+    private func kind(_ cause: GapCause, _ facts: GapFacts) -> Kind {
+        var kind = Kind(cause: cause, platform: facts.platform)
+        if !facts.manufacturer.isEmpty {
+            let place = makers.firstIndex(of: facts.manufacturer)
+            kind.maker = place.map { UInt8($0 + 1) } ?? Kind.otherMakers
+        }
+        return kind
+    }
+
     // MARK: - What usually follows
 
     /// Returns what followed gaps like that of `report`, of those not older than `kept`.
     package func outlook(
         for report: GapReport, now: RunningTime, kept: Milliseconds
     ) -> GapOutlook {
-        let facts = report.facts
-        var kind = Kind(cause: report.suspected, platform: facts.platform)
-        if !facts.manufacturer.isEmpty {
-            let place = makers.firstIndex(of: facts.manufacturer)
-            kind.maker = place.map { UInt8($0 + 1) } ?? Kind.otherMakers
-        }
+        let kind = kind(report.ruled ?? report.suspected, report.facts)
         let oldest = Self.hour(now - kept)
         var outlook = GapOutlook()
         if kind.maker != Kind.otherMakers {
@@ -122,6 +145,33 @@ package struct PastGaps: Equatable, Sendable {
         (outcomes[kind] ?? []).drop { $0.hour < oldest }
     }
 
+    // MARK: - What is likelier
+
+    /// Returns the cause that is likelier than `ruled`, which the rules suspect of these facts: that
+    /// of the verdicts that followed most often, once there are enough. Nil if the rules' is as good.
+    func likelier(than ruled: GapCause, _ facts: GapFacts) -> GapCause? {
+        let kind = kind(ruled, facts)
+        var counts = [Int](repeating: 0, count: Self.verdicts)
+        if kind.maker != Kind.otherMakers, let kept = outcomes[kind] {
+            for outcome in kept { counts[Int(outcome.verdict.rawValue)] += 1 }
+        }
+        var verdicts = LearnedCause(ruled: ruled, counts)
+        if !verdicts.areEnough {
+            verdicts = LearnedCause(ruled: ruled, sums(ruled, kind.platform))
+        }
+        if !verdicts.areEnough {
+            for platform in Platform.allCases where platform != kind.platform {
+                verdicts.add(sums(ruled, platform))
+            }
+        }
+        return verdicts.areEnough ? verdicts.cause(facts.telemetry) : nil
+    }
+
+    private func sums(_ cause: GapCause, _ platform: Platform) -> [Int] {
+        let place = Self.place(cause, platform)
+        return Array(sums[place..<(place + Self.verdicts)])
+    }
+
     // MARK: - Bytes
 
     mutating func code(_ archive: inout Archive) {
@@ -135,7 +185,11 @@ package struct PastGaps: Equatable, Sendable {
         }
         guard archive.isReading else { return }
         outcomes = [:]
+        sums = [Int](repeating: 0, count: Self.sumCount)
         for (kind, kept) in kinds { outcomes[kind] = kept }
+        for (kind, kept) in outcomes {
+            for outcome in kept { add(1, outcome.verdict, kind) }
+        }
         if makers.count > Self.makersMax || kinds.contains(where: { isStrange($0.0, $0.1) }) {
             archive.refuse()
             self = PastGaps()
