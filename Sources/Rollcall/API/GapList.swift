@@ -103,7 +103,7 @@ struct GapList {
 
     // MARK: - The answer
 
-    /// What usually follows a gap that is open; nothing of one that is over (P7).
+    /// Returns what usually follows a gap that is open; nothing of one that is over (P7).
     private func outlook(of report: GapReport) -> GapOutlook {
         guard report.closedAt == .distantPast else { return GapOutlook() }
         var outlook = present.outlook(for: report)

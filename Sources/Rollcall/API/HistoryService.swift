@@ -58,7 +58,7 @@ struct HistoryPresent: Sendable {
         retention = view.engine.policy.retention
     }
 
-    /// What usually follows a gap like that of `report` (P7).
+    /// Returns what usually follows a gap like that of `report` (P7).
     func outlook(for report: GapReport) -> GapOutlook {
         pastGaps.outlook(for: report, now: clock.now, kept: retention)
     }

@@ -1,8 +1,8 @@
 import RollcallCore
 import RollcallStore
 
-/// How long one person's gaps of a suspicion usually last, from the store: the engine keeps such
-/// lengths of nobody. Source: P7.
+/// The usual time of one person to return, from the store: the engine keeps such lengths of nobody.
+/// Source: P7.
 enum OwnReturns {
     /// Returns the median of the newest ones that ended by a return; nil if there are too few.
     /// - Throws: `StoreError` if the store cannot be read.

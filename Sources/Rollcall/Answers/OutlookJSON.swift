@@ -1,7 +1,7 @@
 import RollcallCore
 import RollcallSupport
 
-/// What usually follows a gap like one that is open, in an object about that gap. Source: P7.
+/// The outlook of an open gap, as two members of an object about that gap. Source: P7.
 enum OutlookJSON {
     /// Appends `,"usual_return":…,"odds":…`; each null where nothing is told.
     static func append(_ outlook: GapOutlook, to body: inout [UInt8]) {

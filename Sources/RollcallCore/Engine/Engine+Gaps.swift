@@ -5,7 +5,7 @@ extension Engine {
     /// nil without one.
     package func followedGap(of number: Int) -> GapReport? { gaps[number]?.report }
 
-    /// What became of the gaps before, as a value that crosses threads.
+    /// The outcomes of the gaps before, as a value that crosses threads.
     package var pastGaps: PastGaps { gaps.past }
 
     /// Returns what usually follows the open gap of person `number`; nil without one that counts.

@@ -11,7 +11,7 @@ package struct GapBook: Sendable {
     var queueDepths = SideTable<QueueDepths>()
     var mass = MassGaps()
     var dark = DarkBook()
-    /// What became of the gaps before (P7).
+    /// The outcomes of the gaps before (P7).
     package internal(set) var past = PastGaps()
     package internal(set) var stall = Stall()
     /// The number that the next gap that counts gets.

@@ -69,7 +69,7 @@ package struct GapReport: Equatable, Sendable {
     package var suspected = GapCause.unexplained
     /// The suspicion at the opening.
     package var firstSuspected = GapCause.unexplained
-    /// What the rules suspect, where the likelier cause is suspected instead (P7).
+    /// The suspicion by the rules, where the likelier cause is suspected instead (P7).
     package var ruled: GapCause?
     /// Only with state `verdict`.
     package var verdict: GapVerdict?

@@ -1,5 +1,5 @@
-/// What usually follows a gap like one that is open: when people return, and what it turns out to be.
-/// Source: P7.
+/// The outlook of an open gap, by gaps like it: when people usually return, and what such gaps turn
+/// out to be. Source: P7.
 package struct GapOutlook: Equatable, Sendable {
     /// Gaps below which nothing is told: so few say nothing.
     package static let basisMin = 20
@@ -15,7 +15,7 @@ package struct GapOutlook: Equatable, Sendable {
 
 /// The usual time from the opening of a gap to the return.
 package struct UsualReturn: Equatable, Sendable {
-    /// Whose gaps it rests on.
+    /// The people whose gaps it rests on.
     package enum Basis: UInt8, CaseIterable, Sendable {
         /// The person's own of the same suspicion.
         case responder = 0
@@ -47,11 +47,11 @@ package struct UsualReturn: Equatable, Sendable {
 package struct GapOdds: Equatable, Sendable {
     /// The gaps that it rests on: the narrowest of which there are enough.
     package enum Basis: UInt8, CaseIterable, Sendable {
-        /// The same suspicion, platform and manufacturer.
+        /// Those of the same suspicion, platform and manufacturer.
         case manufacturer = 0
-        /// The same suspicion and platform.
+        /// Those of the same suspicion and platform.
         case platform = 1
-        /// The same suspicion.
+        /// Those of the same suspicion.
         case suspicion = 2
 
         /// The word in JSON.
@@ -80,7 +80,7 @@ package struct GapOdds: Equatable, Sendable {
         guard all >= GapOutlook.basisMin else { return nil }
     }
 
-    /// How often this verdict followed.
+    /// Returns how often this verdict followed.
     package func count(_ verdict: GapVerdict) -> Int { counts[Int(verdict.rawValue)] }
 
     /// The verdicts that followed, most often first.

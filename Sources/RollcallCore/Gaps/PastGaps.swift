@@ -40,7 +40,7 @@ package struct PastGaps: Equatable, Sendable {
     }
 
     private var outcomes: [Kind: [Outcome]] = [:]
-    /// How many of them there are by suspicion × platform × verdict: a mass of gaps asks for each.
+    /// Their numbers by suspicion × platform × verdict: a mass of gaps asks for each.
     private var sums = [Int](repeating: 0, count: sumCount)
     /// Manufacturers by place; empty where one was forgotten.
     private var makers: [[UInt8]] = []

@@ -1,6 +1,6 @@
 import RollcallCore
 
-/// What usually follows a gap like one that is open, in words. Source: P7.
+/// The outlook of an open gap in words. Source: P7.
 package enum OutlookWording {
     /// Returns a sentence each on the usual time and on the odds of a gap as the server tells of it;
     /// nil if it says neither.

@@ -13,7 +13,7 @@ struct GapListing {
     private struct Row {
         let day: String
         let cells: [String]
-        /// What usually follows, of a gap that is open (P7).
+        /// The outlook of a gap that is open (P7).
         let outlook: String?
         let isOpen: Bool
         let isBlind: Bool
