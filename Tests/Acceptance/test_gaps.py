@@ -101,6 +101,51 @@ class GapTests(RollcallTestCase):
         self.assertEqual(contacts[-1]["facts"]["app_state"], "background")
         return events
 
+    def test_an_open_gap_tells_what_usually_follows_also_after_a_crash(self):
+        """P7, of twenty that fell silent, returned and fell silent again."""
+        server = self.serve(SHORT)
+        names = [f"p-{number}" for number in range(20)]
+        began = now_ms()
+        server.write("/v1/batches", [
+            phone(name, 0, began, manufacturer="HUAWEI") for name in names])
+        eventually(lambda: len(self.gaps(server, "?state=open")) == 20, 10, "all are OFFLINE")
+        self.assertEqual(
+            {(gap["usual_return"], gap["odds"]) for gap in self.gaps(server)}, {(None, None)})
+        self.assertIsNone(server.get("/v1/responders/p-3").json()["gap"]["odds"])
+        sleep_until(began + 3000)
+        back = now_ms()
+        server.write("/v1/batches", [
+            phone(name, 3, began + 1200 if number < 15 else back)
+            for number, name in enumerate(names)])
+        self.assertNotIn("gap", server.get("/v1/responders/p-3").json())
+
+        # A new gap first delivers the old one's verdict (F26).
+        def check():
+            eventually(lambda: len(self.gaps(server, "?state=open")) == 20, 10, "all are again")
+            found = self.gaps(server, "?state=open")
+            for gap in found:
+                self.assertEqual(gap["odds"], {
+                    "verdicts": {"network": 15, "app_stopped": 5}, "gaps": 20,
+                    "of": "manufacturer"})
+                usual = gap["usual_return"]
+                self.assertEqual((usual["gaps"], usual["of"]), (20, "phones"))
+                self.assertLess(abs(usual["median_seconds"] - 2.0), 1.0)
+            person = server.get("/v1/responders/p-3").json()["gap"]
+            self.assertEqual(person["odds"], found[0]["odds"])
+            self.assertEqual(person["usual_return"], found[0]["usual_return"])
+
+        check()
+        closed = self.gaps(server, "?state=closed")
+        self.assertEqual(
+            {(gap["usual_return"], gap["odds"]) for gap in closed}, {(None, None)})
+        server.kill()
+        server.start()
+        check()
+        self.assertEqual(server.scrape()("rollcall_refold_differences_total"), 0)
+        self.assertEqual(server.stop(), 0)
+        server.start()
+        check()
+
     def test_a_backlog_tells_network_and_its_lack_app_stopped_also_after_a_crash(self):
         server = self.serve(SHORT)
         began = self.silence(server)

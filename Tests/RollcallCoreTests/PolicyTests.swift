@@ -321,7 +321,7 @@ import Testing
 extension Policy {
     /// The policy that a `policy` line names: `on_duty 60/90/180`, `on_mission 15/30/60`, `low_power
     /// 2`, `ios 2`, `android 2`, `behind 900/1350/2700`, `mission_behind …`, `promise_max 10800` and
-    /// `mission_promise_max 600` in seconds, `observe`, `forget 1d`, alerts as in `AlertRules.set`, nudges as in
+    /// `mission_promise_max 600` in seconds, `learn 1`, `observe`, `forget 1d`, alerts as in `AlertRules.set`, nudges as in
     /// `NudgeRules.set`; the rest is default.
     @Sendable static func of(_ body: [UInt8]) throws -> Policy {
         var policy = Policy()
@@ -354,6 +354,7 @@ extension Policy {
                 policy.onMission.background = Background(
                     expected: seconds[0], degradedAfter: seconds[1], offlineAfter: seconds[2])
             case ("promise_max", 1): policy.promiseMax = .seconds(seconds[0])
+            case ("learn", 1): policy.learnsGaps = numbers[0] > 0
             case ("mission_promise_max", 1): policy.missionPromiseMax = .seconds(seconds[0])
             case ("low_power", 1): policy.lowPowerFactor = numbers[0]
             case ("ios", 1): policy.iosFactor = numbers[0]

@@ -96,6 +96,26 @@ import Testing
         #expect(text.split(separator: "\n").allSatisfy { ConsoleText.columns(String($0)) <= 80 })
     }
 
+    @Test func `P7: who is silent now is told of with what usually follows`() throws {
+        var answers = Self.answers([])
+        answers["/v1/responders/r-17"] = GapSamples.person.replacing(
+            #""platform":"ios","#,
+            with: #""platform":"ios","gap":{"gap":7,"suspected":"no_network","usual_return":"#
+                + #"{"median_seconds":95.5,"gaps":20,"of":"responder"},"odds":"#
+                + #"{"verdicts":{"network":20},"gaps":20,"of":"suspicion"}},"#)
+        let text = try Self.print(answers).split(separator: "\n").map { $0.drop { $0 == " " } }
+            .joined(separator: " ")
+        #expect(
+            text.contains(
+                "Suspected: no_network. Half of their own 20 such gaps were over after 1m 35s. "
+                    + "Of 20 such gaps 20 were network."))
+        answers["/v1/responders/r-17"] = answers["/v1/responders/r-17"]?
+            .replacing(#"{"median_seconds":95.5,"gaps":20,"of":"responder"}"#, with: "null")
+            .replacing(#"{"verdicts":{"network":20},"gaps":20,"of":"suspicion"}"#, with: "null")
+        let bare = try Self.print(answers).split { $0.isWhitespace }.suffix(2)
+        #expect(bare == ["Suspected:", "no_network."])
+    }
+
     /// A dark stretch that goes on is in no day's row; what was seen of a gap is not what passed.
     @Test func `D7: what goes on says so far, and observed time stands beside the clock's`() throws
     {

@@ -44,6 +44,28 @@ import Testing
                 """)
     }
 
+    @Test func `P7: under a gap that is open stands what usually follows`() throws {
+        let outlook =
+            #""return":null,"usual_return":{"median_seconds":570.0,"gaps":34,"of":"phones"},"#
+            + #""odds":{"verdicts":{"network":25,"app_stopped":12},"gaps":42,"of":"platform"}"#
+        let page = GapSamples.firstPage.replacing(#""return":null"#, with: outlook).replacing(
+            "\"18\"", with: "null")
+        let text = try Self.print(["/v1/gaps": page])
+        #expect(
+            text == """
+                2 gaps, newest first; 1 still open. Times in UTC.
+
+                since   length  responder  region  platform  suspected   verdict
+                2026-11-21
+                05:50   9m55s   r-23       north   android   no_network  still silent
+                    Half of like phones' 34 such gaps were over after 9m 30s. Of 42 such gaps on
+                    this platform 25 were network, 12 app_stopped.
+                05:40  18m50s   r-4        south   ios       low_power   just back
+
+                """)
+        #expect(try Self.print(["/v1/gaps": page]) { $0.isJSON = true }.contains("usual_return"))
+    }
+
     @Test func `a narrow terminal cuts names, not words`() throws {
         var style = ConsoleStyle()
         style.isCut = true

@@ -56,6 +56,54 @@ import Testing
         server.stop()
     }
 
+    @Test func `P7: an open gap tells the usual return, one's own first, and the odds`() throws {
+        var story = try HistoryStory(directory)
+        for hour in 0..<20 { try story.silence(["a"], from: Int64(hour) * 3600) }
+        let last = try HistoryStory.batches(["a", "b"], sequence: 80_000, captured: 80_000)
+        try story.turn(at: 80_000, [last])
+        try story.turn(at: 80_200)
+        try story.store.journal.close()
+        var policy = Policy()
+        // Whenever this test runs.
+        policy.retention = .seconds(200 * 365 * 86_400)
+        let server = try HistoryServer(directory, policy: policy)
+        func usual(_ gap: [String: Any]?) throws -> String {
+            let usual = try #require(gap?["usual_return"] as? [String: Any])
+            let median = try #require(usual["median_seconds"] as? Double)
+            let gaps = try #require(usual["gaps"] as? Int)
+            return "\(median) of \(gaps), \(try #require(usual["of"] as? String))"
+        }
+        func odds(_ gap: [String: Any]?) throws -> String {
+            let odds = try #require(gap?["odds"] as? [String: Any])
+            let verdicts = try #require(odds["verdicts"] as? [String: Int])
+            let gaps = try #require(odds["gaps"] as? Int)
+            return "\(verdicts) of \(gaps), \(try #require(odds["of"] as? String))"
+        }
+        func gaps(_ query: String) throws -> [[String: Any]] {
+            try #require(try server.get("/v1/gaps?\(query)")["gaps"] as? [[String: Any]])
+        }
+        let open = try gaps("state=open")
+        #expect(open.map { $0["responder_id"] as? String } == ["b", "a"])
+        for gap in open {
+            #expect(try usual(gap) == "310.0 of 20, phones")
+            #expect(try odds(gap) == #"["network": 20] of 20, manufacturer"#)
+        }
+        let own = try gaps("responder=a")
+        #expect(try usual(own.first) == "310.0 of 20, responder")
+        #expect(try odds(own.first) == #"["network": 20] of 20, manufacturer"#)
+        // Of what is over nothing is to be expected.
+        #expect(own.count == 21)
+        #expect(own.dropFirst().allSatisfy { $0["usual_return"] is NSNull && $0["odds"] is NSNull })
+        #expect(try usual(try gaps("responder=b").first) == "310.0 of 20, phones")
+        let person = try server.get("/v1/responders/b")["gap"] as? [String: Any]
+        #expect(try usual(person) == "310.0 of 20, phones")
+        #expect(try odds(person) == #"["network": 20] of 20, manufacturer"#)
+        #expect(person?["gap"] as? Int == 22 && person?["suspected"] as? String == "app_suspended")
+        let people = try server.get("/v1/responders")["responders"] as? [[String: Any]]
+        #expect(people?.count == 2 && people?.allSatisfy { $0["gap"] == nil } == true)
+        server.stop()
+    }
+
     @Test func `filters hold together; since is included, until is not`() throws {
         try tell()
         let server = try HistoryServer(directory)

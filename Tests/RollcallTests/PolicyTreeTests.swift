@@ -111,6 +111,7 @@ import Testing
             policy.serverTransitions = flag() ? .adopt : .observe
             policy.forgetAfter = span()
             policy.retention = span(86_400_000)
+            policy.learnsGaps = flag()
             policy.feedMinActive = 1 + next(1_000_000)
             policy.feedStallAfter = span()
             policy.respondersMax = 1 + next(5_000_000)

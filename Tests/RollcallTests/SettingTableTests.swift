@@ -24,6 +24,7 @@ import Testing
             expected: 2, degradedAfter: 61, offlineAfter: 601)
         strange.policy.onMission.background = Policy.Background(
             expected: 5, degradedAfter: 6, offlineAfter: 7)
+        strange.policy.learnsGaps = true
         strange.policy.promiseMax = .seconds(7201)
         strange.policy.missionPromiseMax = .seconds(61)
         strange.policy.lowPowerFactor = 0.1

@@ -1,3 +1,4 @@
+import RollcallCore
 import RollcallTools
 
 /// What the engine said of silences whose truth is known, counted.
@@ -69,6 +70,11 @@ struct TruthAggregates: Sendable {
     private(set) var verdicts = Table()
     /// The same gaps' suspicions when they reached OFFLINE.
     private(set) var atOffline = Grades()
+    /// First suspicions, and those at OFFLINE, of the same fleets where the engine learns.
+    var learned = Grades()
+    var learnedAtOffline = Grades()
+    /// What the odds were worth.
+    private(set) var odds = TruthOdds()
     private(set) var lines = 0
     private(set) var episodes = 0
     private(set) var gaps = 0
@@ -87,7 +93,9 @@ struct TruthAggregates: Sendable {
     mutating func fail(_ fault: String) { faults.append(fault) }
 
     /// Holds the gaps of a fleet's day against its truth.
-    mutating func take(_ fleet: TruthFleet, _ gaps: [TruthGap]) {
+    ///
+    /// The odds are those of the gaps `past`.
+    mutating func take(_ fleet: TruthFleet, _ gaps: [TruthGap], _ past: PastGaps) {
         lines += fleet.lineCount
         self.gaps += gaps.count
         let byPerson = Dictionary(grouping: gaps, by: \.responderID)
@@ -119,10 +127,12 @@ struct TruthAggregates: Sendable {
             }
         }
         let early = beforeMass(fleet, matched)
-        for (gap, episode) in matched { judge(gap, episode, early.contains(gap.key)) }
+        for (gap, episode) in matched { judge(gap, episode, early.contains(gap.key), past) }
     }
 
-    private mutating func judge(_ gap: TruthGap, _ episode: FleetEpisode, _ isBeforeMass: Bool) {
+    private mutating func judge(
+        _ gap: TruthGap, _ episode: FleetEpisode, _ isBeforeMass: Bool, _ past: PastGaps
+    ) {
         guard let offline = gap.atOffline else {
             mereLateness += 1
             return
@@ -135,6 +145,7 @@ struct TruthAggregates: Sendable {
             if gap.closedAt != nil { faults.append("no verdict for \(gap.key)") }
             return
         }
+        odds.take(suspected: offline, verdict: verdict, platform: gap.platform, past)
         let isByDuty = episode.endsByDuty && closedAt > episode.end - 2000
         verdicts.add(verdict, episode, episode.verdicts(isByDuty: isByDuty).grade(verdict))
     }
@@ -158,6 +169,9 @@ struct TruthAggregates: Sendable {
         suspicions.add(other.suspicions)
         verdicts.add(other.verdicts)
         atOffline.add(other.atOffline)
+        learned.add(other.learned)
+        learnedAtOffline.add(other.learnedAtOffline)
+        odds.add(other.odds)
         lines += other.lines
         episodes += other.episodes
         gaps += other.gaps

@@ -41,12 +41,16 @@ struct TruthFleet: Sendable {
         return settings
     }
 
-    /// Lets the phones live the day and folds it by the engine, as `rollcall replay` would; what it
-    /// printed. Errors: the line that it cannot read.
-    mutating func decide() throws(ReplayError) -> [Substring] {
+    /// Lets the phones live the day and folds it by the engine, as `rollcall replay` would, under
+    /// `policy` and after what became of the gaps `past`; what it printed, and what became of all of
+    /// them. Errors: the line that it cannot read.
+    mutating func decide(
+        _ policy: Policy, past: PastGaps
+    ) throws(ReplayError) -> (lines: [Substring], past: PastGaps) {
+        lineCount = 0
         var stream = FleetStream(Self.settings(seed))
         var writer = FleetWriter(stream)
-        var replay = Replay(policy: Policy())
+        var replay = Replay(policy: policy, past: past)
         var output: [UInt8] = []
         var text: [UInt8] = []
         while let line = stream.line() {
@@ -56,6 +60,7 @@ struct TruthFleet: Sendable {
             lineCount += 1
         }
         replay.finish(to: &output)
-        return String(decoding: output, as: UTF8.self).split(separator: "\n")
+        let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")
+        return (lines, replay.engine.pastGaps)
     }
 }

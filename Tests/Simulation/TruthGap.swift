@@ -3,6 +3,8 @@ import RollcallCore
 /// A gap as the engine printed it, put together from its lines.
 struct TruthGap {
     var responderID: String
+    /// By the evidence; empty where it tells none.
+    var platform = ""
     var openedAt: Int64
     /// The suspicion at opening.
     var first: String
@@ -32,7 +34,8 @@ struct TruthGap {
                     newest[id] = gaps.count
                     gaps.append(
                         TruthGap(
-                            responderID: id, openedAt: at, first: suspected,
+                            responderID: id, platform: member("platform", of: line) ?? "",
+                            openedAt: at, first: suspected,
                             atOffline: isOffline ? suspected : nil))
                     continue
                 }

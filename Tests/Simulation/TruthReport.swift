@@ -6,6 +6,9 @@ struct TruthReport {
     static let suspicionsMin = 9000
     static let verdictsMin = 9500
 
+    /// What we want of first suspicions with `gaps.learn`, of all of them.
+    static let learnedMin = 7500
+
     /// What we want of each cause by itself, where at least `causeLeast` could be known: a rule that is
     /// never applied to a rare cause hardly moves the sums.
     static let causeMin = 6000
@@ -21,6 +24,8 @@ struct TruthReport {
     ]
 
     let aggregates: TruthAggregates
+    /// Fleets that the engine had learned from.
+    let fleetsLearned: Int
 
     /// True if both targets are met and nothing happened that must not.
     var isGood: Bool {
@@ -30,7 +35,14 @@ struct TruthReport {
         return aggregates.faults.isEmpty && weak.isEmpty && suspicions.right > 0
             && verdicts.right > 0
             && suspicions.rightPart >= Self.suspicionsMin
-            && verdicts.rightPart >= Self.verdictsMin
+            && verdicts.rightPart >= Self.verdictsMin && isLearningWorthIt
+    }
+
+    /// True if odds say more than the bare suspicion, and what is learned is right more often (P7).
+    private var isLearningWorthIt: Bool {
+        aggregates.odds.count > 0 && aggregates.odds.ofOdds < aggregates.odds.ofSuspicion
+            && aggregates.learned.rightOfAll >= Self.learnedMin
+            && aggregates.learned.rightOfAll > aggregates.suspicions.all.rightOfAll
     }
 
     /// The causes that are too seldom recognised, in words.
@@ -67,7 +79,27 @@ struct TruthReport {
         text += figure("first suspicion", aggregates.suspicions.all, Self.suspicionsMin)
         text += figure("suspicion at OFFLINE", aggregates.atOffline, nil)
         text += figure("verdict", aggregates.verdicts.all, Self.verdictsMin)
-        return text
+        return text + learning()
+    }
+
+    /// What the odds were worth, and the suspicions that are learned.
+    private func learning() -> String {
+        let odds = aggregates.odds
+        var text = "odds after \(fleetsLearned) other fleets: Brier score \(score(odds.ofOdds)), "
+        text += "of the bare suspicion \(score(odds.ofSuspicion)), over \(odds.count) verdicts\n"
+        let learned = aggregates.learned
+        let isMet = learned.rightOfAll >= Self.learnedMin ? "yes" : "NO"
+        text += figure("first suspicion with gaps.learn", learned, nil)
+        text += figure("suspicion at OFFLINE with gaps.learn", aggregates.learnedAtOffline, nil)
+        text += "first suspicion of all: \(percent(aggregates.suspicions.all.rightOfAll)), with "
+        text += "gaps.learn \(percent(learned.rightOfAll)) "
+        return text + "(at least \(percent(Self.learnedMin)): \(isMet))\n"
+    }
+
+    private func score(_ score: Double) -> String {
+        let thousandths = Int((score * 1000).rounded())
+        let digits = String(thousandths % 1000)
+        return "\(thousandths / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
     }
 
     private func figure(_ name: String, _ grades: TruthAggregates.Grades, _ least: Int?) -> String {

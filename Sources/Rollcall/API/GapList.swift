@@ -8,6 +8,8 @@ struct GapList {
     private let present: HistoryPresent
     private let work: HistoryWork
     private var found: [(responder: Int64, report: GapReport)] = []
+    /// The usual time of the person asked for, if it is known and they are silent.
+    private var ownReturn: UsualReturn?
     /// The place at which the next page begins; nil at the end.
     private var next: (place: Int64, number: Int64)?
 
@@ -18,7 +20,14 @@ struct GapList {
         _ work: HistoryWork
     ) throws(StoreError) -> HTTPResponse {
         var list = GapList(query: query, present: present, work: work)
-        if let person { try list.walk(person) } else { try list.scan() }
+        if let person {
+            try list.walk(person)
+            if let open = list.found.first(where: { $0.report.closedAt == .distantPast }) {
+                list.ownReturn = try OwnReturns.usual(open.report.suspected, of: person, work)
+            }
+        } else {
+            try list.scan()
+        }
         guard let ids = work.ids(of: list.found.map(\.responder)) else {
             return Router.unavailable("the keeper does not answer")
         }
@@ -94,6 +103,14 @@ struct GapList {
 
     // MARK: - The answer
 
+    /// Returns what usually follows a gap that is open; nothing of one that is over (P7).
+    private func outlook(of report: GapReport) -> GapOutlook {
+        guard report.closedAt == .distantPast else { return GapOutlook() }
+        var outlook = present.outlook(for: report)
+        outlook.usualReturn = ownReturn ?? outlook.usualReturn
+        return outlook
+    }
+
     private func body(_ ids: [[UInt8]]) -> [UInt8] {
         var body: [UInt8] = []
         JSONWriter.raw("{\"gaps\":[", to: &body)
@@ -101,7 +118,7 @@ struct GapList {
         for ((_, report), id) in zip(found, ids) where !id.isEmpty {
             if !isFirst { body.append(UInt8(ascii: ",")) }
             isFirst = false
-            GapJSON.append(report, id, present.clock, to: &body)
+            GapJSON.append(report, id, present.clock, outlook(of: report), to: &body)
         }
         JSONWriter.raw("],\"next\":", to: &body)
         if let next {

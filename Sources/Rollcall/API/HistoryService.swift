@@ -47,11 +47,20 @@ struct HistoryPresent: Sendable {
     let erased: Set<Int64>
     /// The names of those who can be told anything.
     let receivers: Set<[UInt8]>
+    private let pastGaps: PastGaps
+    private let retention: Milliseconds
 
     init(_ view: StateView) {
         clock = view.engine.clock
         receivers = Set(view.outbox.receivers.map(\.name))
         erased = Set(view.peopleErased)
+        pastGaps = view.engine.pastGaps
+        retention = view.engine.policy.retention
+    }
+
+    /// Returns what usually follows a gap like that of `report` (P7).
+    func outlook(for report: GapReport) -> GapOutlook {
+        pastGaps.outlook(for: report, now: clock.now, kept: retention)
     }
 }
 

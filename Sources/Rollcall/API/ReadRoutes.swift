@@ -70,7 +70,7 @@ extension Router {
                     .problem(404, "Not Found", detail: "nobody has this id"), InputStats())
             }
             var body: [UInt8] = []
-            ResponderJSON.append(number, view.engine, to: &body)
+            ResponderJSON.appendWhole(number, view.engine, to: &body)
             body.append(0x0A)
             answer(.json(body), InputStats())
         }

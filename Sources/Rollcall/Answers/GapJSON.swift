@@ -3,9 +3,10 @@ import RollcallSupport
 
 /// The object that tells of one gap.
 enum GapJSON {
-    /// Appends one gap's object, as of `clock`.
+    /// Appends one gap's object, as of `clock`, with what usually follows one that is open.
     static func append(
-        _ report: GapReport, _ id: [UInt8], _ clock: ObservationClock, to body: inout [UInt8]
+        _ report: GapReport, _ id: [UInt8], _ clock: ObservationClock, _ outlook: GapOutlook,
+        to body: inout [UInt8]
     ) {
         let isOpen = report.closedAt == .distantPast
         JSONWriter.raw("{\"gap\":", to: &body)
@@ -43,6 +44,7 @@ enum GapJSON {
         JSONWriter.raw(isLeftOut ? ",\"left_out\":true" : ",\"left_out\":false", to: &body)
         appendGroup(report.facts.group, to: &body)
         appendEvidence(present, isOpen: isOpen, to: &body)
+        OutlookJSON.append(outlook, to: &body)
         body.append(UInt8(ascii: "}"))
     }
 

@@ -2,6 +2,19 @@ import RollcallCore
 
 /// The object that tells about one person. Source: L11, §9.
 enum ResponderJSON {
+    /// Appends one person's object, with what usually follows a gap of theirs that is open.
+    static func appendWhole(_ number: Int, _ engine: Engine, to body: inout [UInt8]) {
+        append(number, engine, to: &body)
+        guard let (report, outlook) = engine.outlook(of: number) else { return }
+        body.removeLast()
+        JSONWriter.raw(",\"gap\":{\"gap\":", to: &body)
+        JSONWriter.integer(report.number, to: &body)
+        time("opened_at", report.openedAt, to: &body)
+        word("suspected", report.suspected.word, to: &body)
+        OutlookJSON.append(outlook, to: &body)
+        JSONWriter.raw("}}", to: &body)
+    }
+
     /// Appends one person's object.
     static func append(_ number: Int, _ engine: Engine, to body: inout [UInt8]) {
         let person = engine.roster[number]

@@ -6,7 +6,8 @@ import RollcallStore
 extension Setting {
     /// All settings, in the order of the file.
     package static let all: [Setting] =
-        web + inputs + storage + liveness + feed + limits + coverage + alerts + delivery + nudges
+        web + inputs + storage + liveness + gaps + feed + limits + coverage + alerts + delivery
+        + nudges
         + cluster
 
     private static let web = [
@@ -106,6 +107,12 @@ extension Setting {
                 replay: .tried),
         ]
     }
+
+    private static let gaps = [
+        Setting(
+            "gaps.learn", .flag, \.policy.learnsGaps,
+            "true: suspects what 200 verdicts say is likelier", replay: .known)
+    ]
 
     private static let feed = [
         Setting(

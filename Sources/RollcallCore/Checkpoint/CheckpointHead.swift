@@ -55,7 +55,10 @@ struct CheckpointHead {
         if archive.isReading && archive.version < 3 { return }
         archive.codePart { engine.gaps.mass.code(&$0) }
         archive.codePart { engine.gaps.stall.code(&$0) }
-        archive.codePart { archive in archive.code(&engine.gaps.nextNumber) }
+        archive.codePart { archive in
+            archive.code(&engine.gaps.nextNumber)
+            engine.gaps.past.code(&archive)
+        }
         if archive.isReading && archive.version < 4 { return }
         archive.codePart { engine.alerting.board.code(&$0) }
         archive.codePart { engine.alerting.notifications.code(&$0) }
@@ -187,6 +190,7 @@ extension Policy {
         onMission.background.code(&archive)
         archive.code(&promiseMax)
         archive.code(&missionPromiseMax)
+        archive.code(&learnsGaps)
     }
 
     /// The policy as the journal keeps it.

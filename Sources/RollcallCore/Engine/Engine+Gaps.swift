@@ -5,6 +5,16 @@ extension Engine {
     /// nil without one.
     package func followedGap(of number: Int) -> GapReport? { gaps[number]?.report }
 
+    /// The outcomes of the gaps before, as a value that crosses threads.
+    package var pastGaps: PastGaps { gaps.past }
+
+    /// Returns what usually follows the open gap of person `number`; nil without one that counts.
+    package func outlook(of number: Int) -> (report: GapReport, outlook: GapOutlook)? {
+        guard let gap = gaps[number], gap.isCounted, gap.due == nil else { return nil }
+        let outlook = gaps.past.outlook(for: gap.report, now: clock.now, kept: policy.retention)
+        return (gap.report, outlook)
+    }
+
     /// The instant at which the feed is to be suspected if no batch comes (B3).
     var nextStall: RunningTime {
         sight.feed.sources.isEmpty ? gaps.nextStall(policy) : .distantFuture
@@ -13,7 +23,7 @@ extension Engine {
     /// Suspects the feed if it is time to.
     mutating func settleStall() {
         guard nextStall <= clock.now else { return }
-        gaps.suspectFeed(&people, clock, &counters, &decisions)
+        gaps.suspectFeed(&people, policy, clock, &counters, &decisions)
     }
 
     /// Delivers the verdicts that are due.

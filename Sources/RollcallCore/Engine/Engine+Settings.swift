@@ -93,7 +93,10 @@ extension Engine {
         alerting.board.follow(from: roster[number], to: Responder())
         people.leaveGroups(roster[number], number, &nudges.toEvaluate)
         let maker = UInt32(roster[number].manufacturer)
-        if maker > 0, versions.hasOneUser(maker) { counters.gaps.forget(maker: versions[maker]) }
+        if maker > 0, versions.hasOneUser(maker) {
+            counters.gaps.forget(maker: versions[maker])
+            gaps.past.forget(maker: versions[maker])
+        }
         people.leaveNames(roster[number])
         dropNames(of: number)
         roster.erase(number)

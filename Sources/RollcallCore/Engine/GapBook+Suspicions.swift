@@ -36,10 +36,11 @@ extension GapBook {
 
     // MARK: - Evaluation
 
-    /// Takes the facts as they are and suspects the first cause that holds on them (C1).
+    /// Takes the facts as they are and suspects the first cause that holds on them (C1), or the one that
+    /// is likelier by what followed (P7).
     mutating func evaluate(
         _ gap: inout Gap, _ person: Responder, _ number: Int, isMass: Bool, _ peers: Peers,
-        _ people: inout People, now: ObservedTime
+        _ people: inout People, _ policy: Policy, now: ObservedTime
     ) {
         var facts = GapFacts()
         facts.lastContactAt = person.lastContactAt
@@ -55,7 +56,10 @@ extension GapBook {
             facts.group = joinGroup(gap, peers, &people, now: now)
         }
         gap.report.facts = facts
-        gap.report.suspected = Self.cause(facts)
+        let ruled = Self.cause(facts)
+        let likelier = policy.learnsGaps ? past.likelier(than: ruled, facts) : nil
+        gap.report.suspected = likelier ?? ruled
+        gap.report.ruled = likelier.map { _ in ruled }
     }
 
     private mutating func joinGroup(

@@ -11,6 +11,8 @@ package struct GapBook: Sendable {
     var queueDepths = SideTable<QueueDepths>()
     var mass = MassGaps()
     var dark = DarkBook()
+    /// The outcomes of the gaps before (P7).
+    package internal(set) var past = PastGaps()
     package internal(set) var stall = Stall()
     /// The number that the next gap that counts gets.
     var nextNumber: Int64 = 1
@@ -36,7 +38,8 @@ package struct GapBook: Sendable {
         let status = person.status
         if person.hasGap, let gap = gaps[number], gap.due == nil {
             if status == .offline {
-                evaluateOffline(gap, person, number, &people, clock, &counters, &decisions)
+                evaluateOffline(
+                    gap, person, number, &people, policy, clock, &counters, &decisions)
             }
             return
         }
@@ -69,7 +72,9 @@ package struct GapBook: Sendable {
         var peers = Self.peers(of: gap, person, people)
         let isMass = MassGaps.isMass(gap.openings, of: peers.active)
         let isNew = mass.isNew(gap.region, now: now)
-        evaluate(&gap, person, number, isMass: isMass, peers, &people, now: clock.observedNow)
+        evaluate(
+            &gap, person, number, isMass: isMass, peers, &people, policy,
+            now: clock.observedNow)
         gap.report.firstSuspected = gap.report.suspected
         if person.status == .offline { count(&gap, clock, &counters.gaps) }
         keep(gap, of: number, &people)
@@ -82,20 +87,23 @@ package struct GapBook: Sendable {
         // Whoever forms a group counts those before them.
         peers.areCounted = isNew
         for other in Set(alone).sorted(by: people.roster.precedes) {
-            evaluateAgain(other, peers, &people, clock, &counters, &decisions)
+            evaluateAgain(other, peers, &people, policy, clock, &counters, &decisions)
         }
     }
 
     /// The suspicion is looked at again at OFFLINE; from then on the gap counts (C1).
     private mutating func evaluateOffline(
         _ gap: Gap, _ person: Responder, _ number: Int,
-        _ people: inout People, _ clock: ObservationClock, _ counters: inout Counters,
+        _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
+        _ counters: inout Counters,
         _ decisions: inout [Decision]
     ) {
         var gap = gap
         let peers = Self.peers(of: gap, person, people)
         let isMass = MassGaps.isMass(gap.openings, of: peers.active)
-        evaluate(&gap, person, number, isMass: isMass, peers, &people, now: clock.observedNow)
+        evaluate(
+            &gap, person, number, isMass: isMass, peers, &people, policy,
+            now: clock.observedNow)
         count(&gap, clock, &counters.gaps)
         keep(gap, of: number, &people)
         Self.emit(gap, number, .evaluated, clock, &counters.gaps, &decisions)
@@ -103,13 +111,13 @@ package struct GapBook: Sendable {
 
     /// Somebody who fell silent before: a mass makes them its own (F25).
     private mutating func evaluateAgain(
-        _ number: Int, _ peers: Peers, _ people: inout People, _ clock: ObservationClock,
-        _ counters: inout Counters, _ decisions: inout [Decision]
+        _ number: Int, _ peers: Peers, _ people: inout People, _ policy: Policy,
+        _ clock: ObservationClock, _ counters: inout Counters, _ decisions: inout [Decision]
     ) {
         guard let gap = gaps[number], gap.due == nil, gap.report.facts.group == nil else { return }
         var evaluated = gap
         evaluate(
-            &evaluated, people.roster[number], number, isMass: true, peers, &people,
+            &evaluated, people.roster[number], number, isMass: true, peers, &people, policy,
             now: clock.observedNow)
         if evaluated.report.suspected == .massGap {
             keep(evaluated, of: number, &people)
@@ -126,7 +134,8 @@ package struct GapBook: Sendable {
 
     /// The feed is suspected: what opened since its last batch is put down to it (B3, F25).
     mutating func suspectFeed(
-        _ people: inout People, _ clock: ObservationClock, _ counters: inout Counters,
+        _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
+        _ counters: inout Counters,
         _ decisions: inout [Decision]
     ) {
         stall.begin(group: mass.takeGroup())
@@ -137,7 +146,7 @@ package struct GapBook: Sendable {
         let active = people.aggregates.active
         let peers = Peers(active: active, fleet: active)
         for number in silent.sorted(by: people.roster.precedes) {
-            evaluateAgain(number, peers, &people, clock, &counters, &decisions)
+            evaluateAgain(number, peers, &people, policy, clock, &counters, &decisions)
         }
     }
 
@@ -218,7 +227,7 @@ package struct GapBook: Sendable {
         person.hasGap = false
         Self.emit(gap, number, .closed, clock, &counters.gaps, &decisions)
         if gap.isCounted {
-            Self.emit(gap, number, .verdict, clock, &counters.gaps, &decisions, .dutyEnded)
+            emitVerdict(.dutyEnded, of: gap, number, clock, &counters.gaps, &decisions)
         }
         dark.release(number, now: clock.now)
     }
@@ -267,18 +276,29 @@ package struct GapBook: Sendable {
     ) {
         guard let gap = gaps[number] else { return }
         keep(nil, of: number, &people)
-        Self.emit(gap, number, .verdict, clock, &counters.gaps, &decisions, gap.verdict)
+        emitVerdict(gap.verdict, of: gap, number, clock, &counters.gaps, &decisions)
         bookHoles(number, people, policy, clock, &counters.dark)
     }
 
     private static func emit(
         _ gap: Gap, _ number: Int, _ state: GapState, _ clock: ObservationClock,
-        _ counters: inout GapCounters, _ decisions: inout [Decision], _ verdict: GapVerdict? = nil
+        _ counters: inout GapCounters, _ decisions: inout [Decision]
     ) {
         var report = gap.report
         report.state = state
+        report.verdict = nil
+        decisions.append(.gap(at: clock.wallNow, number: number, report))
+    }
+
+    private mutating func emitVerdict(
+        _ verdict: GapVerdict, of gap: Gap, _ number: Int, _ clock: ObservationClock,
+        _ counters: inout GapCounters, _ decisions: inout [Decision]
+    ) {
+        var report = gap.report
+        report.state = .verdict
         report.verdict = verdict
-        if verdict != nil { counters.evaluate(report) }
+        counters.evaluate(report)
+        past.note(report, now: clock.now)
         decisions.append(.gap(at: clock.wallNow, number: number, report))
     }
 

@@ -79,6 +79,9 @@ package struct Policy: Equatable, Sendable {
     /// Regions that must always be staffed.
     package var coverageRegions: [[UInt8]] = []
 
+    /// True if the cause is suspected that is likelier by the verdicts so far (P7).
+    package var learnsGaps = false
+
     package var alerts = AlertRules()
     /// The receivers of alerts; their names are unique.
     package var receivers: [Receiver] = []

@@ -99,6 +99,7 @@ extension GapReport {
         seen.code(&archive)
         archive.code(&silent)
         facts.codePhone(&archive)
+        archive.code(&ruled, empty: .unexplained) { $0.code(&$1) }
     }
 }
 

@@ -69,6 +69,8 @@ package struct GapReport: Equatable, Sendable {
     package var suspected = GapCause.unexplained
     /// The suspicion at the opening.
     package var firstSuspected = GapCause.unexplained
+    /// The suspicion by the rules, where the likelier cause is suspected instead (P7).
+    package var ruled: GapCause?
     /// Only with state `verdict`.
     package var verdict: GapVerdict?
     /// Wall time of the opening.

@@ -21,6 +21,7 @@ package enum GapEvidence {
             appendReturn(report.seen, to: &object)
         } else {
             appendFacts(report.facts, to: &object)
+            if let ruled = report.ruled { object.word("by_rule", ruled.word) }
         }
         if report.closedAt > .distantPast {
             object.time("opened_at", report.openedAt)

@@ -24,15 +24,17 @@ package struct ReplayRun: Sendable {
     /// otherwise. With `reportsUpdates` it also tells what became of every update; `isMeasuring` is as
     /// in the engine. Each policy, this one too, decides as `adapting` makes it: some settings are
     /// others, whatever the steps say.
+    /// It begins with `past`, what became of gaps before.
     package init(
         policy: Policy, isFixed: Bool = false, reportsUpdates: Bool = false,
-        isMeasuring: Bool = true,
+        isMeasuring: Bool = true, past: PastGaps = PastGaps(),
         adapting adapt: (@Sendable (Policy) -> Policy)? = nil
     ) {
         let policy = adapt?(policy) ?? policy
         engine = Engine(policy: policy)
         engine.reportsUpdates = reportsUpdates
         engine.isMeasuring = isMeasuring
+        engine.gaps.past = past
         fixed = isFixed ? policy : nil
         self.adapt = adapt
     }
@@ -163,13 +165,15 @@ package struct Replay {
     package var engine: Engine { run.engine }
 
     /// A replay under `policy`. `decodePolicy` reads the body of `policy` lines; nil ignores them.
+    /// It begins with `past`, what became of gaps before.
     package init(
-        policy: Policy, reportsUpdates: Bool = false,
+        policy: Policy, reportsUpdates: Bool = false, past: PastGaps = PastGaps(),
         decodePolicy: (([UInt8]) throws -> Policy)? = nil
     ) {
         reader = ReplayReader(decodePolicy: decodePolicy)
         run = ReplayRun(
-            policy: policy, isFixed: decodePolicy == nil, reportsUpdates: reportsUpdates)
+            policy: policy, isFixed: decodePolicy == nil, reportsUpdates: reportsUpdates,
+            past: past)
     }
 
     /// Folds one line (without its line feed) and appends what it made the engine decide.

@@ -40,7 +40,10 @@ package struct GapWording {
 
     /// Returns why this cause is suspected.
     package func reason(_ cause: String) -> String {
-        switch cause {
+        if let rule = evidence["by_rule"]?.shown {
+            return "that is what such gaps mostly turned out to be here (by the rules: \(rule))"
+        }
+        return switch cause {
         case "permission_denied": "the phone had said that the location permission is denied"
         case "location_services_off": "the phone had said that its location services are off"
         case "no_network": noNetwork

@@ -184,6 +184,11 @@ package struct Explanation {
         if let until = person["promised_until"]?.instant {
             sentences.append("The phone promised to report by \(style.time(until, beside: asOf)).")
         }
+        if let gap = person["gap"] {
+            let suspected = gap["suspected"]?.shown ?? "nothing that this rollcall knows"
+            let outlook = OutlookWording.sentences(gap).map { " \($0)" } ?? ""
+            sentences.append("Suspected: \(suspected).\(outlook)")
+        }
         if watch["watching"] == .boolean(false) {
             let since = watch["not_watching_since"]?.instant.map {
                 " since \(style.time($0, beside: asOf))"

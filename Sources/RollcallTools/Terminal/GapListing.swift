@@ -13,6 +13,8 @@ struct GapListing {
     private struct Row {
         let day: String
         let cells: [String]
+        /// The outlook of a gap that is open (P7).
+        let outlook: String?
         let isOpen: Bool
         let isBlind: Bool
     }
@@ -45,6 +47,8 @@ struct GapListing {
             if row.day != day { lines.append(style.bold(row.day)) }
             day = row.day
             lines.append(table.line(row.cells))
+            guard let outlook = row.outlook else { continue }
+            lines += ConsoleText.wrapped(outlook, style.columns - 4).map { "    " + style.dim($0) }
         }
         let notes = Self.notes(rows, isWhole: isWhole, style)
         return (lines + notes).joined(separator: "\n") + "\n"
@@ -68,7 +72,7 @@ struct GapListing {
                 (length ?? missing) + (isBlind ? "*" : " "),
                 gap["responder_id"]?.shown ?? missing, gap["region"]?.shown ?? missing,
                 gap["platform"]?.shown ?? missing, gap["suspected"]?.shown ?? missing, verdict,
-            ], isOpen: state == "open", isBlind: isBlind)
+            ], outlook: OutlookWording.sentences(gap), isOpen: state == "open", isBlind: isBlind)
     }
 
     private static func notes(

@@ -5,7 +5,7 @@ import { nothing, status } from "./marks.js";
 import { next } from "./nudges.js";
 import { confirmation } from "./people.js";
 import { picture } from "./picture.js";
-import { more, region, section, why } from "./rows.js";
+import { follows, more, region, section, why } from "./rows.js";
 import { line, story } from "./story.js";
 import { ago, facts, instant, name, pathWith, plain, since, spoken, time } from "./words.js";
 
@@ -107,7 +107,7 @@ function now(context) {
       h("p", { class: "aside" }, `${spoken(one.status)} `, since(one.since, context.now()),
         "; last location ", ago(one.last_location_at, context.now()))),
     open ? h("p", null, h("strong", null, `Suspected: ${spoken(open.suspected)}. `),
-      plain(why(open, false))) : null);
+      plain(why(open, false)), " ", follows(open)) : null);
 }
 
 function drawn({ memory, route, link, now: clockNow }) {

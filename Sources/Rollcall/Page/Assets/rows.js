@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { severity } from "./marks.js";
 import {
-  ago, clock, count, instant, name, personPath, plain, since, span, spoken, subject, time,
+  ago, clock, count, instant, name, outlook, personPath, plain, since, span, spoken, subject, time,
 } from "./words.js";
 
 /** A link to a person. */
@@ -44,7 +44,13 @@ export function silent(gap, { now, link, isBrief }) {
       h("span", { class: "aside" }, "OFFLINE since ", time(gap.offline_at, now),
         gap.blind_seconds > 0 ? `; of that ${span(gap.blind_seconds * 1000)} not watched` : null)),
     h("div", { class: "why" }, h("strong", null, `suspected: ${spoken(gap.suspected)}`),
-      h("span", { class: "aside" }, plain(why(gap, isBrief)))));
+      h("span", { class: "aside" }, plain(why(gap, isBrief))), follows(gap)));
+}
+
+/** What usually follows a gap that is open; nothing where too little is known. */
+export function follows(gap) {
+  const words = outlook(gap);
+  return words ? h("span", { class: "aside outlook" }, words) : null;
 }
 
 // What a verdict rests on, in the server's words.

@@ -116,6 +116,10 @@ export const causes = Object.keys(house.reasons ?? {});
 
 /** Why a cause is suspected. */
 export function reason(cause, evidence) {
+  if (evidence?.by_rule) {
+    return "that is what such gaps mostly turned out to be here (by the rules: "
+      + `${spoken(evidence.by_rule)})`;
+  }
   if (cause === "no_network" && evidence?.network_type === "none") return house.noNetwork;
   const group = cause === "mass_gap" ? house.massGap[evidence?.group?.of] : null;
   return group ?? house.reasons[cause] ?? "for a reason that this page does not know";
@@ -125,6 +129,26 @@ export function reason(cause, evidence) {
 export function proof(verdict) {
   const words = house.proofs[verdict] ?? "this page does not know what that proves.";
   return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+// Which phones the odds are of.
+const alike = { manufacturer: " on like phones", platform: " on this platform", suspicion: "" };
+
+/** When people usually return from such a gap, and what it usually turns out to be. */
+export function outlook(gap) {
+  const { usual_return: usual, odds } = gap;
+  const parts = [];
+  if (usual) {
+    const whose = usual.of === "responder" ? "their own" : "like phones'";
+    parts.push(`Half of ${whose} ${usual.gaps} such gaps were over after `
+      + `${length(usual.median_seconds * 1000)}.`);
+  }
+  if (odds) {
+    const shares = Object.entries(odds.verdicts).map(
+      ([verdict, number], order) => `${number} ${order === 0 ? "were " : ""}${spoken(verdict)}`);
+    parts.push(`Of ${odds.gaps} such gaps${alike[odds.of] ?? ""} ${shares.join(", ")}.`);
+  }
+  return parts.join(" ");
 }
 
 /** Why the watch is blind. */
