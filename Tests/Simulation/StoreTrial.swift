@@ -86,7 +86,8 @@ struct StoreTrial {
         for line in lines.dropFirst(starts.count) {
             _ = pending.fold(Event(line), into: &engine, at: now)
         }
-        if dice.chance(15) { return try restart() }
+        // Whoever is killed before its start is kept starts again; a story says that once.
+        if starts.isEmpty, dice.chance(15) { return try restart() }
         let sendings = try commit(&pending, now)
         if !sendings.isEmpty {
             // Killed with everything claimed and nothing sent.

@@ -201,7 +201,9 @@ extension StateWriter {
         if !isForced, let refusal = Self.refusal(places, seat.member) {
             return reply(.refused(refusal))
         }
-        let number = UInt64.random(in: 1 ... .max)
+        // What was sent before may land yet, and must be known then.
+        let earlier = seat.member.adopting
+        let number = earlier != 0 ? earlier : UInt64.random(in: 1 ... .max)
         do throws(StoreError) {
             // Before anybody can see that log: it must be known as ours also after a crash.
             try store.write { () throws(StoreError) in

@@ -101,7 +101,7 @@ package struct Member: Sendable {
     package internal(set) var foreign: LogView?
     /// The number of the log that this member is about to begin in the place of a lost one; 0 for
     /// none.
-    var adopting: UInt64 = 0
+    package internal(set) var adopting: UInt64 = 0
 
     // Leading.
     var open: OpenAppend?

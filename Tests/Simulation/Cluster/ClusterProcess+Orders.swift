@@ -65,7 +65,7 @@ extension ClusterProcess {
         deliver { [self] in
             guard case .lost = member.role, !member.isBusy else { return }
             world.mark("a log was adopted")
-            let number = world.dice.next() | 1
+            let number = disk.adopting != 0 ? disk.adopting : world.dice.next() | 1
             disk.adopting = number
             member.willAdopt(number)
             let watch = (0..<8).map {
