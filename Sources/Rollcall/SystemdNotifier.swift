@@ -68,8 +68,7 @@ package final class SystemdNotifier: Sendable {
 
     /// Says that requests are taken, at the start and after settings were read, and how it is.
     package func ready(_ status: String) {
-        state.withLock { $0.nextBeat = 0 }
-        notify("READY=1", status)
+        notify("READY=1", status, beginsBeats: true)
     }
 
     /// Says that settings are being read; `ready` must follow, whether they were taken or not.
@@ -100,10 +99,11 @@ package final class SystemdNotifier: Sendable {
         }
     }
 
-    private func notify(_ change: String, _ status: String) {
+    private func notify(_ change: String, _ status: String, beginsBeats: Bool = false) {
         guard let socket else { return }
         let text = "\(change)\nSTATUS=\(Self.line(status))"
         state.withLock { state in
+            if beginsBeats { state.nextBeat = 0 }
             state.unsent = socket.send(text) ? nil : text
             state.nextTry = 0
         }

@@ -97,7 +97,21 @@ class Client:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
 
     def request(self, method, target, body=None, headers=None):
-        """Sends a request and reads its answer; `OSError` or `HTTPException` if none came."""
+        """Sends a request and reads its answer; `OSError` or `HTTPException` if none came.
+
+        A GET goes over another connection if the one that was kept has been closed meanwhile, as
+        idle ones are.
+        """
+        was_kept = self._connection.sock is not None
+        try:
+            return self._request(method, target, body, headers)
+        except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
+            if method != "GET" or not was_kept:
+                raise
+            self._connection.close()
+            return self._request(method, target, body, headers)
+
+    def _request(self, method, target, body, headers):
         fields = dict(headers or {})
         if body is not None and not isinstance(body, bytes):
             body = body.encode("utf-8") if isinstance(body, str) else json.dumps(body).encode()

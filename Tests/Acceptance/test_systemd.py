@@ -110,7 +110,7 @@ class NotificationTests(RollcallTestCase):
     def test_a_stopped_process_does_not_beat(self):
         manager = self.manager()
         server = self.serve(variables=manager.environment())
-        self.assertTrue(manager.next().startswith("READY=1\n"))
+        self.assertRegex(manager.next(), "^READY=1\n")
         self.assert_beating(manager, 2)
         server.pause()
         manager.all()
@@ -131,7 +131,7 @@ class NotificationTests(RollcallTestCase):
         manager = self.manager()
         server = self.serve(variables=manager.environment() | {
             "LD_PRELOAD": library, "SLOW_SYNC_WHILE": hangs})
-        self.assertTrue(manager.next().startswith("READY=1\n"))
+        self.assertRegex(manager.next(), "^READY=1\n")
         self.assert_beating(manager, 2)
         with open(hangs, "w", encoding="utf-8"):
             pass
@@ -155,7 +155,7 @@ class NotificationTests(RollcallTestCase):
         manager = self.manager()
         self.directory = mount
         server = self.serve(variables=manager.environment())
-        self.assertTrue(manager.next().startswith("READY=1\n"))
+        self.assertRegex(manager.next(), "^READY=1\n")
         with open(os.path.join(mount, "ballast"), "wb") as file:
             try:
                 for _ in range(4096):
@@ -241,7 +241,7 @@ class UnitTests(RollcallTestCase):
 
         server = self.rollcall(prefix=prefix, variables=manager.environment())
         server.start()
-        self.assertTrue(manager.next().startswith("READY=1\n"))
+        self.assertRegex(manager.next(), "^READY=1\n")
         with open(f"/proc/{server.process.pid}/status", encoding="utf-8") as file:
             status = file.read()
         self.assertIn("NoNewPrivs:\t1\n", status)

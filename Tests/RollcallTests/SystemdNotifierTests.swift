@@ -198,6 +198,20 @@ import Testing
         #expect(manager.all() == ["WATCHDOG=1"])
     }
 
+    @Test func `readiness is said before the first beat, whatever turns go round meanwhile`() throws {
+        let manager = try Manager()
+        for _ in 0..<300 {
+            let notifier = notifier(manager.name, watchdog: "2600000")
+            let isOver = Atomic(false)
+            runBeside({ while !isOver.load(ordering: .acquiring) { notifier.turned() } }) {
+                notifier.ready("")
+                #expect(manager.next() == "READY=1\nSTATUS=")
+                isOver.store(true, ordering: .releasing)
+            }
+            _ = manager.all()
+        }
+    }
+
     @Test func `a watchdog for another process is not fed`() throws {
         let manager = try Manager()
         #expect(isBeating(notifier(manager.name, watchdog: "2000000"), manager))
