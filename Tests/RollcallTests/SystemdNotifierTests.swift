@@ -198,7 +198,8 @@ import Testing
         #expect(manager.all() == ["WATCHDOG=1"])
     }
 
-    @Test func `readiness is said before the first beat, whatever turns go round meanwhile`() throws {
+    @Test func `readiness is said before the first beat, whatever turns go round meanwhile`() throws
+    {
         let manager = try Manager()
         for _ in 0..<300 {
             let notifier = notifier(manager.name, watchdog: "2600000")
