@@ -65,6 +65,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
         let house: JSONTree = [
             "reasons": table(GapCause.allCases) { ($0.word, reason("\($0.word)", .null)) },
             // What the evidence makes of them.
+            "learned": .text(GapWording.learned),
             "noNetwork": .text(reason("no_network", ["network_type": "none"])),
             "massGap": table(["feed", "region"] as [StaticString]) {
                 ($0, reason("mass_gap", ["group": ["of": .text("\($0)")]]))

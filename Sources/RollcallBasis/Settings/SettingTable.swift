@@ -7,8 +7,7 @@ extension Setting {
     /// All settings, in the order of the file.
     package static let all: [Setting] =
         web + inputs + storage + liveness + gaps + feed + limits + coverage + alerts + delivery
-        + nudges
-        + cluster
+        + nudges + cluster
 
     private static let web = [
         Setting(

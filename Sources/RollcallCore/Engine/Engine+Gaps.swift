@@ -23,7 +23,7 @@ extension Engine {
     /// Suspects the feed if it is time to.
     mutating func settleStall() {
         guard nextStall <= clock.now else { return }
-        gaps.suspectFeed(&people, policy, clock, &counters, &decisions)
+        gaps.suspectFeed(&people, policy, clock, &decisions)
     }
 
     /// Delivers the verdicts that are due.

@@ -78,7 +78,7 @@ package struct GapBook: Sendable {
         gap.report.firstSuspected = gap.report.suspected
         if person.status == .offline { count(&gap, clock, &counters.gaps) }
         keep(gap, of: number, &people)
-        Self.emit(gap, number, .open, clock, &counters.gaps, &decisions)
+        Self.emit(gap, number, .open, clock, &decisions)
         guard isMass else { return }
         let alone = mass.takeAlone(gap.region).filter { other in
             // Whoever opened another gap since then, elsewhere, fell silent there.
@@ -87,7 +87,7 @@ package struct GapBook: Sendable {
         // Whoever forms a group counts those before them.
         peers.areCounted = isNew
         for other in Set(alone).sorted(by: people.roster.precedes) {
-            evaluateAgain(other, peers, &people, policy, clock, &counters, &decisions)
+            evaluateAgain(other, peers, &people, policy, clock, &decisions)
         }
     }
 
@@ -95,8 +95,7 @@ package struct GapBook: Sendable {
     private mutating func evaluateOffline(
         _ gap: Gap, _ person: Responder, _ number: Int,
         _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
-        _ counters: inout Counters,
-        _ decisions: inout [Decision]
+        _ counters: inout Counters, _ decisions: inout [Decision]
     ) {
         var gap = gap
         let peers = Self.peers(of: gap, person, people)
@@ -106,13 +105,13 @@ package struct GapBook: Sendable {
             now: clock.observedNow)
         count(&gap, clock, &counters.gaps)
         keep(gap, of: number, &people)
-        Self.emit(gap, number, .evaluated, clock, &counters.gaps, &decisions)
+        Self.emit(gap, number, .evaluated, clock, &decisions)
     }
 
     /// Somebody who fell silent before: a mass makes them its own (F25).
     private mutating func evaluateAgain(
         _ number: Int, _ peers: Peers, _ people: inout People, _ policy: Policy,
-        _ clock: ObservationClock, _ counters: inout Counters, _ decisions: inout [Decision]
+        _ clock: ObservationClock, _ decisions: inout [Decision]
     ) {
         guard let gap = gaps[number], gap.due == nil, gap.report.facts.group == nil else { return }
         var evaluated = gap
@@ -122,7 +121,7 @@ package struct GapBook: Sendable {
         if evaluated.report.suspected == .massGap {
             keep(evaluated, of: number, &people)
             if gap.report.suspected != .massGap {
-                Self.emit(evaluated, number, .evaluated, clock, &counters.gaps, &decisions)
+                Self.emit(evaluated, number, .evaluated, clock, &decisions)
             }
         } else {
             // An earlier cause stays: only what changes the suspicion is looked at here (F25).
@@ -135,7 +134,6 @@ package struct GapBook: Sendable {
     /// The feed is suspected: what opened since its last batch is put down to it (B3, F25).
     mutating func suspectFeed(
         _ people: inout People, _ policy: Policy, _ clock: ObservationClock,
-        _ counters: inout Counters,
         _ decisions: inout [Decision]
     ) {
         stall.begin(group: mass.takeGroup())
@@ -146,7 +144,7 @@ package struct GapBook: Sendable {
         let active = people.aggregates.active
         let peers = Peers(active: active, fleet: active)
         for number in silent.sorted(by: people.roster.precedes) {
-            evaluateAgain(number, peers, &people, policy, clock, &counters, &decisions)
+            evaluateAgain(number, peers, &people, policy, clock, &decisions)
         }
     }
 
@@ -205,7 +203,7 @@ package struct GapBook: Sendable {
         gap.heights = heights
         Self.end(&gap, clock)
         gap.report.seen.at = clock.wallNow
-        Self.emit(gap, number, .closed, clock, &counters.gaps, &decisions)
+        Self.emit(gap, number, .closed, clock, &decisions)
         if gap.isCounted, let due = gap.due {
             keep(gap, of: number, &people)
             verdicts.push(.init(at: due, number: UInt32(number)))
@@ -225,7 +223,7 @@ package struct GapBook: Sendable {
         Self.end(&gap, clock)
         keep(nil, of: number, &people)
         person.hasGap = false
-        Self.emit(gap, number, .closed, clock, &counters.gaps, &decisions)
+        Self.emit(gap, number, .closed, clock, &decisions)
         if gap.isCounted {
             emitVerdict(.dutyEnded, of: gap, number, clock, &counters.gaps, &decisions)
         }
@@ -282,7 +280,7 @@ package struct GapBook: Sendable {
 
     private static func emit(
         _ gap: Gap, _ number: Int, _ state: GapState, _ clock: ObservationClock,
-        _ counters: inout GapCounters, _ decisions: inout [Decision]
+        _ decisions: inout [Decision]
     ) {
         var report = gap.report
         report.state = state

@@ -16,11 +16,11 @@ package struct GapOutlook: Equatable, Sendable {
 /// The usual time from the opening of a gap to the return.
 package struct UsualReturn: Equatable, Sendable {
     /// The people whose gaps it rests on.
-    package enum Basis: UInt8, CaseIterable, Sendable {
+    package enum Basis: Sendable {
         /// The person's own of the same suspicion.
-        case responder = 0
+        case responder
         /// Those of phones of the same platform and manufacturer, of the same suspicion.
-        case phones = 1
+        case phones
 
         /// The word in JSON.
         package var word: StaticString { self == .responder ? "responder" : "phones" }
@@ -46,13 +46,13 @@ package struct UsualReturn: Equatable, Sendable {
 /// The verdicts that followed a suspicion.
 package struct GapOdds: Equatable, Sendable {
     /// The gaps that it rests on: the narrowest of which there are enough.
-    package enum Basis: UInt8, CaseIterable, Sendable {
+    package enum Basis: Sendable {
         /// Those of the same suspicion, platform and manufacturer.
-        case manufacturer = 0
+        case manufacturer
         /// Those of the same suspicion and platform.
-        case platform = 1
+        case platform
         /// Those of the same suspicion.
-        case suspicion = 2
+        case suspicion
 
         /// The word in JSON.
         package var word: StaticString {

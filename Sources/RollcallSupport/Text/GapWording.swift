@@ -38,10 +38,13 @@ package struct GapWording {
         return facts ?? "The phone had said nothing of itself."
     }
 
+    /// The reason of a cause that the verdicts here say is likelier than what the rules suspect (P7).
+    package static let learned = "that is what such gaps mostly turned out to be here"
+
     /// Returns why this cause is suspected.
     package func reason(_ cause: String) -> String {
         if let rule = evidence["by_rule"]?.shown {
-            return "that is what such gaps mostly turned out to be here (by the rules: \(rule))"
+            return "\(Self.learned) (by the rules: \(rule))"
         }
         return switch cause {
         case "permission_denied": "the phone had said that the location permission is denied"

@@ -116,10 +116,7 @@ export const causes = Object.keys(house.reasons ?? {});
 
 /** Why a cause is suspected. */
 export function reason(cause, evidence) {
-  if (evidence?.by_rule) {
-    return "that is what such gaps mostly turned out to be here (by the rules: "
-      + `${spoken(evidence.by_rule)})`;
-  }
+  if (evidence?.by_rule) return `${house.learned} (by the rules: ${spoken(evidence.by_rule)})`;
   if (cause === "no_network" && evidence?.network_type === "none") return house.noNetwork;
   const group = cause === "mass_gap" ? house.massGap[evidence?.group?.of] : null;
   return group ?? house.reasons[cause] ?? "for a reason that this page does not know";
