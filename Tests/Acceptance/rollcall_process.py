@@ -9,6 +9,7 @@ import json
 import os
 import queue
 import re
+import select
 import shutil
 import signal
 import socket
@@ -99,19 +100,12 @@ class Client:
     def request(self, method, target, body=None, headers=None):
         """Sends a request and reads its answer; `OSError` or `HTTPException` if none came.
 
-        A GET goes over another connection if the one that was kept has been closed meanwhile, as
-        idle ones are.
+        A connection that was closed while it was idle is made anew before anything is sent; one
+        that is closed instead of an answer is an error.
         """
-        was_kept = self._connection.sock is not None
-        try:
-            return self._request(method, target, body, headers)
-        except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
-            if method != "GET" or not was_kept:
-                raise
+        kept = self._connection.sock
+        if kept is not None and select.select([kept], [], [], 0)[0]:
             self._connection.close()
-            return self._request(method, target, body, headers)
-
-    def _request(self, method, target, body, headers):
         fields = dict(headers or {})
         if body is not None and not isinstance(body, bytes):
             body = body.encode("utf-8") if isinstance(body, str) else json.dumps(body).encode()
