@@ -174,20 +174,28 @@ final class RawClient: @unchecked Sendable {
     /// Closes our direction.
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Whether the end of the stream comes, with or without something before it: 0.9.75 answers
-    /// a `Content-Length` it cannot read with its head sent twice.
-    var isClosed: Bool {
+    /// How a stream ends: without an error, or with this one.
+    enum End: Equatable { case orderly, error(Int32) }
+
+    /// Reads to the end, and says which it is. The error is taken at once: whatever is called
+    /// afterwards, a free of memory among them, may leave another one.
+    private func end() -> End {
         var part = [UInt8](repeating: 0, count: 65536)
-        var count = 1
-        while count > 0 { count = untilUninterrupted { recv(descriptor, &part, part.count, 0) } }
-        return count == 0 || errno == ECONNRESET
+        while true {
+            let count = untilUninterrupted { recv(descriptor, &part, part.count, 0) }
+            let error = errno
+            if count <= 0 { return count == 0 ? .orderly : .error(error) }
+        }
     }
 
-    /// Whether the end comes as a reset. Nothing is read before it has come: who takes what is there
-    /// makes room for the rest, and for an end without one.
-    var isReset: Bool {
-        isTrueSoon { tcpInfo(descriptor)?.tcpi_state == UInt8(TCP_CLOSE) }
-            && isClosed && errno == ECONNRESET
+    /// Whether the end of the stream comes, with or without something before it: 0.9.75 answers
+    /// a `Content-Length` it cannot read with its head sent twice.
+    var isClosed: Bool { [.orderly, .error(ECONNRESET)].contains(end()) }
+
+    /// How the stream ends if nothing is read before it has: who takes what is there makes room for
+    /// the rest, and for an end without a reset. Nothing if it does not end.
+    var unreadEnd: End? {
+        isTrueSoon { tcpInfo(descriptor)?.tcpi_state == UInt8(TCP_CLOSE) } ? end() : nil
     }
 
     /// Reads one answer.
