@@ -78,14 +78,17 @@ extension Alerting {
 
     /// The muted alerts of which this one says more, if it fires (A6, F11).
     private func inhibited(by key: AlertKey) -> [AlertKey] {
-        switch (key.name, key.subject) {
-        case (.noOnlineResponders, .region):
+        switch key.name {
+        case .noOnlineResponders:
             let rate = AlertKey(name: .highOfflineRate, subject: key.subject)
             return board.muted.contains(rate) ? [rate] : []
-        case (.telemetryFeedDown, .all):
+        case .telemetryFeedDown:
             // There are as many as sources.
-            return board.aboutRollcall.filter { board.muted.contains($0) }
-        default: return []
+            return key.subject == .all
+                ? board.aboutRollcall.filter { board.muted.contains($0) } : []
+        case .highOfflineRate, .responderFlapping, .rollcallDrill, .rollcallOverloaded,
+            .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady, .watchdog:
+            return []
         }
     }
 
@@ -233,13 +236,15 @@ extension Alerting {
     /// The alert that says more than this one (A6, F11).
     private func inhibitor(of key: AlertKey) -> AlertKey? {
         let by: AlertKey
-        switch (key.name, key.subject) {
-        case (.highOfflineRate, .region):
-            by = .init(name: .noOnlineResponders, subject: key.subject)
-        case (.telemetryFeedDown, .source): by = .init(name: .telemetryFeedDown, subject: .all)
-        default: return nil
+        switch key.name {
+        case .highOfflineRate: by = .init(name: .noOnlineResponders, subject: key.subject)
+        case .telemetryFeedDown: by = .init(name: .telemetryFeedDown, subject: .all)
+        case .noOnlineResponders, .responderFlapping, .rollcallDrill, .rollcallOverloaded,
+            .rollcallStateLost, .rollcallStoreFailing, .rollcallUnsteady, .watchdog:
+            return nil
         }
-        return board[by]?.state == .firing ? by : nil
+        // Nothing says more than itself.
+        return by != key && board[by]?.state == .firing ? by : nil
     }
 
     func member(_ key: AlertKey, _ alert: Alert, endsAt: Timestamp) -> NoticeMember {
