@@ -61,8 +61,9 @@ class MembersTests(ClusterTestCase):
         others = [name for name in members.names if name != leader]
         eventually(lambda: any(members._leads(name) for name in others), 15, "another leads")
         members[leader].resume()
+        # It steps down at once; whom it follows it reads in the log.
         eventually(
-            lambda: (members.standing(leader) or {}).get("role") == "following", 15, "it follows")
+            lambda: (members.standing(leader) or {}).get("leader") in others, 15, "it follows")
         refused = eventually(
             lambda: members[leader].post(
                 "/v1/batches", [batch("p-late")], {"Rollcall-Passed-On": "0"}), 5, "an answer")
