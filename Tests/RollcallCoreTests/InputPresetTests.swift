@@ -45,7 +45,7 @@ import Testing
         #expect(
             try lines(.owntracks, InputBodies.ownTracksStatus) == [
                 #"{"responder_id":"jane","received_at":1795230005000,"app_version":"26.1.2","#
-                    + #""os_version":"26.0","telemetry":{"permission_status":"denied"}}"#
+                    + #""model":"iPhone","os_version":"26.0","telemetry":{"permission_status":"denied"}}"#
             ])
     }
 
@@ -109,6 +109,24 @@ import Testing
         #expect(
             try lines(.transistorsoft, InputBodies.transistorsoft) == [
                 #"{"responder_id":"41","received_at":1795230005000,"battery_level":0.79,"#
+                    + #""updates":[{"captured_at":1795230000444}]}"#
+            ])
+    }
+
+    @Test(arguments: ["", "\"params\":{"])
+    func `P6 M1 the SDK's own parameters tell what the phone is`(within: String) throws {
+        let device = """
+            "device":{"manufacturer":"HUAWEI","model":"ELE-L29","version":"10","platform":"Android",
+            "framework":"react-native","uuid":"ELE-L29"}
+            """
+        let body = """
+            {"location":{"timestamp":1795230000444,"coords":{"latitude":37.4},"battery":{"level":-1}},
+            "device_id":"41",\(within)\(device)\(within.isEmpty ? "" : "}")}
+            """
+        #expect(
+            try lines(.transistorsoft, body) == [
+                #"{"responder_id":"41","received_at":1795230005000,"manufacturer":"HUAWEI","#
+                    + #""model":"ELE-L29","os_version":"10","platform":"android","#
                     + #""updates":[{"captured_at":1795230000444}]}"#
             ])
     }
@@ -223,7 +241,11 @@ import Testing
         #expect(try read(InputBodies.homeAssistantSensors) == [head + #","battery_level":0.77}"#])
         #expect(
             try read(InputBodies.homeAssistantRegistration)
-                == [head + #","os_version":"26.1","app_version":"2026.11.1"}"#])
+                == [
+                    head
+                        + #","os_version":"26.1","app_version":"2026.11.1","manufacturer":"Apple","#
+                        + #""model":"iPhone XR"}"#
+                ])
         #expect(
             try read(#"{"type":"encrypted","encrypted":true,"encrypted_data":"eA=="}"#)
                 == [head + "}"])

@@ -169,6 +169,7 @@ package enum InputField: String, CaseIterable, Sendable {
     case platform
     case osVersion = "os_version"
     case appVersion = "app_version"
+    case manufacturer, model
     case installID = "install_id"
     case dutyState = "duty_state"
     case sharing
@@ -187,7 +188,9 @@ package enum InputField: String, CaseIterable, Sendable {
         case .dutyState:
             [DutyState.offDuty, .onDuty, .onMission].map { ("\($0.word)", $0.rawValue) }
         case .sharing: Sharing.allCases.map { ("\($0.word)", $0.rawValue) }
-        case .batteryLevel, .queueDepth, .osVersion, .appVersion, .installID, .region: nil
+        case .batteryLevel, .queueDepth, .osVersion, .appVersion, .manufacturer, .model,
+            .installID, .region:
+            nil
         }
     }
 

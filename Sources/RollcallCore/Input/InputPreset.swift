@@ -110,6 +110,8 @@ extension InputDescription {
                     ("notDetermined", "unknown"),
                 ]),
             Fact(.appVersion, [.item("/iOS/version")]),
+            // UIDevice's `model`: owntracks/ios, OwnTracksAppDelegate.m.
+            Fact(.model, [.item("/iOS/deviceModel")]),
             Fact(.osVersion, [.item("/iOS/deviceSystemVersion")]),
             // `ps` is "phone power save mode": 0 is the number of what is not set.
             Fact(
@@ -143,6 +145,19 @@ extension InputDescription {
             .place(.root("/responder_id")), .place(.root("/params/device_id")),
             .place(.root("/params/user_id")), .user, .header("X-Device-Id"), .path,
         ]
+        // `params` may be the SDK's `transistorTrackerParams`, which is `{device: getDeviceInfo()}`.
+        for (field, names) in [
+            (InputField.manufacturer, ["/device/manufacturer", "/params/device/manufacturer"]),
+            (.model, ["/device/model", "/params/device/model"]),
+            (.osVersion, ["/device/version", "/params/device/version"]),
+        ] as [(InputField, [StaticString])] {
+            description.facts.append(Fact(field, names.map { .root($0) }))
+        }
+        let platforms: [StaticString] = ["/device/platform", "/params/device/platform"]
+        description.facts.append(
+            Fact(
+                .platform, platforms.map { .root($0) },
+                values: [("iOS", "ios"), ("Android", "android")]))
         return description
     }
 
@@ -265,13 +280,14 @@ extension InputDescription {
                     ("active", "foreground"), ("inactive", "foreground"),
                     ("background", "background"),
                 ]),
+            Fact(.manufacturer, [.root("/manufacturer")]), Fact(.model, [.root("/model")]),
         ]
         return description
     }
 
     /// Source: developers.home-assistant.io, "Sending data home" and "Sensors": `type` and `data`; of
     /// `update_location` `gps` and `battery` in percent, and no time; of `update_sensor_states` a list
-    /// of `unique_id` and `state`. The webhook's id, the last part of its path, is the phone's.
+    /// of `unique_id` and `state`; of `update_registration` what the phone is. The webhook's id, the last part of its path, is the phone's.
     static var homeAssistant: InputDescription {
         var description = InputDescription()
         description.ids = [.path, .query("webhook_id"), .header("X-Webhook-Id")]
@@ -287,6 +303,8 @@ extension InputDescription {
             Fact(.batteryLevel, sensors.map { .item($0) }, scale: 0.01),
             Fact(.osVersion, [.item("/data/os_version")]),
             Fact(.appVersion, [.item("/data/app_version")]),
+            Fact(.manufacturer, [.item("/data/manufacturer")]),
+            Fact(.model, [.item("/data/model")]),
         ]
         return description
     }

@@ -260,6 +260,8 @@ extension InputReader {
         switch fact.field {
         case .osVersion: write(.osVersion, text)
         case .appVersion: write(.appVersion, text)
+        case .manufacturer: write(.manufacturer, text)
+        case .model: write(.model, text)
         case .installID: write(.installID, text)
         default: write(.region, text)
         }
