@@ -75,6 +75,7 @@ import Testing
         let makers = engine.counters.gaps.makers
         #expect(makers.names == [Array("HUAWEI".utf8)])
         #expect(makers.count(.appStopped, of: 0) == 1)
+        #expect(makers.returns(of: 0).sum == 510_000, "P7: silent from 90 s to 600 s")
         #expect(makers.count(.appStopped, of: nil) == 0)
     }
 
@@ -84,18 +85,26 @@ import Testing
     @Test func `P6: 32 manufacturers have a label, all others one`() {
         var makers = MakerCounters()
         for maker in 0..<40 {
-            for _ in 0...maker { makers.count(.network, of: Array("maker \(maker)".utf8)) }
+            let name = Array("maker \(maker)".utf8)
+            for _ in 0...maker { makers.count(.network, of: name, length: .seconds(240)) }
         }
-        makers.count(.network, of: [])
-        makers.count(.network, of: Array("other".utf8))
+        makers.count(.network, of: [], length: .seconds(240))
+        makers.count(.network, of: Array("other".utf8), length: .seconds(240))
         #expect(makers.names.count == MakerCounters.labelsMax)
         #expect((0..<32).allSatisfy { makers.count(.network, of: $0) == $0 + 1 })
         #expect(makers.count(.network, of: nil) == (33...40).reduce(0, +) + 2)
+        #expect((0..<32).allSatisfy { makers.returns(of: $0).count == $0 + 1 })
+        #expect(makers.returns(of: 3).sum == 4 * 240_000)
         // Whoever was erased may have been the only one with a name.
         makers.forget(Array("maker 5".utf8))
         makers.forget(Array("maker 39".utf8))
         #expect(makers.names.count == 31 && makers.count(.network, of: 5) == 7)
         #expect(makers.count(.network, of: nil) == (33...40).reduce(0, +) + 2 + 6)
+        #expect(makers.returns(of: 5).count == 7)
+        #expect(makers.returns(of: nil).count == (33...40).reduce(0, +) + 2 + 6)
+        // Nobody came back from a gap that the end of their duty closed.
+        makers.count(.dutyEnded, of: Array("maker 6".utf8), length: .seconds(60))
+        #expect(makers.count(.dutyEnded, of: 5) == 1 && makers.returns(of: 5).count == 7)
         var copy = MakerCounters()
         let bytes = Archive.bytes { makers.code(&$0) }
         #expect(Archive.reads(part: bytes) { copy.code(&$0) } && copy == makers)

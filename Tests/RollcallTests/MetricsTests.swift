@@ -321,6 +321,11 @@ private let expectedPage = #"""
     and what they were.
     …_total{manufacturer="other",verdict…} reinstalled 0, permission_denied 0, \#
     location_services_off 0, network 0, app_stopped 0, duty_ended 0, unexplained 0
+    # TYPE rollcall_gap_return_seconds histogram
+    # UNIT rollcall_gap_return_seconds seconds
+    # HELP rollcall_gap_return_seconds Watched time from leaving ONLINE to the return, by the \#
+    manufacturer of the phone.
+    …_bucket{manufacturer="other",le…} none
     # TYPE rollcall_gap_duration_seconds histogram
     # UNIT rollcall_gap_duration_seconds seconds
     # HELP rollcall_gap_duration_seconds Watched time from leaving ONLINE to the end of gaps, \#

@@ -58,7 +58,7 @@ package struct GapCounters: Equatable, Sendable {
         guard let verdict = report.verdict else { return }
         guard !report.isLeftOut else { return verdictsBlind += 1 }
         evaluated[Self.index(report.suspected, verdict, report.facts.platform)] += 1
-        makers.count(verdict, of: report.facts.manufacturer)
+        makers.count(verdict, of: report.facts.manufacturer, length: report.length)
         lengths[Int(verdict.rawValue)].observe(report.length.count)
     }
 

@@ -23,6 +23,12 @@ package struct Histogram: Equatable, Sendable {
         sum &+= value &* Int64(times)
     }
 
+    /// Counts what another one of the same bounds observed.
+    mutating func add(_ other: Histogram) {
+        for place in counts.indices { counts[place] += other.counts[place] }
+        sum &+= other.sum
+    }
+
     /// All observations.
     package var count: Int { counts.reduce(0, +) }
 

@@ -1,4 +1,5 @@
-/// Verdicts by the manufacturer of the phone, a bounded set: which phones does the system kill? Source: P6.
+/// Verdicts, and times to return, by the manufacturer of the phone, a bounded set: which phones does the
+/// system kill, and when are they back? Source: P6, P7.
 package struct MakerCounters: Equatable, Sendable {
     /// Manufacturers that have a label; of all others the label is `other`.
     package static let labelsMax = 32
@@ -10,6 +11,8 @@ package struct MakerCounters: Equatable, Sendable {
     package private(set) var names: [[UInt8]] = []
     /// By manufacturer × verdict; behind them those of others, and of phones of which none was told.
     private var counts = [Int](repeating: 0, count: verdicts)
+    /// Observed time from the opening to the return, by manufacturer; behind them that of others.
+    private var returns = [Histogram(bounds: Histogram.gapBounds)]
 
     /// Counters of nothing.
     package init() {}
@@ -19,16 +22,21 @@ package struct MakerCounters: Equatable, Sendable {
         counts[(place ?? names.count) * Self.verdicts + Int(verdict.rawValue)]
     }
 
-    /// A gap is over.
-    mutating func count(_ verdict: GapVerdict, of name: [UInt8]) {
+    /// The times to return of phones of a manufacturer; nil is all others.
+    package func returns(of place: Int?) -> Histogram { returns[place ?? names.count] }
+
+    /// A gap of this length is over. Nobody returned from one that their duty ended.
+    mutating func count(_ verdict: GapVerdict, of name: [UInt8], length: Milliseconds) {
         var place = names.firstIndex(of: name) ?? names.count
         if place == names.count, !name.isEmpty, name != Self.other, names.count < Self.labelsMax {
             counts.insert(
                 contentsOf: repeatElement(0, count: Self.verdicts), at: place * Self.verdicts)
+            returns.insert(Histogram(bounds: Histogram.gapBounds), at: place)
             names.append(name)
             place = names.count - 1
         }
         counts[place * Self.verdicts + Int(verdict.rawValue)] += 1
+        if verdict != .dutyEnded { returns[place].observe(length.count) }
     }
 
     /// A name goes; what was counted of it was of others from now on.
@@ -41,6 +49,8 @@ package struct MakerCounters: Equatable, Sendable {
         for verdict in 0..<Self.verdicts {
             counts[names.count * Self.verdicts + verdict] += own[verdict]
         }
+        let gone = returns.remove(at: place)
+        returns[names.count].add(gone)
     }
 
     mutating func code(_ archive: inout Archive) {
@@ -50,5 +60,10 @@ package struct MakerCounters: Equatable, Sendable {
             archive.refuse()
             self = MakerCounters()
         }
+        if archive.isReading {
+            returns = Array(
+                repeating: Histogram(bounds: Histogram.gapBounds), count: names.count + 1)
+        }
+        for place in returns.indices { returns[place].code(&archive) }
     }
 }

@@ -40,6 +40,15 @@ extension Exposition {
             }
         }
         family(
+            "rollcall_gap_return_seconds", .histogram,
+            "Watched time from leaving ONLINE to the return, by the manufacturer of the phone.")
+        for place in 0...makers.names.count {
+            let isOther = place == makers.names.count
+            histogram(
+                ["manufacturer": isOther ? .word("other") : .bytes(makers.names[place])],
+                makers.returns(of: isOther ? nil : place))
+        }
+        family(
             "rollcall_gap_duration_seconds", .histogram,
             "Watched time from leaving ONLINE to the end of gaps, by verdict.")
         for verdict in GapVerdict.allCases {
