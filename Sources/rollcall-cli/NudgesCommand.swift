@@ -21,6 +21,11 @@ struct NudgesCommand: ParsableCommand {
     @Option(help: "So many, the newest. (default: \(NudgeQuestion.limitStandard))")
     var limit: Int?
 
+    @Option(
+        help:
+            "Count those that were sent, by some of \(NudgeQuestion.keys.joined(separator: ", ")).")
+    var by: String?
+
     @OptionGroup var server: ServerOptions
 
     func run() throws {
@@ -28,6 +33,7 @@ struct NudgesCommand: ParsableCommand {
         options.id = id
         options.decision = decision
         options.limit = limit
+        options.by = by
         options.isJSON = server.json
         try server.print { (server, style, _) throws(QuestionError) in
             try NudgeQuestion(options).answer(from: server, style: style)

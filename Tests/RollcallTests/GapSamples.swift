@@ -35,12 +35,12 @@ enum GapSamples {
     static let counts = """
         {"by":["cause","platform"],"since":"2026-11-20T06:00:00.000Z","until":null,"rows":[
         {"cause":"app_suspended","platform":"ios","gaps":21,"open":1,"blind":2,
-         "seconds":{"median":510.0,"longest":7200.0},
+         "seconds":{"median":510.0,"longest":7200.0,"total":20700.0},
          "verdicts":{"network":4,"app_stopped":15,"reinstalled":1}},
         {"cause":"no_network","platform":"android","gaps":18,"open":0,"blind":0,
-         "seconds":{"median":95.5,"longest":1260.0},"verdicts":{"network":18}},
+         "seconds":{"median":95.5,"longest":1260.0,"total":4000.0},"verdicts":{"network":18}},
         {"cause":"location_services_off","platform":"other","gaps":1,"open":1,"blind":1,
-         "seconds":{"median":3600.0,"longest":3600.0},"verdicts":{}}],
+         "seconds":{"median":3600.0,"longest":3600.0,"total":3600.0},"verdicts":{}}],
          "gaps":40,"truncated":false}
         """
 

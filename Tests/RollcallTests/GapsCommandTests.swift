@@ -99,16 +99,16 @@ import Testing
                 40 gaps since 2026-11-20 06:00:00 UTC, most first (3 more are left out: see
                 blind).
 
-                cause                  platform  gaps  share  open  median  longest  blind
-                app_suspended          ios         21   53 %     1   8m30s       2h      2
+                cause                  platform  gaps  share  open  median  longest  total  blind
+                app_suspended          ios         21   53 %     1   8m30s       2h  5h45m      2
                     turned out: app_stopped 15, network 4, reinstalled 1, no verdict yet 1
-                no_network             android     18   45 %     0   1m35s      21m      0
+                no_network             android     18   45 %     0   1m35s      21m   1h6m      0
                     turned out: network 18
-                location_services_off  other        1    3 %     1      1h       1h      1
+                location_services_off  other        1    3 %     1      1h       1h     1h      1
                     turned out: no verdict yet 1
 
                 blind: gaps of which we did not watch 5 % or more. They count against nobody:
-                not in gaps, share, median, longest and verdicts.
+                not in gaps, share, median, longest, total and verdicts.
 
                 """)
     }
@@ -258,9 +258,9 @@ import Testing
 
                 0 gaps, most first.
 
-                gaps  share  open  median  longest  blind
-                   –    0 %     –       –        –      –
-                   –    0 %     –       –        –      –
+                gaps  share  open  median  longest  total  blind
+                   –    0 %     –       –        –      –      –
+                   –    0 %     –       –        –      –      –
 
                 """)
     }

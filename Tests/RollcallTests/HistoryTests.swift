@@ -141,7 +141,9 @@ import Testing
         #expect(rows.map { $0["gaps"] as? Int } == [9, 0])
         #expect(rows.map { $0["blind"] as? Int } == [0, 1])
         #expect((rows[0]["verdicts"] as? [String: Int]) == ["network": 9])
-        #expect((rows[0]["seconds"] as? [String: Double]) == ["median": 310, "longest": 310])
+        #expect(
+            (rows[0]["seconds"] as? [String: Double])
+                == ["median": 310, "longest": 310, "total": 2790], "P6: dark for so long in all")
         #expect(rows[1]["seconds"] is NSNull)
         #expect(table["gaps"] as? Int == 9)
         #expect(table["truncated"] as? Bool == false)
@@ -182,10 +184,14 @@ import Testing
         }
         #expect(lengths.median == Milliseconds(68_000))
         #expect(lengths.longest == Milliseconds(1_000_000_000))
+        #expect(lengths.total == Milliseconds(1_000_136_005))
         lengths.add(Milliseconds(65_536))
         #expect(lengths.median == Milliseconds(66_000))
         lengths.add(Milliseconds(Int64.max / 2))
         #expect(lengths.median == Milliseconds(68_000))
+        lengths.add(Milliseconds(Int64.max / 2))
+        lengths.add(Milliseconds(Int64.max / 2))
+        #expect(lengths.total == Milliseconds(Int64.max), "more does not fit")
     }
 
     @Test func `so many regions have a number each, and one more has none`() {

@@ -148,6 +148,63 @@ import Testing
         #expect(page["mode"] as? String == "dry_run" && page["sink"] as? String == "none")
     }
 
+    @Test func `P6: nudges are counted by what the phone is and by what followed`() throws {
+        var story = try HistoryStory(directory)
+        let first = """
+            [{"responder_id":"a","platform":"ios","manufacturer":"HUAWEI","model":"Mate9",
+              "updates":[{"sequence":1,"captured_at":\(HistoryStory.began)}]},
+             {"responder_id":"b","platform":"ios","manufacturer":"Apple",
+              "updates":[{"sequence":1,"captured_at":\(HistoryStory.began)}]}]
+            """
+        try story.turn(at: 0, [.policy(Self.policy), HistoryStory.items(.batch, first)])
+        try story.turn(at: 14_400)
+        try story.turn(
+            at: 14_640, [try HistoryStory.batches(["b"], sequence: 2, captured: 14_640)])
+        try story.turn(at: 16_200)
+        try story.store.journal.close()
+        let server = try HistoryServer(directory, policy: Self.policy)
+        defer { server.stop() }
+        func rows(_ by: String) throws -> [String] {
+            let table = try server.get("/v1/nudges?by=\(by)")
+            #expect(table["truncated"] as? Bool == false)
+            let rows = try #require(table["rows"] as? [[String: Any]])
+            #expect(
+                rows.compactMap { $0["nudges"] as? Int }.reduce(0, +) == table["nudges"] as? Int)
+            return rows.map { row in
+                let names = by.split(separator: ",").map { row[String($0)] as? String ?? "null" }
+                let followed = (row["followed"] as? [String: Int] ?? [:]).filter { $0.value > 0 }
+                let median = (row["seconds"] as? [String: Double])?["median"] ?? -1
+                return "\(names.joined(separator: " ")) \(row["nudges"] ?? 0) of "
+                    + "\(row["people"] ?? 0), \(row["share"] as? Double ?? -1): "
+                    + "\(followed.keys.sorted().joined(separator: " ")) \(Int(median))"
+            }
+        }
+        let (apple, huawei) = ("Apple 1 of 1, 0.5: located 240", "HUAWEI 1 of 1, 0.5: silent -1")
+        #expect(try rows("manufacturer") == [apple, huawei])
+        #expect(try rows("platform") == ["ios 2 of 2, 1.0: located silent 240"])
+        #expect(
+            try rows("model,manufacturer")
+                == ["null Apple 1 of 1, 0.5: located 240", "Mate9 HUAWEI 1 of 1, 0.5: silent -1"])
+        for wrong in [
+            "by=colour", "by=model,model", "by=model&limit=3", "by=model&responder_id=a", "by=",
+        ] {
+            #expect(try server.answer("/v1/nudges?\(wrong)").status == 400, "\(wrong)")
+        }
+        #expect(try server.answer("/v1/responders/a", "DELETE").status == 202)
+        #expect(try rows("manufacturer") == ["Apple 1 of 1, 1.0: located 240"])
+    }
+
+    @Test func `P6: a dry run sent nothing that could be counted`() throws {
+        var story = try HistoryStory(directory)
+        try story.turn(at: 0, [try HistoryStory.batches(["a", "b"], sequence: 1, captured: 0)])
+        try story.turn(at: 14_400)
+        try story.store.journal.close()
+        let server = try HistoryServer(directory)
+        defer { server.stop() }
+        let table = try server.get("/v1/nudges?by=manufacturer")
+        #expect(table["nudges"] as? Int == 0 && (table["rows"] as? [Any])?.isEmpty == true)
+    }
+
     // MARK: - One person
 
     @Test func `one person's answer says what holds it, and what time alone cannot change`() throws

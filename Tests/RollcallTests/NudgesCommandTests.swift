@@ -53,6 +53,43 @@ import Testing
                 """)
     }
 
+    @Test func `counts say which phones a nudge wakes`() throws {
+        let counts = """
+            {"by":["manufacturer"],"rows":[
+            {"manufacturer":"HUAWEI","nudges":12,"share":0.8,"people":4,
+             "followed":{"located":2,"contact":1,"silent":8,"unseen":0},
+             "seconds":{"median":252.0,"longest":900.0}},
+            {"manufacturer":null,"nudges":3,"share":0.2,"people":1,
+             "followed":{"located":0,"contact":0,"silent":0,"unseen":3},"seconds":null}],
+            "nudges":15,"truncated":true,"as_of":"2026-11-21T06:00:00.000Z"}
+            """
+        let text = try Self.print(["/v1/nudges?by=manufacturer": counts]) {
+            $0.by = "manufacturer"
+        }
+        #expect(
+            text == """
+                15 nudges, most first.
+
+                manufacturer  nudges  share  people  located  contact  silent  unseen  after
+                HUAWEI            12   80 %       4        2        1       8       0  4m12s
+                –                  3   20 %       1        0        0       0       3      –
+
+                located, contact: what came within half an hour, and after how long as a rule. A
+                nudge counts for the phone that its person has now.
+
+                There are more than the server counts: these are the newest.
+
+                """)
+        for wrong in ["colour", "", "model,model"] {
+            #expect(throws: QuestionError.self) {
+                try Self.print([:]) { $0.by = wrong }
+            }
+        }
+        #expect(throws: QuestionError.self) {
+            try Self.print([:]) { ($0.by, $0.limit) = ("model", 3) }
+        }
+    }
+
     @Test func `one person's answer comes first`() throws {
         let now = """
             {"responder_id":"r-17","nudge":false,"text":"not nudged now: they were nudged 15m ago",

@@ -40,15 +40,19 @@ struct RegionNames {
     }
 }
 
-/// Lengths of gaps, of which the middle one is asked for.
+/// Lengths of gaps, of which the middle one, the longest and the sum are asked for.
 struct Lengths {
     /// Milliseconds, as much as fits: seven weeks.
     private var all: [UInt32] = []
     private(set) var longest = Milliseconds(0)
+    private(set) var total = Milliseconds(0)
 
     mutating func add(_ length: Milliseconds) {
         all.append(UInt32(clamping: length.count))
         longest = max(longest, length)
+        // Two million that last for centuries come to more than fits.
+        let (sum, isOver) = total.count.addingReportingOverflow(length.count)
+        total = Milliseconds(isOver ? .max : sum)
     }
 
     /// The middle one, the mean of the two in the middle if there are two; nil without any.

@@ -14,8 +14,12 @@ struct GapQuery: Sendable {
     }
 
     /// The keys by which gaps may be counted.
-    enum Key: CaseIterable, Sendable {
-        case cause, verdict, region, platform, manufacturer, model, appVersion, osVersion
+    enum Key: Equatable, Sendable {
+        case cause, verdict, region, platform
+        case phone(PhoneName)
+
+        static let all: [Key] =
+            [.cause, .verdict, .region, .platform] + PhoneName.allCases.map { .phone($0) }
 
         /// The word of a query, and of a member.
         var word: StaticString {
@@ -24,29 +28,9 @@ struct GapQuery: Sendable {
             case .verdict: "verdict"
             case .region: "region"
             case .platform: "platform"
-            case .manufacturer: "manufacturer"
-            case .model: "model"
-            case .appVersion: "app_version"
-            case .osVersion: "os_version"
+            case .phone(let name): name.word
             }
         }
-
-        /// The name of the phone that it is; nil for what is no name of one, and of a phone that did
-        /// not tell it (P6).
-        func name(in facts: GapFacts) -> [UInt8]? {
-            let name: [UInt8] =
-                switch self {
-                case .manufacturer: facts.manufacturer
-                case .model: facts.model
-                case .appVersion: facts.appVersion
-                case .osVersion: facts.osVersion
-                case .cause, .verdict, .region, .platform: []
-                }
-            return name.isEmpty ? nil : name
-        }
-
-        /// Those that are names of the phone.
-        static let ofPhone: [Key] = [.manufacturer, .model, .appVersion, .osVersion]
     }
 
     var state: State?
@@ -82,8 +66,7 @@ struct GapQuery: Sendable {
                 "since", "From then on: RFC 3339, or milliseconds since 1970.", into: \.since),
             .time("until", "Before then, likewise.", into: \.until),
             .words(
-                "by", "What to count by", Key.allCases, \.word, max: Key.allCases.count,
-                into: \.by),
+                "by", "What to count by", Key.all, \.word, max: Key.all.count, into: \.by),
             .cursor(count: 2) { $0.after = ($1[0], $1[1]) },
             .limit(
                 "Gaps in the answer at most; \(Router.limitStandard) without it.",

@@ -51,7 +51,8 @@ struct GapTable {
     /// Names by which gaps are counted beside their words.
     private struct PhoneNames: Hashable {
         var region = 0
-        var names: [[UInt8]?] = []
+        /// Empty where a phone did not tell it.
+        var names: [[UInt8]] = []
     }
 
     /// Gaps found by their opening at most: a look into the table for each costs twice as much as
@@ -70,7 +71,7 @@ struct GapTable {
     /// `phoneKeys`.
     private var phones: [PhoneNames: Int] = [:]
     private var phoneList: [PhoneNames] = []
-    private let phoneKeys: [GapQuery.Key]
+    private let phoneKeys: [PhoneName]
     private var looked = 0
     /// There were more rows than one table has.
     private var hasMoreRows = false
@@ -101,7 +102,9 @@ struct GapTable {
         self.present = present
         self.work = work
         let by = query.by
-        phoneKeys = by.filter { GapQuery.Key.ofPhone.contains($0) }
+        phoneKeys = by.compactMap { key in
+            if case .phone(let name) = key { name } else { nil }
+        }
         countsBy = (
             by.contains(.cause), by.contains(.verdict), by.contains(.platform),
             by.contains(.region)
@@ -198,7 +201,7 @@ struct GapTable {
     /// Returns the number of a phone's names in a region; nil if there are too many.
     private mutating func phone(_ row: GapRow, region: Int) -> Int? {
         let facts = row.report?.facts ?? GapFacts()
-        let names = PhoneNames(region: region, names: phoneKeys.map { $0.name(in: facts) })
+        let names = PhoneNames(region: region, names: phoneKeys.map { $0.text(in: facts) })
         if let number = phones[names] { return number }
         guard phoneList.count < work.limits.groups else { return nil }
         phones[names] = phoneList.count
@@ -279,6 +282,7 @@ struct GapTable {
             JSONWriter.raw(",\"seconds\":{\"median\":", to: &body)
             GapJSON.seconds(median, to: &body)
             GapJSON.seconds("longest", row.lengths.longest, to: &body)
+            GapJSON.seconds("total", row.lengths.total, to: &body)
             JSONWriter.raw("}", to: &body)
         } else {
             JSONWriter.raw(",\"seconds\":null", to: &body)
@@ -312,11 +316,11 @@ struct GapTable {
         case .region:
             let region = phoneKeys.isEmpty ? key.region : phoneList[key.region].region
             JSONWriter.string(regions.names[region], to: &body)
-        case .manufacturer, .model, .appVersion, .osVersion:
-            guard let place = phoneKeys.firstIndex(of: word),
-                let name = phoneList[key.region].names[place]
+        case .phone(let phoneName):
+            guard let place = phoneKeys.firstIndex(of: phoneName),
+                !phoneList[key.region].names[place].isEmpty
             else { return JSONWriter.raw("null", to: &body) }
-            JSONWriter.string(name, to: &body)
+            JSONWriter.string(phoneList[key.region].names[place], to: &body)
         }
     }
 }

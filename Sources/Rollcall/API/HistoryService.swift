@@ -93,6 +93,24 @@ struct HistoryWork {
         }
     }
 
+    /// Returns what the phones of people are by their numbers + 1, without those who were erased; nil
+    /// if the state writer does not answer, which is asked for a thousand at a time.
+    func phones(of responders: [Int64]) -> [Int64: GapFacts]? {
+        var phones: [Int64: GapFacts] = [:]
+        for start in stride(from: 0, to: responders.count, by: 1000) {
+            let piece = responders[start..<min(start + 1000, responders.count)]
+            guard
+                let found = asked({ view in
+                    piece.compactMap { responder in
+                        view.engine.phone(of: Int(responder) - 1).map { (responder, $0) }
+                    }
+                })
+            else { return nil }
+            for (responder, phone) in found { phones[responder] = phone }
+        }
+        return phones
+    }
+
     /// Returns how far the news of firings has come, by what is on its way now; nil if the state
     /// writer does not answer.
     func reaches(of incidents: [Int64]) -> [Int64: [Reach]]? {

@@ -10,6 +10,8 @@ struct NudgeQuery: Sendable {
     /// The place at which a page begins: a decision's number.
     var after: Int64?
     var limit = Router.limitStandard
+    /// The keys to count by; empty for a list.
+    var by: [NudgeTable.Key] = []
 
     static let parameters = Parameters(
         NudgeQuery(),
@@ -18,10 +20,19 @@ struct NudgeQuery: Sendable {
             .word(
                 "decision", "Decided so.", NudgeChoice.allCases, \.word,
                 schema: "NudgeChoice", into: \.choice),
+            .words(
+                "by", "What to count sent nudges by", NudgeTable.Key.all, \.word,
+                max: NudgeTable.Key.all.count, into: \.by),
             .cursor { $0.after = $1[0] },
             .limit(
-                "Entries in the answer at most.", standard: Router.limitStandard, into: \.limit),
-        ])
+                "Entries in the answer at most; \(Router.limitStandard) without it.",
+                into: \.limit),
+        ]
+    ) { (query, names) throws(ParameterError) in
+        if !query.by.isEmpty, names.count > 1 {
+            throw ParameterError(detail: "by: goes without any other")
+        }
+    }
 }
 
 /// `GET /v1/nudges`: who was nudged, who was not and why, and what followed; newest first.

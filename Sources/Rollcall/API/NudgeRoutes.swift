@@ -12,6 +12,11 @@ extension Router {
                 return answer(Self.nobody, InputStats())
             }
             let present = HistoryPresent(view)
+            if !query.by.isEmpty {
+                return history.ask({ answer($0, InputStats()) }) { (work) throws(StoreError) in
+                    try NudgeTable.answer(query, present, work)
+                }
+            }
             let standing = NudgeStanding(view.engine, store: writer.store.number)
             history.ask({ answer($0, InputStats()) }) { (work) throws(StoreError) in
                 try NudgeLedger.answer(query, person, present, standing, work)

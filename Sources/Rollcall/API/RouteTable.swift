@@ -174,9 +174,10 @@ extension Route {
             reason changes; newest first, with what became of the push and what followed within \
             half an hour. All filters must hold. Go on with `after` = `next` until it is null: a \
             page may be empty and have a `next`, as at most \(HistoryLimits().nudgesListed) entries \
-            are looked at for one.
+            are looked at for one. With `by` a table of the nudges that were sent: how many, and what \
+            followed them; a nudge counts for the phone that its person has now.
             """,
-            query: NudgeQuery.parameters, answers: [200: "NudgeList"], problems: [404]
+            query: NudgeQuery.parameters, answers: [200: "Nudges"], problems: [404]
         ) { $0.showNudges($1, $2.answer) },
     ]
 

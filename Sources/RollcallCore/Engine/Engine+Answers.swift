@@ -38,6 +38,15 @@ extension Engine {
         }
     }
 
+    /// Returns what is known of the phone of a person by number; nil if there is nobody, or they were
+    /// erased (P6).
+    package func phone(of number: Int) -> GapFacts? {
+        guard (0..<roster.count).contains(number), roster[number].idCount > 0 else { return nil }
+        var facts = GapFacts()
+        people.describe(roster[number], in: &facts)
+        return facts
+    }
+
     /// Returns the instant at which the pause of a person ends by itself; nil if none does.
     package func pausedUntil(_ number: Int) -> Timestamp? { liveness.pauses[number] }
 

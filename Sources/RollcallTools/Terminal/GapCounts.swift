@@ -35,7 +35,7 @@ struct GapCounts {
             lines.append("")
             lines += ConsoleText.wrapped(
                 "blind: gaps of which we did not watch 5 % or more. They count against nobody: "
-                    + "not in gaps, share, median, longest and verdicts.", style.columns)
+                    + "not in gaps, share, median, longest, total and verdicts.", style.columns)
         }
         if answer["truncated"]?.isTrue == true {
             lines.append("")
@@ -65,7 +65,7 @@ struct GapCounts {
     ) -> [String] {
         // Only where phones are told apart does it matter of how many people they are.
         let people = rows.contains { $0["people"] != nil } ? ["people"] : []
-        let stats = ["gaps", "share"] + people + ["open", "median", "longest", "blind"]
+        let stats = ["gaps", "share"] + people + ["open", "median", "longest", "total", "blind"]
         let columns =
             by.map { ConsoleTable.Column($0, least: 8) }
             + stats.map { ConsoleTable.Column($0, isRight: true) }
@@ -75,7 +75,8 @@ struct GapCounts {
                 Self.number(row["gaps"]), Self.percent(row["gaps"]?.whole ?? 0, all),
             ] + people.map { Self.number(row[$0]) } + [
                 Self.number(row["open"]), Self.span(seconds?["median"]),
-                Self.span(seconds?["longest"]), Self.number(row["blind"]),
+                Self.span(seconds?["longest"]), Self.span(seconds?["total"]),
+                Self.number(row["blind"]),
             ]
         }
         let table = ConsoleTable(columns, cells, style)

@@ -9,10 +9,8 @@ package struct GapQuestion: Sendable {
     /// Gaps that are fetched at most.
     package static let limitMax = 100_000
     /// The keys by which gaps can be counted.
-    static let keys = [
-        "cause", "verdict", "region", "platform", "manufacturer", "model", "app_version",
-        "os_version",
-    ]
+    static let keys =
+        ["cause", "verdict", "region", "platform"] + PhoneName.allCases.map { "\($0.word)" }
 
     /// The options on the command line; nil where nothing was said.
     package struct Options: Sendable {
@@ -55,14 +53,9 @@ package struct GapQuestion: Sendable {
             ("since", since.map { RFC3339.string($0) }),
             ("until", until.map { RFC3339.string($0) }),
         ].compactMap { name, value in value.map { (name, $0) } }
-        by = try (options.by ?? "").split(separator: ",").map { (key) throws(QuestionError) in
-            try Self.word("--by", String(key), Self.keys) ?? ""
-        }
+        by = try Self.keys(options.by, of: Self.keys)
         limit = options.limit ?? Self.limitStandard
         isJSON = options.isJSON
-        if options.by != nil, by.isEmpty || Set(by).count < by.count {
-            throw .wrongOption("--by: one or more of \(Self.keys.joined(separator: ", ")) expected")
-        }
         guard (1...Self.limitMax).contains(limit) else {
             throw .wrongOption("--limit: 1 to \(Self.limitMax) expected (\(limit))")
         }
@@ -72,6 +65,19 @@ package struct GapQuestion: Sendable {
         if let since, let until, since >= until {
             throw .wrongOption("--until: must be later than --since")
         }
+    }
+
+    /// Returns the keys of `--by`; none without a value.
+    /// - Throws: `QuestionError` if there is none in the value, one is unknown, or stands twice.
+    static func keys(_ value: String?, of known: [String]) throws(QuestionError) -> [String] {
+        guard let value else { return [] }
+        let keys = try value.split(separator: ",").map { (key) throws(QuestionError) in
+            try word("--by", String(key), known) ?? ""
+        }
+        if keys.isEmpty || Set(keys).count < keys.count {
+            throw .wrongOption("--by: one or more of \(known.joined(separator: ", ")) expected")
+        }
+        return keys
     }
 
     /// Returns one of `words`, or nil without a value.

@@ -9,11 +9,15 @@ package struct NudgeQuestion: Sendable {
     /// Entries that are fetched at most.
     package static let limitMax = 100_000
 
+    /// The keys by which nudges can be counted.
+    package static let keys = ["cause", "platform"] + PhoneName.allCases.map { "\($0.word)" }
+
     /// The options on the command line; nil where nothing was said.
     package struct Options: Sendable {
         package var id: String?
         package var decision: String?
         package var limit: Int?
+        package var by: String?
         /// The server's own JSON instead of a table.
         package var isJSON = false
 
@@ -23,6 +27,7 @@ package struct NudgeQuestion: Sendable {
     private let id: String?
     private let filter: [(String, String)]
     private let limit: Int
+    private let by: [String]
     private let isJSON: Bool
 
     /// Reads the options.
@@ -36,6 +41,10 @@ package struct NudgeQuestion: Sendable {
         let choice = try GapQuestion.word("--decision", options.decision, words)
         filter = [("responder_id", options.id), ("decision", choice)]
             .compactMap { name, value in value.map { (name, $0) } }
+        by = try GapQuestion.keys(options.by, of: Self.keys)
+        if !by.isEmpty, id != nil || choice != nil || options.limit != nil {
+            throw .wrongOption("--by: it counts all nudges, so nothing can be given beside it")
+        }
         limit = options.limit ?? Self.limitStandard
         isJSON = options.isJSON
         guard (1...Self.limitMax).contains(limit) else {
@@ -48,6 +57,11 @@ package struct NudgeQuestion: Sendable {
     package func answer(
         from server: ServerQuestions, style: ConsoleStyle
     ) throws(QuestionError) -> String {
+        if !by.isEmpty {
+            let counts = try server.ask(
+                Resource.nudges.path, [("by", by.joined(separator: ","))])
+            return isJSON ? counts.printed : NudgeCounts(counts).text(style)
+        }
         let now = try id.map { (id) throws(QuestionError) in try self.now(id, server) }
         let (entries, isWhole, rest) = try server.pages(
             Resource.nudges.path, filter, list: "nudges", count: limit)
