@@ -37,6 +37,9 @@ struct TuneCommand: ParsableCommand {
     @Option(help: "What things cost: \(TuneCosts.standard).")
     var costs: String?
 
+    @Option(help: "Tell phones apart by their \(TuneCosts.phoneNames).")
+    var by = "manufacturer"
+
     @Flag(help: "Print JSON.")
     var json = false
 
@@ -50,6 +53,7 @@ struct TuneCommand: ParsableCommand {
             options.wishes = wishes
             options.isGrid = grid
             options.healsWithin = try TuneCosts.span(healsWithin)
+            options.phoneName = try TuneCosts.phoneName(by)
             if let costs { options.weights = try TuneCosts.weights(costs) }
             try TunePrint(options, isJSON: json, pagePath: html).run()
         }

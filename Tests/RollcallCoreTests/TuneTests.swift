@@ -35,14 +35,16 @@ struct TuneHistory {
 
     /// The present settings and others, over chunks of so many steps.
     func runs(
-        chunk: Int = 1000, _ adapt: [@Sendable (Policy) -> Policy] = []
+        chunk: Int = 1000, phoneName: PhoneName = .manufacturer,
+        _ adapt: [@Sendable (Policy) -> Policy] = []
     ) throws -> [TuneRun] {
         let all = [nil] + adapt.map { Optional($0) }
         let runs = UnsafeMutableBufferPointer<TuneRun>.allocate(capacity: all.count)
         _ = runs.initialize(
             from: all.map {
                 TuneRun(
-                    policy: Policy(), isFixed: false, healsWithin: Self.healsWithin, adapting: $0)
+                    policy: Policy(), isFixed: false, healsWithin: Self.healsWithin,
+                    phoneName: phoneName, adapting: $0)
             })
         defer {
             runs.deinitialize()
@@ -170,6 +172,49 @@ private func offline(_ seconds: Int64) -> @Sendable (Policy) -> Policy {
         #expect(runs[1].stats.longNotifications == 3)
         #expect(runs[1].stats.missedNotifications == 0)
         #expect(runs[1].stats.laterNotifications == .seconds(480))
+    }
+
+    // MARK: - What the phone is
+
+    /// The times OFFLINE of phones by name, with the usual time to return in seconds.
+    private func phones(_ counts: TuneCounts) -> [String] {
+        counts.phonesByName.map { name, phone in
+            let text = name.map { String(decoding: $0, as: UTF8.self) } ?? "others"
+            let usual = phone.usualReturn.map { "\($0.count / 1000)" } ?? "–"
+            return "\(text): \(phone.healed) \(phone.real) \(usual)"
+        }
+    }
+
+    @Test func `P6 P7: false alarms and the usual return are told by what the phone is`() throws {
+        // One without a name is away for four minutes; of two others, one is twenty times away for
+        // a quarter of an hour, and the other nineteen times for less.
+        var history = TuneHistory(reportsUntil: 24_060, gaps: [600...840])
+        for round in Int64(0)...20 {
+            for at in stride(from: round * 1200, through: min(round * 1200 + 300, 24_060), by: 60) {
+                history.report(at, "h", #","manufacturer":"HUAWEI","model":"ELE-L29""#)
+            }
+            guard round < 20 else { continue }
+            for at in stride(from: round * 1200, through: round * 1200 + 900, by: 60) {
+                history.report(at, "s", #","manufacturer":"Samsung","model":"ELE-L29""#)
+            }
+        }
+        history.add(24_070, "end")
+        let counts = try history.runs()[0].aggregates.counts
+        #expect(phones(counts) == ["HUAWEI: 0 20 900", "Samsung: 19 0 –", ": 1 0 –"])
+        let models = try history.runs(phoneName: .model)[0].aggregates.counts
+        #expect(phones(models) == ["ELE-L29: 19 20 900", ": 1 0 –"])
+    }
+
+    @Test func `P6: beyond 32 names, most often OFFLINE first, phones are told together`() {
+        var counts = TuneCounts()
+        for name in 0..<40 {
+            var spell = LateSpell(number: 0, lateAt: Timestamp(milliseconds: 0))
+            spell.phone = Array("p\(name)".utf8)
+            for _ in 0...name { counts.note(phone: spell, isHealed: false) }
+        }
+        let rows = phones(counts)
+        #expect(rows.count == 33 && rows.first == "p39: 0 40 –" && rows[31] == "p8: 0 9 –")
+        #expect(rows.last == "others: 0 36 –")
     }
 
     @Test func `any chunks give the same answer`() throws {

@@ -24,7 +24,9 @@ import Testing
                 let platform = person % 2 == 0 ? "ios" : "android"
                 text += #"{"at":\#(Self.zero + second * 1000),"kind":"batch","body":"#
                 text += #"{"responder_id":"<u>\#(person)","duty_state":"\#(duty)","#
-                text += #""platform":"\#(platform)","region":"<i>north"}}"# + "\n"
+                text +=
+                    #""platform":"\#(platform)","manufacturer":"<i>make","region":"<i>north"}}"#
+                    + "\n"
             }
         }
         return text + #"{"at":\#(Self.zero + hours * 3_600_000),"kind":"end"}"# + "\n"
@@ -211,6 +213,9 @@ import Testing
             TunePlots.escaped("<a href=\"x\">&'\u{202E}")
                 == "&lt;a href=&quot;x&quot;&gt;&amp;&#39;\\u{202E}")
         let table = TuneTable(result: result, style: ConsoleStyle()).text
+        #expect(table.contains("Present settings, by manufacturer, a day\n"))
+        #expect(page.contains("Present settings, by manufacturer, a day"))
+        #expect(json(result).contains("\"phones\""))
         #expect(table.split(separator: "\n").allSatisfy { ConsoleText.columns(String($0)) <= 80 })
         #expect(!json(result).contains("<u>"))
     }

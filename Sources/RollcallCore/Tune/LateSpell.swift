@@ -31,6 +31,14 @@ package struct LateSpell: Equatable, Sendable {
     /// Their duty state when it ended, ON_DUTY or ON_MISSION.
     package var duty = DutyState.onDuty
     package var platform = Platform.unknown
+    /// The name of their phone by which it is counted; empty if the phone did not tell it (P6).
+    package var phone: [UInt8] = []
+
+    /// From the last contact to the next one; nil if one of them is not known.
+    package var awayFor: Milliseconds? {
+        guard let gapFrom, ending == .contact else { return nil }
+        return max(Milliseconds(0), end - gapFrom)
+    }
 
     /// From the last contact to OFFLINE; nil if one of them is not known.
     package var delay: Milliseconds? {
@@ -44,7 +52,7 @@ package struct LateSpell: Equatable, Sendable {
     }
 }
 
-/// The delivery status of a time that somebody was OFFLINE.
+/// An `OfflineOutcome` says what a time that somebody was OFFLINE turned out to be.
 package enum OfflineOutcome: Equatable, Sendable {
     /// They were heard again soon: a false alarm.
     case healed
@@ -59,7 +67,7 @@ package enum OfflineOutcome: Equatable, Sendable {
 }
 
 extension LateSpell {
-    /// Returns the delivery status of its OFFLINE; nil if it had none.
+    /// Returns what its OFFLINE turned out to be; nil if it had none.
     package func outcome(healsWithin span: Milliseconds) -> OfflineOutcome? {
         guard let offlineAt else { return nil }
         if isBlind { return .unseen }

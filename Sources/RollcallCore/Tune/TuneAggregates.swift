@@ -17,6 +17,7 @@ package struct TuneAggregates: Equatable, Sendable {
     }
 
     private let healsWithin: Milliseconds
+    private let phoneName: PhoneName
     private var people: ContiguousArray<Person> = []
     package private(set) var counts = TuneCounts()
     /// Spells that ended and were not yet taken.
@@ -31,8 +32,12 @@ package struct TuneAggregates: Equatable, Sendable {
     /// The part of the span that we could see.
     package private(set) var observed = Milliseconds(0)
 
-    /// A aggregates for which an OFFLINE that ends within `healsWithin` was a false alarm.
-    package init(healsWithin: Milliseconds) { self.healsWithin = healsWithin }
+    /// Counts for which an OFFLINE that ends within `healsWithin` was a false alarm, and which tell
+    /// phones apart by `phoneName`.
+    package init(healsWithin: Milliseconds, phoneName: PhoneName = .manufacturer) {
+        self.healsWithin = healsWithin
+        self.phoneName = phoneName
+    }
 
     // MARK: - From the engine
 
@@ -160,6 +165,7 @@ package struct TuneAggregates: Equatable, Sendable {
         spell.end = at
         spell.ending = ending
         spell.platform = engine.roster[number].platform
+        spell.phone = engine.phone(of: number).map { phoneName.text(in: $0) } ?? []
         let from = RunningTime(
             milliseconds: ((spell.gapFrom ?? spell.lateAt) - engine.clock.wallOffset)
                 .milliseconds)
@@ -171,10 +177,13 @@ package struct TuneAggregates: Equatable, Sendable {
 
     private mutating func count(_ spell: LateSpell) {
         switch spell.outcome(healsWithin: healsWithin) {
-        case .healed: counts[spell.duty, spell.platform].healed += 1
+        case .healed:
+            counts[spell.duty, spell.platform].healed += 1
+            counts.note(phone: spell, isHealed: true)
         case .real:
             counts[spell.duty, spell.platform].real += 1
             if let delay = spell.delay { counts.note(delay: delay, spell.duty) }
+            counts.note(phone: spell, isHealed: false)
         case .censored: counts.censored += 1
         case .unseen: counts.unseen += 1
         case .changed, nil: break

@@ -40,6 +40,36 @@ package struct TuneCounts: Equatable, Sendable {
         package init() {}
     }
 
+    /// The times OFFLINE of the phones of one name. Source: P6.
+    package struct Phone: Equatable, Sendable {
+        /// Returns below which no usual time is told. Source: P7.
+        private static let returnsMin = 20
+
+        /// Times OFFLINE that healed by themselves.
+        package internal(set) var healed = 0
+        /// Times OFFLINE that did not.
+        package internal(set) var real = 0
+        /// From the last contact to the next one, of those who were heard again.
+        package internal(set) var returns = TuneSpans()
+
+        /// Times OFFLINE whose end is known.
+        package var evaluated: Int { healed + real }
+
+        /// The usual time until these phones are heard again; nil if too few of them were.
+        package var usualReturn: Milliseconds? {
+            returns.count < Self.returnsMin ? nil : returns.quantile(0.5)
+        }
+
+        mutating func add(_ other: Phone) {
+            healed += other.healed
+            real += other.real
+            returns.add(other.returns)
+        }
+    }
+
+    /// Names of phones that are told apart; all others are one row.
+    package static let phonesMax = 32
+
     /// Duty states that are counted apart.
     package static let duties: [DutyState] = [.onDuty, .onMission]
 
@@ -52,8 +82,10 @@ package struct TuneCounts: Equatable, Sendable {
     package internal(set) var nudges = 0
     /// Nudges held, by reason.
     package internal(set) var holds = [Int](repeating: 0, count: NudgeReason.allCases.count)
-    /// Delays of the times OFFLINE that did not heal, in tenths of a second, by duty state.
-    package internal(set) var delays = [[Int64: Int]](repeating: [:], count: duties.count)
+    /// Delays of the times OFFLINE that did not heal, by duty state.
+    private var delays = [TuneSpans](repeating: TuneSpans(), count: duties.count)
+    /// By the phone's name; empty is of those that did not tell it.
+    private var phones: [[UInt8]: Phone] = [:]
     /// Times OFFLINE of which the history does not tell the end.
     package internal(set) var censored = 0
     /// Times OFFLINE during which we could not see.
@@ -92,24 +124,37 @@ package struct TuneCounts: Equatable, Sendable {
     /// The delay that `share` of the times OFFLINE that did not heal did not exceed, of one duty
     /// state or of both; nil if there was none. In steps of 0.1 s.
     package func delay(_ share: Double, _ duty: DutyState? = nil) -> Milliseconds? {
-        var all: [Int64: Int] = [:]
+        var all = TuneSpans()
         for (place, state) in Self.duties.enumerated() where duty == nil || duty == state {
-            all.merge(delays[place], uniquingKeysWith: +)
+            all.add(delays[place])
         }
-        let count = all.values.reduce(0, +)
-        guard count > 0 else { return nil }
-        let wanted = min(count, max(1, Int((Double(count) * share).rounded(.up))))
-        var passed = 0
-        for tenths in all.keys.sorted() {
-            passed += all[tenths] ?? 0
-            if passed >= wanted { return Milliseconds(tenths * 100) }
+        return all.quantile(share)
+    }
+
+    /// The phones by name, those that were OFFLINE most often first: at most `phonesMax`, then all
+    /// others together, whose name is nil.
+    package var phonesByName: [(name: [UInt8]?, phone: Phone)] {
+        let sorted = phones.sorted { a, b in
+            a.value.evaluated == b.value.evaluated
+                ? a.key.lexicographicallyPrecedes(b.key) : a.value.evaluated > b.value.evaluated
         }
-        return nil
+        var rows = sorted.prefix(Self.phonesMax).map { (name: Optional($0.key), phone: $0.value) }
+        var others = Phone()
+        for row in sorted.dropFirst(Self.phonesMax) { others.add(row.value) }
+        if sorted.count > Self.phonesMax { rows.append((name: nil, phone: others)) }
+        return rows
     }
 
     mutating func note(delay: Milliseconds, _ duty: DutyState) {
-        let tenths = (delay.count + 50) / 100
-        delays[duty == .onMission ? 1 : 0][tenths, default: 0] += 1
+        delays[duty == .onMission ? 1 : 0].add(delay)
+    }
+
+    /// Counts a time OFFLINE that healed or did not among those of its phone's name.
+    mutating func note(phone spell: LateSpell, isHealed: Bool) {
+        var phone = phones[spell.phone] ?? Phone()
+        if isHealed { phone.healed += 1 } else { phone.real += 1 }
+        if let span = spell.awayFor { phone.returns.add(span) }
+        phones[spell.phone] = phone
     }
 }
 

@@ -10,14 +10,16 @@ package struct TuneRun: Sendable {
     package private(set) var policyChanges = 0
     private var last: Policy?
 
-    /// A run under what `adapting` makes of `policy` and, unless `isFixed`, of what the steps say.
+    /// A run under what `adapting` makes of `policy` and, unless `isFixed`, of what the steps say; it
+    /// tells phones apart by `phoneName`.
     package init(
         policy: Policy, isFixed: Bool, healsWithin: Milliseconds,
+        phoneName: PhoneName = .manufacturer,
         adapting: (@Sendable (Policy) -> Policy)? = nil
     ) {
         run = ReplayRun(
             policy: policy, isFixed: isFixed, isMeasuring: false, adapting: adapting)
-        aggregates = TuneAggregates(healsWithin: healsWithin)
+        aggregates = TuneAggregates(healsWithin: healsWithin, phoneName: phoneName)
         comparison = TuneComparison(healsWithin: healsWithin)
         self.healsWithin = healsWithin
     }

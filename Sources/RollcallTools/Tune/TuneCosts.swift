@@ -1,7 +1,8 @@
 import RollcallCore
 import RollcallSupport
 
-/// The costs of things, as the command line says them.
+/// Reads what the command line says beside settings: the costs of things, what heals, and how phones
+/// are told apart.
 package enum TuneCosts {
     private static let names:
         [(name: String, path: any WritableKeyPath<TuneWeights, Double> & Sendable)] = [
@@ -50,6 +51,17 @@ package enum TuneCosts {
             throw .usage("--heals-within \(text): must be a duration such as 5m, from 1s to 1d")
         }
         return span
+    }
+
+    /// The words that `--by` takes.
+    package static let phoneNames = PhoneName.allCases.map { "\($0.word)" }.joined(separator: ", ")
+
+    /// Reads the name of `--by`. Throws `TuneError.usage` if it is none.
+    package static func phoneName(_ text: String) throws(TuneError) -> PhoneName {
+        guard let name = PhoneName.allCases.first(where: { "\($0.word)" == text }) else {
+            throw .usage("--by \(text): one of \(phoneNames) expected")
+        }
+        return name
     }
 }
 

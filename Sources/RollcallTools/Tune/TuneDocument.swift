@@ -90,6 +90,7 @@ struct TuneDocument {
             ],
             "flapping_people": Self.count(counts.flapping),
             "people": .list(Self.cells(counts)),
+            "phones": .list(phones(counts)),
             "objection": objection.map { .text(TuneWords(result: result).words($0)) } ?? .null,
         ]
     }
@@ -123,6 +124,19 @@ struct TuneDocument {
                     "real": count(cell.real),
                 ]
             }
+        }
+    }
+
+    private func phones(_ counts: TuneCounts) -> [JSONTree] {
+        counts.phonesByName.map { name, phone in
+            let text = name.map { String(decoding: $0, as: UTF8.self) }
+            return [
+                "\(result.phoneName.word)": text.map { $0.isEmpty ? .null : .text($0) } ?? .null,
+                "is_all_others": .boolean(name == nil),
+                "false_alarms": Self.count(phone.healed), "real": Self.count(phone.real),
+                "returns": Self.count(phone.returns.count),
+                "usual_return_seconds": Self.seconds(phone.usualReturn),
+            ]
         }
     }
 

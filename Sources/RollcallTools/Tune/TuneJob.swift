@@ -16,6 +16,8 @@ package struct TuneJob {
         /// An OFFLINE that is over within this span was a false alarm.
         package var healsWithin = Milliseconds.seconds(300)
         package var weights = TuneWeights()
+        /// The name by which phones are told apart.
+        package var phoneName = PhoneName.manufacturer
         /// Threads that fold; as many as processors.
         package var threads = Int(sysconf(CInt(_SC_NPROCESSORS_ONLN)))
         /// Steps that are folded at a time: so many that what a candidate touches is warm, so few that
@@ -58,7 +60,7 @@ package struct TuneJob {
         let runs = sweep.candidates.enumerated().map { place, candidate in
             TuneRun(
                 policy: fixed ?? Policy(), isFixed: fixed != nil,
-                healsWithin: options.healsWithin,
+                healsWithin: options.healsWithin, phoneName: options.phoneName,
                 adapting: place == 0 ? nil : candidate.adapt)
         }
         let crew = try TuneCrew(runs, threadCount: min(options.threads, runs.count))
@@ -159,6 +161,8 @@ package struct TuneResult: Sendable {
     package let events: Int
     package let healsWithin: Milliseconds
     package let weights: TuneWeights
+    /// The name by which phones are told apart.
+    package let phoneName: PhoneName
 
     /// The result of `runs` that are over, the present settings' first.
     init(
@@ -173,6 +177,7 @@ package struct TuneResult: Sendable {
         policyChanges = runs[0].policyChanges
         healsWithin = options.healsWithin
         weights = options.weights
+        phoneName = options.phoneName
         self.events = events
     }
 

@@ -15,7 +15,7 @@ struct TunePage {
 
     /// The page.
     var text: String {
-        let parts = [summary, tradeOff, advice, axes, table, people, definitions, limits]
+        let parts = [summary, tradeOff, advice, axes, table, people, phones, definitions, limits]
         return """
             <!DOCTYPE html>
             <html lang="en">
@@ -150,6 +150,16 @@ struct TunePage {
             }
         }
         return Self.table("By duty state and platform, a day", headings, rows)
+    }
+
+    private var phones: String {
+        let rows = words.phones(result.outcomes[0]).map { cells in
+            "<tr><th scope=\"row\">\(escaped(cells[0]))</th>"
+                + cells.dropFirst().map { "<td>\(escaped($0))</td>" }.joined() + "</tr>"
+        }
+        return Self.table(
+            "Present settings, by \(words.phoneWord), a day",
+            [words.phoneWord] + TuneWords.phoneHeadings, rows)
     }
 
     private static func table(_ title: String, _ headings: [String], _ rows: [String]) -> String {

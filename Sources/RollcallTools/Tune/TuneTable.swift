@@ -30,7 +30,7 @@ struct TuneTable {
                 lines.append(row(isLong ? "" : label, cells(place)))
             }
         }
-        lines += [""] + people + [""] + delays + [""] + advice(words)
+        lines += [""] + people + [""] + phones(words) + [""] + delays + [""] + advice(words)
         lines += ["", style.bold("What the words mean")]
         for (name, meaning) in words.definitions { lines += paragraph("\(name): \(meaning)") }
         lines += ["", style.bold("What this cannot tell")]
@@ -94,6 +94,21 @@ struct TuneTable {
         for cells in rows {
             let parts = cells.enumerated().map { place, cell in
                 ConsoleText.fitted(cell, place < 2 ? 10 : 9, isRight: place >= 2)
+            }
+            lines.append("  " + parts.joined(separator: " "))
+        }
+        return lines
+    }
+
+    /// The present settings by what the phone is.
+    private func phones(_ words: TuneWords) -> [String] {
+        var lines = [style.bold("Present settings, by \(words.phoneWord), a day")]
+        let rows = words.phones(result.outcomes[0])
+        if rows.isEmpty { return lines + ["  Nobody was OFFLINE."] }
+        let heading = [""] + TuneWords.phoneHeadings
+        for cells in [heading] + rows {
+            let parts = cells.enumerated().map { place, cell in
+                ConsoleText.fitted(cell, place == 0 ? 24 : 10, isRight: place > 0)
             }
             lines.append("  " + parts.joined(separator: " "))
         }

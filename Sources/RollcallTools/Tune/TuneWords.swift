@@ -53,12 +53,43 @@ struct TuneWords {
                     + "neither DEGRADED nor OFFLINE."
             ),
             (
+                "back after",
+                "The usual time from the last contact to the next one, of those who were OFFLINE "
+                    + "and were heard again; told from 20 of them on. By phone, OFFLINE counts the "
+                    + "times whose end is known."
+            ),
+            (
                 "cost",
                 "In units of one false alarm, a day: \(TuneCosts.text(result.weights)). A page "
                     + "counts if it is short, and for each minute by which it comes later than now."
             ),
         ]
     }
+
+    // MARK: - Phones
+
+    /// The word of the name by which phones are told apart, for people.
+    var phoneWord: String {
+        "\(result.phoneName.word)".split(separator: "_").joined(separator: " ")
+    }
+
+    /// The rows of the phones of one setting: the name, and times OFFLINE a day whose end is known,
+    /// false alarms a day, their share, and the usual time to return.
+    func phones(_ outcome: TuneOutcome) -> [[String]] {
+        outcome.counts.phonesByName.map { name, phone in
+            let text = name.map {
+                $0.isEmpty ? "not told" : ConsoleText.safe(String(decoding: $0, as: UTF8.self))
+            }
+            return [
+                text ?? "all others", TuneNumber.short(outcome.daily(phone.evaluated)),
+                TuneNumber.short(outcome.daily(phone.healed)),
+                TuneNumber.share(phone.healed, phone.evaluated),
+                TuneNumber.seconds(phone.usualReturn),
+            ]
+        }
+    }
+
+    static let phoneHeadings = ["OFFLINE", "false", "share", "back after"]
 
     // MARK: - What was seen
 
