@@ -131,6 +131,18 @@ import Testing
             ])
     }
 
+    @Test func `P6 M1 the make of a phone is 1 to 64 bytes of text`() throws {
+        func notes(_ manufacturer: String) throws -> [String] {
+            let body =
+                #"{"device_id":"41","manufacturer":\#(manufacturer),"locations":[{"timestamp":1}]}"#
+            return try InputBodies.read(.expo, body).notes
+        }
+        #expect(try notes("\"\(String(repeating: "N", count: 64))\"") == [])
+        #expect(
+            try notes("\"\(String(repeating: "N", count: 65))\"") == ["/manufacturer out_of_range"])
+        #expect(try notes("52.520008") == ["/manufacturer malformed"])
+    }
+
     @Test func `M1 a batch of records, newest first, says what its newest one says`() throws {
         #expect(
             try lines(.transistorsoft, InputBodies.transistorsoftBatch) == [

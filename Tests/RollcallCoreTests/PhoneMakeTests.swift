@@ -127,4 +127,22 @@ import Testing
         #expect(makers.names.isEmpty && makers.count(.appStopped, of: nil) == 1)
         #expect(engine.versions.known(Array("HUAWEI".utf8)) == nil)
     }
+
+    @Test func `P6: the manufacturer of a phone that they had before goes with them, too`() throws {
+        let engine = try timeline(
+            """
+            0s     policy on_duty 60/90/180
+            0s     41 reports PHONE               → 41 unknown, 41 online
+            90s                                   → 41 degraded, 41 gap open unexplained
+            180s                                  → 41 offline, 41 gap judged
+            600s   41 reports with 2              → 41 online, 41 gap closed
+            660s   41 reports with 3
+            720s                                  → 41 verdict app_stopped
+            730s   41 reports with 4 {"manufacturer":"Samsung"}
+            740s   41 is erased
+            750s   turn
+            """.replacing("PHONE", with: Self.phone), gaps: true)
+        #expect(engine.counters.gaps.makers.names.isEmpty)
+        #expect(engine.gaps.past.makersKnown.isEmpty)
+    }
 }

@@ -92,12 +92,13 @@ extension Engine {
         aggregates.remove(roster[number], now: clock.observedNow)
         alerting.board.follow(from: roster[number], to: Responder())
         people.leaveGroups(roster[number], number, &nudges.toEvaluate)
-        let maker = UInt32(roster[number].manufacturer)
-        if maker > 0, versions.hasOneUser(maker) {
-            counters.gaps.forget(maker: versions[maker])
-            gaps.past.forget(maker: versions[maker])
-        }
         people.leaveNames(roster[number])
+        // Also of the phones that they had before.
+        let makers = counters.gaps.makers.names + gaps.past.makersKnown
+        for maker in makers where !versions.isUsed(maker) {
+            counters.gaps.forget(maker: maker)
+            gaps.past.forget(maker: maker)
+        }
         dropNames(of: number)
         roster.erase(number)
         ledgers[number] = nil

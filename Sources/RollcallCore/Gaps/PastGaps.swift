@@ -48,6 +48,9 @@ package struct PastGaps: Equatable, Sendable {
     /// Nothing has happened yet.
     package init() {}
 
+    /// Manufacturers that are told apart.
+    var makersKnown: [[UInt8]] { makers.filter { !$0.isEmpty } }
+
     private static let verdicts = GapVerdict.allCases.count
     private static let sumCount = GapCause.allCases.count * Platform.allCases.count * verdicts
 

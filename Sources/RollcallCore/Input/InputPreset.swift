@@ -108,6 +108,11 @@ extension InputDescription {
                 values: authorizations + [
                     ("authorizedAlways", "granted"), ("authorizedWhenInUse", "granted"),
                     ("notDetermined", "unknown"),
+                    ("kCLAuthorizationStatusAuthorizedAlways", "granted"),
+                    ("kCLAuthorizationStatusAuthorizedWhenInUse", "granted"),
+                    ("kCLAuthorizationStatusDenied", "denied"),
+                    ("kCLAuthorizationStatusRestricted", "denied"),
+                    ("kCLAuthorizationStatusNotDetermined", "unknown"),
                 ]),
             Fact(.appVersion, [.item("/iOS/version")]),
             // UIDevice's `model`: owntracks/ios, OwnTracksAppDelegate.m.

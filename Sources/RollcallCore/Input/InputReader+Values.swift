@@ -245,12 +245,14 @@ extension InputReader {
         _ body: Span<UInt8>
     ) {
         if fact.field == .region, !request.fixed.region.isEmpty { return }
-        guard token.kind == .string || token.kind == .escaped || token.kind == .number else {
+        // A version may be a number; who made a phone, and which, is none (P6).
+        let isMake = fact.field == .manufacturer || fact.field == .model
+        guard token.kind == .string || token.kind == .escaped || token.kind == .number && !isMake
+        else {
             return refuse(token, ref, "not a string")
         }
-        guard let text = text(token, body, bytesMax: ItemScanner.nameBytesMax), Self.isName(text)
-        else {
-            let most = ItemScanner.nameBytesMax
+        let most = isMake ? ItemScanner.makeBytesMax : ItemScanner.nameBytesMax
+        guard let text = text(token, body, bytesMax: most), Self.isName(text) else {
             return note(
                 .ref(ref), .outOfRange, "1 to \(most) bytes without control characters expected")
         }

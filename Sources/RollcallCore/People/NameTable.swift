@@ -161,6 +161,11 @@ package struct NameTable: Sendable {
         Int(number) < users.count && users[Int(number)] == 1
     }
 
+    /// True if somebody has a name.
+    func isUsed(_ name: [UInt8]) -> Bool {
+        known(name).map { Int($0) < users.count && users[Int($0)] > 0 } ?? false
+    }
+
     // MARK: - Coming back
 
     /// Puts the next names back, from number `first` on; false if others are missing before them, or
