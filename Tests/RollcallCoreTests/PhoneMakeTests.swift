@@ -58,15 +58,9 @@ import Testing
     {
         let engine = try timeline(
             """
-            0s     policy on_duty 60/90/180
-            0s     41 reports PHONE               → 41 unknown, 41 online
-            90s                                   → 41 degraded, 41 gap open unexplained
-            180s                                  → 41 offline, 41 gap judged
-            600s   41 reports with 2              → 41 online, 41 gap closed
-            660s   41 reports with 3
-            720s                                  → 41 verdict app_stopped
-            811s                                  → 41 degraded, 41 gap open
-            """.replacing("811s", with: "750s").replacing("PHONE", with: Self.phone), gaps: true)
+            \(Self.silence)
+            750s                                  → 41 degraded, 41 gap open
+            """, gaps: true)
         let number = try #require(engine.roster.number(of: Array("41".utf8)))
         let facts = try #require(engine.followedGap(of: number)).facts
         let names = [facts.manufacturer, facts.model, facts.osVersion, facts.appVersion]
@@ -79,8 +73,18 @@ import Testing
         #expect(makers.count(.appStopped, of: nil) == 0)
     }
 
+    /// One who tells what their phone is falls silent, comes back, and has a verdict.
+    private static let silence = """
+        0s     policy on_duty 60/90/180
+        0s     41 reports with 1 \(phone)      → 41 unknown, 41 online
+        90s                                   → 41 degraded, 41 gap open unexplained
+        180s                                  → 41 offline, 41 gap judged
+        600s   41 reports with 2              → 41 online, 41 gap closed
+        660s   41 reports with 3
+        720s                                  → 41 verdict app_stopped
+        """
     private static let phone =
-        #"with 1 {"manufacturer":"HUAWEI","model":"Mate9","os_version":"10","app_version":"4.1"}"#
+        #"{"manufacturer":"HUAWEI","model":"Mate9","os_version":"10","app_version":"4.1"}"#
 
     @Test func `P6: 32 manufacturers have a label, all others one`() {
         var makers = MakerCounters()
@@ -113,16 +117,10 @@ import Testing
     @Test func `P6: a manufacturer that one person had goes with them`() throws {
         let engine = try timeline(
             """
-            0s     policy on_duty 60/90/180
-            0s     41 reports PHONE               → 41 unknown, 41 online
-            90s                                   → 41 degraded, 41 gap open unexplained
-            180s                                  → 41 offline, 41 gap judged
-            600s   41 reports with 2              → 41 online, 41 gap closed
-            660s   41 reports with 3
-            720s                                  → 41 verdict app_stopped
+            \(Self.silence)
             730s   41 is erased
             740s   turn
-            """.replacing("PHONE", with: Self.phone), gaps: true)
+            """, gaps: true)
         let makers = engine.counters.gaps.makers
         #expect(makers.names.isEmpty && makers.count(.appStopped, of: nil) == 1)
         #expect(engine.versions.known(Array("HUAWEI".utf8)) == nil)
@@ -131,17 +129,11 @@ import Testing
     @Test func `P6: the manufacturer of a phone that they had before goes with them, too`() throws {
         let engine = try timeline(
             """
-            0s     policy on_duty 60/90/180
-            0s     41 reports PHONE               → 41 unknown, 41 online
-            90s                                   → 41 degraded, 41 gap open unexplained
-            180s                                  → 41 offline, 41 gap judged
-            600s   41 reports with 2              → 41 online, 41 gap closed
-            660s   41 reports with 3
-            720s                                  → 41 verdict app_stopped
+            \(Self.silence)
             730s   41 reports with 4 {"manufacturer":"Samsung"}
             740s   41 is erased
             750s   turn
-            """.replacing("PHONE", with: Self.phone), gaps: true)
+            """, gaps: true)
         #expect(engine.counters.gaps.makers.names.isEmpty)
         #expect(engine.gaps.past.makersKnown.isEmpty)
     }

@@ -29,24 +29,20 @@ extension Exposition {
             "rollcall_gaps_by_manufacturer", .counter,
             "Gaps that are over, by the manufacturer of the phone and what they were.")
         let makers = gaps.makers
-        for place in 0...makers.names.count {
-            let isOther = place == makers.names.count
+        // Behind those that have a label, all others.
+        let labels = makers.names.map { LabelValue.bytes($0) } + [.word("other")]
+        for (place, label) in labels.enumerated() {
             for verdict in GapVerdict.allCases {
                 sample(
-                    [
-                        "manufacturer": isOther ? .word("other") : .bytes(makers.names[place]),
-                        "verdict": .word(verdict.word),
-                    ], Quantity(makers.count(verdict, of: isOther ? nil : place)))
+                    ["manufacturer": label, "verdict": .word(verdict.word)],
+                    Quantity(makers.count(verdict, of: place)))
             }
         }
         family(
             "rollcall_gap_return_seconds", .histogram,
             "Watched time from leaving ONLINE to the return, by the manufacturer of the phone.")
-        for place in 0...makers.names.count {
-            let isOther = place == makers.names.count
-            histogram(
-                ["manufacturer": isOther ? .word("other") : .bytes(makers.names[place])],
-                makers.returns(of: isOther ? nil : place))
+        for (place, label) in labels.enumerated() {
+            histogram(["manufacturer": label], makers.returns(of: place))
         }
         family(
             "rollcall_gap_duration_seconds", .histogram,

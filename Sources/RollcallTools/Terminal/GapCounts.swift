@@ -103,11 +103,13 @@ struct GapCounts {
         return parts.isEmpty ? nil : "turned out: \(parts.joined(separator: ", "))"
     }
 
-    private static func number(_ value: JSONTree?) -> String {
+    /// A count; a dash where there is none.
+    static func number(_ value: JSONTree?) -> String {
         value?.whole.map { "\($0)" } ?? GapListing.missing
     }
 
-    private static func span(_ value: JSONTree?) -> String {
+    /// A span of seconds; a dash where there is none.
+    static func span(_ value: JSONTree?) -> String {
         value?.seconds.map { ConsoleStyle.span($0, between: "") } ?? GapListing.missing
     }
 

@@ -22,11 +22,10 @@ struct NudgeCounts {
             + stats.map { ConsoleTable.Column($0, isRight: true) }
         let cells = rows.map { row in
             by.map { row[$0]?.shown ?? GapListing.missing } + [
-                Self.number(row["nudges"]),
-                GapCounts.percent(row["nudges"]?.whole ?? 0, all), Self.number(row["people"]),
-            ] + outcomes.map { Self.number(row["followed"]?[$0]) } + [
-                row["seconds"]?["median"]?.seconds.map { ConsoleStyle.span($0, between: "") }
-                    ?? GapListing.missing
+                GapCounts.number(row["nudges"]),
+                GapCounts.percent(row["nudges"]?.whole ?? 0, all), GapCounts.number(row["people"]),
+            ] + outcomes.map { GapCounts.number(row["followed"]?[$0]) } + [
+                GapCounts.span(row["seconds"]?["median"])
             ]
         }
         let table = ConsoleTable(columns, cells, style)
@@ -40,9 +39,5 @@ struct NudgeCounts {
             lines += ["", "There are more than the server counts: these are the newest."]
         }
         return lines.joined(separator: "\n") + "\n"
-    }
-
-    private static func number(_ value: JSONTree?) -> String {
-        value?.whole.map { "\($0)" } ?? GapListing.missing
     }
 }
