@@ -320,6 +320,7 @@ import Testing
             #expect(try ask(port, "GET", "/-/ready").status == 200)
             #expect(try ask(port, "GET", "/metrics").status == 200)
         }
+        withExtendedLifetime(clients) {}
     }
 }
 

@@ -485,5 +485,6 @@ import Testing
         #expect(clients[0].readAnswer().status == 200)
         #expect(fifth.readAnswer().status == 200)
         #expect(server.stats.idleCut > 0)
+        withExtendedLifetime(clients) {}
     }
 }

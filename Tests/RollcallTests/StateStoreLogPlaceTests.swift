@@ -128,9 +128,9 @@ import Testing
     @Test("S1, S10: a follower's store, fed from the log's bytes, recovers to its leader's state")
     func followerEqualsLeader() throws {
         var turns = Turns()
-        let paths = [TemporaryDirectory(), TemporaryDirectory()]
-        var leader = try StateStore(path: paths[0].store)
-        var follower = try StateStore(path: paths[1].store)
+        let (leaders, followers) = (TemporaryDirectory(), TemporaryDirectory())
+        var leader = try StateStore(path: leaders.store)
+        var follower = try StateStore(path: followers.store)
         _ = try leader.join(watch: 41, at: turns.place)
         _ = try follower.join(watch: 41, at: turns.place)
         var engine = Engine()
