@@ -136,7 +136,13 @@ class AccessTests(InputTestCase):
             fields = {"Authorization": f"Bearer {token}"}
             self.assertEqual(self.send(server, "owntracks", sent, fields).status, 403)
         own = {"Authorization": f"Bearer {self.own}"}
-        self.assertEqual(self.send(server, "expo", sent, own).status, 403)
+        for name in ("expo", "owntrakcs"):
+            answer = self.send(server, name, sent, own)
+            self.assertEqual(answer.status, 403)
+            # Whoever holds a token may read what it opens, and not what else there is.
+            self.assertEqual(
+                answer.json()["detail"], "this token opens no input of this name; it has "
+                "input:owntracks, input:traccar_client")
         self.assertEqual(server.request("POST", "/v1/batches", "{}", own).status, 403)
         self.assertEqual(server.get("/v1/inputs", own).status, 403)
         read = {"Authorization": f"Bearer {self.read}"}

@@ -152,6 +152,20 @@ import Testing
         #expect(answer.body.contains("unknown parameter: \(name)\""))
     }
 
+    @Test(arguments: [
+        ("/v1/gaps?by=model&by=app_version", "by"), ("/v1/responders?limit=1&limit=2", "limit"),
+        ("/v1/nudges?by=model&limit=1&by=model", "by"),
+    ])
+    func `P3: a parameter of a read that stands twice is refused, and the answer names it`(
+        target: String, name: String
+    ) throws {
+        let server = try HistoryServer(directory, policy: Policy())
+        defer { server.stop() }
+        let answer = try server.answer(target)
+        #expect(answer.status == 400)
+        #expect(answer.body.contains("\"detail\":\"\(name): given twice\""))
+    }
+
     @Test func `P3: strict is true or false, and of a read nobody looks at it`() throws {
         let server = try HistoryServer(directory, policy: Policy())
         defer { server.stop() }

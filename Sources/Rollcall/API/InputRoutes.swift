@@ -40,8 +40,7 @@ extension Router {
             }
         } else if token?.inputs.contains(String(target.input)) != true {
             accessPolicy.count(.scope)
-            return .problem(
-                403, "Forbidden", detail: "this token lacks the scope input: of this input")
+            return Self.wrongInput(token)
         }
         guard let entry else { return Self.notFound }
         return refusal(request, of: entry, target)
@@ -90,6 +89,16 @@ extension Router {
             detail: "GET needs a token even on this machine: set web.tokens, with the scope "
                 + "input:NAME",
             headers: [("WWW-Authenticate", "Bearer realm=\"rollcall\"")])
+    }
+
+    /// Says which inputs a token opens, to whoever holds it: a name that is misspelt in an app stands
+    /// beside the right one. Whether there is an input of the name that was asked for, it does not say.
+    private static func wrongInput(_ token: Access.Token?) -> HTTPResponse {
+        let opened = (token?.inputs ?? []).sorted().map { "input:\($0)" }.joined(separator: ", ")
+        return .problem(
+            403, "Forbidden",
+            detail: "this token opens no input of this name; "
+                + (opened.isEmpty ? "it has no scope input:NAME" : "it has \(opened)"))
     }
 
     private static var noDeviceKey: HTTPResponse {

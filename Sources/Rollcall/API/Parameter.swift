@@ -9,6 +9,9 @@ struct ParameterError: Error {
     static func unknown(_ name: String) -> Self {
         Self(detail: "unknown parameter: \(name.prefix(64))")
     }
+
+    /// A known parameter stands twice: which of the two is meant, nobody can say.
+    static func repeated(_ name: String) -> Self { Self(detail: "\(name): given twice") }
 }
 
 /// A parameter of a query: how the document tells of it, and how its value is read.
@@ -196,14 +199,15 @@ struct Parameters<Query: Sendable>: Sendable {
     }
 
     /// Reads a query; those that are `known` elsewhere are passed by.
-    /// - Throws: `ParameterError` if a parameter is unknown, makes no sense, or does not go with
-    ///   the others.
+    /// - Throws: `ParameterError` if a parameter is unknown, stands twice, makes no sense, or does not
+    ///   go with the others.
     func read(
         _ arguments: [(name: String, value: String)], known: [String] = []
     ) throws(ParameterError) -> Query {
         var query = start
-        for (name, value) in arguments {
+        for (place, (name, value)) in arguments.enumerated() {
             if let parameter = all.first(where: { $0.name == name }) {
+                if arguments[..<place].contains(where: { $0.name == name }) { throw .repeated(name) }
                 try parameter.take(&query, value)
             } else if !known.contains(name) {
                 throw ParameterError.unknown(name)
