@@ -299,6 +299,10 @@ import Testing
             ("storage: {path: /tmp/r.db}", "storage.path", "emptied"),
             ("storage: {retention: 6d}", "storage.retention", "6 d is less than a week"),
             (
+                "inputs: [{name: o, preset: owntracks}]", "liveness.on_duty.offline_after",
+                "is less than most apps leave between two reports, and o takes what they send"
+            ),
+            (
                 "liveness: {on_duty: {expected: 90s}}", "liveness.on_duty.degraded_after",
                 "90 s leaves no room beside expected (90 s)"
             ),
@@ -360,6 +364,10 @@ import Testing
             "storage: {retention: 7d}", "liveness: {on_duty: {offline_after: 120s}}",
             "liveness: {on_duty: {offline_after: 1h}}", "liveness: {forget_after: 24h}",
             "liveness: {on_duty: {expected: 81s}}", "alerts: {HighOfflineRate: {above: 0.9999}}",
+            """
+            inputs: [{name: o, preset: owntracks}]
+            liveness: {on_duty: {expected: 10m, degraded_after: 15m, offline_after: 30m}}
+            """,
             "receivers: [{name: a, slack: {}}]",
             "receivers: [{name: a, slack: {}}, {name: w, slack: {}, match: {alertname: Watchdog}}]",
             "receivers: [{name: a, slack: {}}, {name: b, slack: {}, match: {region: north}}]",

@@ -207,7 +207,9 @@ struct Parameters<Query: Sendable>: Sendable {
         var query = start
         for (place, (name, value)) in arguments.enumerated() {
             if let parameter = all.first(where: { $0.name == name }) {
-                if arguments[..<place].contains(where: { $0.name == name }) { throw .repeated(name) }
+                guard !arguments[..<place].contains(where: { $0.name == name }) else {
+                    throw ParameterError.repeated(name)
+                }
                 try parameter.take(&query, value)
             } else if !known.contains(name) {
                 throw ParameterError.unknown(name)

@@ -19,7 +19,7 @@ extension Configuration {
             + Self.configurationWarnings(of: policy.onMission, "liveness.on_mission")
             + Self.configurationWarnings(of: policy.onDuty.background, "liveness.on_duty")
             + Self.configurationWarnings(of: policy.onMission.background, "liveness.on_mission")
-            + livenessWarnings + alertWarnings + receiverWarnings + nudgeWarnings
+            + livenessWarnings + inputWarnings + alertWarnings + receiverWarnings + nudgeWarnings
     }
 
     private static let day = Milliseconds.seconds(86_400)
@@ -114,6 +114,21 @@ extension Configuration {
                 key: "\(key).background.offline_after",
                 reason: "\(text(profile.offlineAfter)) is less than twice expected "
                     + "(\(text(profile.expected))): one lost report makes a phone OFFLINE")
+        ]
+    }
+
+    /// The usual thresholds are for phones that report every 30 s, which the apps behind presets do not.
+    private var inputWarnings: [ConfigurationWarning] {
+        let offline = policy.onDuty.offlineAfter
+        let names = inputs.filter { $0.preset != nil }.map(\.name)
+        guard let first = names.first, offline <= Policy().onDuty.offlineAfter else { return [] }
+        let takers = names.count > 1 ? "\(first) and others take" : "\(first) takes"
+        return [
+            ConfigurationWarning(
+                key: "liveness.on_duty.offline_after",
+                reason: "\(Self.text(offline)) is less than most apps leave between two reports, "
+                    + "and \(takers) what they send: set liveness.on_duty to what the apps are "
+                    + "set to")
         ]
     }
 
