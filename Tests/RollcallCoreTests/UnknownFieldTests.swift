@@ -23,6 +23,18 @@ import Testing
         ),
         (#""regoin":"n""#, "/regoin", "unknown field; region is meant?"),
         (
+            #""telemetry":{"battery_level":0.5}"#, "/telemetry/battery_level",
+            "unknown field; battery_level beside telemetry is meant?"
+        ),
+        (
+            #""telemetry":{"battery":0.5}"#, "/telemetry/battery",
+            "unknown field; battery_level beside telemetry is meant?"
+        ),
+        (
+            #""updates":[{"sequence":1,"region":"n"}]"#, "/updates/0/region",
+            "unknown field; region beside updates is meant?"
+        ),
+        (
             #""updates":[{"sequence":1,"capturedAt":7}]"#, "/updates/0/capturedAt",
             "unknown field; updates[].captured_at is meant?"
         ),

@@ -45,7 +45,8 @@ package struct UnknownField: Sendable {
     /// Describes the member `name` of a small document that knows `known`.
     package init(name: [UInt8], among known: [String]) {
         pointer = "/\(Self.escaped(Self.cut(name)))"
-        detail = Self.detail(Self.folded(name.prefix(Self.nameBytesMax)), known)
+        let folded = Self.folded(name.prefix(Self.nameBytesMax))
+        detail = Self.detail(folded, known.map { KnownName($0, $0) })
     }
 
     /// True for the name of a place on earth, which is no unknown field (I8).
@@ -55,49 +56,81 @@ package struct UnknownField: Sendable {
         return ItemField.isPrivate(ShortWord(token, bytes.span))
     }
 
-    private static func detail(_ folded: [UInt8], _ candidates: [String]) -> String {
+    private static func detail(_ folded: [UInt8], _ candidates: [KnownName]) -> String {
         let meant = meant(folded, candidates)
         return meant.map { "unknown field; \($0) is meant?" } ?? "unknown field"
     }
 
     // MARK: - What was meant
 
+    /// A name that is known, as it is compared and as it is told.
+    private struct KnownName: Sendable {
+        let folded: [UInt8]
+        /// The letters and digits in it, a bit each.
+        let letters: UInt64
+        let text: String
+
+        /// The field `name`, of which `text` tells.
+        init(_ name: String, _ text: String) {
+            folded = UnknownField.folded(name.utf8)
+            letters = UnknownField.letters(folded)
+            self.text = text
+        }
+    }
+
     private static let telemetry = [
-        "telemetry.permission_status", "telemetry.location_services", "telemetry.power_mode",
-        "telemetry.app_state", "telemetry.queue_depth", "telemetry.network_type",
-    ]
-    private static let update = ["sequence", "captured_at", "fix"]
+        "permission_status", "location_services", "power_mode", "app_state", "queue_depth",
+        "network_type",
+    ].map { KnownName($0, "telemetry.\($0)") }
+    private static let updates = ["sequence", "captured_at", "fix"].map {
+        KnownName($0, "updates[].\($0)")
+    }
+
+    /// The names that are known, by kind and place: made once, as a backend that sends a field of its
+    /// own sends it with each batch.
+    private static let known = (0...ItemKind.nobody.rawValue).map { raw in
+        (0..<3).map { place in ItemKind(rawValue: raw).map { names($0, place: place) } ?? [] }
+    }
 
     /// The names that are known, those of the same place first.
-    private static func candidates(_ parent: Parent, _ kind: ItemKind) -> [String] {
+    private static func names(_ kind: ItemKind, place: Int) -> [KnownName] {
         let fields = (0..<ItemField.privateField.rawValue).compactMap { ItemField(rawValue: $0) }
-        let own = fields.filter { $0.isKnown(kind) }.map { $0.name(kind) }
+        let names = fields.filter { $0.isKnown(kind) }.map { $0.name(kind) }
+        let beside = ["", " beside telemetry", " beside updates"][place]
+        let own = names.map { KnownName($0, $0 + beside) }
         guard kind == .batch else { return own }
-        let updates = update.map { "updates[].\($0)" }
+        return [own + telemetry + updates, telemetry + own + updates, updates + own + telemetry][
+            place]
+    }
+
+    private static func candidates(_ parent: Parent, _ kind: ItemKind) -> [KnownName] {
+        let names = known[Int(kind.rawValue)]
         return switch parent {
-        case .item: own + telemetry + updates
-        case .telemetry: telemetry + own + updates
-        case .update: updates + own + telemetry
+        case .item: names[0]
+        case .telemetry: names[1]
+        case .update: names[2]
         }
     }
 
     /// The candidate that is the same but for case and separators, else the first that is nearly.
-    private static func meant(_ name: [UInt8], _ candidates: [String]) -> String? {
-        let words = candidates.map { candidate in
-            (candidate, folded(candidate.split(separator: ".").last.map { Array($0.utf8) } ?? []))
-        }
-        if let same = words.first(where: { $0.1 == name }) { return same.0 }
-        if let other = others.first(where: { Array($0.0.utf8) == name }),
-            let known = words.first(where: { $0.1 == folded(Array(other.1.utf8)) })
+    private static func meant(_ name: [UInt8], _ candidates: [KnownName]) -> String? {
+        if let same = candidates.first(where: { $0.folded == name }) { return same.text }
+        if let other = others.first(where: { $0.name == name }),
+            let known = candidates.first(where: { $0.folded == other.known })
         {
-            return known.0
+            return known.text
         }
         guard name.count > 2 * changesMax else { return nil }
-        return words.first { $0.1.count > 2 * changesMax && areNear($0.1, name) }?.0
+        let letters = letters(name)
+        return candidates.first {
+            // A replacement takes one letter away and brings another.
+            ($0.letters ^ letters).nonzeroBitCount <= 2 * changesMax
+                && $0.folded.count > 2 * changesMax && areNear($0.folded, name)
+        }?.text
     }
 
     /// Names that others give to fields which we know.
-    private static let others = [
+    private static let others: [(name: [UInt8], known: [UInt8])] = [
         ("deviceid", "responder_id"), ("userid", "responder_id"), ("driverid", "responder_id"),
         ("seq", "sequence"), ("sequenceno", "sequence"), ("sequencenumber", "sequence"),
         ("timestamp", "captured_at"), ("recordedat", "captured_at"), ("time", "captured_at"),
@@ -107,7 +140,20 @@ package struct UnknownField: Sendable {
         ("make", "manufacturer"), ("vendor", "manufacturer"),
         ("devicemanufacturer", "manufacturer"), ("devicemodel", "model"), ("phonemodel", "model"),
         ("devicename", "model"),
-    ]
+    ].map { (Array($0.utf8), folded($1.utf8)) }
+
+    /// The letters and digits of a folded name, a bit each; all else is one more.
+    private static func letters(_ name: [UInt8]) -> UInt64 {
+        name.reduce(0) { letters, byte in
+            let place =
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt64(byte - UInt8(ascii: "a"))
+                case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0")) + 26
+                default: UInt64(63)
+                }
+            return letters | 1 &<< place
+        }
+    }
 
     /// Letters in lower case and digits; the rest are separators.
     private static func folded(_ name: some Sequence<UInt8>) -> [UInt8] {
