@@ -41,7 +41,7 @@ extension Router {
             if let fault = receipt.membershipFault {
                 return answer(Self.refusal(fault), InputStats())
             }
-            writer.ask { view in
+            self.writer.ask { view in
                 let membership = view.engine.membership
                 var body: [UInt8] = []
                 let tree: JSONTree = [

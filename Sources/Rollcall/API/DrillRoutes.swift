@@ -18,9 +18,9 @@ extension Router {
             return .drill(receiver: Array(receiver.utf8))
         } then: { receipt, answer in
             guard let number = receipt.repeated?.first ?? receipt.drill else {
-                return refuseDrill(answer)
+                return self.refuseDrill(answer)
             }
-            writer.waitForNotice(number, patience: Self.drillPatience) { deliveryStatus in
+            self.writer.waitForNotice(number, patience: Self.drillPatience) { deliveryStatus in
                 answer(Self.drill(deliveryStatus), InputStats())
             }
         }

@@ -155,6 +155,19 @@ final class Route: Sendable {
         Method.allCases.compactMap { method in routes.first { $0.method == method } }
     }
 
+    /// What paths name in which nothing varies, and its routes: asked for twice a request.
+    private static let byPath = Dictionary(
+        uniqueKeysWithValues: Resource.allCases.filter(\.variables.isEmpty).map {
+            ($0.path, (target: Target($0.path), routes: of($0)))
+        })
+
+    /// Returns what `path` names, and its routes in the order of `Method`; none of what there is not.
+    static func named(_ path: String) -> (target: Target?, routes: [Route]) {
+        if let known = byPath[path] { return known }
+        let target = Target(path)
+        return (target, of(target?.resource))
+    }
+
     /// Returns the routes of a resource, in the order of `Method`; none of what there is not.
     static func of(_ resource: Resource?) -> [Route] {
         resource.flatMap { byResource[$0] } ?? []

@@ -3,7 +3,7 @@ import RollcallCore
 import RollcallSupport
 
 /// The router of requests to their routes. Source: V5.
-package struct Router: Sendable {
+package final class Router: Sendable {
     /// Answers a request once, and tells what of its input is to be counted.
     typealias Answer = @Sendable (HTTPResponse, InputStats) -> Void
 
@@ -59,9 +59,8 @@ package struct Router: Sendable {
     package func authorise(_ request: HTTPRequest, at accessPoint: AccessPoint) -> HTTPResponse? {
         let rules = accessPolicy.rules
         let token = rules.access.holder(request.authorization)
-        let target = Target(request.path)
+        let (target, routes) = Route.named(request.path)
         let resource = target?.resource
-        let routes = Route.of(resource)
         let label = routes.first?.label ?? .other
         if let target, target.isInput {
             return authorise(request, to: target, routes, accessPoint, rules).map {
@@ -105,7 +104,7 @@ package struct Router: Sendable {
 
     /// Counts what the listener answered without asking here.
     package func count(_ request: HTTPRequest, refusedWith status: Int) {
-        let label = Route.of(Target(request.path)?.resource).first?.label ?? .other
+        let label = Route.named(request.path).routes.first?.label ?? .other
         edge.answered(label, code: status, after: .zero)
     }
 
@@ -114,8 +113,8 @@ package struct Router: Sendable {
     /// Answers a request, at once or when the state writer has.
     package func handle(_ request: HTTPRequest, _ reply: HTTPReply) {
         let began = ContinuousClock.now
-        let target = Target(request.path)
-        let route = Route.of(target?.resource).first { $0.method.rawValue == request.method }
+        let (target, routes) = Route.named(request.path)
+        let route = routes.first { $0.method.rawValue == request.method }
         let label = route?.label ?? .other
         let edge = edge
         let router = self

@@ -16,10 +16,10 @@ extension Router {
             }
         } then: { receipt, answer in
             if let number = receipt.repeated?.first {
-                return showSilence(number, warns: true, answer)
+                return self.showSilence(number, warns: true, answer)
             }
             switch (receipt.silence, receipt.silenceFault) {
-            case (let number?, _): return showSilence(number, warns: true, answer)
+            case (let number?, _): return self.showSilence(number, warns: true, answer)
             case (nil, .otherRequest):
                 answer(
                     .problem(
@@ -42,9 +42,9 @@ extension Router {
     func endSilence(_ number: Int64, _ request: HTTPRequest, _ answer: @escaping Answer) {
         write(.silence(.end(number)), request, answer, once: .action) { receipt, answer in
             guard receipt.silence == nil, receipt.repeated == nil else {
-                return showSilence(number, answer)
+                return self.showSilence(number, answer)
             }
-            writer.ask { view in
+            self.writer.ask { view in
                 let past = view.engine.alerting.notifications.pastSilences
                     .first { $0.number == number }
                 answer(past.map(Self.isOver) ?? Self.noSilence, InputStats())
@@ -209,7 +209,7 @@ extension Router {
             admission.release(place)
             switch outcome {
             case .committed(let receipt):
-                if let answer = replaying(receipt, answer) { then(receipt, answer) }
+                if let answer = self.replaying(receipt, answer) { then(receipt, answer) }
             case .unavailable(let reason): answer(Self.unavailable(reason), InputStats())
             }
         }

@@ -73,7 +73,7 @@ extension Router {
         writer.write(event(scan, source), once: key) { [admission, input, scan] outcome in
             admission.release(place)
             switch outcome {
-            case .committed(let receipt): committed(receipt, scan, input, answer)
+            case .committed(let receipt): self.committed(receipt, scan, input, answer)
             case .unavailable(let reason):
                 answer(Self.unavailable(reason), InputStats())
             }

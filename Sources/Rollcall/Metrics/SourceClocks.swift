@@ -69,10 +69,9 @@ package final class SourceClocks: Sendable {
     ) {
         guard sentAt != nil || receivedAt != nil else { return }
         state.withLock { state in
-            guard state.minutes[source] != nil || state.minutes.count < Feed.sourcesMax else {
-                return
-            }
-            var minute = state.minutes[source] ?? Minute()
+            let known = state.minutes[source]
+            guard known != nil || state.minutes.count < Feed.sourcesMax else { return }
+            var minute = known ?? Minute()
             if let sentAt {
                 minute.requests += 1
                 minute.skew = min(minute.skew, (arrival - sentAt).count)

@@ -74,7 +74,9 @@ package final class Admission: Sendable {
     /// Refuses early what `reserve` would refuse whatever its size; takes no place.
     /// - Throws: `Refusal` if `reserve` would refuse it.
     package func check(_ source: [UInt8]) throws(Refusal) {
-        let refusal = state.withLock { decide(source, bytes: Self.writeBytes, &$0) }
+        let refusal = state.withLock { state in
+            decide(state.sources[source] ?? Waiting(), bytes: Self.writeBytes, &state)
+        }
         if let refusal { throw refusal }
     }
 
@@ -86,12 +88,14 @@ package final class Admission: Sendable {
     ) throws(Refusal) -> Place {
         let place = Place(source: source, bytes: bytes + Self.writeBytes)
         let refusal = state.withLock { state in
-            let refusal = decide(source, bytes: place.bytes, isShared: isShared, &state)
+            var own = state.sources[source] ?? Waiting()
+            let refusal = decide(own, bytes: place.bytes, isShared: isShared, &state)
             guard refusal == nil else { return refusal }
             state.all.writes += 1
             state.all.bytes += place.bytes
-            state.sources[source, default: Waiting()].writes += 1
-            state.sources[source, default: Waiting()].bytes += place.bytes
+            own.writes += 1
+            own.bytes += place.bytes
+            state.sources[source] = own
             return nil
         }
         if let refusal { throw refusal }
@@ -111,10 +115,10 @@ package final class Admission: Sendable {
         }
     }
 
+    /// Returns why a source that has `own` waiting may not have so many bytes more; nil if it may.
     private func decide(
-        _ source: [UInt8], bytes: Int, isShared: Bool = true, _ state: inout State
+        _ own: Waiting, bytes: Int, isShared: Bool = true, _ state: inout State
     ) -> Refusal? {
-        let own = state.sources[source] ?? Waiting()
         let most = workload.bytesMax(of: limits.bytesMax)
         // Where less may wait than usual, everybody's share is less; a first body fits into it.
         let isLess = most < limits.bytesMax

@@ -14,11 +14,16 @@ extension StateWriter {
         RunningTime(milliseconds: origin.running + clock.elapsed - origin.elapsed)
     }
 
+    /// The engine's earliest instant at which events may arrive.
+    var openInstant: RunningTime {
+        Engine.openInstant(at: engine.clock.now, closedAt: engine.closedAt)
+    }
+
     /// The clock once the engine's last instant takes events: rarely later than at once, and by a
     /// millisecond. Turns stamped ahead instead would push time ahead, turn by turn.
     func present() -> ClockReading {
         let clock = ClockReading.now()
-        let early = engine.openInstant - running(clock)
+        let early = openInstant - running(clock)
         let folds = seat?.member.mayPropose ?? true
         guard early.count > 0, folds else { return clock }
         usleep(UInt32(min(early.count, Self.sleepMax) * 1000))

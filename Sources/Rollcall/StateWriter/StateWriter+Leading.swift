@@ -20,7 +20,7 @@ extension StateWriter {
         _ number: Int64, _ unobserved: Milliseconds, _ seat: MemberSeat
     ) -> [MemberEffect] {
         let clock = present()
-        let now = max(running(clock), engine.openInstant)
+        let now = max(running(clock), openInstant)
         let isFirst = turnNumber == 0
         let step = clock.wall.milliseconds - engine.clock.wall(now).milliseconds
         let isOff = !isFirst && abs(step) > Self.wallOffMax
@@ -70,7 +70,7 @@ extension StateWriter {
         let messages = proposal.held
         proposal.held = []
         takesWrites.store(true, ordering: .relaxed)
-        var folded = FoldedTurn(at: max(running(clock), engine.openInstant), clock)
+        var folded = FoldedTurn(at: max(running(clock), openInstant), clock)
         // What phones sent while the log took nothing they send again, as after a change of leaders (S9).
         if let unobserved = proposal.unobserved {
             proposal.unobserved = nil

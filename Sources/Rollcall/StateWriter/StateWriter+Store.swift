@@ -71,9 +71,10 @@ extension StateWriter {
 
     func number(_ pending: inout PendingTurn) {
         turnNumber += 1
-        pending.close(number: turnNumber, engine)
+        pending.close(
+            number: turnNumber, at: engine.clock, nextRow: engine.nextRow, engine.roster)
         // It is the turn's, so that it is kept with it if the commit fails (J6).
-        pending.sample = sampler.sample(engine)
+        if sampler.isDue(at: engine.clock.wallNow) { pending.sample = sampler.sample(engine) }
     }
 
     /// Returns what beginning a chore took.
@@ -93,7 +94,11 @@ extension StateWriter {
                     edge.detected(late: wall - at)
                 }
             }
-            decisionLog.writeLog(pending.decisions, of: engine, at: present.elapsed)
+            if pending.decisions.isEmpty {
+                decisionLog.pass(at: present.elapsed)
+            } else {
+                decisionLog.writeLog(pending.decisions, of: engine, at: present.elapsed)
+            }
         }
         walBytes += pending.storedBytes + choreBytes
         return noteChores(pending, present)
@@ -130,7 +135,8 @@ extension StateWriter {
     func noteChores(_ pending: PendingTurn, _ clock: ClockReading) -> Duration {
         var span = Duration.zero
         do throws(StoreError) {
-            span = try chores.committed(pending, store.journal, engine, clock)
+            span = try chores.committed(
+                pending, store.journal, engine, age: engine.policy.retention, clock)
             if sizedElapsed.map({ clock.elapsed - $0 >= Self.sizeEvery }) ?? true {
                 stats.usedBytes = try store.journal.usedBytes()
                 sizedElapsed = clock.elapsed
@@ -188,7 +194,7 @@ extension StateWriter {
         chores.abandon()
         uncommitted.append(pending)
         var failing = PendingTurn()
-        let now = engine.openInstant
+        let now = openInstant
         published = lastCommitted()?.unstorable(since: now)
         _ = failing.fold(.store(isFailing: true), into: &engine, at: now)
         evaluate(&failing, at: now, sends: false)
@@ -237,7 +243,7 @@ extension StateWriter {
             refusalsSeen = refusals()
             published = nil
             var pending = PendingTurn()
-            let now = max(running(clock), engine.openInstant)
+            let now = max(running(clock), openInstant)
             _ = pending.fold(.store(isFailing: false), into: &engine, at: now)
             evaluate(&pending, at: now, sends: false)
             takesWrites.store(commit(pending, now, clock), ordering: .relaxed)

@@ -323,7 +323,7 @@ package final class StateWriter: @unchecked Sendable {
     private func turn(
         _ messages: [StateWriterMessage], _ clock: ClockReading, lateBy: Int64, isLast: Bool
     ) {
-        var folded = FoldedTurn(at: max(running(clock), engine.openInstant), clock)
+        var folded = FoldedTurn(at: max(running(clock), openInstant), clock)
         fold(messages, into: &folded, lateBy: lateBy, isLast: isLast)
         if folded.isDue {
             guard commit(folded.pending, folded.now, clock) else {

@@ -107,7 +107,7 @@ struct StoreChores {
     /// whatever has to keep pace.
     /// - Throws: `StoreError` if the store cannot be read or written.
     mutating func writePiece(
-        to journal: Journal, _ engine: Engine, turnRows: Int = 0
+        to journal: Journal, _ engine: @autoclosure () -> Engine, turnRows: Int = 0
     ) throws(StoreError) -> ChorePiece {
         var piece = ChorePiece()
         let hurried = [Chore.checkpoint, .retention].filter {
@@ -122,7 +122,7 @@ struct StoreChores {
             let beyond = chore == .checkpoint ? checkpoints.isBeyond(turnRows) : retention.isBeyond
             let allowance = allowance(at: piece.began, isBeyond: beyond) / max(1, hurried.count)
             piece.bytes += try write(
-                chore, to: journal, engine, turnRows,
+                chore, to: journal, engine(), turnRows,
                 allowance: hurried.contains(chore) ? allowance : .zero)
         }
         piece.ended = .now
@@ -161,10 +161,12 @@ struct StoreChores {
     }
 
     /// Notes a committed turn, and begins what has become due; returns how long it took if a
-    /// checkpoint was cut.
+    /// checkpoint was cut. Of an engine that nothing begins with, none is copied; `age` is how long
+    /// what is told is kept.
     /// - Throws: `StoreError` if the store cannot be read.
     mutating func committed(
-        _ pending: PendingTurn, _ journal: Journal, _ engine: Engine, _ clock: ClockReading
+        _ pending: PendingTurn, _ journal: Journal, _ engine: @autoclosure () -> Engine,
+        age: Milliseconds, _ clock: ClockReading
     ) throws(StoreError) -> Duration {
         let began = ContinuousClock.now
         let wasWriting = checkpoints.isWriting
@@ -172,10 +174,10 @@ struct StoreChores {
         erasures.committed()
         erasures.add(pending.erasures)
         checkpoints.committed(
-            rows: pending.rows.count, turn: pending.turn.number, engine, clock,
+            rows: pending.rows.count, turn: pending.turn.number, engine(), clock,
             isWanted: erasures.wantsCheckpoint(after: checkpointed))
         try retention.consider(
-            journal, clock, age: engine.policy.retention, hasCheckpointed: checkpointed > before)
+            journal, clock, age: age, hasCheckpointed: checkpointed > before)
         return checkpoints.isWriting && !wasWriting ? .now - began : .zero
     }
 

@@ -78,13 +78,14 @@ package struct CheckpointWriter {
 
     /// Notes a committed turn and begins a checkpoint when one is due, or wanted.
     package mutating func committed(
-        rows count: Int, turn: Int64, _ engine: Engine, _ clock: ClockReading, isWanted: Bool
+        rows count: Int, turn: Int64, _ engine: @autoclosure () -> Engine, _ clock: ClockReading,
+        isWanted: Bool
     ) {
         wrote()
         rows += count
         let isOld = rows > 0 && clock.elapsed - lastElapsed >= Self.millisecondsMax
         if checkpoint == nil, rows >= rowsAim || isOld || isWanted {
-            begin(turn: turn, engine, clock)
+            begin(turn: turn, engine(), clock)
         }
     }
 

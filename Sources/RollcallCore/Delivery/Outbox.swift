@@ -82,8 +82,9 @@ package struct Outbox: Equatable, Sendable {
 
     /// Of all storms only `alive` are not over: who was not reached is not told later, and what is known
     /// of them is known no more (A9, D11).
-    package mutating func endStorms(but alive: Set<Int64>) {
+    package mutating func endStorms(but alive: @autoclosure () -> Set<Int64>) {
         guard !storms.isEmpty else { return }
+        let alive = alive()
         for storm in storms.subtracting(alive).sorted() { end(incident: storm) }
         storms.formIntersection(alive)
     }
@@ -121,7 +122,7 @@ package struct Outbox: Equatable, Sendable {
         var due = RunningTime.distantFuture
         for place in queues.indices {
             due = min(due, queues[place].due(times))
-            if queues[place].busy == nil, hasRefresh(queues[place]) {
+            if queues[place].busy == nil, hasRefresh(place) {
                 due = min(due, queues[place].nextRefresh)
             }
         }
@@ -185,17 +186,18 @@ package struct Outbox: Equatable, Sendable {
 
     // MARK: - Refreshes
 
-    private func hasRefresh(_ queue: OutboxQueue) -> Bool {
-        guard queue.kind == .alertmanager, !queue.isGone else { return false }
-        return !queue.ended.isEmpty
-            || queues.contains { $0.key.receiver == queue.key.receiver && !$0.known.isEmpty }
+    private func hasRefresh(_ place: Int) -> Bool {
+        guard queues[place].kind == .alertmanager, !queues[place].isGone else { return false }
+        if !queues[place].ended.isEmpty { return true }
+        let receiver = queues[place].key.receiver
+        return queues.contains { $0.key.receiver == receiver && !$0.known.isEmpty }
     }
 
     /// Every Alertmanager of a receiver is told what any of them knows: one that is new, or has
     /// forgotten, learns it so.
     private mutating func refresh(_ place: Int, now: RunningTime) -> OutboxSending.Content? {
         let queue = queues[place]
-        guard queue.busy == nil, hasRefresh(queue), queue.nextRefresh <= now else { return nil }
+        guard queue.busy == nil, hasRefresh(place), queue.nextRefresh <= now else { return nil }
         // What is on its way to it goes first.
         let open = queue.waiting.incidents
         var firing: [Int64: NoticeMember] = [:]

@@ -55,7 +55,7 @@ package struct Engine: Sendable {
 
     var hasBegun = false
     /// The last instant whose close decided something.
-    private var closedAt = RunningTime.distantPast
+    package private(set) var closedAt = RunningTime.distantPast
     /// True while something was folded at the present instant that is not closed yet.
     private(set) var isUnclosed = false
     /// Until when there is a calm; the distant past while there is none, or nobody asked.
@@ -93,8 +93,12 @@ package struct Engine: Sendable {
 
     /// The earliest instant at which events may arrive. One whose close decided something takes no
     /// more: what arrives at a deadline itself is in time (F1), and would have come too late.
-    package var openInstant: RunningTime {
-        closedAt == clock.now ? clock.now + Milliseconds(1) : clock.now
+    package var openInstant: RunningTime { Self.openInstant(at: clock.now, closedAt: closedAt) }
+
+    /// Returns the same by the parts that it takes: whoever keeps an engine in a class would copy all
+    /// of it to ask.
+    package static func openInstant(at now: RunningTime, closedAt: RunningTime) -> RunningTime {
+        closedAt == now ? now + Milliseconds(1) : now
     }
 
     /// Passes every instant before `instant` at which something falls due.

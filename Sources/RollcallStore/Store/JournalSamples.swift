@@ -40,12 +40,14 @@ package struct FleetSampler: Sendable {
 
     package init() {}
 
+    /// Returns true if the minute of `wall` has no sample yet.
+    package func isDue(at wall: Timestamp) -> Bool { FleetSample.minute(wall) != minute }
+
     /// The sample that belongs to the turn that `engine` has closed; nil if none is due.
     package mutating func sample(_ engine: Engine) -> FleetSample? {
-        guard !engine.clock.isBlind else { return nil }
-        let now = FleetSample.minute(engine.clock.wallNow)
-        guard now != minute else { return nil }
-        minute = now
+        let wall = engine.clock.wallNow
+        guard !engine.clock.isBlind, isDue(at: wall) else { return nil }
+        minute = FleetSample.minute(wall)
         return FleetSample(engine)
     }
 }

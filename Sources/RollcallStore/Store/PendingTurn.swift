@@ -41,18 +41,27 @@ package struct PendingTurn {
     /// Notes which turn it is, and where each erasure begins. `engine` has advanced, and its
     /// decisions are taken.
     package mutating func close(number: Int64, _ engine: Engine) {
+        close(number: number, at: engine.clock, nextRow: engine.nextRow, engine.roster)
+    }
+
+    /// Notes the same by the parts of the engine that it takes: a whole one is copied on its way here.
+    package mutating func close(
+        number: Int64, at clock: ObservationClock, nextRow: Int64,
+        _ roster: @autoclosure () -> Roster
+    ) {
         turn = Turn(
-            number: number, nowMilliseconds: engine.clock.now.milliseconds,
-            wallMilliseconds: engine.clock.wallNow.milliseconds,
-            firstRow: rows.first?.id ?? engine.nextRow,
-            lastRow: rows.last?.id ?? engine.nextRow - 1, engineVersion: Engine.version)
+            number: number, nowMilliseconds: clock.now.milliseconds,
+            wallMilliseconds: clock.wallNow.milliseconds, firstRow: rows.first?.id ?? nextRow,
+            lastRow: rows.last?.id ?? nextRow - 1, engineVersion: Engine.version)
+        guard !erasures.isEmpty else { return }
+        let roster = roster()
         for index in erasures.indices {
             erasures[index].turn = turn.number
             erasures[index].requestedAt = Timestamp(milliseconds: turn.wallMilliseconds)
             let number = Int(erasures[index].responder) - 1
             if number >= 0 {
-                erasures[index].nextRow = engine.roster[number].lastRow
-                erasures[index].nextDecision = engine.roster[number].lastDecision
+                erasures[index].nextRow = roster[number].lastRow
+                erasures[index].nextDecision = roster[number].lastDecision
             }
         }
     }
