@@ -12,6 +12,9 @@ import Testing
         // With one decimal it is a place within some kilometres.
         "52.5,13.4", "52.5;13.4", "52.5, 13.4", "-3.5,4.5", "[13.4,52.5]", "at 52.5,13.4 or so",
         "51.5,-0.1",
+        // Called so.
+        "lat52.5200lon13.4050", "lat=52.52 lng=13.40", "Latitude: 52.5, longitude: 13.4",
+        "LAT52.5LON13.4", "lat 52.52 lon 13.40", "lat:-3.5,lon:-60.2", "x_lat_52.52_long_13.40",
         // In other letters.
         "52.52%2C13.40", "52.5200%2c13.4050", "52.5200%2C%2013.4050", "52%2E52%3B13%2E40",
         "52.52%252C13.40", "geo%3A52,13", "５２.５２, １３.４０", "52.52，13.40", "５２．５２，１３．４０",
@@ -29,6 +32,7 @@ import Testing
         "GEOSTRADA", "20° warm", "Köln 1.5, 2.5", "52.52", "7.25, 400.10", "Haus 5, Zimmer 12",
         "v52.5200, v13.4050", "2026-11-23T03:00:00.120Z", "1.2,3", "1.2,3.4", "3.5,4.5",
         "Köln 12.5, 13.5", "100%", "100%2C", "50%-60%", "%", "%2", "%zz", "１", "Ω 1.5", "12.5,13",
+        "flat 3.5, salon 4.5", "flat52.5200", "lat 52.52", "plat 1.5 lon 2.5", "lat 1, lon 2",
         "%FF%FE", "x12.5,13.5", "1.2.3,4.5.6", "北 1.5 南 2.5",
     ])
     func `shifts, versions, dates and addresses are names`(text: String) {

@@ -5,7 +5,7 @@
 /// two decimal numbers, each within the earth's degrees, and between them nothing but what parts two
 /// numbers. A comma or a semicolon says that with two decimals each, anything else with three; with
 /// four each it is one whatever stands between them. One decimal is enough where it can hardly be
-/// anything else: "52.5,13.4".
+/// anything else: "52.5,13.4", or where both are called so: "lat52.5lon13.4".
 package enum PlaceText {
     /// True if `bytes[range]` hold what looks like one, also in other letters: "５２.５２%2C１３.４０".
     package static func isIn(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
@@ -83,6 +83,48 @@ package enum PlaceText {
         return signs > 1
     }
 
+    // MARK: - Names of axes
+
+    private static let axes: [StaticString] = [
+        "lat", "lon", "lng", "long", "latitude", "longitude",
+    ]
+
+    /// True if letters, in any case, are the name of an axis.
+    private static func isAxis(_ word: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+        axes.contains { axis in
+            axis.utf8CodeUnitCount == word.count
+                && (0..<word.count).allSatisfy {
+                    bytes[word.lowerBound + $0] | 0x20 == axis.utf8Start[$0]
+                }
+        }
+    }
+
+    private static func wordAfter(
+        _ start: Int, _ bytes: Span<UInt8>, _ all: Range<Int>
+    ) -> Range<Int> {
+        var end = start
+        while end < all.upperBound, isLetter(bytes[end]) { end += 1 }
+        return start..<end
+    }
+
+    /// True if the name of an axis stands before a number, with what may lie between the two.
+    private static func isNamed(_ number: Int, _ bytes: Span<UInt8>, _ all: Range<Int>) -> Bool {
+        var end = number
+        while end > all.lowerBound, isBetween(bytes[end - 1]) { end -= 1 }
+        var start = end
+        while start > all.lowerBound, isLetter(bytes[start - 1]) { start -= 1 }
+        return isAxis(start..<end, bytes)
+    }
+
+    private static func isBetween(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: " "), UInt8(ascii: ":"), UInt8(ascii: "="), UInt8(ascii: "_"),
+            UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "\""):
+            true
+        default: false
+        }
+    }
+
     // MARK: - Decimal numbers
 
     /// Up to three digits, a point or a comma, and decimals.
@@ -99,7 +141,7 @@ package enum PlaceText {
                 let before = bytes[start - 1]
                 // "v52.52", "10.52.52" and the rest of a longer number are none.
                 if isDigit(before) || before == UInt8(ascii: ".") { return nil }
-                if isLetter(before), !isQuarter(before) { return nil }
+                if isLetter(before), !isQuarter(before), !isNamed(start, bytes, all) { return nil }
             }
             var at = start
             while at < all.upperBound, isDigit(bytes[at]), at - start < 4 {
@@ -122,7 +164,9 @@ package enum PlaceText {
             let after = bytes[at]
             let isLonger = after == UInt8(ascii: ".") && at + 1 < all.upperBound
             if isLonger, isDigit(bytes[at + 1]) { return nil }
-            if isLetter(after), !isQuarter(after) { return nil }
+            if isLetter(after), !isQuarter(after), !isAxis(wordAfter(at, bytes, all), bytes) {
+                return nil
+            }
         }
     }
 
@@ -134,6 +178,9 @@ package enum PlaceText {
         let gap = a.range.upperBound..<b.range.lowerBound
         let decimals = min(a.decimals, b.decimals)
         if decimals >= 4 { return true }
+        if isNamed(a.range.lowerBound, bytes, all), isNamed(b.range.lowerBound, bytes, all) {
+            return true
+        }
         if decimals == 1 { return isCoarsePair(a, b, bytes, all) }
         var isParted = false
         for index in gap {
