@@ -310,6 +310,40 @@ class TrueWordsTests(PatchedTestCase):
         self.assert_untroubled(page)
 
 
+class PhonesTests(PatchedTestCase):
+    """P6: which phones does the system kill?"""
+
+    TABLE = """(all) => !all.rows ? all : ({...all, gaps: 5, truncated: false, rows: [
+        {manufacturer: 'Xiaomi', gaps: 4, open: 1, blind: 0, people: 3, share: 0.8,
+         seconds: {median: 420, longest: 3600, total: 7260},
+         verdicts: {network: 1, app_stopped: 3}},
+        {manufacturer: null, gaps: 1, open: 0, blind: 0, people: 1, share: 0.2,
+         seconds: {median: 60, longest: 60, total: 60}, verdicts: {}}]})"""
+
+    def test_a_table_says_at_a_glance_what_the_gaps_of_a_maker_were(self):
+        server = self.serve(SETTINGS)
+        Told(server).tell(Told(server).batch("kim", "north"))
+        page = self.patched(server, "/silent", {"/v1/gaps": self.TABLE})
+        words = self.words(page, ".part-phones")
+        for text in ("Xiaomi", "4 gaps of 3 people", "2 h 1 min out of contact",
+                     "half were over after 7 min", "app stopped: 75 %", "3 app stopped, 1 network",
+                     "not told", "1 gap of 1 person", "no verdict yet"):
+            self.assertIn(text, words)
+        self.shots(page, "phones")
+        self.assert_untroubled(page)
+
+    def test_the_address_chooses_by_what_and_a_table_of_nobody_s_make_is_not_shown(self):
+        server = self.serve(SETTINGS)
+        Told(server).tell(Told(server).batch("kim", "north"))
+        page = self.page()
+        self.open(page, server, "/silent")
+        self.assertNotIn("Which phones", self.words(page))
+        self.open(page, server, "/silent?by=model")
+        self.assertEqual(
+            page.run("document.querySelector('.part-phones [aria-current]').textContent"), "model")
+        self.assert_untroubled(page)
+
+
 class IncidentTests(PageTestCase):
     """D8: what messages link to is a page for people, also once it is over."""
 

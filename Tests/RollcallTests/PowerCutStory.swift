@@ -218,7 +218,8 @@ struct PowerCutStory {
         }
         commits.append(Mark(turn: turn, position: RecordingDisk.position))
         chores = working
-        _ = try chores.committed(pending, store.journal, engine, clock)
+        _ = try chores.committed(
+            pending, store.journal, engine, age: engine.policy.retention, clock)
         if chores.checkpoints.last?.turn != before { checkpoints += 1 }
         if chores.hasCut { cuts += 1 }
         chores.hasCut = false

@@ -15,6 +15,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
     case nudges = "nudges.js"
     case people = "people.js"
     case person = "person.js"
+    case phones = "phones.js"
     case picture = "picture.js"
     case rows = "rows.js"
     case said = "said.js"
@@ -38,6 +39,7 @@ enum StatusPageAsset: String, CaseIterable, Sendable {
         case .nudges: PackageResources.nudges_js
         case .people: PackageResources.people_js
         case .person: PackageResources.person_js
+        case .phones: PackageResources.phones_js
         case .picture: PackageResources.picture_js
         case .rows: PackageResources.rows_js
         case .said: PackageResources.said_js

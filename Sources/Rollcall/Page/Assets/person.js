@@ -163,6 +163,8 @@ function known({ memory, now: clockNow, link }) {
       ? one.circles.map((circle, place) => [place ? ", " : "", name(circle)]) : "none"],
     ["Platform", [spoken(one.platform), one.os_version ? ` ${plain(one.os_version)}` : "",
       one.app_version ? `, app ${plain(one.app_version)}` : ""]],
+    ["Make", one.manufacturer || one.model
+      ? [plain(one.manufacturer ?? ""), " ", plain(one.model ?? "")] : null],
     ["Phone", facts({ ...one.telemetry, battery_level: one.battery_level }) || null],
   ].filter(([, words]) => words !== null);
   return section("known", "What it told last", null,

@@ -23,7 +23,8 @@ const lists = {
 
 function isOurs(path, answer) {
   if (answer === null || typeof answer !== "object") return false;
-  const [bare] = path.split("?");
+  const [bare, query] = path.split("?");
+  if (new URLSearchParams(query).has("by")) return Array.isArray(answer.rows);
   if (bare in lists) return Array.isArray(answer[lists[bare]]);
   return bare !== "v1/status" || (typeof answer.watching === "boolean"
     && Number.isInteger(answer.responders?.active) && Number.isInteger(answer.not_expected?.all)

@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { nothing } from "./marks.js";
+import { loadPhones, phones } from "./phones.js";
 import { causes, count, more, noGap, returned, section, silent, suspected } from "./rows.js";
 import { causes as known, pathWith, plain, span, spoken } from "./words.js";
 
@@ -17,7 +18,8 @@ export const silentView = {
 
   heading: ({ route }) => (route.query.get("state") === "closed" ? "Back again" : "Silent now"),
 
-  async load({ ask, every, memory, now, route }) {
+  async load(context) {
+    const { ask, every, memory, now, route } = context;
     const isBack = route.query.get("state") === "closed";
     const filter = {
       state: isBack ? "closed" : "open", region: route.query.get("region"),
@@ -41,6 +43,7 @@ export const silentView = {
       memory.isCut = after !== null;
       memory.readAt = now();
     });
+    await loadPhones(context);
   },
 
   render(context) {
@@ -60,7 +63,7 @@ export const silentView = {
       redraw();
       if (isBack) refresh();
     };
-    return section("gaps", heading,
+    return [section("gaps", heading,
       gaps.length > pageSize ? `read ${span(now() - memory.readAt)} ago` : null, filters(context),
       isBack ? null : !isFiltered ? suspected(watch)
         : gaps.length > 1 ? h("p", { class: "causes" }, `Suspected: ${tally(gaps)}.`) : null,
@@ -72,7 +75,8 @@ export const silentView = {
       more(Math.min(gaps.length, memory.shown), memory.isCut ? null : gaps.length, showMore),
       memory.isCut && !isBack
         ? h("p", { class: "aside" }, `Only the ${gaps.length.toLocaleString("en")} who fell silent `
-          + "last are looked at; a region or a cause narrows it down.") : null);
+          + "last are looked at; a region or a cause narrows it down.") : null),
+    phones(context)];
   },
 };
 
