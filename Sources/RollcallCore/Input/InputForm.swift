@@ -3,6 +3,8 @@
 struct InputForm {
     /// Fields at most; the rest is not looked at.
     static let fieldsMax = 256
+    /// Room made at the start.
+    private static let bytesUsual = 4096
 
     /// The decoded names and values.
     private(set) var bytes: [UInt8] = []
@@ -11,8 +13,9 @@ struct InputForm {
 
     /// The fields of a query, decoded already, and behind them those of a body.
     init(query: [(name: String, value: String)], body: Span<UInt8>) {
+        bytes.reserveCapacity(min(body.count, Self.bytesUsual))
         for (name, value) in query.prefix(Self.fieldsMax) {
-            append(Array(name.utf8), Array(value.utf8))
+            fields.append((append(name.utf8), append(value.utf8)))
         }
         var at = 0
         while at < body.count, fields.count < Self.fieldsMax {
@@ -21,38 +24,44 @@ struct InputForm {
             var equals = at
             while equals < end, body[equals] != UInt8(ascii: "=") { equals += 1 }
             if end > at {
-                append(
-                    Self.decoded(body, at..<equals), Self.decoded(body, min(equals + 1, end)..<end))
+                let name = decode(body, at..<equals)
+                fields.append((name, decode(body, min(equals + 1, end)..<end)))
             }
             at = end + 1
         }
     }
 
-    private mutating func append(_ name: [UInt8], _ value: [UInt8]) {
+    private mutating func append(_ text: String.UTF8View) -> Range<Int> {
         let start = bytes.count
-        bytes += name
-        let middle = bytes.count
-        bytes += value
-        fields.append((start..<middle, middle..<bytes.count))
+        bytes += text
+        return start..<bytes.count
     }
 
-    /// A plus is a space, a percent sign and two digits a byte; what is no UTF-8 then is repaired.
-    private static func decoded(_ body: Span<UInt8>, _ range: Range<Int>) -> [UInt8] {
-        var bytes: [UInt8] = []
+    /// Decodes a part of a body behind what there is, and returns where it stands. A plus is a space, a
+    /// percent sign and two digits a byte; what is no UTF-8 then is repaired.
+    private mutating func decode(_ body: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
+        let start = bytes.count
+        var isASCII = true
         var at = range.lowerBound
         while at < range.upperBound {
-            let byte = body[at]
+            var byte = body[at]
             if byte == UInt8(ascii: "%"), at + 2 < range.upperBound,
-                let high = digit(body[at + 1]), let low = digit(body[at + 2])
+                let high = Self.digit(body[at + 1]), let low = Self.digit(body[at + 2])
             {
-                bytes.append(high << 4 | low)
+                byte = high << 4 | low
                 at += 3
             } else {
-                bytes.append(byte == UInt8(ascii: "+") ? 0x20 : byte)
+                if byte == UInt8(ascii: "+") { byte = 0x20 }
                 at += 1
             }
+            isASCII = isASCII && byte < 0x80
+            bytes.append(byte)
         }
-        return Array(String(decoding: bytes, as: UTF8.self).utf8)
+        if !isASCII {
+            let repaired = Array(String(decoding: bytes[start...], as: UTF8.self).utf8)
+            bytes.replaceSubrange(start..., with: repaired)
+        }
+        return start..<bytes.count
     }
 
     private static func digit(_ byte: UInt8) -> UInt8? {
