@@ -155,7 +155,7 @@ final class Route: Sendable {
         Method.allCases.compactMap { method in routes.first { $0.method == method } }
     }
 
-    /// What paths name in which nothing varies, and its routes: asked for twice a request.
+    /// The targets and routes of the paths in which nothing varies, which each request asks for twice.
     private static let byPath = Dictionary(
         uniqueKeysWithValues: Resource.allCases.filter(\.variables.isEmpty).map {
             ($0.path, (target: Target($0.path), routes: of($0)))
