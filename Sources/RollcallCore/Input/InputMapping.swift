@@ -1,5 +1,5 @@
 /// A compiled mapping: the table by which an `InputReader` reads the bodies of one input. Source: M1.
-package struct InputMapping: Sendable {
+package final class InputMapping: Sendable {
     /// A value at a named pointer.
     struct Ref: Sendable {
         let slot: Int
@@ -15,6 +15,14 @@ package struct InputMapping: Sendable {
         case user
         case query(String)
         case path
+
+        /// The value that it is read from; nil if it is no part of the body.
+        var ref: Ref? {
+            switch self {
+            case .value(let ref), .topicIn(let ref, _): ref
+            default: nil
+            }
+        }
     }
 
     /// A `Capture` says when a location was captured.
@@ -46,100 +54,108 @@ package struct InputMapping: Sendable {
 
     /// The description that the mapping was made of.
     package let description: InputDescription
-    private var root = InputTree()
-    private var item = InputTree()
     /// The pointers into the body around the items.
-    private(set) var rootPlan: InputPlan
+    let rootPlan: InputPlan
     /// The pointers into an item.
-    private(set) var itemPlan: InputPlan
-    private(set) var sources: [Source] = []
-    private(set) var capture = Capture.never
-    private(set) var sequence: Ref?
-    private(set) var sent: [Ref] = []
-    private(set) var rules: [Rule] = []
-    private(set) var located: [Ref] = []
-    private(set) var facts: [Fact] = []
+    let itemPlan: InputPlan
+    let sources: [Source]
+    let capture: Capture
+    let sequence: Ref?
+    let sent: [Ref]
+    let rules: [Rule]
+    let located: [Ref]
+    let facts: [Fact]
     /// True if each item names its person.
-    private(set) var isIdentityOfItem = false
+    let isIdentityOfItem: Bool
     /// True if items cannot be understood before the whole body around them is known.
-    private(set) var needsRootFirst = false
+    let needsRootFirst: Bool
+    /// True if the document itself is the item, or a list of them.
+    let isDocumentItem: Bool
 
     /// The mapping that `description` describes.
     /// - Throws: `InputFault` with the reason if it cannot be, such as that it names a place on earth.
     package init(_ description: InputDescription) throws(InputFault) {
         self.description = description
-        rootPlan = InputPlan(root)
-        itemPlan = InputPlan(item)
         if description.ids.isEmpty { throw InputFault("must say where the id comes from") }
-        for pointer in description.items { root.holdItems(pointer) }
-        if isDocumentItem { root.holdItems(try InputPointer("")) }
-        for identity in description.ids { sources.append(try source(identity)) }
-        switch description.capture {
-        case .never: capture = .never
-        case .arrival: capture = .arrival
-        case .at(let places, let unit): capture = .at(try refs(places), unit)
-        }
-        if let place = description.sequence { sequence = try ref(place) }
-        sent = try refs(description.sent)
-        for rule in description.rules { rules.append(try compiled(rule)) }
-        for pointer in description.located {
-            located.append(Ref(slot: item.slot(pointer), isOfRoot: false))
-        }
-        for fact in description.facts { facts.append(try compiled(fact)) }
-        guard root.slots.count + item.slots.count <= Self.pointersMax else {
+        var compiler = try InputCompiler(description)
+        isDocumentItem = compiler.isDocumentItem
+        var sources: [Source] = []
+        for identity in description.ids { sources.append(try compiler.source(identity)) }
+        self.sources = sources
+        capture =
+            switch description.capture {
+            case .never: .never
+            case .arrival: .arrival
+            case .at(let places, let unit): .at(try compiler.refs(places), unit)
+            }
+        sequence = try compiler.refs(description.sequence.map { [$0] } ?? []).first
+        sent = try compiler.refs(description.sent)
+        var rules: [Rule] = []
+        for rule in description.rules { rules.append(try compiler.compiled(rule)) }
+        self.rules = rules
+        located = compiler.located(description.located)
+        var facts: [Fact] = []
+        for fact in description.facts { facts.append(try compiler.compiled(fact)) }
+        self.facts = facts
+        guard compiler.slotsCount <= Self.pointersMax else {
             throw InputFault("must name at most \(Self.pointersMax) pointers")
         }
-        rootPlan = InputPlan(root)
-        itemPlan = InputPlan(item)
-        settle()
-    }
-
-    /// True if the document itself is the item, or a list of them.
-    var isDocumentItem: Bool {
-        description.items.isEmpty || description.items.contains { $0.parts.isEmpty }
-    }
-
-    // MARK: - Compiling
-
-    private mutating func settle() {
-        let identities = sources.map { source -> Ref? in
-            switch source {
-            case .value(let ref), .topicIn(let ref, _): ref
-            default: nil
-            }
-        }
-        isIdentityOfItem = identities.contains { $0?.isOfRoot == false } && !isDocumentItem
+        rootPlan = InputPlan(compiler.root)
+        itemPlan = InputPlan(compiler.item)
+        let identities = sources.compactMap(\.ref)
+        isIdentityOfItem = identities.contains { !$0.isOfRoot } && !compiler.isDocumentItem
         var early = rules.map(\.ref) + sent + [sequence].compactMap(\.self)
         if case .at(let refs, _) = capture { early += refs }
-        if isIdentityOfItem {
-            early += identities.compactMap(\.self) + facts.flatMap(\.refs)
-        }
+        if isIdentityOfItem { early += identities + facts.flatMap(\.refs) }
         needsRootFirst = early.contains(where: \.isOfRoot)
     }
+}
+
+/// Puts the pointers of a description into trees, and what it says of them into tables.
+private struct InputCompiler {
+    private(set) var root = InputTree()
+    private(set) var item = InputTree()
+    let isDocumentItem: Bool
+
+    /// A compiler of `description`.
+    /// - Throws: `InputFault` if its items cannot be where it says.
+    init(_ description: InputDescription) throws(InputFault) {
+        isDocumentItem =
+            description.items.isEmpty || description.items.contains { $0.parts.isEmpty }
+        for pointer in description.items { root.holdItems(pointer) }
+        if isDocumentItem { root.holdItems(try InputPointer("")) }
+    }
+
+    var slotsCount: Int { root.slots.count + item.slots.count }
 
     /// The slot of the value at `place`; what stands beside the items of a document that is one is
     /// the item's.
-    private mutating func ref(_ place: InputDescription.Place) throws(InputFault) -> Ref {
+    mutating func ref(_ place: InputDescription.Place) throws(InputFault) -> InputMapping.Ref {
         if place.pointer.parts.isEmpty { throw InputFault("must not be the whole document") }
         if place.pointer.isPlace {
             throw InputFault("\(place.pointer.text) would read coordinates, which are never taken")
         }
         let isOfRoot = place.isOfRoot && !isDocumentItem
         let slot = isOfRoot ? root.slot(place.pointer) : item.slot(place.pointer)
-        return Ref(slot: slot, isOfRoot: isOfRoot)
+        return InputMapping.Ref(slot: slot, isOfRoot: isOfRoot)
     }
 
-    private mutating func refs(
+    mutating func refs(
         _ places: [InputDescription.Place]
-    ) throws(InputFault) -> [Ref] {
-        var refs: [Ref] = []
+    ) throws(InputFault) -> [InputMapping.Ref] {
+        var refs: [InputMapping.Ref] = []
         for place in places { refs.append(try ref(place)) }
         return refs
     }
 
-    private mutating func source(
+    /// The slots of what makes an item a location.
+    mutating func located(_ pointers: [InputPointer]) -> [InputMapping.Ref] {
+        pointers.map { InputMapping.Ref(slot: item.slot($0), isOfRoot: false) }
+    }
+
+    mutating func source(
         _ identity: InputDescription.Identity
-    ) throws(InputFault) -> Source {
+    ) throws(InputFault) -> InputMapping.Source {
         switch identity {
         case .place(let place): return .value(try ref(place))
         case .topicIn(let place, let part): return .topicIn(try ref(place), part: part)
@@ -164,16 +180,16 @@ package struct InputMapping: Sendable {
         }
     }
 
-    private mutating func compiled(
+    mutating func compiled(
         _ rule: InputDescription.Rule
-    ) throws(InputFault) -> Rule {
-        Rule(
+    ) throws(InputFault) -> InputMapping.Rule {
+        InputMapping.Rule(
             ref: try ref(rule.place),
             values: rule.values.map { (Array($0.text.utf8), $0.treatment) }, other: rule.other,
             missing: rule.missing)
     }
 
-    private mutating func compiled(_ fact: InputDescription.Fact) throws(InputFault) -> Fact {
+    mutating func compiled(_ fact: InputDescription.Fact) throws(InputFault) -> InputMapping.Fact {
         let words = fact.field.words
         if words == nil, !fact.values.isEmpty {
             throw InputFault("\(fact.field.rawValue) has no words: values must not be given")
@@ -195,7 +211,7 @@ package struct InputMapping: Sendable {
             }
             codes.append((Array(text.utf8), code))
         }
-        return Fact(
+        return InputMapping.Fact(
             field: fact.field, refs: try refs(fact.places), scale: fact.scale, codes: codes)
     }
 }

@@ -47,8 +47,9 @@ extension InputReader {
                 if let missing = rule.missing { return missing }
                 continue
             }
-            let text = text(token, body, bytesMax: Self.wordBytesMax)
-            if let value = rule.values.first(where: { $0.text == text }) { return value.treatment }
+            if let value = rule.values.first(where: { isText(token, $0.text, body) }) {
+                return value.treatment
+            }
             if let other = rule.other { return other }
         }
         return .location
@@ -233,9 +234,13 @@ extension InputReader {
 
     /// Part `number` of a topic, from 1; nil if there is none, or it is empty.
     private static func part(_ number: Int, of topic: [UInt8]) -> [UInt8]? {
-        let parts = topic.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        guard parts.indices.contains(number - 1), !parts[number - 1].isEmpty else { return nil }
-        return Array(parts[number - 1])
+        var rest = topic[...]
+        for _ in 0..<max(number - 1, 0) {
+            guard let slash = rest.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+            rest = rest[(slash + 1)...]
+        }
+        let part = rest.prefix { $0 != UInt8(ascii: "/") }
+        return part.isEmpty ? nil : Array(part)
     }
 }
 
@@ -259,12 +264,11 @@ struct InputGroup {
 
     /// Forgets all; keeps the room.
     mutating func clear() {
-        var updates = updates
-        var tokens = tokens
-        updates.removeAll(keepingCapacity: true)
-        for slot in tokens.indices { tokens[slot] = InputToken() }
-        self = InputGroup()
-        self.updates = updates
-        self.tokens = tokens
+        var fresh = InputGroup()
+        swap(&fresh.updates, &updates)
+        swap(&fresh.tokens, &tokens)
+        fresh.updates.removeAll(keepingCapacity: true)
+        for slot in fresh.tokens.indices { fresh.tokens[slot] = InputToken() }
+        swap(&self, &fresh)
     }
 }

@@ -42,6 +42,15 @@ extension InputReader {
         }
     }
 
+    /// True if a value as a text is `word`.
+    func isText(_ token: InputToken, _ word: [UInt8], _ body: Span<UInt8>) -> Bool {
+        switch token.kind {
+        case .string, .number:
+            body.extracting(token.range).bytes.isSame(as: word.span.bytes)
+        default: text(token, body, bytesMax: Self.wordBytesMax) == word
+        }
+    }
+
     /// A value as an id: a string, or an integer, which is the same as its digits (P4).
     func text(ofID token: InputToken, _ body: Span<UInt8>) -> [UInt8]? {
         switch token.kind {
@@ -59,7 +68,7 @@ extension InputReader {
     static func isName(_ text: [UInt8]) -> Bool {
         let token = JSONCursor.StringToken(range: 0..<text.count, isEscaped: false)
         return ItemScanner.isName(token, text.span, ItemScanner.nameBytesMax)
-            && String(validating: text, as: UTF8.self) != nil
+            && (text.allSatisfy { $0 < 0x80 } || String(validating: text, as: UTF8.self) != nil)
     }
 
     // MARK: - Numbers
@@ -191,9 +200,8 @@ extension InputReader {
         _ fact: InputMapping.Fact, _ token: InputToken, _ ref: InputMapping.Ref,
         _ telemetry: inout Telemetry?, _ body: Span<UInt8>
     ) {
-        let text = text(token, body, bytesMax: Self.wordBytesMax)
         var code: UInt8?
-        if let known = fact.codes.first(where: { $0.text == text }) {
+        if let known = fact.codes.first(where: { isText(token, $0.text, body) }) {
             code = known.code
         } else {
             note(.ref(ref), .unknownValue, "unknown value")

@@ -2,6 +2,9 @@
 /// the bytes, of which only the values at named pointers are looked at. What it writes is what an
 /// `ItemScanner` writes of a native batch. Source: M1, M2, M8.
 package struct InputReader {
+    /// Room that is made for what is read; more is made as it is needed.
+    private static let bytesUsual = 1024
+
     let mapping: InputMapping
     let request: InputRequest
     let limits: ScanLimits
@@ -22,7 +25,9 @@ package struct InputReader {
     private var passesItems = false
     private var passesRoot = false
 
-    private init(_ mapping: InputMapping, _ request: InputRequest, _ limits: ScanLimits) {
+    private init(
+        _ mapping: InputMapping, _ request: consuming InputRequest, _ limits: ScanLimits
+    ) {
         self.mapping = mapping
         self.request = request
         self.limits = limits
@@ -33,7 +38,7 @@ package struct InputReader {
     /// Reads `body`, which came with `request`.
     /// - Throws: `ScanError` if it is not JSON; then nothing of it counts.
     package static func read(
-        _ body: Span<UInt8>, _ request: InputRequest, by mapping: InputMapping,
+        _ body: Span<UInt8>, _ request: consuming InputRequest, by mapping: InputMapping,
         limits: ScanLimits = ScanLimits()
     ) throws(ScanError) -> InputReading {
         if body.count == 0, !mapping.description.isForm {
@@ -46,15 +51,23 @@ package struct InputReader {
             let form = InputForm(query: request.query, body: body)
             var reader = InputReader(mapping, request, limits)
             reader.form(form)
-            return reader.reading
+            return reader.finished()
         }
         var reader = InputReader(mapping, request, limits)
+        reader.reading.scan.items.bytes.reserveCapacity(min(body.count, bytesUsual))
         do throws(JSONError) {
             try reader.document(body)
         } catch {
             throw .notJSON(error)
         }
-        return reader.reading
+        return reader.finished()
+    }
+
+    /// Hands over what was read, and keeps nothing of it: a copy would be one of all that is in it.
+    private mutating func finished() -> InputReading {
+        var reading = InputReading()
+        swap(&reading, &self.reading)
+        return reading
     }
 
     // MARK: - Documents
