@@ -7,6 +7,15 @@ package struct UnknownField: Sendable {
         case telemetry
         /// The update at this place.
         case update(Int)
+
+        /// Its row in `known`.
+        fileprivate var row: Int {
+            switch self {
+            case .item: 0
+            case .telemetry: 1
+            case .update: 2
+            }
+        }
     }
 
     /// Fields of one item that are named at most.
@@ -89,27 +98,32 @@ package struct UnknownField: Sendable {
     /// The names that are known, by kind and place: made once, as a backend that sends a field of its
     /// own sends it with each batch.
     private static let known = (0...ItemKind.nobody.rawValue).map { raw in
-        (0..<3).map { place in ItemKind(rawValue: raw).map { names($0, place: place) } ?? [] }
+        [Parent.item, .telemetry, .update(0)].map { parent in
+            ItemKind(rawValue: raw).map { names($0, parent) } ?? []
+        }
     }
 
     /// The names that are known, those of the same place first.
-    private static func names(_ kind: ItemKind, place: Int) -> [KnownName] {
+    private static func names(_ kind: ItemKind, _ parent: Parent) -> [KnownName] {
         let fields = (0..<ItemField.privateField.rawValue).compactMap { ItemField(rawValue: $0) }
         let names = fields.filter { $0.isKnown(kind) }.map { $0.name(kind) }
-        let beside = ["", " beside telemetry", " beside updates"][place]
+        let beside =
+            switch parent {
+            case .item: ""
+            case .telemetry: " beside telemetry"
+            case .update: " beside updates"
+            }
         let own = names.map { KnownName($0, $0 + beside) }
         guard kind == .batch else { return own }
-        return [own + telemetry + updates, telemetry + own + updates, updates + own + telemetry][
-            place]
+        return switch parent {
+        case .item: own + telemetry + updates
+        case .telemetry: telemetry + own + updates
+        case .update: updates + own + telemetry
+        }
     }
 
     private static func candidates(_ parent: Parent, _ kind: ItemKind) -> [KnownName] {
-        let names = known[Int(kind.rawValue)]
-        return switch parent {
-        case .item: names[0]
-        case .telemetry: names[1]
-        case .update: names[2]
-        }
+        known[Int(kind.rawValue)][parent.row]
     }
 
     /// The candidate that is the same but for case and separators, else the first that is nearly.
