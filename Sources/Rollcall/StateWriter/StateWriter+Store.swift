@@ -74,7 +74,10 @@ extension StateWriter {
         pending.close(
             number: turnNumber, at: engine.clock, nextRow: engine.nextRow, engine.roster)
         // It is the turn's, so that it is kept with it if the commit fails (J6).
-        if sampler.isDue(at: engine.clock.wallNow) { pending.sample = sampler.sample(engine) }
+        // Of a blind instant there is none, however long one is due.
+        if !engine.clock.isBlind, sampler.isDue(at: engine.clock.wallNow) {
+            pending.sample = sampler.sample(engine)
+        }
     }
 
     /// Returns what beginning a chore took.
