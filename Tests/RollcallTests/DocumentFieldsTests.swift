@@ -155,13 +155,17 @@ import Testing
     @Test(arguments: [
         ("/v1/gaps?by=model&by=app_version", "by"), ("/v1/responders?limit=1&limit=2", "limit"),
         ("/v1/nudges?by=model&limit=1&by=model", "by"),
+        ("/v1/heartbeat?source=a&source=b", "source"),
+        ("/v1/batches?strict=true&strict=false", "strict"),
     ])
-    func `P3: a parameter of a read that stands twice is refused, and the answer names it`(
+    func `P3: a parameter that stands twice is refused, and the answer names it`(
         target: String, name: String
     ) throws {
         let server = try HistoryServer(directory, policy: Policy())
         defer { server.stop() }
-        let answer = try server.answer(target)
+        let isWrite = name == "source" || name == "strict"
+        let answer = try server.answer(
+            target, isWrite ? "POST" : "GET", body: isWrite ? "{}" : nil)
         #expect(answer.status == 400)
         #expect(answer.body.contains("\"detail\":\"\(name): given twice\""))
     }

@@ -38,7 +38,7 @@ extension Route {
             """,
             body: method == .get ? nil : "Input", answers: [200: "InputAnswer"],
             problems: [404, 429],
-            isQueryRead: true
+            queryIsOf: .input
         ) { $0.takeInput($1) }
     }
 }

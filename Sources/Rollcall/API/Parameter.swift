@@ -10,7 +10,7 @@ struct ParameterError: Error {
         Self(detail: "unknown parameter: \(name.prefix(64))")
     }
 
-    /// A known parameter stands twice: which of the two is meant, nobody can say.
+    /// A parameter stands twice: which of the two is meant, nobody can say.
     static func repeated(_ name: String) -> Self { Self(detail: "\(name): given twice") }
 }
 
@@ -199,17 +199,14 @@ struct Parameters<Query: Sendable>: Sendable {
     }
 
     /// Reads a query; those that are `known` elsewhere are passed by.
-    /// - Throws: `ParameterError` if a parameter is unknown, stands twice, makes no sense, or does not
-    ///   go with the others.
+    /// - Throws: `ParameterError` if a parameter is unknown, makes no sense, or does not go with the
+    ///   others.
     func read(
         _ arguments: [(name: String, value: String)], known: [String] = []
     ) throws(ParameterError) -> Query {
         var query = start
-        for (place, (name, value)) in arguments.enumerated() {
+        for (name, value) in arguments {
             if let parameter = all.first(where: { $0.name == name }) {
-                guard !arguments[..<place].contains(where: { $0.name == name }) else {
-                    throw ParameterError.repeated(name)
-                }
                 try parameter.take(&query, value)
             } else if !known.contains(name) {
                 throw ParameterError.unknown(name)

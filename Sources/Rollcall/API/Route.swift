@@ -62,14 +62,25 @@ final class Route: Sendable {
     let problems: [Int]
     let handle: Handler
 
-    /// A route without parameters of its own. Of a read, what else a query holds is not looked at; a
-    /// write is refused for it: a misspelt `source` would switch off somebody else's switch (P3).
+    /// Who reads the query of a request.
+    enum QueryReader: Sendable {
+        /// The route has no parameters of its own. Of a read, what else a query holds is not looked
+        /// at; a write is refused for it: a misspelt `source` would switch off somebody else's switch
+        /// (P3).
+        case route
+        /// The route's own parameters, of which each is known.
+        case parameters
+        /// An input, whose client writes into it what it likes (M3).
+        case input
+    }
+
+    /// A route without parameters of its own.
     init(
         _ method: Method, _ resource: Resource, _ name: String, _ label: EdgeStats.Route,
         _ scope: Access.Scope?, _ tag: Tag, _ summary: String, _ text: String = "",
         shared: [Shared] = [], parameters: [JSONTree] = [], body: String? = nil,
         answers: KeyValuePairs<Int, String>, problems: [Int] = [],
-        scopeOfRequest: @escaping ScopeOfRequest = { _, _ in nil }, isQueryRead: Bool = false,
+        scopeOfRequest: @escaping ScopeOfRequest = { _, _ in nil }, queryIsOf: QueryReader = .route,
         handle: @escaping Handler
     ) {
         self.resource = resource
@@ -86,11 +97,10 @@ final class Route: Sendable {
         self.body = body
         self.answers = answers
         self.problems = problems
-        let known = Self.known(shared)
+        let known = queryIsOf == .route ? Self.known(shared) : nil
+        let isLookedAt = queryIsOf == .parameters || queryIsOf == .route && method != .get
         self.handle = { router, call in
-            if let error = Self.fault(
-                call.request.query, known: isQueryRead || method == .get ? nil : known)
-            {
+            if isLookedAt, let error = Self.fault(call.request.query, known: known) {
                 return call.answer(.refusal(error), InputStats())
             }
             handle(router, call)
@@ -110,7 +120,7 @@ final class Route: Sendable {
         self.init(
             method, resource, name, label, scope, tag, summary, text, shared: shared,
             parameters: query.all.map(\.document), body: body, answers: answers,
-            problems: problems, scopeOfRequest: scopeOfRequest, isQueryRead: true
+            problems: problems, scopeOfRequest: scopeOfRequest, queryIsOf: .parameters
         ) { router, call in
             let asked: Query
             do throws(ParameterError) {
@@ -127,12 +137,13 @@ final class Route: Sendable {
         shared.filter { $0 != .sentAt && $0 != .idempotencyKey }.map(\.rawValue)
     }
 
-    /// Returns what is wrong with a query, of which names other than `known` are unknown unless that
-    /// is nil; nil if nothing is.
+    /// Returns what is wrong with a query, whatever its parameters say: a name stands twice, or is
+    /// not `known` unless that is nil, or `strict` is no word. Returns nil if nothing is.
     private static func fault(
         _ query: [(name: String, value: String)], known: [String]?
     ) -> ParameterError? {
-        for (name, value) in query {
+        for (place, (name, value)) in query.enumerated() {
+            if query[..<place].contains(where: { $0.name == name }) { return .repeated(name) }
             if let known, !known.contains(name) { return .unknown(name) }
             if name == Shared.strict.rawValue, value != "true", value != "false" {
                 return ParameterError(detail: "strict: true or false expected")
