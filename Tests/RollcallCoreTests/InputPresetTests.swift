@@ -1,5 +1,6 @@
-import RollcallCore
 import Testing
+
+@testable import RollcallCore
 
 /// What known clients send, read. Source: M1, M2, M8.
 @Suite struct InputPresetTests {
@@ -69,6 +70,45 @@ import Testing
         #expect(try InputBodies.read(.owntracks, "").skipped == 1)
     }
 
+    @Test(arguments: [
+        "status", "waypoint", "waypoints", "steps", "beacon", "configuration", "encrypted",
+    ])
+    func `M1 what OwnTracks' phones send without a location is contact alone`(type: String) throws {
+        let body = #"{"_type":"\#(type)","tst":1795230000,"tid":"JJ"}"#
+        #expect(
+            try lines(.owntracks, body)
+                == [#"{"responder_id":"JJ","received_at":1795230005000}"#])
+    }
+
+    @Test(arguments: [
+        (#""conn":"w""#, #""network_type":"wifi""#),
+        (#""conn":"m""#, #""network_type":"cellular""#),
+        (#""conn":"o""#, #""network_type":"none""#),
+        (#""android":{"ps":0}"#, #""power_mode":"normal""#),
+        (#""android":{"ps":1}"#, #""power_mode":"low_power""#),
+    ])
+    func `M1 OwnTracks' words for network and power`(member: String, fact: String) throws {
+        let body = #"{"_type":"location","tst":1795230000,"tid":"JJ",\#(member)}"#
+        #expect(try lines(.owntracks, body).first?.contains(fact) == true)
+    }
+
+    @Test(arguments: [
+        ("denied", "denied"), ("restricted", "denied"), ("always", "granted"),
+        ("when_in_use", "granted"), ("whenInUse", "granted"), ("authorizedAlways", "granted"),
+        ("authorizedWhenInUse", "granted"), ("notDetermined", nil), ("not_determined", nil),
+        ("kCLAuthorizationStatusAuthorizedAlways", "granted"),
+        ("kCLAuthorizationStatusAuthorizedWhenInUse", "granted"),
+        ("kCLAuthorizationStatusDenied", "denied"), ("kCLAuthorizationStatusRestricted", "denied"),
+        ("kCLAuthorizationStatusNotDetermined", nil),
+    ])
+    func `M1 OwnTracks' words for a permission`(text: String, word: String?) throws {
+        let line = try lines(
+            .owntracks, InputBodies.ownTracksStatus.replacing(#""denied""#, with: #""\#(text)""#))
+        let told = word.map { #""permission_status":"\#($0)""# }
+        #expect(line.first?.contains(told ?? "responder_id") == true)
+        #expect(line.first?.contains("permission_status") == (told != nil))
+    }
+
     // MARK: - Overland
 
     @Test func `M1 a batch of Overland is one batch, with what its newest location says`() throws {
@@ -101,6 +141,12 @@ import Testing
                     + #""updates":[{"captured_at":1795230004000}]}"#,
             ])
         #expect(reading.notes == ["/locations/3 missing"])
+    }
+
+    @Test func `M1 Overland's id may be a parameter of the query`() throws {
+        let body = #"{"locations":[{"geometry":{},"properties":{"timestamp":1795230000}}]}"#
+        let line = try lines(.overland, body) { $0.query = [("device_id", "q-1")] }.first
+        #expect(line?.contains(#""responder_id":"q-1""#) == true)
     }
 
     // MARK: - Transistor Software
@@ -161,6 +207,27 @@ import Testing
             ])
     }
 
+    @Test(arguments: [(0, nil), (1, "denied"), (2, "denied"), (3, "granted"), (4, "granted")])
+    func `M1 the SDK's numbers for a permission`(status: Int, word: String?) throws {
+        let body = """
+            {"location":{"timestamp":1795230000,"coords":{},"provider":{"status":\(status)}},
+            "params":{"device_id":"41"}}
+            """
+        let line = try #require(try lines(.transistorsoft, body).first)
+        #expect(line.contains(#""responder_id":"41""#))
+        let told = word.map { #""telemetry":{"permission_status":"\#($0)"}"# }
+        #expect(line.contains(told ?? "responder_id"))
+        #expect(line.contains("permission_status") == (told != nil))
+    }
+
+    @Test func `M1 a sample is contact and no location`() throws {
+        let body =
+            #"{"location":{"timestamp":1795230000,"coords":{},"sample":true},"device_id":"41"}"#
+        #expect(
+            try lines(.transistorsoft, body)
+                == [#"{"responder_id":"41","received_at":1795230005000}"#])
+    }
+
     @Test func `M1 httpRootProperty: another name, or none`() throws {
         var description = try #require(InputPreset.transistorsoft.descriptions.first)
         description.items = [try InputPointer("")]
@@ -209,6 +276,17 @@ import Testing
             ])
     }
 
+    @Test func `M1 OsmAnd without a time was captured when it came`() throws {
+        let line = try lines(.traccarClient, "", isForm: true) {
+            $0.query = [("id", "7"), ("lat", "1")]
+        }
+        #expect(
+            line == [
+                #"{"responder_id":"7","received_at":1795230005000,"#
+                    + #""updates":[{"captured_at":1795230005000}]}"#
+            ])
+    }
+
     @Test func `M1 a heartbeat of Traccar Client without a place is contact alone`() throws {
         let body = #"{"location":{"timestamp":"2026-11-21T03:00:00Z"},"device_id":"7"}"#
         #expect(
@@ -231,6 +309,30 @@ import Testing
         #expect(try lines(.traccarForward, outdated).first?.contains("updates") == false)
     }
 
+    @Test func `M1 a form is decoded as the URL standard has it`() throws {
+        func id(_ text: String) throws -> String? {
+            try lines(.traccarClient, "id=\(text)", isForm: true).first.flatMap {
+                $0.split(separator: "\"").dropFirst(3).first.map(String.init)
+            }
+        }
+        #expect(try id("%41") == "A" && id("a%4") == "a%4" && id("a+b%2Bc") == "a b+c")
+        #expect(try id("%c3%bc") == "ü" && id("%C3%BC") == "ü")
+        #expect(try id("a%FF") == "a\u{FFFD}", "what is no UTF-8 is repaired")
+        // The 256th field is the last.
+        for (before, count) in [(255, 1), (256, 0)] {
+            let body = String(repeating: "a=1&", count: before) + "id=7"
+            let reading = try InputBodies.read(.traccarClient, body, isForm: true)
+            #expect(reading.lines.count == count)
+        }
+    }
+
+    @Test func `M1 without a fix Traccar's location is of the device's time`() throws {
+        let body = InputBodies.traccarForward.replacing(#""fixTime""#, with: #""noTime""#)
+        #expect(
+            try lines(.traccarForward, body).first?
+                .contains(#""updates":[{"captured_at":1795230001000}]"#) == true)
+    }
+
     // MARK: - The others
 
     @Test func `M1 what Expo gives to a task`() throws {
@@ -240,6 +342,69 @@ import Testing
                     + #""telemetry":{"app_state":"background"},"#
                     + #""updates":[{"captured_at":1795230000123},{"captured_at":1795230001000}]}"#
             ])
+    }
+
+    @Test(arguments: [
+        #"{"device_id":"41","error":{"code":0},"executionInfo":{"appState":"background"}}"#,
+        #"{"device_id":"41","data":{},"executionInfo":{"appState":"background"}}"#,
+        #"{"device_id":"41","data":{"locations":[]},"executionInfo":{"appState":"background"}}"#,
+    ])
+    func `M1 a task of Expo without locations is contact all the same`(body: String) throws {
+        #expect(
+            try lines(.expo, body) == [
+                #"{"responder_id":"41","received_at":1795230005000,"#
+                    + #""telemetry":{"app_state":"background"}}"#
+            ])
+    }
+
+    @Test func `M1 an empty list of Overland is contact of whom Basic names`() throws {
+        #expect(
+            try lines(.overland, #"{"locations":[]}"#) { $0.user = Array("jane".utf8) }
+                == [#"{"responder_id":"jane","received_at":1795230005000}"#])
+        #expect(try lines(.overland, #"{"locations":[]}"#) == [])
+    }
+
+    @Test(arguments: [
+        ("active", "foreground"), ("inactive", "foreground"), ("background", "background"),
+    ])
+    func `M1 Expo's states of an app, and a battery from 0 to 1`(state: String, word: String) throws
+    {
+        let body = """
+            {"device_id":"41","locations":[{"timestamp":1795230000,"coords":{}}],
+            "battery_level":0.5,"executionInfo":{"appState":"\(state)"}}
+            """
+        let line = try lines(.expo, body).first
+        #expect(line?.contains(#""app_state":"\#(word)""#) == true)
+        #expect(line?.contains(#""battery_level":0.5"#) == true)
+    }
+
+    @Test func `M1 Home Assistant's webhook may stand in the query or in a header`() throws {
+        let body = InputBodies.homeAssistantLocation
+        let query = try lines(.homeAssistant, body) { $0.query = [("webhook_id", "h-1")] }.first
+        #expect(query?.contains(#""responder_id":"h-1""#) == true)
+        let header = try lines(.homeAssistant, body) { $0.headers = [("X-Webhook-Id", "h-2")] }
+        #expect(header.first?.contains(#""responder_id":"h-2""#) == true)
+    }
+
+    @Test(
+        arguments: zip(InputPreset.allCases, ["[]", #"{"result":"ok"}"#, "{}", "", "", "{}", "{}"]))
+    func `M4 each client is answered what it waits for`(preset: InputPreset, body: String) {
+        #expect(preset.answer == InputAnswer(status: 200, body: body))
+    }
+
+    @Test func `P5 I9 an unknown state of the app is other, and no background`() throws {
+        let body = """
+            {"device_id":"41","locations":[{"timestamp":1795230000,"coords":{}}],
+            "executionInfo":{"appState":"extension"}}
+            """
+        let reading = try InputBodies.read(.expo, body)
+        #expect(reading.lines.first?.contains(#""app_state":"other""#) == true, "\(reading.lines)")
+        #expect(reading.scan.items.item(0)?.telemetry?.isBehind == false)
+        for field in InputField.allCases {
+            if let code = field.other, let words = field.words {
+                #expect(words.first { $0.code == code }?.word == "other", "\(field)")
+            }
+        }
     }
 
     @Test func `M1 Home Assistant's webhook is known by its path`() throws {
@@ -291,5 +456,23 @@ import Testing
         #expect(
             try heard(#"{"_type":"location","tst":1795239999,"tid":"JJ"}"#) { _ in }
                 == "1795230005000", "a clock that is ahead")
+        #expect(
+            try heard(#"{"_type":"location","tst":1795230007,"tid":"JJ"}"#) { $0.isFresh = false }
+                == "1795230005000", "ahead by 2 s, and perhaps an old one")
+        #expect(
+            try heard(#"{"_type":"location","tst":1795230008,"tid":"JJ"}"#) { $0.isFresh = false }
+                == "nothing", "further ahead, and perhaps an old one: nobody knows how old (F13)")
+    }
+
+    @Test func `M8 the arrival of an old message does not say when it was made`() throws {
+        func lines(_ isFresh: Bool) throws -> [String] {
+            try InputBodies.read(.homeAssistant, InputBodies.homeAssistantLocation) {
+                $0.path = Array("hook".utf8)
+                $0.isForwarded = true
+                $0.isFresh = isFresh
+            }.lines
+        }
+        #expect(try lines(true).count == 1)
+        #expect(try lines(false) == [])
     }
 }

@@ -94,6 +94,32 @@ import Testing
         #expect(Self.deliveries(try bring([])).count == 1)
     }
 
+    /// A message of so many bytes, its topic's three among them.
+    private static func publish(_ identifier: UInt8, bytes: Int) -> [UInt8] {
+        [0x32, UInt8(4 + bytes), 0, 3, 0x61, 0x2F, 0x62, 0, identifier]
+            + [UInt8](repeating: 0, count: bytes - 3)
+    }
+
+    @Test mutating func `the topic's bytes count, and exactly so many are enough (M6)`() throws {
+        try open()
+        let news = try bring(Self.publish(1, bytes: 99) + Self.publish(2, bytes: 3))
+        #expect(Self.deliveries(news).count == 2)
+        session.settle(0)
+        session.settle(1)
+        let full = try bring(Self.publish(3, bytes: 100) + Self.publish(4, bytes: 3))
+        #expect(Self.deliveries(full).count == 1 && !session.hasRoom)
+    }
+
+    @Test mutating func `the bytes of what is settled have room again (M6)`() throws {
+        try open()
+        for identifier in stride(from: UInt8(1), to: 20, by: 2) {
+            let two = Self.publish(identifier, bytes: 60) + Self.publish(identifier + 1, bytes: 60)
+            let deliveries = Self.deliveries(try bring(two))
+            #expect(deliveries.count == 2)
+            for delivery in deliveries { session.settle(delivery.number) }
+        }
+    }
+
     @Test mutating func `a repetition of what waits is the same message`() throws {
         try open()
         let news = try bring(Self.publish(1) + Self.publish(1, first: 0x3A))
@@ -116,6 +142,7 @@ import Testing
             ([0x20, 2, 0, 0, 0x20, 2, 0, 0], .unexpected(2)),
             ([0x20, 2, 0, 0, 0x90, 3, 0, 2, 1], .unexpected(9)),
             ([0x20, 2, 0, 0, 0x90, 3, 0, 1, 0x80], .subscriptionRefused),
+            ([0x20, 2, 0, 0, 0xD0, 0], .unexpected(13)),
             ([0x20, 2, 0, 0, 0x90, 3, 0, 1, 1, 0xD0, 0], .unexpected(13)),
         ] as [([UInt8], MQTTFault)])
     mutating func `what has no place is a fault`(bytes: [UInt8], fault: MQTTFault) {
@@ -130,12 +157,22 @@ import Testing
         #expect(throws: MQTTFault.noAnswer) { try self.session.pass(at: 10_000) }
     }
 
+    @Test mutating func `each answer has 10 s, whatever else comes before it (M6)`() throws {
+        // Half an answer is none.
+        _ = try bring([0x20], at: 9_000)
+        #expect(session.due == 10_000)
+        _ = try bring([2, 0, 0], at: 9_500)
+        #expect(session.stage == .subscribing && session.due == 19_500)
+        try session.pass(at: 19_499)
+        #expect(throws: MQTTFault.noAnswer) { try self.session.pass(at: 19_500) }
+    }
+
     @Test mutating func `a broker that does not answer a ping is given up`() throws {
         try open()
         try session.pass(at: 0)
         #expect(session.takeOutgoing() == [0xC0, 0])
         #expect(try bring([0xD0, 0], at: 5) == [.heard])
-        #expect(session.due == 10_000)
+        #expect(session.due == 5_000)
         try session.pass(at: 10_000)
         #expect(session.takeOutgoing() == [0xC0, 0])
         // Whatever comes proves that it is there.
@@ -151,6 +188,7 @@ import Testing
         _ = try bring((1...4).flatMap { Self.publish($0) }, at: 1)
         try session.pass(at: 10_001)
         try session.pass(at: 20_001)
+        #expect(session.takeOutgoing() == [0xC0, 0], "one ping at a time")
         for number in 0...3 { session.settle(number) }
         #expect(try bring([0xD0, 0], at: 20_002) == [.heard])
     }
@@ -161,6 +199,16 @@ import Testing
         session.settle(1)
         #expect(session.due <= 30_100)
         #expect(throws: MQTTFault.unsettled) { try self.session.pass(at: 30_100) }
+    }
+
+    @Test mutating func `it wakes for a message that is not settled (M6)`() throws {
+        try open()
+        for now in stride(from: Int64(0), through: 30_000, by: 10_000) {
+            try session.pass(at: now)
+            _ = try bring([0xD0, 0], at: now + 5)
+            if now == 0 { _ = try bring(Self.publish(1), at: 100) }
+        }
+        #expect(session.due == 30_100)
     }
 
     // MARK: - What may be old
@@ -199,6 +247,30 @@ import Testing
         #expect(try freshness(Self.publish(6) + [0xD0, 0], at: 1_002) == [false])
         // It could have sent two, and sent one.
         #expect(try freshness(Self.publish(7), at: 1_003) == [true])
+    }
+
+    /// M8: the last word on a message that comes exactly once is PUBCOMP.
+    @Test(arguments: [true, false])
+    mutating func `a message that comes exactly once has room for the next at its end (M8)`(
+        isReleased: Bool
+    ) throws {
+        try open(isSessionPresent: true)
+        #expect(try freshness(Self.publish(1, first: 0x34), at: 1) == [false])
+        if isReleased { _ = try bring([0x62, 2, 0, 1], at: 1) }
+        try session.pass(at: 1)
+        _ = try bring([0xD0, 0], at: 2)
+        #expect(try freshness(Self.publish(2), at: 3) == [isReleased])
+    }
+
+    @Test mutating func `the end of a message of an earlier connection makes no room (M8)`() throws
+    {
+        try open(isSessionPresent: true)
+        #expect(try bring([0x62, 2, 0, 9], at: 1) == [])
+        #expect(session.takeOutgoing() == [0x70, 2, 0, 9])
+        _ = try bring(Self.publish(1), at: 1)
+        try session.pass(at: 1)
+        _ = try bring([0xD0, 0], at: 2)
+        #expect(try freshness(Self.publish(2), at: 3) == [false])
     }
 
     @Test mutating func `a broker that kept nothing has said so after the first ping (M8)`() throws

@@ -23,6 +23,24 @@ import Testing
         }
     }
 
+    @Test func `two inputs are two clients of a broker`() throws {
+        func read(_ second: String) throws {
+            var sources = SettingSources()
+            _ = try Configuration(
+                yaml: """
+                    inputs:
+                      - {name: a, preset: owntracks, mqtt: {url: 'mqtt://b', client_id: r}}
+                      - {name: c, preset: owntracks, mqtt: {\(second)}}
+                    """, sources: &sources)
+        }
+        try read("url: 'mqtt://b', client_id: s")
+        try read("url: 'mqtt://d', client_id: r")
+        let error = #expect(throws: ConfigurationError.self) {
+            try read("url: 'mqtt://b:1883/', client_id: r")
+        }
+        #expect("\(String(describing: error))".contains("must not be that of a at the same broker"))
+    }
+
     @Test func `a URL is enough for OwnTracks`() throws {
         let settings = try #require(try read("url: 'mqtt://broker'"))
         #expect(settings.address.text == "mqtt://broker:1883")

@@ -172,8 +172,7 @@ extension Router {
         said.enrols = entry.enrols
         said.fixed = entry.settings.fixed
         said.only = entry.settings.deviceKey?.holder(request.authorization)
-        let isForm = request.method == "GET" || Self.isForm(request.contentType)
-        guard let mapping = entry.settings.mapping(of: request.body, isForm: isForm) else {
+        guard let mapping = entry.settings.mapping(of: request.body) else {
             return InputReading()
         }
         do throws(ScanError) {
@@ -182,11 +181,6 @@ extension Router {
         } catch {
             return InputReading(refused: error)
         }
-    }
-
-    private static func isForm(_ contentType: String?) -> Bool {
-        let type = contentType?.prefix { $0 != ";" && $0 != " " }.lowercased()
-        return type == "application/x-www-form-urlencoded"
     }
 
     /// The source of what comes by an input (F10).

@@ -15,9 +15,10 @@ final class MQTTIntake: Sendable {
     }
 
     /// So often a broker that is there counts as a beat, at most.
-    private static let beatEvery: Int64 = 9_000
-    /// The promise of those beats: two and a half of them missing, and the source is (B2).
-    static let promise = Milliseconds(20_000)
+    private static let beatEvery: Int64 = 4_500
+    /// The promise of those beats: two and a half of them missing, and the source is (B2). So the watch
+    /// is blind after 15 s, before anybody is late who is on a mission.
+    static let promise = Milliseconds(6_000)
 
     private let name: String
     private let source: [UInt8]
@@ -102,7 +103,7 @@ final class MQTTIntake: Sendable {
         said.isFresh = arrival.isFresh
         said.enrols = entry.enrols
         said.fixed = entry.settings.fixed
-        guard let mapping = entry.settings.mapping(of: arrival.payload, isForm: false) else {
+        guard let mapping = entry.settings.mapping(of: arrival.payload) else {
             return InputReading()
         }
         do throws(ScanError) {

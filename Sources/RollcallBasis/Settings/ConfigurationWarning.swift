@@ -14,7 +14,7 @@ package struct ConfigurationWarning: Equatable, Sendable, CustomStringConvertibl
 extension Configuration {
     /// The configuration warnings in it, in the order of the file.
     package var configurationWarnings: [ConfigurationWarning] {
-        accessWarnings + brokerWarnings + storeWarnings + clusterWarnings
+        accessWarnings + scopeWarnings + brokerWarnings + storeWarnings + clusterWarnings
             + Self.configurationWarnings(of: policy.onDuty, "liveness.on_duty")
             + Self.configurationWarnings(of: policy.onMission, "liveness.on_mission")
             + Self.configurationWarnings(of: policy.onDuty.background, "liveness.on_duty")
@@ -41,7 +41,40 @@ extension Configuration {
     }
 
     private var brokerWarnings: [ConfigurationWarning] {
-        inputs.enumerated().compactMap { $1.mqtt?.warning("inputs[\($0)].mqtt") }
+        inputs.enumerated().flatMap { index, input in
+            let key = "inputs[\(index)].mqtt"
+            let keyed = ConfigurationWarning(
+                key: key,
+                reason: "device_key_file holds for HTTP alone: who may publish as whom says the "
+                    + "broker's access list")
+            return [
+                input.mqtt?.warning(key),
+                input.mqtt != nil && input.deviceKey != nil ? keyed : nil,
+            ].compactMap(\.self)
+        }
+    }
+
+    /// Tokens and inputs that do not meet: a scope that opens nothing, an input that nobody may use.
+    private var scopeWarnings: [ConfigurationWarning] {
+        let tokens = accessPolicy.access.tokens
+        if tokens.isEmpty { return [] }
+        let opened = Set(tokens.flatMap(\.inputs))
+        let names = Set(inputs.map(\.name))
+        let idle = opened.subtracting(names).sorted().map { name in
+            ConfigurationWarning(
+                key: "web.tokens",
+                reason: "the scope input:\(name) opens nothing: no input has this name")
+        }
+        let shut = inputs.enumerated().compactMap { index, input -> ConfigurationWarning? in
+            guard !opened.contains(input.name), input.deviceKey == nil, input.mqtt == nil else {
+                return nil
+            }
+            return ConfigurationWarning(
+                key: "inputs[\(index)]",
+                reason: "no token has the scope input:\(input.name): nobody may "
+                    + "send to it")
+        }
+        return idle + shut
     }
 
     private var storeWarnings: [ConfigurationWarning] {
@@ -117,7 +150,7 @@ extension Configuration {
         ]
     }
 
-    /// The usual thresholds are for phones that report every 30 s, which the apps behind presets do not.
+    /// The usual thresholds are for phones that report every minute, which the apps behind presets do not.
     private var inputWarnings: [ConfigurationWarning] {
         let offline = policy.onDuty.offlineAfter
         let names = inputs.filter { $0.preset != nil }.map(\.name)

@@ -43,13 +43,14 @@ package struct InputSettings: Sendable {
     /// machine is let in, and without a token.
     package func enrols(isOpen: Bool) -> Bool { enrols ?? isOpen }
 
-    /// The mapping for a body: a form where the request is one, or cannot be anything else.
-    package func mapping(of body: [UInt8], isForm: Bool) -> InputMapping? {
+    /// The mapping for a body: a form where it cannot be anything else. That a request says that it is
+    /// one means nothing, as `curl -d` says so of everything; a body tells by its first byte.
+    package func mapping(of body: [UInt8]) -> InputMapping? {
         let first = body.first { $0 > 0x20 }
         let isJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
         let form = mappings.first(where: \.description.isForm)
         let document = mappings.first { !$0.description.isForm }
-        return (isForm || !isJSON ? form : nil) ?? document ?? form
+        return (!isJSON ? form : nil) ?? document ?? form
     }
 }
 

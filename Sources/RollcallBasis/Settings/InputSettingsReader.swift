@@ -15,6 +15,16 @@ extension InputSettings {
             if inputs.contains(where: { $0.name == input.name }) {
                 throw tree.fault("name", "is another input's already", input.name)
             }
+            if let mqtt = input.mqtt,
+                let other = inputs.first(where: {
+                    $0.mqtt?.address == mqtt.address && $0.mqtt?.clientID == mqtt.clientID
+                })
+            {
+                // The broker ends the one when the other comes, and gives its messages to that.
+                throw tree.fault(
+                    "mqtt.client_id", "must not be that of \(other.name) at the same broker",
+                    mqtt.clientID)
+            }
             if inputs.count == countMax {
                 throw tree.fault(
                     "name", "is one too many: there may be \(countMax) inputs", input.name)

@@ -150,6 +150,10 @@ package struct InputDescription: Equatable, Sendable {
     package var facts: [Fact] = []
     /// True if bodies come from a server in between, not from the phone (M8).
     package var isForwarded = false
+    /// True if an item without a time was captured when it came.
+    package var isCapturedOnArrival = false
+    /// True if a body without items comes from a phone all the same.
+    package var isContactWithoutItems = false
     /// True if the body is a form, or the query.
     package var isForm = false
 
@@ -199,7 +203,7 @@ package enum InputField: String, CaseIterable, Sendable {
         switch self {
         case .platform: Platform.other.rawValue
         case .permissionStatus, .powerMode, .appState, .networkType:
-            words?.last?.code
+            words?.first { $0.word == "other" }?.code
         default: nil
         }
     }

@@ -30,6 +30,11 @@ package final class InputMapping: Sendable {
         case never
         case arrival
         case at([Ref], InputDescription.Unit)
+
+        /// True if an item says it itself.
+        var isToldByItem: Bool {
+            if case .at = self { true } else { false }
+        }
     }
 
     /// A `Rule` says how an item is treated by a value.
@@ -171,7 +176,15 @@ private struct InputCompiler {
         }
     }
 
+    /// Names of fields and parameters that hold secrets: no id is made of them.
+    private static let secrets: Set<String> = [
+        "authorization", "proxy-authorization", "cookie", "token",
+    ]
+
     private static func check(_ name: String) throws(InputFault) {
+        if secrets.contains(name.lowercased()) {
+            throw InputFault("\(name) holds a secret, which is never an id")
+        }
         if name.isEmpty || name.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) {
             throw InputFault("must be a name of visible ASCII characters")
         }

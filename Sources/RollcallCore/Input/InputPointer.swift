@@ -49,10 +49,16 @@ package struct InputPointer: Hashable, Sendable {
 
     /// True if the value at its end would be a place on earth, by its name. Source: M2.
     package var isPlace: Bool {
-        guard let last = parts.last else { return false }
-        switch last {
-        case .member(let name): return InputPlaceName.holds(name)
-        case .entry(_, let value): return InputPlaceName.holds(value)
+        for part in parts.reversed() {
+            // A number is called by what it is of: `/gps/0`.
+            guard case .member(let name) = part, name.allSatisfy({ $0 &- 0x30 <= 9 }) else {
+                if case .member(let name) = part, InputPlaceName.holds(name) { return true }
+                break
+            }
+        }
+        // An entry of a list is called by what it says: `[type=latitude]/value`.
+        return parts.contains { part in
+            if case .entry(_, let value) = part { InputPlaceName.holds(value) } else { false }
         }
     }
 
@@ -115,31 +121,51 @@ package enum InputPlaceName {
         "coordinate", "coordinates", "location", "locationname", "position", "point", "place",
         "geometry", "geohash", "latlng", "latlon", "lnglat", "lonlat", "altitude", "alt",
         "elevation", "heading", "course", "bearing", "cog", "speed", "velocity", "vel", "address",
-        "ssid", "bssid", "poi", "inregions", "inrids", "pluscode", "olc", "what3words",
+        "ssid", "bssid", "poi", "inregions", "inrids", "pluscode", "olc", "what3words", "geopoint",
+        "geojson", "latlong", "latitud", "longitud", "latitudine", "longitudine",
     ]
     private static let ends = ["latitude", "longitude", "coordinates", "altitude", "heading"]
+    /// Words that say in which unit a place is told: `latitudeE7`, `lat_deg`.
+    private static let units: Set<String> = ["e5", "e6", "e7", "deg", "degrees", "rad", "micro"]
 
     /// True if `name` is one of them, or ends in one: `gps_lat`, `X-Lat`, `gpsLat`.
     package static func holds(_ name: [UInt8]) -> Bool {
-        var folded = ""
-        var last = ""
+        var parts = parts(PlaceSpelling.plain(name.span, 0..<name.count))
+        // A unit, or a number, at the end says nothing of what it is.
+        while let last = parts.last, parts.count > 1,
+            units.contains(last) || last.allSatisfy(\.isNumber)
+        {
+            parts.removeLast()
+        }
+        let folded = trimmed(parts.joined())
+        return words.contains(folded) || words.contains(trimmed(parts.last ?? ""))
+            || ends.contains { folded.hasSuffix($0) }
+    }
+
+    /// `lat1`, `coords2` and `late7`, without what stands behind the word.
+    private static func trimmed(_ word: String) -> String {
+        var word = Substring(word)
+        while word.last?.isNumber == true { word.removeLast() }
+        return String(word)
+    }
+
+    /// The words of a name, in small letters: capitals begin one, and what is no letter parts them.
+    private static func parts(_ name: [UInt8]) -> [String] {
+        var parts: [String] = []
+        var word = ""
         var wasSmall = false
         for byte in name {
             let isCapital = (0x41...0x5A).contains(byte)
             let isSmall = (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
-            guard isCapital || isSmall else {
-                last = ""
-                wasSmall = false
-                continue
+            if !isCapital && !isSmall || isCapital && wasSmall, !word.isEmpty {
+                parts.append(word)
+                word = ""
             }
-            let letter = Character(Unicode.Scalar(isCapital ? byte | 0x20 : byte))
-            if isCapital, wasSmall { last = "" }
-            folded.append(letter)
-            last.append(letter)
             wasSmall = isSmall
+            guard isCapital || isSmall else { continue }
+            word.append(Character(Unicode.Scalar(isCapital ? byte | 0x20 : byte)))
         }
-        return words.contains(folded) || words.contains(last)
-            || ends.contains { folded.hasSuffix($0) }
+        return word.isEmpty ? parts : parts + [word]
     }
 
     /// True if `name` is one of them.

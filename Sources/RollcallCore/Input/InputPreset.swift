@@ -212,6 +212,7 @@ extension InputDescription {
         description.isForm = true
         description.ids = [.place(.item("/id")), .place(.item("/deviceid"))]
         description.capture = .at([.item("/timestamp")], .osmand)
+        description.isCapturedOnArrival = true
         description.located = [InputPointer(preset: "/lat"), InputPointer(preset: "/location")]
         description.facts = [Fact(.batteryLevel, [.item("/batt")], scale: 0.01)]
         return description
@@ -265,7 +266,7 @@ extension InputDescription {
 
     /// Source: docs.expo.dev, sdk/location, "Background location" and LocationObject: a task is given
     /// `{"data": {"locations": [{"coords", "timestamp"}]}, "error", "executionInfo"}`, `timestamp` in
-    /// milliseconds. Who posts it adds whose it is.
+    /// milliseconds. Who posts it adds whose it is. A task that is called with an error has no data.
     static var expo: InputDescription {
         var description = InputDescription()
         description.ids = [
@@ -275,6 +276,7 @@ extension InputDescription {
         description.items = [
             InputPointer(preset: "/data/locations"), InputPointer(preset: "/locations"),
         ]
+        description.isContactWithoutItems = true
         description.capture = .at([.item("/timestamp")], .auto)
         description.located = [InputPointer(preset: "/coords")]
         description.facts = [

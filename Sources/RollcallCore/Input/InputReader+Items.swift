@@ -68,10 +68,12 @@ extension InputReader {
                 Update(sequence: sequence, capturedAt: captured, isCached: false),
                 to: &group.updates)
             group.updateCount += 1
+            updatesMet += 1
         } else if let captured {
             ItemWriter.update(
                 Update(sequence: -1, capturedAt: captured, isCached: false), to: &group.updates)
             group.updateCount += 1
+            updatesMet += 1
         } else if case .at(let refs, _) = mapping.capture, let ref = refs.first,
             !refs.contains(where: { token($0).isThere })
         {
@@ -87,11 +89,18 @@ extension InputReader {
     /// A body with an empty list is a phone that has nothing to tell; one without a list is none of
     /// ours.
     mutating func finishWithoutItems(_ body: Span<UInt8>) {
-        guard hasList else {
+        guard hasList || mapping.description.isContactWithoutItems else {
             let lists = mapping.description.items.map(\.text)
             return note(.text(lists.first ?? ""), .missing, "no object or array of items is here")
         }
-        if isIdentityKnown { return }
+        if isIdentityKnown {
+            // Items name people here; but what came with the body may name whose phone it is.
+            let isNamed = mapping.sources.contains { source in
+                if case .user = source { request.user?.isEmpty == false } else { false }
+            }
+            guard isNamed, let id = identity(body) else { return }
+            group.id = id
+        }
         group.isOpen = true
         group.isContact = true
         flush(body)
@@ -128,13 +137,18 @@ extension InputReader {
     private mutating func contact(_ body: Span<UInt8>) {
         var heard = request.arrival
         if mapping.description.isForwarded || request.isForwarded {
-            if let said = group.sent ?? group.newest {
-                heard = min(said, request.arrival)
-                reading.scan.noteReceived(heard)
-            } else if !request.isFresh {
+            // The arrival is no time of the message's own.
+            let said = group.sent ?? (mapping.capture.isToldByItem ? group.newest : nil)
+            // Nor does a time to come say how old a message is (F13).
+            let isTold = said.map { $0 - request.arrival <= Self.aheadMax } ?? false
+            guard request.isFresh || isTold else {
                 // An old message, and nobody says how old (M8).
                 reading.skipped += group.items
                 return
+            }
+            if let said {
+                heard = min(said, request.arrival)
+                reading.scan.noteReceived(heard)
             }
         }
         begin(.batch, at: heard)
@@ -147,6 +161,9 @@ extension InputReader {
         }
         finish()
     }
+
+    /// A time may be ahead of the arrival by so much and count as the arrival (F13).
+    private static var aheadMax: Milliseconds { Milliseconds(2000) }
 
     private mutating func begin(_ kind: ItemKind, at time: Timestamp) {
         writer.begin(kind, in: &reading.scan.items)
@@ -198,7 +215,9 @@ extension InputReader {
                 return identity(at: .text("path"), path)
             }
         }
-        let places = mapping.sources.map { words($0) }.joined(separator: ", ")
+        // Of thousands of items only some are listed.
+        let isListed = reading.scan.rejected.count < ItemScanner.notesMax
+        let places = isListed ? mapping.sources.map { words($0) }.joined(separator: ", ") : ""
         reject(isIdentityKnown ? .item : .text(""), .missing, "no id: there is none of \(places)")
         return nil
     }

@@ -102,7 +102,9 @@ extension InputReader {
         switch capture {
         case .never: nil
         case .arrival: request.arrival
-        case .at(let refs, let unit): firstTime(refs, unit, body)
+        case .at(let refs, let unit):
+            refs.contains { hasText(token($0)) } || !mapping.description.isCapturedOnArrival
+                ? firstTime(refs, unit, body) : request.arrival
         }
     }
 

@@ -21,6 +21,11 @@ package struct InputReader {
     private(set) var hasList = false
     /// Items of the body that were met.
     private var itemsMet = 0
+    /// Those of them that brought no update. A body of nothing else is read to `limits.itemsMax` of
+    /// them: packed, a few kilobytes hold millions.
+    private var itemsWithoutUpdate = 0
+    /// Updates that were met.
+    var updatesMet = 0
     /// True while only the body around the items is read, or only the items.
     private var passesItems = false
     private var passesRoot = false
@@ -58,7 +63,8 @@ package struct InputReader {
         do throws(JSONError) {
             try reader.document(body)
         } catch {
-            throw .notJSON(error)
+            let isLong = reader.itemsWithoutUpdate > limits.itemsMax
+            throw isLong ? .tooManyItems(limit: limits.itemsMax) : .notJSON(error)
         }
         return reader.finished()
     }
@@ -228,7 +234,9 @@ package struct InputReader {
         place.isListed = isListed
         place.number = itemsMet
         itemsMet += 1
+        guard itemsWithoutUpdate <= limits.itemsMax else { throw cursor.error("too many items") }
         guard cursor.peek(body) == UInt8(ascii: "{") else {
+            itemsWithoutUpdate += 1
             try cursor.skipValue(body)
             return note(.item, .malformed, "not an object")
         }
@@ -237,6 +245,8 @@ package struct InputReader {
             try cursor.skipValue(body)
             return note(.item, .outOfRange, "more than \(limits.itemsMax) items")
         }
+        let before = updatesMet
+        defer { if updatesMet == before { itemsWithoutUpdate += 1 } }
         for slot in itemTokens.indices { itemTokens[slot] = InputToken() }
         try members(mapping.itemPlan, 0, isItem: true, &cursor, body)
         take(body)

@@ -66,7 +66,7 @@ package struct MQTTSession: Sendable {
     /// Seconds without a packet of ours after which the broker gives the connection up (§3.1.2.10).
     private static let keepAliveSeconds: UInt16 = 30
     /// Between two pings.
-    package static let pingEvery: Int64 = 10_000
+    package static let pingEvery: Int64 = 5_000
     /// Between two of them while it is not known whether the broker has sent what it kept.
     private static let pingEarly: Int64 = 1_000
     /// Until the broker has said yes, from the beginning; and until it answers a ping.

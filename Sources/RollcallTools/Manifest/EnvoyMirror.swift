@@ -81,7 +81,7 @@ enum EnvoyMirror {
                             - cookie
                             - origin
                             - x-forwarded-for
-                          # CHANGE: with web.tokens, one of scope ingest.
+                          # CHANGE: with web.tokens, one of scope ingest, or input:NAME for /v1/in/NAME.
                           #request_headers_to_add:
                           #  - header: {key: authorization, value: "Bearer TOKEN"}
                           virtual_hosts:

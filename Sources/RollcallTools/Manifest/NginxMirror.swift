@@ -79,7 +79,7 @@ enum NginxMirror {
                 proxy_set_header Host localhost;
                 proxy_set_header Connection "";
                 # CHANGE: with web.tokens, a file of mode 0600 that holds one line for a token of scope
-                # ingest: proxy_set_header Authorization "Bearer TOKEN";
+                # ingest, or input:NAME for /v1/in/NAME: proxy_set_header Authorization "Bearer TOKEN";
                 #include /etc/nginx/rollcall-token;
                 proxy_connect_timeout 1s;
                 proxy_send_timeout 1s;

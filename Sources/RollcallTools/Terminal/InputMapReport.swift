@@ -49,13 +49,9 @@ package struct InputMapReport: Sendable {
         var body = body
         // A file that an editor saved.
         while let last = body.last, last == 0x0A || last == 0x0D { body.removeLast() }
-        var isForm = false
-        if let query = request.query {
-            isForm = true
-            said.query = Self.fields(query)
-        }
+        if let query = request.query { said.query = Self.fields(query) }
         var reading = InputReading()
-        if let mapping = input.mapping(of: body, isForm: isForm) {
+        if let mapping = input.mapping(of: body) {
             do throws(ScanError) {
                 reading = try InputReader.read(body.span, said, by: mapping)
             } catch {
