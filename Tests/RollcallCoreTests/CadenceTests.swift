@@ -359,6 +359,32 @@ import Testing
         #expect(short.policy.promisedUntil(short.roster[0]) == nil)
     }
 
+    /// P5: last contact + promise, while the promise makes anything later than the profile would.
+    @Test func `a promise counts from the last contact, and is told while it changes something`()
+        throws
+    {
+        func promised(_ text: String) throws -> Int64? {
+            let engine = try timeline(text)
+            return engine.policy.promisedUntil(engine.roster[0]).map {
+                $0.milliseconds - Script.zero
+            }
+        }
+        let again = """
+            0s      41 reports next 15m               → 41 unknown, 41 online
+            600s    41 reports next 15m
+            """
+        #expect(try promised(again) == 1_500_000)
+        #expect(try promised(again + "\n700s 41 pauses → 41 not expected") == nil)
+        // It makes OFFLINE alone later.
+        let offline = """
+            0s      policy on_duty 60/200/300
+            0s      41 reports next 2m                → 41 unknown, 41 online
+            200s                                      → 41 degraded
+            360s                                      → 41 offline
+            """
+        #expect(try promised(offline) == 120_000)
+    }
+
     /// F29: UNKNOWN for longer than the degraded threshold in force.
     @Test func `a region is unreachable by the thresholds in force`() throws {
         try timeline(

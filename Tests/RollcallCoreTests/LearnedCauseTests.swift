@@ -130,6 +130,44 @@ import Testing
         #expect(past != rest && likelier(rest, .appSuspended, .other) == .noNetwork)
     }
 
+    @Test func `P7: phones of too many makers are judged with their platform`() {
+        var past = PastGaps()
+        for maker in 0..<PastGaps.makersMax {
+            note(&past, 10, .appSuspended, .appStopped, maker: "m\(maker)")
+        }
+        note(&past, 250, .appSuspended, .network, maker: "more")
+        #expect(likelier(past, .appSuspended, maker: "more") == nil)
+    }
+
+    @Test func `P7: a verdict that bears the rules out is one that said something, once`() {
+        var past = PastGaps()
+        note(&past, 101, .appSuspended, .network)
+        note(&past, 98, .appSuspended, .appStopped)
+        #expect(likelier(past, .appSuspended) == nil, "199")
+        note(&past, 1, .appSuspended, .reinstalled)
+        #expect(likelier(past, .appSuspended) == .noNetwork)
+        var silent = PastGaps()
+        note(&silent, 101, .neverHeard, .network)
+        note(&silent, 98, .neverHeard, .unexplained)
+        #expect(likelier(silent, .neverHeard) == nil)
+        note(&silent, 1, .neverHeard, .unexplained)
+        #expect(likelier(silent, .neverHeard) == .noNetwork)
+    }
+
+    @Test(
+        arguments: zip(
+            [1, 5, 2, 4],
+            [GapCause.appTerminated, .appTerminated] + [.appSuspended, .appSuspended]))
+    func `P7: an app that stopped was terminated in front or by its own word`(
+        state: Int, cause: GapCause
+    ) {
+        var past = PastGaps()
+        note(&past, 200, .unexplained, .appStopped)
+        var facts = report(.unexplained, nil).facts
+        facts.telemetry.appState = UInt8(state)
+        #expect(past.likelier(than: .unexplained, facts) == cause)
+    }
+
     @Test func `P7: only the newest count, also after a checkpoint`() {
         var past = PastGaps()
         note(&past, 250, .unexplained, .network)

@@ -191,6 +191,13 @@ import Testing
         #expect(MQTTTopic.matches(Array(name.utf8), Array(filter.utf8)) == matches)
     }
 
+    @Test func `a topic and a filter have 65 535 bytes at most (§1.5.3)`() {
+        for (count, isTaken) in [(65_535, true), (65_536, false)] {
+            let text = [UInt8](repeating: 0x61, count: count)
+            #expect(MQTTTopic.isFilter(text) == isTaken && MQTTTopic.isName(text) == isTaken)
+        }
+    }
+
     @Test(arguments: ["", "a#", "a/#/b", "#/a", "a+", "+a/b", "a/b+/c", "a\u{0}b"])
     func `what is no filter is refused (§4.7.1)`(filter: String) {
         #expect(!MQTTTopic.isFilter(Array(filter.utf8)))

@@ -181,6 +181,28 @@ import Testing
         #expect(outlook(past, gap(maker: "Xiaomi")).odds?.all == 21)
     }
 
+    @Test func `P7: the place of a maker that is gone is free for another`() {
+        var past = PastGaps()
+        for maker in 0..<PastGaps.makersMax {
+            past.note(gap(.lowPower, .network, maker: "m\(maker)"), now: at(hour: 0))
+        }
+        past.forget(maker: Array("m3".utf8))
+        for _ in 0..<20 { past.note(gap(.lowPower, .network, maker: "new"), now: at(hour: 0)) }
+        #expect(outlook(past, gap(.lowPower, maker: "new")).usualReturn?.gaps == 20)
+        #expect(past.makersKnown.count == PastGaps.makersMax)
+    }
+
+    @Test func `P7: odds have what followed most often first`() {
+        var past = PastGaps()
+        for place in 0..<21 {
+            let verdict = place < 5 ? GapVerdict.network : place < 13 ? .unexplained : .appStopped
+            past.note(gap(.lowPower, verdict), now: at(hour: 0))
+        }
+        let odds = outlook(past, gap(.lowPower)).odds
+        #expect(odds?.verdicts.map(\.count) == [8, 8, 5])
+        #expect(odds?.verdicts.last?.verdict == .network)
+    }
+
     @Test func `P7: bytes come back as they were; what cannot be is refused`() {
         var past = PastGaps()
         for place in 0..<40 {
@@ -196,7 +218,8 @@ import Testing
         var strange = Archive()
         var makers: [[UInt8]] = []
         strange.code(&makers)
-        var kinds = [(UInt8(0), UInt8(0), UInt8(5))]
+        // A place behind the last maker.
+        var kinds = [(UInt8(0), UInt8(0), UInt8(1))]
         strange.code(&kinds, empty: (0, 0, 0)) { archive, kind in
             archive.code(&kind.0)
             archive.code(&kind.1)

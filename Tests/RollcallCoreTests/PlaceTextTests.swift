@@ -9,6 +9,7 @@ import Testing
         "52.52N 13.40E", "52,5200 13,4050", "52,5200;13,4050", "POINT(13.4050 52.5200)",
         "lat 52.5200 lon 13.4050", "52°31′12″N 13°24′18″E", "52.520/13.405", "+52.5200+013.4050",
         "@52.5200066,13.404954,15z", "circle-9 52.5200 13.4050", "179.99, 89.99",
+        "90.00, 120.00", "180.00, 45.00", "4.5,52.5",
         // With one decimal it is a place within some kilometres.
         "52.5,13.4", "52.5;13.4", "52.5, 13.4", "-3.5,4.5", "[13.4,52.5]", "at 52.5,13.4 or so",
         "51.5,-0.1",
@@ -33,7 +34,8 @@ import Testing
         "v52.5200, v13.4050", "2026-11-23T03:00:00.120Z", "1.2,3", "1.2,3.4", "3.5,4.5",
         "Köln 12.5, 13.5", "100%", "100%2C", "50%-60%", "%", "%2", "%zz", "１", "Ω 1.5", "12.5,13",
         "flat 3.5, salon 4.5", "flat52.5200", "lat 52.52", "plat 1.5 lon 2.5", "lat 1, lon 2",
-        "%FF%FE", "x12.5,13.5", "1.2.3,4.5.6", "北 1.5 南 2.5",
+        "%FF%FE", "x12.5,13.5", "1.2.3,4.5.6", "12.300-14.300", "52.5,,13.4",
+        "91.00, 120.00", "181.00, 45.00", "北 1.5 南 2.5",
     ])
     func `shifts, versions, dates and addresses are names`(text: String) {
         #expect(!PlaceText.isIn(Array(text.utf8)))
@@ -71,6 +73,17 @@ import Testing
         #expect(result.problems.map(\.pointer) == ["/os_version"])
         #expect(result.problemCount(.coordinate) == 1)
         #expect(result.items.count == 1)
+    }
+
+    /// P1: however small, and up to the last that a date can tell.
+    @Test(
+        arguments: [(0, true), (253_402_300_799_999, true), (253_402_300_800_000, false)]
+            as [(Int64, Bool)])
+    func `a replay's line is of any millisecond`(at: Int64, isTaken: Bool) {
+        var reader = ReplayReader()
+        let line = #"{"at":\#(at),"kind":"batch","body":{"responder_id":"a"}}"#
+        let step = try? reader.read(Array(line.utf8))
+        #expect((step != nil) == isTaken)
     }
 
     /// J3: an older store may hold such names, and what is read from it is what it was.

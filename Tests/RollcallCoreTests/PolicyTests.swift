@@ -134,6 +134,15 @@ import Testing
             """)
     }
 
+    @Test func `so does one exactly at the looser degraded threshold alone`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            90s                                       → 41 degraded
+            100s     policy on_duty 60/100/180        → 41 online by policy, 41 degraded
+            """)
+    }
+
     /// F19: in one batch facts apply before contact.
     @Test func `a batch that brings a looser duty state re-judges before it is contact`() throws {
         try timeline(

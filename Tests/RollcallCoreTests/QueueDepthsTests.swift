@@ -26,6 +26,29 @@ import Testing
         }
     }
 
+    /// I2: at one instant by sequence, else what comes later is the newer.
+    @Test func `batches of one instant go by sequence, where both have one`() {
+        func isAfter(_ at: Int64, _ sequence: Int64) -> Bool {
+            QueueDepths.isAfter(
+                .init(at: ObservedTime(milliseconds: at), sequence: sequence, depth: 1),
+                .init(at: ObservedTime(milliseconds: 10), sequence: 5, depth: 1))
+        }
+        #expect(isAfter(10, 6) && !isAfter(10, 5) && !isAfter(10, 4) && !isAfter(10, -1))
+        #expect(isAfter(11, 4) && !isAfter(9, 6))
+        let bare = QueueDepths.Entry(at: ObservedTime(milliseconds: 10), sequence: -1, depth: 1)
+        let told = QueueDepths.Entry(at: ObservedTime(milliseconds: 10), sequence: 0, depth: 1)
+        #expect(!QueueDepths.isAfter(told, bare))
+    }
+
+    /// B1.
+    @Test func `a batch is not received after now when observed time is set back`() {
+        var depths = QueueDepths()
+        depths.add(.init(at: ObservedTime(milliseconds: 50), sequence: -1, depth: 1))
+        depths.clampInstants(to: ObservedTime(milliseconds: 20))
+        depths.add(.init(at: ObservedTime(milliseconds: 30), sequence: -1, depth: 2))
+        #expect(depths.depths == [1, 2])
+    }
+
     @Test func `what a checkpoint keeps of them comes back`() {
         var depths = QueueDepths()
         for at in Int64(1)...3 {

@@ -1,5 +1,6 @@
-import RollcallCore
 import Testing
+
+@testable import RollcallCore
 
 /// Another member of a cluster leads: a short blindness that makes nobody OFFLINE. Source: S9.
 @Suite struct ReignTests {
@@ -50,6 +51,50 @@ import Testing
             80s      reign 0s
             89s      reign 0s
             90s                                       → 41 degraded
+            """)
+    }
+
+    /// B1.
+    @Test func `deadlines wait no longer when observed time is set back`() {
+        let clock = ObservationClock()
+        var reigns = Reigns()
+        reigns.begin(Reign(number: 1, member: [], unobserved: Milliseconds(0)), clock)
+        #expect(reigns.waitsUntil == clock.observedNow + Reigns.wait)
+        let before = clock.observedNow - .seconds(3)
+        reigns.clampInstants(to: before)
+        #expect(reigns.waitsUntil == before + Reigns.wait)
+    }
+
+    @Test func `S9: deadlines wait for the third reign within 5 min`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            55s      42 reports                       → 42 unknown, 42 online
+            60s      reign 0s
+            70s      reign 0s
+            79s      turn
+            89s      reign 0s
+            93.999s
+            94s                                       → 41 degraded
+            """)
+    }
+
+    @Test func `S9: a reign of 5 min ago is none of these`() throws {
+        try timeline(
+            """
+            0s       41 reports                       → 41 unknown, 41 online
+            55s      41 reports
+            60s      reign 0s
+            70s      reign 0s
+            80s      reign 0s
+            85s      41 reports
+            170s     41 reports
+            255s     41 reports
+            271s     41 reports
+            352s     42 reports                       → 42 unknown, 42 online
+            360s     reign 0s
+            364.999s
+            365s                                      → 41 degraded
             """)
     }
 

@@ -19,6 +19,7 @@ import Testing
             0s       41,42 report                     → 41 unknown, 41 online, 42 unknown, 42 online
             10s      roster 42                        → 41 not expected
             20s      41 reports received 9.999s
+            25s      41 reports received 10s
             30s      41 reports received 10.001s      → 41 unknown, 41 online
             """)
     }

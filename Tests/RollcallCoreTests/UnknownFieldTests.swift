@@ -42,6 +42,15 @@ import Testing
             #""updates":[{"sequence":1,"timestamp":7}]"#, "/updates/0/timestamp",
             "unknown field; updates[].captured_at is meant?"
         ),
+        (
+            #""updates":[{"sequence":1},{"sequence":2,"Fix":"live"}]"#, "/updates/1/Fix",
+            "unknown field; updates[].fix is meant?"
+        ),
+        // Two letters are missing, or are others; four are too few for a guess.
+        (#""dutyste":1"#, "/dutyste", "unknown field; duty_state is meant?"),
+        (#""dvtystbte":1"#, "/dvtystbte", "unknown field; duty_state is meant?"),
+        (#""dvtysbbte":1"#, "/dvtysbbte", "unknown field"),
+        (#""modl":1"#, "/modl", "unknown field"),
         (#""a/b~c":{"x":1}"#, "/a~1b~0c", "unknown field"),
         (#""":1"#, "/", "unknown field"),
         (#""dutySt\u0061te":1"#, "/dutyState", "unknown field; duty_state is meant?"),
@@ -70,6 +79,15 @@ import Testing
         #expect(
             try scan(#"{"responder_id":"a","received_at":1}"#, .responder).problems.map(\.pointer)
                 == ["/received_at"])
+    }
+
+    @Test(arguments: [ItemKind.responder, .rosterEntry])
+    func `P3: a fact's own names are meant in both kinds of facts`(kind: ItemKind) throws {
+        for name in ["pausedUntil", "push-token", "nudgeSound"] {
+            let result = try scan(#"{"responder_id":"a","\#(name)":1}"#, kind)
+            #expect(result.problems.count == 1)
+            #expect(result.problems.first?.detail.hasSuffix(" is meant?") == true, "\(name)")
+        }
     }
 
     @Test(arguments: [(5, 5), (6, 5), (40, 5)])
